@@ -392,6 +392,55 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The unsigned transaction, serialized as its type requires."
   ]
  ],
+ "put /api/v1/relayers/{relayer_id}/funding": [
+  [
+   "from",
+   "text",
+   "The treasury, a relayer on the same chain."
+  ],
+  [
+   "asset",
+   "text",
+   "An ERC-20 token."
+  ],
+  [
+   "min_balance",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "A balance below it starts a refill."
+  ],
+  [
+   "target_balance",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The balance after a refill."
+  ],
+  [
+   "max_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The most that refills may cost the treasury in any 24 hours (in steps of five minutes, as `max_value_per_day`): their amounts and, for the coin of the chain, their highest fees."
+  ],
+  [
+   "max_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest price of a refill per unit of gas, in wei."
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/sweep": [
+  [
+   "to",
+   "text",
+   "An address: 20 bytes of hex with 0x."
+  ],
+  [
+   "asset",
+   "text",
+   "An ERC-20 token."
+  ],
+  [
+   "keep",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "What stays, in the smallest unit of the asset."
+  ]
+ ],
  "post /api/v1/relayers/{relayer_id}/rpc": [
   [
    "jsonrpc",
@@ -1067,6 +1116,31 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "relayer_ids",
    "list of text",
    "The relayers of the pool, all on its network."
+  ],
+  [
+   "policies.max_value",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+  ],
+  [
+   "policies.max_value_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+  ],
+  [
+   "policies.whitelist_receivers",
+   "list of text",
+   ""
+  ],
+  [
+   "policies.allowed_functions",
+   "list of object",
+   ""
+  ],
+  [
+   "policies.token_limits",
+   "list of object",
+   ""
   ]
  ],
  "patch /api/v1/pools/{pool_id}": [
@@ -1079,6 +1153,31 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "relayer_ids",
    "list of text",
    "The relayers of the pool, all on its network."
+  ],
+  [
+   "policies.max_value",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+  ],
+  [
+   "policies.max_value_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+  ],
+  [
+   "policies.whitelist_receivers",
+   "list of text",
+   ""
+  ],
+  [
+   "policies.allowed_functions",
+   "list of object",
+   ""
+  ],
+  [
+   "policies.token_limits",
+   "list of object",
+   ""
   ]
  ],
  "patch /api/v1/pools/{pool_id}/relayers/{member_id}": [
@@ -1185,6 +1284,142 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Blob transactions (EIP-4844) are not supported."
   ]
  ],
+ "post /api/v1/pools/{pool_id}/transactions/batch": [
+  [
+   "transactions",
+   "list of object",
+   ""
+  ]
+ ],
+ "post /api/v1/pools/{pool_id}/transactions/dry-run": [
+  [
+   "to",
+   "text",
+   "The recipient."
+  ],
+  [
+   "value",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The amount to send."
+  ],
+  [
+   "data",
+   "text",
+   "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
+  ],
+  [
+   "call.function",
+   "text",
+   "The name with the types of the arguments."
+  ],
+  [
+   "call.args",
+   "list of value",
+   "The arguments in their order."
+  ],
+  [
+   "call.abi",
+   "list of text or object",
+   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
+  ],
+  [
+   "gas_limit",
+   "integer",
+   "The gas limit."
+  ],
+  [
+   "speed",
+   "safe_low | safeLow | average | fast | fastest",
+   "The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees."
+  ],
+  [
+   "type",
+   "0 | 1 | 2 | 4",
+   "The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code."
+  ],
+  [
+   "gas_price",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The gas price of a transaction of type 0 or 1, in wei."
+  ],
+  [
+   "max_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee."
+  ],
+  [
+   "max_priority_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei."
+  ],
+  [
+   "valid_until",
+   "text",
+   "After this time (RFC 3339) the transaction is not sent."
+  ],
+  [
+   "reference",
+   "text",
+   "Your own reference, for example an order number."
+  ],
+  [
+   "metadata",
+   "object",
+   "Your own names and values, for example the customer and the purpose."
+  ],
+  [
+   "ordering_key",
+   "text",
+   "For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance."
+  ],
+  [
+   "access_list",
+   "list of values",
+   "The addresses and storage keys that the transaction uses (EIP-2930)."
+  ],
+  [
+   "authorization_list",
+   "list of values",
+   "Signed authorizations of accounts (EIP-7702)."
+  ],
+  [
+   "blob_versioned_hashes",
+   "list of text",
+   "Blob transactions (EIP-4844) are not supported."
+  ]
+ ],
+ "put /api/v1/pools/{pool_id}/funding": [
+  [
+   "from",
+   "text",
+   "The treasury, a relayer on the same chain."
+  ],
+  [
+   "asset",
+   "text",
+   "An ERC-20 token."
+  ],
+  [
+   "min_balance",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "A balance below it starts a refill."
+  ],
+  [
+   "target_balance",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The balance after a refill."
+  ],
+  [
+   "max_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The most that refills may cost the treasury in any 24 hours (in steps of five minutes, as `max_value_per_day`): their amounts and, for the coin of the chain, their highest fees."
+  ],
+  [
+   "max_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest price of a refill per unit of gas, in wei."
+  ]
+ ],
  "post /api/v1/abis": [
   [
    "id",
@@ -1241,6 +1476,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The relayers that the key may use."
   ],
   [
+   "pool_ids",
+   "list of text",
+   "Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions."
+  ],
+  [
    "allowed_cidrs",
    "list of text",
    "The client addresses from which the key is accepted."
@@ -1278,6 +1518,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The relayers that the key may use."
   ],
   [
+   "pool_ids",
+   "list of text",
+   "Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions."
+  ],
+  [
    "allowed_cidrs",
    "list of text",
    "The client addresses from which the key is accepted."
@@ -1308,4 +1553,4 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
 }
 
 /** The members that are amounts. */
-export const amountMembers: ReadonlySet<string> = new Set(["chainId","value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day"])
+export const amountMembers: ReadonlySet<string> = new Set(["chainId","value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day"])

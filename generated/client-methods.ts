@@ -50,6 +50,8 @@ export interface GeneratedMethods {
     getStatus(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/status', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/status', 'get'>>
     /** Drain a relayer. */
     drain(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/drain', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/drain', 'post'>>
+    /** Send all that is left. */
+    sweep(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/sweep', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sweep', 'post'> & Once): Promise<Data<'/api/v1/relayers/{relayer_id}/sweep', 'post'>>
     /** Call a node. */
     callRpc(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/rpc', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/rpc', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/rpc', 'post'>>
     /** Get a relayer's nonce state. */
@@ -70,6 +72,20 @@ export interface GeneratedMethods {
     listQueues(options?: Options<'/api/v1/queues', 'get'>): AsyncGenerator<ItemOf<'/api/v1/queues'>, void, undefined>
     /** Get the activity of relayers. */
     getActivity(options?: Options<'/api/v1/activity', 'get'>): Promise<Data<'/api/v1/activity', 'get'>>
+  }
+  funding: {
+    /** Get the funding of a relayer. */
+    get(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/funding', 'get'>>
+    /** Fund a relayer from another one. */
+    set(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/funding', 'put'>, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'put'>): Promise<Data<'/api/v1/relayers/{relayer_id}/funding', 'put'>>
+    /** End the funding of a relayer. */
+    delete(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'delete'>): Promise<Data<'/api/v1/relayers/{relayer_id}/funding', 'delete'>>
+    /** Get the funding of a pool. */
+    getPool(pool_id: string, options?: Options<'/api/v1/pools/{pool_id}/funding', 'get'>): Promise<Data<'/api/v1/pools/{pool_id}/funding', 'get'>>
+    /** Fund the relayers of a pool. */
+    setPool(pool_id: string, body: Body<'/api/v1/pools/{pool_id}/funding', 'put'>, options?: Options<'/api/v1/pools/{pool_id}/funding', 'put'>): Promise<Data<'/api/v1/pools/{pool_id}/funding', 'put'>>
+    /** End the funding of a pool. */
+    deletePool(pool_id: string, options?: Options<'/api/v1/pools/{pool_id}/funding', 'delete'>): Promise<Data<'/api/v1/pools/{pool_id}/funding', 'delete'>>
   }
   notifications: {
     /** List notifications. */
@@ -132,8 +148,20 @@ export interface GeneratedMethods {
     delete(pool_id: string, options?: Options<'/api/v1/pools/{pool_id}', 'delete'>): Promise<Data<'/api/v1/pools/{pool_id}', 'delete'>>
     /** Change the weight of a relayer in a pool. */
     updateRelayer(pool_id: string, member_id: string, body: Body<'/api/v1/pools/{pool_id}/relayers/{member_id}', 'patch'>, options?: Options<'/api/v1/pools/{pool_id}/relayers/{member_id}', 'patch'>): Promise<Data<'/api/v1/pools/{pool_id}/relayers/{member_id}', 'patch'>>
+    /** List the transactions of a pool. */
+    listTransactions(pool_id: string, options?: Options<'/api/v1/pools/{pool_id}/transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/pools/{pool_id}/transactions'>, void, undefined>
     /** Send a transaction through a pool. */
     sendTransaction(pool_id: string, body: Body<'/api/v1/pools/{pool_id}/transactions', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions', 'post'> & Once): Promise<Data<'/api/v1/pools/{pool_id}/transactions', 'post'>>
+    /** Send several transactions through a pool. */
+    sendTransactionBatch(pool_id: string, body: Body<'/api/v1/pools/{pool_id}/transactions/batch', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions/batch', 'post'> & Once): Promise<Data<'/api/v1/pools/{pool_id}/transactions/batch', 'post'>>
+    /** Check a transaction of a pool without sending it. */
+    dryRunTransaction(pool_id: string, body: Body<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>): Promise<Data<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>>
+    /** Get a transaction of a pool. */
+    getTransaction(pool_id: string, transaction_id: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}', 'get'>): Promise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}', 'get'>>
+    /** Explain the state of a transaction of a pool. */
+    explainTransaction(pool_id: string, transaction_id: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/explanation', 'get'>): Promise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/explanation', 'get'>>
+    /** Move a waiting transaction to another relayer. */
+    moveTransaction(pool_id: string, transaction_id: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>): Promise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>>
   }
   abis: {
     /** List ABIs. */
@@ -212,6 +240,7 @@ export const methods = {
     getBalance: ['get', '/api/v1/relayers/{relayer_id}/balance', 'plain'],
     getStatus: ['get', '/api/v1/relayers/{relayer_id}/status', 'plain'],
     drain: ['post', '/api/v1/relayers/{relayer_id}/drain', 'plain'],
+    sweep: ['post', '/api/v1/relayers/{relayer_id}/sweep', 'once'],
     callRpc: ['post', '/api/v1/relayers/{relayer_id}/rpc', 'body'],
     getNonce: ['get', '/api/v1/relayers/{relayer_id}/nonce', 'plain'],
     healNonce: ['post', '/api/v1/relayers/{relayer_id}/nonce/heal', 'body'],
@@ -222,6 +251,14 @@ export const methods = {
     delete: ['delete', '/api/v1/relayers/{relayer_id}', 'plain'],
     listQueues: ['get', '/api/v1/queues', 'list'],
     getActivity: ['get', '/api/v1/activity', 'plain'],
+  },
+  funding: {
+    get: ['get', '/api/v1/relayers/{relayer_id}/funding', 'plain'],
+    set: ['put', '/api/v1/relayers/{relayer_id}/funding', 'body'],
+    delete: ['delete', '/api/v1/relayers/{relayer_id}/funding', 'plain'],
+    getPool: ['get', '/api/v1/pools/{pool_id}/funding', 'plain'],
+    setPool: ['put', '/api/v1/pools/{pool_id}/funding', 'body'],
+    deletePool: ['delete', '/api/v1/pools/{pool_id}/funding', 'plain'],
   },
   notifications: {
     list: ['get', '/api/v1/notifications', 'list'],
@@ -257,7 +294,13 @@ export const methods = {
     update: ['patch', '/api/v1/pools/{pool_id}', 'body'],
     delete: ['delete', '/api/v1/pools/{pool_id}', 'plain'],
     updateRelayer: ['patch', '/api/v1/pools/{pool_id}/relayers/{member_id}', 'body'],
+    listTransactions: ['get', '/api/v1/pools/{pool_id}/transactions', 'list'],
     sendTransaction: ['post', '/api/v1/pools/{pool_id}/transactions', 'once'],
+    sendTransactionBatch: ['post', '/api/v1/pools/{pool_id}/transactions/batch', 'once'],
+    dryRunTransaction: ['post', '/api/v1/pools/{pool_id}/transactions/dry-run', 'body'],
+    getTransaction: ['get', '/api/v1/pools/{pool_id}/transactions/{transaction_id}', 'plain'],
+    explainTransaction: ['get', '/api/v1/pools/{pool_id}/transactions/{transaction_id}/explanation', 'plain'],
+    moveTransaction: ['post', '/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'plain'],
   },
   abis: {
     list: ['get', '/api/v1/abis', 'list'],

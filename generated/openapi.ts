@@ -531,6 +531,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/relayers/{relayer_id}/funding": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the funding of a relayer
+         * @description Its settings, what it does now, and its newest refills. 404 when the relayer has none.
+         */
+        get: operations["getFunding"];
+        /**
+         * Fund a relayer from another one
+         * @description When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury `from` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address). At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
+         *
+         *     `max_per_day` is what bounds a loss: whoever makes the relayer burn gas burns the treasury's funds up to it. Relayers that fund each other in a circle are refused (409).
+         */
+        put: operations["setFunding"];
+        post?: never;
+        /**
+         * End the funding of a relayer
+         * @description A refill that was accepted is still sent.
+         */
+        delete: operations["deleteFunding"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/sweep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send all that is left
+         * @description Sends the whole balance, less what unfinished transactions may cost at their present prices, less the fee of this transaction: drain the relayer first. To leave exactly `keep` behind, the fee is all of a fixed price: the base fee with a margin for rising prices. With `asset`, it sends the tokens; refused (409) while an unfinished transaction could still move some.
+         *
+         *     Policies apply, except that a drained relayer may be swept: drain it, wait until it has finished, sweep it, and delete it. On rollups with a data fee, `keep` must cover that fee.
+         */
+        post: operations["sweepRelayer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/relayers/{relayer_id}/rpc": {
         parameters: {
             query?: never;
@@ -1192,7 +1256,7 @@ export interface paths {
         };
         /**
          * Get a pool
-         * @description Its relayers with their addresses. An API key that is limited to relayers sees the pools of which it may use every relayer.
+         * @description Its relayers with their addresses. An API key that is limited to relayers sees its `pool_ids`, and the pools of which it may use every relayer.
          */
         get: operations["getPool"];
         put?: never;
@@ -1255,16 +1319,258 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List the transactions of a pool
+         * @description Those of all its relayers, the newest first, whether they were sent through the pool or not. Only the 10,000 newest can be listed; narrow the list with `created_before` to go further back.
+         */
+        get: operations["listPoolTransactions"];
         put?: never;
         /**
          * Send a transaction through a pool
-         * @description As "Send a transaction", through the relayer that the service chooses; the response names it in `relayer_id`, and everything else about the transaction is asked of that relayer. The API key must be permitted to use every relayer of the pool. The policies of the chosen relayer apply; one that they or its balance refuse is not chosen. If none can take the transaction, the response is the refusal of the first choice.
+         * @description As "Send a transaction", through the relayer that the service chooses; the response names it in `relayer_id`, and everything else about the transaction is asked of that relayer. The API key must be permitted to use the pool (`pool_ids`) or every relayer of the pool. The policies of the chosen relayer apply; one that they or its balance refuse is not chosen. If none can take the transaction, the response is the refusal of the first choice.
          *
          *     **Idempotency-Key** belongs to the pool: a repeated request returns the first response, whichever relayer it has.
          */
         post: operations["sendPoolTransaction"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}/transactions/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send several transactions through a pool
+         * @description As "Send several transactions": all or none, in one commit, at consecutive nonces of one relayer, which the service chooses for the whole batch. So their order on the chain is their order here. Members with an `ordering_key` must have the same one. The `Idempotency-Key` belongs to the pool.
+         */
+        post: operations["sendPoolTransactionBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}/transactions/dry-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a transaction of a pool without sending it
+         * @description As "Check a transaction without sending it", for the relayer that would take it now (`relayer_id`). If none would, the answer is that of the first choice.
+         */
+        post: operations["dryRunPoolTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}/transactions/{transaction_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a transaction of a pool
+         * @description A transaction of one of its relayers.
+         */
+        get: operations["getPoolTransaction"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}/transactions/{transaction_id}/explanation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Explain the state of a transaction of a pool
+         * @description As "Explain the state of a transaction", for a transaction of one of the pool's relayers.
+         */
+        get: operations["explainPoolTransaction"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}/transactions/{transaction_id}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move a waiting transaction to another relayer
+         * @description For a transaction that was never signed and waits behind others of a stuck relayer. In one commit, it is canceled there (its `status_reason` names the new one), and accepted again for another relayer of the pool, with a new id and nonce; the response is the new transaction. All checks are those of a new transaction.
+         *
+         *     One that was signed is never moved, since its bytes could still be sent (409); neither is one with an `ordering_key`. A nonce that it leaves between others is used up by a transfer of nothing.
+         */
+        post: operations["movePoolTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Stream the events of a pool's relayers
+         * @description As "Stream a relayer's events", of all relayers that the pool has when the stream starts. Sequence numbers are those of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
+         */
+        get: operations["streamPoolEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}/json-rpc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a pool as a JSON-RPC node
+         * @description As "Call a relayer as a JSON-RPC node", with these differences:
+         *
+         *     - `eth_accounts` returns the addresses of all relayers of the pool.
+         *     - `eth_sendTransaction` without `from` is "Send a transaction through a pool": the service chooses the relayer. With `from`, that relayer sends it, and the limits of the pool count too. `nonce` requires `from`, and must be the next nonce.
+         *     - `personal_sign`, `eth_signTypedData_v4` and `eth_signTransaction` are signed by the relayer with the given address. The API key must be permitted to use that relayer itself; a key that is limited to the pool by `pool_ids` signs nothing.
+         *     - Hashes of the transactions of all relayers stay valid.
+         */
+        post: operations["callPoolJsonRpc"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}/funding": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the funding of a pool
+         * @description Its settings and the state of each relayer. 404 when the pool has none.
+         */
+        get: operations["getPoolFunding"];
+        /**
+         * Fund the relayers of a pool
+         * @description As "Fund a relayer from another one", for every relayer that the pool has now or later, except those with a funding of their own. `max_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409).
+         */
+        put: operations["setPoolFunding"];
+        post?: never;
+        /**
+         * End the funding of a pool
+         * @description Refills that were accepted are still sent.
+         */
+        delete: operations["deletePoolFunding"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2150,6 +2456,8 @@ export interface components {
             } | null;
         };
         DryRun: {
+            /** @description Only of a pool. The relayer that would take the transaction. */
+            relayer_id?: components["schemas"]["Id"];
             /** @description Whether "Send a transaction" would accept the transaction now. */
             accepted: boolean;
             call?: components["schemas"]["DecodedCall"];
@@ -2266,6 +2574,84 @@ export interface components {
             mined_transactions_count: number;
             /** @description Whether both numbers are 0. */
             finished: boolean;
+        };
+        FundingSettings: {
+            /** @description The treasury, a relayer on the same chain. */
+            from: components["schemas"]["Id"];
+            /** @description An ERC-20 token. If absent, the coin of the chain. Amounts are in its smallest unit. */
+            asset?: components["schemas"]["AddressInput"];
+            /** @description A balance below it starts a refill. */
+            min_balance: components["schemas"]["AmountInput"];
+            /** @description The balance after a refill. Above `min_balance`. */
+            target_balance: components["schemas"]["AmountInput"];
+            /**
+             * @description The most that refills may cost the treasury in any 24 hours (in steps of five minutes, as `max_value_per_day`):
+             *     their amounts and, for the coin of the chain, their highest fees. Refills that fail stay counted.
+             */
+            max_per_day: components["schemas"]["AmountInput"];
+            /** @description The highest price of a refill per unit of gas, in wei. While the market is above it, no refill starts. */
+            max_fee_per_gas: components["schemas"]["AmountInput"];
+        };
+        Funding: {
+            from: components["schemas"]["Id"];
+            asset: components["schemas"]["AddressOrNull"];
+            min_balance: components["schemas"]["Amount"];
+            target_balance: components["schemas"]["Amount"];
+            max_per_day: components["schemas"]["Amount"];
+            max_fee_per_gas: components["schemas"]["Amount"];
+        };
+        /**
+         * @description `sufficient`: the balance is at least `min_balance`. `refilling`: a refill is under way. No refill starts now, and it is tried again, in these states: `limit_reached` (`max_per_day`), `treasury_short` (the treasury cannot pay it), `fee_too_high` (the market is above `max_fee_per_gas`), `refused` (by the treasury's state or policies), `unknown` (the balance is not known: most nodes do not answer, or were not asked yet).
+         * @enum {string}
+         */
+        FundingStatus: "sufficient" | "refilling" | "limit_reached" | "treasury_short" | "fee_too_high" | "refused" | "unknown";
+        PoolFundingState: {
+            funding: components["schemas"]["Funding"];
+            /** @description What counts for `max_per_day` now, of all relayers together. */
+            spent_today: components["schemas"]["Amount"];
+            left_today: components["schemas"]["Amount"];
+            /** @description Those that the pool funds. */
+            relayers: {
+                relayer_id: components["schemas"]["Id"];
+                state: components["schemas"]["FundingStatus"];
+                reason: string | null;
+                since: components["schemas"]["TimestampOrNull"];
+            }[];
+        };
+        FundingState: {
+            funding: components["schemas"]["Funding"];
+            /** @description The pool whose funding it is; null for the relayer's own. */
+            pool_id: components["schemas"]["IdOrNull"];
+            state: components["schemas"]["FundingStatus"];
+            /** @description Why no refill starts; null when nothing is wrong. */
+            reason: string | null;
+            /** @description Since when it has this state. */
+            since: components["schemas"]["TimestampOrNull"];
+            /** @description The relayer's balance now; null when no node answers. */
+            balance: components["schemas"]["AmountOrNull"];
+            /** @description What counts for `max_per_day` now. */
+            spent_today: components["schemas"]["Amount"];
+            left_today: components["schemas"]["Amount"];
+            /** @description For how long the balance lasts at the rate of the fees of the last 24 hours; null when it is unknown, when no fee was paid, and for tokens. Values that the relayer sends are not counted. */
+            runway_seconds: number | null;
+            /** @description The newest, at most 20. */
+            refills: components["schemas"]["Refill"][];
+        };
+        Refill: {
+            /** @description A transaction of the treasury; null while it is being accepted. */
+            transaction_id: components["schemas"]["IdOrNull"];
+            from: components["schemas"]["Id"];
+            amount: components["schemas"]["Amount"];
+            /** @description Whether its transaction is unfinished. */
+            is_open: boolean;
+            created_at: components["schemas"]["Timestamp"];
+        };
+        SweepRequest: {
+            to: components["schemas"]["AddressInput"];
+            /** @description An ERC-20 token. If absent, the coin of the chain. */
+            asset?: components["schemas"]["AddressInput"];
+            /** @description What stays, in the smallest unit of the asset. Default 0. */
+            keep?: components["schemas"]["AmountInput"];
         };
         NonceState: {
             /** @description The nonce that the next transaction gets. */
@@ -2403,7 +2789,7 @@ export interface components {
             /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
             id: components["schemas"]["Id"];
             event: components["schemas"]["EventName"];
-            payload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["LowBalancePayload"] | components["schemas"]["TestPayload"];
+            payload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["LowBalancePayload"] | components["schemas"]["FundingPayload"] | components["schemas"]["TestPayload"];
             timestamp: components["schemas"]["Timestamp"];
             /** @description Counts the events of the relayer from 1, without gaps. 0 for a test event. */
             sequence: number;
@@ -2441,6 +2827,14 @@ export interface components {
             balance: components["schemas"]["Amount"];
             min_balance: components["schemas"]["Amount"];
         };
+        /** @description A relayer that needs funds cannot be refilled, or can again (`sufficient`, `refilling`). Sent once per change. */
+        FundingPayload: {
+            /** @constant */
+            payload_type: "relayer_funding";
+            relayer: components["schemas"]["Relayer"];
+            state: components["schemas"]["FundingStatus"];
+            reason: string | null;
+        };
         TestPayload: {
             /** @constant */
             payload_type: "test";
@@ -2469,6 +2863,8 @@ export interface components {
             scopes: components["schemas"]["Scopes"];
             /** @description The relayers that the key may use. Null: all. Any other relayer gets the same 404 as one that does not exist. A deleted relayer is removed from the list, even if a new relayer gets its id. */
             relayer_ids: components["schemas"]["Id"][] | null;
+            /** @description Pools that the key may use without rights to their relayers. Null: none. */
+            pool_ids: components["schemas"]["Id"][] | null;
             /** @description The client addresses from which the key is accepted. Null: any. */
             allowed_cidrs: components["schemas"]["Cidr"][] | null;
             /** @description Null: the limit of the service applies. */
@@ -2489,8 +2885,10 @@ export interface components {
         CreateApiKeyRequest: {
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["Scopes"];
-            /** @description The relayers that the key may use. Absent or null: all. */
+            /** @description The relayers that the key may use. Absent or null: all, or none when `pool_ids` is given. */
             relayer_ids?: components["schemas"]["Id"][] | null;
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. */
+            pool_ids?: components["schemas"]["Id"][] | null;
             /** @description The client addresses from which the key is accepted. Absent or null: any. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Absent or null: the limit of the service applies. */
@@ -2504,8 +2902,10 @@ export interface components {
         UpdateApiKeyRequest: {
             name?: components["schemas"]["ApiKeyName"];
             scopes?: components["schemas"]["Scopes"];
-            /** @description The relayers that the key may use. Absent or null: all. */
+            /** @description The relayers that the key may use. Absent or null: all, or none when `pool_ids` is given. */
             relayer_ids?: components["schemas"]["Id"][] | null;
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. */
+            pool_ids?: components["schemas"]["Id"][] | null;
             /** @description The client addresses from which the key is accepted. Absent or null: any. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Absent or null: the limit of the service applies. */
@@ -2577,10 +2977,13 @@ export interface components {
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];
             relayer_ids: components["schemas"]["PoolRelayerIds"];
+            policies?: components["schemas"]["PoolPoliciesInput"];
         };
         UpdatePoolRequest: {
             name?: components["schemas"]["Name"];
             relayer_ids?: components["schemas"]["PoolRelayerIds"];
+            /** @description In place of all former ones. */
+            policies?: components["schemas"]["PoolPoliciesInput"];
         };
         /** @description The relayer's share: one with 200 takes twice as many transactions at a time as one with 100. 0: it gets none. */
         PoolWeight: number;
@@ -2596,6 +2999,7 @@ export interface components {
             id: components["schemas"]["Id"];
             name: components["schemas"]["Name"];
             network: components["schemas"]["NetworkName"];
+            policies: components["schemas"]["PoolPolicies"];
             /** @description In the order in which they were added. Fewer than given when a relayer was deleted. */
             relayers: components["schemas"]["PoolRelayer"][];
         };
@@ -2629,10 +3033,10 @@ export interface components {
             abi: string[];
         };
         /**
-         * @description `network_down`: no node of a network is healthy. `node_unhealthy`: some are not. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is 0. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `service`: a part of the service does not work.
+         * @description `network_down`: no node of a network is healthy. `node_unhealthy`: some are not. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is 0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `service`: a part of the service does not work.
          * @enum {string}
          */
-        ProblemKind: "network_down" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service";
+        ProblemKind: "network_down" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service";
         Problem: {
             /** @description The same as long as the problem and its cause last. */
             id: string;
@@ -3129,6 +3533,38 @@ export interface components {
             allow_authorizations?: boolean | null;
             allowed_domain_separators?: components["schemas"]["HashInput"][] | null;
         };
+        /** @description As the policies of a relayer. An absent policy does not limit. */
+        PoolPolicies: {
+            max_value?: components["schemas"]["Amount"];
+            max_value_per_day?: components["schemas"]["Amount"];
+            whitelist_receivers?: components["schemas"]["Address"][];
+            allowed_functions?: {
+                receiver: components["schemas"]["Address"];
+                selectors: components["schemas"]["Selector"][];
+            }[];
+            token_limits?: {
+                token: components["schemas"]["Address"];
+                max_amount?: components["schemas"]["Amount"];
+                max_amount_per_day?: components["schemas"]["Amount"];
+            }[];
+        };
+        /** @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. Amounts per day count over all relayers of the pool, when a transaction is accepted, and are not given back. */
+        PoolPoliciesInput: {
+            max_value?: components["schemas"]["AmountInput"];
+            max_value_per_day?: components["schemas"]["AmountInput"];
+            whitelist_receivers?: components["schemas"]["AddressInput"][];
+            allowed_functions?: {
+                receiver: components["schemas"]["AddressInput"];
+                selectors: components["schemas"]["SelectorInput"][];
+            }[];
+            token_limits?: {
+                token: components["schemas"]["AddressInput"];
+                /** @description The highest amount of one transaction. */
+                max_amount?: components["schemas"]["AmountInput"];
+                /** @description The highest total amount in any 24 hours. */
+                max_amount_per_day?: components["schemas"]["AmountInput"];
+            }[];
+        };
         Relayer: {
             id: components["schemas"]["Id"];
             name: components["schemas"]["Name"];
@@ -3247,6 +3683,8 @@ export interface components {
             scopes: components["schemas"]["Scopes"];
             /** @description The relayers that the key may use. Null means all. */
             relayer_ids: components["schemas"]["Id"][] | null;
+            /** @description The pools that the key may use without rights to their relayers. */
+            pool_ids: components["schemas"]["Id"][];
             /** @description Whether the key may manage API keys. */
             may_administer: boolean;
             /** @description The end of validity. Null means that there is none. */
@@ -3597,6 +4035,36 @@ export interface components {
                 "application/json": {
                     success: components["schemas"]["Succeeded"];
                     data: components["schemas"]["RelayerDrain"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The funding of the pool. */
+        PoolFundingResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["PoolFundingState"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The funding. */
+        FundingResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["FundingState"];
                     error: components["schemas"]["NoError"];
                     pagination: components["schemas"]["Pagination"];
                 };
@@ -4176,6 +4644,8 @@ export interface components {
          * @example k3J9x0QdW1c7nTz5Yb8sVg
          */
         problem_id: components["schemas"]["PathId"];
+        /** @description Only the relayers of this pool. */
+        of_pool: components["schemas"]["Id"];
         /**
          * @description The id of the pool.
          * @example payouts
@@ -4304,6 +4774,13 @@ export type JsonRpcResult = components['schemas']['JsonRpcResult'];
 export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
 export type HealNonceRequest = components['schemas']['HealNonceRequest'];
 export type RelayerDrain = components['schemas']['RelayerDrain'];
+export type FundingSettings = components['schemas']['FundingSettings'];
+export type Funding = components['schemas']['Funding'];
+export type FundingStatus = components['schemas']['FundingStatus'];
+export type PoolFundingState = components['schemas']['PoolFundingState'];
+export type FundingState = components['schemas']['FundingState'];
+export type Refill = components['schemas']['Refill'];
+export type SweepRequest = components['schemas']['SweepRequest'];
 export type NonceState = components['schemas']['NonceState'];
 export type ForeignTransaction = components['schemas']['ForeignTransaction'];
 export type Blocking = components['schemas']['Blocking'];
@@ -4326,6 +4803,7 @@ export type TransactionWaitingPayload = components['schemas']['TransactionWaitin
 export type RelayerDisabledPayload = components['schemas']['RelayerDisabledPayload'];
 export type RelayerEnabledPayload = components['schemas']['RelayerEnabledPayload'];
 export type LowBalancePayload = components['schemas']['LowBalancePayload'];
+export type FundingPayload = components['schemas']['FundingPayload'];
 export type TestPayload = components['schemas']['TestPayload'];
 export type Scope = components['schemas']['Scope'];
 export type Scopes = components['schemas']['Scopes'];
@@ -4396,6 +4874,8 @@ export type FeeMultiple = components['schemas']['FeeMultiple'];
 export type RelayerPolicies = components['schemas']['RelayerPolicies'];
 export type RelayerPoliciesInput = components['schemas']['RelayerPoliciesInput'];
 export type RelayerPoliciesPatch = components['schemas']['RelayerPoliciesPatch'];
+export type PoolPolicies = components['schemas']['PoolPolicies'];
+export type PoolPoliciesInput = components['schemas']['PoolPoliciesInput'];
 export type Relayer = components['schemas']['Relayer'];
 export type NotificationIds = components['schemas']['NotificationIds'];
 export type CreateRelayerRequest = components['schemas']['CreateRelayerRequest'];
@@ -4434,6 +4914,8 @@ export type ResponseRelayerStatusResponse = components['responses']['RelayerStat
 export type ResponseRpcAnswerResponse = components['responses']['RpcAnswerResponse'];
 export type ResponseJsonRpcResponse = components['responses']['JsonRpcResponse'];
 export type ResponseRelayerDrainResponse = components['responses']['RelayerDrainResponse'];
+export type ResponsePoolFundingResponse = components['responses']['PoolFundingResponse'];
+export type ResponseFundingResponse = components['responses']['FundingResponse'];
 export type ResponseNonceStateResponse = components['responses']['NonceStateResponse'];
 export type ResponseTransactionList = components['responses']['TransactionList'];
 export type ResponseAuthorizationResponse = components['responses']['AuthorizationResponse'];
@@ -4482,6 +4964,7 @@ export type ParameterTransactionHash = components['parameters']['transaction_has
 export type ParameterTransactionTo = components['parameters']['transaction_to'];
 export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterProblemId = components['parameters']['problem_id'];
+export type ParameterOfPool = components['parameters']['of_pool'];
 export type ParameterPoolId = components['parameters']['pool_id'];
 export type ParameterMemberId = components['parameters']['member_id'];
 export type ParameterAbiId = components['parameters']['abi_id'];
@@ -5131,6 +5614,116 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
+    getFunding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["FundingResponse"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    setFunding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FundingSettings"];
+            };
+        };
+        responses: {
+            200: components["responses"]["FundingResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    deleteFunding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    sweepRelayer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SweepRequest"];
+            };
+        };
+        responses: {
+            201: components["responses"]["TransactionAccepted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
     callRpc: {
         parameters: {
             query?: never;
@@ -5688,6 +6281,8 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
+                /** @description Only the relayers of this pool. */
+                pool_id?: components["parameters"]["of_pool"];
             };
             header?: never;
             path?: never;
@@ -5698,6 +6293,7 @@ export interface operations {
             200: components["responses"]["QueueList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -5709,6 +6305,8 @@ export interface operations {
                 period?: "hour" | "day";
                 /** @description Only this relayer. If absent, all relayers that the API key may use. */
                 relayer_id?: components["schemas"]["Id"];
+                /** @description Only the relayers of this pool. */
+                pool_id?: components["parameters"]["of_pool"];
                 /** @description Only relayers on the network with this name. */
                 network?: components["schemas"]["NetworkName"];
             };
@@ -6061,6 +6659,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -6090,6 +6689,51 @@ export interface operations {
         };
         responses: {
             200: components["responses"]["PoolResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    listPoolTransactions: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
+                per_page?: components["parameters"]["per_page"];
+                /** @description Only transactions in this state. Repeat the parameter for several states. */
+                status?: components["parameters"]["transaction_statuses"];
+                /** @description Only transactions accepted after this time (RFC 3339). */
+                created_after?: components["parameters"]["transaction_created_after"];
+                /** @description Only transactions accepted before this time (RFC 3339). */
+                created_before?: components["parameters"]["transaction_created_before"];
+                /** @description Only transactions with this `reference`. */
+                reference?: components["parameters"]["transaction_reference"];
+                /**
+                 * @description Only transactions whose `metadata` has this name and value: `name:value`.
+                 * @example customer:4711
+                 */
+                metadata?: components["parameters"]["transaction_metadata"];
+                /** @description Only the transaction that was signed with this hash, at any of its prices. */
+                hash?: components["parameters"]["transaction_hash"];
+                /** @description Only transactions to this address. */
+                to?: components["parameters"]["transaction_to"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["TransactionList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
@@ -6136,6 +6780,310 @@ export interface operations {
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    sendPoolTransactionBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendTransactionBatchRequest"];
+            };
+        };
+        responses: {
+            201: components["responses"]["TransactionsAccepted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    dryRunPoolTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendTransactionRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["DryRunResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getPoolTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["TransactionResponse"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    explainPoolTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["ExplanationResponse"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    movePoolTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            201: components["responses"]["TransactionAccepted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    streamPoolEvents: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The id of the last event that the client received.
+                 * @example 1:0
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event stream. It stays open until the client disconnects. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    callPoolJsonRpc: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JsonRpcRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["JsonRpcResponse"];
+            /** @description The request holds only notifications, which have no response. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getPoolFunding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["PoolFundingResponse"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    setPoolFunding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FundingSettings"];
+            };
+        };
+        responses: {
+            200: components["responses"]["PoolFundingResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    deletePoolFunding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pool.
+                 * @example payouts
+                 */
+                pool_id: components["parameters"]["pool_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
     };
@@ -6579,6 +7527,7 @@ export const sendTransactionRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeep
 export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];
 export const explanationWaiting_forAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["waiting_for"]> = ["signature", "acceptance", "block", "confirmations"];
 export const rpcRequestMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RpcRequest"]["method"]> = ["eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getBalance", "eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getCode", "eth_getLogs", "eth_getProof", "eth_getStorageAt", "eth_getTransactionByHash", "eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "net_version", "web3_clientVersion"];
+export const fundingStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingStatus"]> = ["sufficient", "refilling", "limit_reached", "treasury_short", "fee_too_high", "refused", "unknown"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
 export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilter"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_state_update"];
@@ -6587,7 +7536,7 @@ export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<component
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
 export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
-export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service"];
+export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service"];
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning"];
 export const problemsUncheckedPartValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problems"]["unchecked"]["part"]> = ["accounts", "nodes", "notifications"];
 export const searchResultKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["kind"]> = ["relayer", "transaction", "network", "signer", "notification", "abi"];

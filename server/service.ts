@@ -1,6 +1,8 @@
 import { createBelievedClock } from './background/believed-clock.ts'
 import { createRetention } from './background/retention.ts'
 import type { Config } from './config.ts'
+import type { Contract } from './http/contract.ts'
+import { compiledCheck } from './http/schema-check.ts'
 import { closeFoundation, type Foundation, openFoundation, type World } from './service/foundation.ts'
 import { serveHttp } from './service/http.ts'
 import { startSending } from './service/sending.ts'
@@ -13,6 +15,8 @@ export interface Service {
   metrics_url: string | undefined
   api_key: string
   api_key_file: string | undefined
+  /** Resolves when what the first requests need is compiled, between requests. */
+  warm: Promise<void>
   /** Whether the relayer `demo` exists. */
   demo: boolean
   /** Fails readiness, waits for requests and background work in progress, and closes the store. */
@@ -31,13 +35,14 @@ export async function startService(config: Config, world: World = {}): Promise<S
     const retention = startRetention(foundation)
     const http = await serveHttp({ foundation, sending, webhooks }, world.http_times)
     const { store, secrets, contract, audit, observation, keyServices } = foundation
-    if (!world.contract) void contract.warmUp(http.untilQuiet)
+    const warm = warmUp(contract, http.untilQuiet)
 
     return {
       url: http.url,
       metrics_url: http.metrics_url,
       api_key: secrets.api_key,
       api_key_file: secrets.api_key_file,
+      warm,
       demo: (await store.listRelayers({ offset: 0, limit: 1 }, new Set(['demo']))).total_items > 0,
       async close() {
         await http.close()
@@ -52,6 +57,12 @@ export async function startService(config: Config, world: World = {}): Promise<S
     await closeFoundation(foundation)
     throw error
   }
+}
+
+async function warmUp(contract: Contract, untilQuiet: () => Promise<void>): Promise<void> {
+  await contract.warmUp(untilQuiet)
+  await untilQuiet()
+  compiledCheck(contract.document, 'Event')
 }
 
 /** Removes expired rows, in one process at a time. */

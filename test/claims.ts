@@ -204,6 +204,17 @@ export const securityClaims: Claims = {
 
 /** README.md and docs/. */
 export const documentClaims: Claims = {
+  'one-refill': [
+    'sending/funding.test: refills a relayer to its target when it falls below the minimum, one refill at a time',
+    'sending/funding.test: counts what unfinished transactions may cost',
+    'sending/funding.test: finds the transaction of a refill again that was accepted before a crash',
+    'funding.test: refills once, whatever commit or call of the node the process is killed at',
+    'servers.test: two servers refill each of several relayers once',
+    'funding/run',
+  ],
+  'refill-limit': ['sending/funding.test: stops at max_per_day'],
+  'pool-limits': ['operations/pools.test: limits per day count over all relayers of the pool'],
+  'pool-move': ['operations/pools.test: moves a transaction that was never signed to another relayer'],
   'pool-once': [
     'operations/pools.test: every transaction of a pool is on the chain once, at gapless nonces',
     'operations/pools.test: an idempotency key belongs to the pool',

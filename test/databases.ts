@@ -18,6 +18,7 @@ export const onSqliteOnly: Record<string, string> = {
   'test/commands/backup.test.ts': 'the command copies a file; PostgreSQL has its own tools',
   'test/commands/wrong-folder.test.ts': 'the folder of a file; test/commands/postgres.test.ts for PostgreSQL',
   'test/crash.test.ts': 'reads the file of the killed process',
+  'test/funding.test.ts': 'kills the process at the commits of a file',
   'test/http/audit.test.ts': 'changes the trail in the file; test/store/audit-chains.test.ts for PostgreSQL',
   'test/http/change-floods.test.ts':
     'sets the clock of the rate limit; test/http/shared-rate-limit.test.ts for that of PostgreSQL',

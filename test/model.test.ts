@@ -23,6 +23,7 @@ test('signs no self-transfer at a nonce that a node denies after it has shown it
   const { violations } = await runScenario({
     nodes: 1,
     shares_key: true,
+    pool: false,
     seed: 823_542_385,
     steps: [
       { do: 'foreign', where: 'block', ahead: 1 },
@@ -39,6 +40,7 @@ test('ends no transaction because one node reports its nonce as used while the o
   const { violations } = await runScenario({
     nodes: 3,
     shares_key: false,
+    pool: false,
     seed: 1_775_078_417,
     steps: [
       { do: 'send', count: 1, tier: 'fastest', gas_price_gwei: null, valid_s: null },

@@ -217,3 +217,36 @@ test('a pool sends each idempotency key once and keeps an ordering key on one re
   expect(nonces.flat()).toHaveLength(260)
   expect(nonces.every((its) => its.length > 0)).toBe(true)
 })
+
+test('two servers refill each of several relayers once', async () => {
+  const treasury = await addRelayer()
+  const relayer_ids = await Promise.all(Array.from({ length: 5 }, () => addRelayer()))
+  const ether = 10n ** 18n
+  const path = '/api/v1/relayers/{relayer_id}/funding'
+  const addressOf = async (relayer_id: string) =>
+    (await clientOf(0).get('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })).data.address
+  for (const relayer_id of relayer_ids) await chain.setBalance(await addressOf(relayer_id), 0n)
+  await Promise.all(
+    relayer_ids.map((relayer_id, index) =>
+      clientOf(index).put(path, {
+        path: { relayer_id },
+        body: {
+          ...{ from: treasury, min_balance: `${ether}`, target_balance: `${2n * ether}` },
+          ...{ max_per_day: `${50n * ether}`, max_fee_per_gas: '100000000000' },
+        },
+      }),
+    ),
+  )
+  const states = () =>
+    Promise.all(relayer_ids.map(async (relayer_id) => (await clientOf(1).get(path, { path: { relayer_id } })).data))
+  await vi.waitUntil(async () => (await states()).every(({ state }) => state === 'sufficient'), {
+    timeout: 120_000,
+    interval: 100,
+  })
+  const its = await states()
+  expect(its.map(({ balance, refills }) => [balance, refills.length])).toEqual(its.map(() => [`${2n * ether}`, 1]))
+  const { pagination } = await clientOf(2).get('/api/v1/relayers/{relayer_id}/transactions/', {
+    path: { relayer_id: treasury },
+  })
+  expect(pagination.total_items).toBe(5)
+})

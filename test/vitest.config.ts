@@ -22,6 +22,7 @@ const long = [
   'stop',
   'batches',
   'servers',
+  'funding',
   'server',
   'wrong-folder',
   'examples',

@@ -1,7 +1,18 @@
 import type { Command } from 'commander'
+import type { FundingSettings, SweepRequest } from '../index.ts'
+import { readWei } from './amounts.ts'
+import { type BodyOptions, readBody, repeated } from './body.ts'
 import type { Context } from './context.ts'
+import { listOfMembers } from './resources.ts'
 
-/** `nonce`, `heal`, `pause`, `resume` and `drain` of a relayer: the one that is named, or that of --relayer or RELAYER_ID. */
+interface OfPool {
+  pool?: string
+}
+
+/**
+ * `nonce`, `heal`, `pause`, `resume`, `drain`, `funding`, `fund`, `unfund` and `sweep` of a relayer: the one that is named, or that of --relayer or
+ * RELAYER_ID.
+ */
 export function addRelayerActions(program: Command, context: () => Context): void {
   const add = (name: string, about: string, act: (world: Context, relayer_id: string) => Promise<void>) =>
     program
@@ -30,4 +41,45 @@ export function addRelayerActions(program: Command, context: () => Context): voi
     const drained = await client.relayers.drain(id)
     print.one(drained, `${id} accepts no new transactions; to continue: relayer resume ${id}`)
   })
+  const addFunding = (name: string, about: string) =>
+    program
+      .command(`${name} [relayer]`)
+      .description(about)
+      .option('--pool <id>', 'all relayers of this pool, under one limit')
+  addFunding('funding', 'show where the relayer gets its funds from, and the newest refills').action(
+    async (given: string | undefined, { pool }: OfPool) => {
+      const { client, print, relayerId } = context()
+      if (pool !== undefined) return print.one(await client.funding.getPool(pool))
+      print.one(await client.funding.get(given ?? (await relayerId())))
+    },
+  )
+  addFunding('unfund', 'end the refills of the relayer').action(async (given: string | undefined, { pool }: OfPool) => {
+    const { client, print, relayerId } = context()
+    if (pool !== undefined) {
+      return print.one(await client.funding.deletePool(pool), `the relayers of ${pool} are no longer refilled`)
+    }
+    const id = given ?? (await relayerId())
+    print.one(await client.funding.delete(id), `${id} is no longer refilled`)
+  })
+  addFunding('fund', 'refill the relayer from another one, under a limit per day')
+    .option('--file <file>', 'a JSON object with the members (-: standard input)')
+    .option('--set <name=value>', 'sets a member, for example min_balance=0.2ether; repeatable', repeated)
+    .addHelpText('after', listOfMembers('put /api/v1/relayers/{relayer_id}/funding'))
+    .action(async (given: string | undefined, { pool, ...options }: BodyOptions & OfPool) => {
+      const { client, print, relayerId } = context()
+      // The service checks the body against the contract.
+      const body = (await readBody(options)) as unknown as FundingSettings
+      if (pool !== undefined) return print.one(await client.funding.setPool(pool, body))
+      print.one(await client.funding.set(given ?? (await relayerId()), body))
+    })
+  program
+    .command('sweep <to> [relayer]')
+    .description('send all that the relayer has left to an address')
+    .option('--asset <token>', 'an ERC-20 token in the place of the coin')
+    .option('--keep <amount>', 'what stays: 1ether, 5gwei, or the smallest unit')
+    .action(async (to: string, given: string | undefined, { asset, keep }: { asset?: string; keep?: string }) => {
+      const world = context()
+      const body: SweepRequest = { to, ...(asset && { asset }), ...(keep && { keep: `${readWei(keep)}` }) }
+      world.print.one(await world.client.relayers.sweep(given ?? (await world.relayerId()), body))
+    })
 }

@@ -176,7 +176,11 @@ const operationOf: Partial<Record<Verb, (resource: Resource) => string>> = {
 
 /** The members that --set takes, with their types and units, from the contract. */
 function membersHelp(resource: Resource, verb: Verb): string {
-  const members = bodyMembers[operationOf[verb]?.(resource) ?? ''] ?? []
+  return listOfMembers(operationOf[verb]?.(resource) ?? '')
+}
+
+export function listOfMembers(operation: string): string {
+  const members = bodyMembers[operation] ?? []
   const width = Math.max(0, ...members.map(([name]) => name.length))
   return [
     '',

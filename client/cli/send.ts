@@ -25,6 +25,8 @@ export interface ContentOptions extends PriceOptions {
 interface SendCommandOptions extends ContentOptions, WaitOptions {
   idempotencyKey?: string
   dryRun?: boolean
+  pool?: string
+  orderingKey?: string
 }
 
 const dryRunPath = '/api/v1/relayers/{relayer_id}/transactions/dry-run'
@@ -36,10 +38,19 @@ export function addSend(program: Command, context: () => Context): void {
   addContent(command)
     .option('--idempotency-key <key>', 'repeating the command with the same key sends nothing twice')
     .option('--dry-run', 'check only: accept and sign nothing')
+    .option('--pool <id>', 'send through this pool, in the place of a relayer')
+    .option('--ordering-key <key>', 'of a pool: those with one key keep their order')
   addWait(command).action(async (values: string[], options: SendCommandOptions) => {
     const world = context()
     const { client, print } = world
-    const body = await bodyOf(values, options)
+    const { pool, orderingKey } = options
+    const body = { ...(await bodyOf(values, options)), ...(orderingKey !== undefined && { ordering_key: orderingKey }) }
+    if (pool !== undefined) {
+      if (options.dryRun) return print.one(await client.pools.dryRunTransaction(pool, body))
+      const key = options.idempotencyKey
+      const sent = await client.pools.sendTransaction(pool, body, key === undefined ? {} : { idempotencyKey: key })
+      return follow(world, sent.relayer_id, sent, options)
+    }
     const relayer_id = await world.relayerId()
     if (options.dryRun) return print.one((await client.post(dryRunPath, { path: { relayer_id }, body })).data)
     const { idempotencyKey } = options

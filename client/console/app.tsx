@@ -16,6 +16,7 @@ const Notification = lazy(async () => ({ default: (await import('./pages/notific
 const ApiKeys = lazy(async () => ({ default: (await import('./pages/api-keys.tsx')).ApiKeys }))
 const Audit = lazy(async () => ({ default: (await import('./pages/audit.tsx')).Audit }))
 const Networks = lazy(async () => ({ default: (await import('./pages/networks.tsx')).Networks }))
+const Pools = lazy(async () => ({ default: (await import('./pages/pools.tsx')).Pools }))
 const Signers = lazy(async () => ({ default: (await import('./pages/signers.tsx')).Signers }))
 const Sandbox = lazy(async () => ({ default: (await import('./pages/sandbox.tsx')).Sandbox }))
 
@@ -51,6 +52,7 @@ function Shell() {
         </button>
         <nav id="pages" aria-label="Pages" className={isMenuOpen ? 'open' : undefined}>
           {may('read') && <Page to="/">Overview</Page>}
+          {may('read') && caller.relayer_ids === null && <Page to="/pools">Pools</Page>}
           {may('notifications') && <Page to="/notifications">Notifications</Page>}
           {may('read') && <Page to="/networks">Networks</Page>}
           {mayManageAll && <Page to="/signers">Signers</Page>}
@@ -93,6 +95,7 @@ function Pages() {
         <Route path="/notifications/:notification_id">{(params) => <Notification {...params} />}</Route>
       )}
       {may('read') && <Route path="/networks" component={Networks} />}
+      {may('read') && caller.relayer_ids === null && <Route path="/pools" component={Pools} />}
       {(may('sign') || may('send')) && <Route path="/sandbox/:relayer_id?/:transaction_id?" component={Sandbox} />}
       {mayManageAll && <Route path="/signers" component={Signers} />}
       {caller.may_administer && <Route path="/keys" component={ApiKeys} />}

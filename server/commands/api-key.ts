@@ -68,7 +68,13 @@ async function run(): Promise<void> {
   const warn = ({ table, id, reason }: RightsFault) => {
     process.stderr.write(`Warning: row refused in ${table} (${id ?? 'unknown'}: ${reason}).\n`)
   }
-  const caller = { id: 'command line', roles: new Set<string>(), relayer_ids: undefined, rate_limit: null }
+  const caller = {
+    id: 'command line',
+    roles: new Set<string>(),
+    relayer_ids: undefined,
+    pool_ids: new Set<string>(),
+    rate_limit: null,
+  }
   const handlers = apiKeys({ store, makeId, now: store.now })
   const request = (operation: OperationId, result = 200) => {
     const who = { caller: caller.id, relayer_id: null, request_id: null }

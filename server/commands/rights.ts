@@ -4,7 +4,7 @@ import { type KeyConfig, openDatabaseVault } from './database-vault.ts'
 import { openSecrets } from './open-secrets.ts'
 
 const usage = `Usage, with every service on the database stopped:
-  npm run rights -- verify   lists the API keys, relayers, networks, notifications and signers that another program changed
+  npm run rights -- verify   lists the API keys, relayers, pools, networks, notifications and signers that another program changed
   npm run rights -- accept   accepts the present content of all rows; the service trusts it from then on`
 
 /** Verifies the rows that grant rights, or accepts their present content. Returns the report; throws CommandError. */

@@ -66,7 +66,7 @@ export interface Sight {
    * they do not agree; undefined: not asked yet.
    */
   proof: Proof<Seen> | 'shallow' | null | undefined
-  /** Whether another block is at the height of the transaction's block; undefined: not asked yet. */
+  /** Whether another block is at the height of the transaction's block, or most nodes deny that it is in it; undefined: not asked yet. */
   replaced: boolean | undefined
   /** Whether the chain has changed since the last poll. */
   reorganized: boolean

@@ -5,8 +5,8 @@ export const majorityOf = (count: number): number => Math.floor(count / 2) + 1
 export const given = <T>(answers: (T | undefined)[]): T[] => answers.filter((answer) => answer !== undefined)
 
 /** The largest number that more than half of all endpoints report or exceed; undefined when too few answered. */
-export function reachedByMost(numbers: (number | undefined)[]): number | undefined {
-  const falling = given(numbers).sort((a, b) => b - a)
+export function reachedByMost<T extends number | bigint>(numbers: (T | undefined)[]): T | undefined {
+  const falling = given(numbers).sort((a, b) => (a < b ? 1 : a > b ? -1 : 0))
   return falling[majorityOf(numbers.length) - 1]
 }
 

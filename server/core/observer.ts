@@ -1,4 +1,4 @@
-import type { TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
+import type { FundingStatus, TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
 
 /**
  * The events that modules report to the log, the metrics and the traces. Every member is optional. Members do not throw, and
@@ -49,6 +49,8 @@ export interface Observer {
   keyServiceUp?(key: { type: string; address: string }): void
   /** Sending stopped for a relayer, with the reason; null: it resumed. */
   relayerChanged?(relayer: { relayer_id: string; disabled_reason: string | null }): void
+  /** A relayer that needs funds gets none, or gets some again. */
+  fundingChanged?(funding: { relayer_id: string; state: FundingStatus; reason: string | null }): void
   /** Wraps a delivery attempt. */
   attempt?<T extends { status: number | null; error: string | null }>(
     work: { host: string; event_id: string; number: number },

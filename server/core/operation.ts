@@ -45,6 +45,8 @@ export interface Caller {
   roles: ReadonlySet<string>
   /** The relayers that the caller may use; undefined: all. */
   relayer_ids: ReadonlySet<string> | undefined
+  /** The pools that the caller may use without rights to their relayers. */
+  pool_ids: ReadonlySet<string>
   /** Requests per second; null: the service's default. */
   rate_limit: { per_second: number; burst: number } | null
 }

@@ -3,6 +3,7 @@ import type {
   ApiKey,
   Delivery,
   DeliveryAttempt,
+  Funding,
   Notification,
   NotificationFilter,
   Pool,
@@ -102,10 +103,14 @@ export interface RelayerRow extends Omit<Relayer, 'notification_id' | 'warnings'
   row_id: number
   /** The chain id of its network. */
   chain_id: number
+  /** Null: it gets no funds from another relayer. */
+  funding: Funding | null
 }
 
+export type { Funding }
+
 /** The store reads the address from the signer and the chain id from the network, in the same database transaction. */
-export type NewRelayer = Omit<RelayerRow, 'address' | 'row_id' | 'chain_id'>
+export type NewRelayer = Omit<RelayerRow, 'address' | 'row_id' | 'chain_id' | 'funding'>
 
 export type RelayerObstacle =
   | 'id_taken'
@@ -116,9 +121,11 @@ export type RelayerObstacle =
 
 export interface PoolRow extends Pool {
   row_id: number
+  /** Of its relayers that have none of their own. */
+  funding: Funding | null
 }
 
-export interface NewPool extends Pick<Pool, 'id' | 'name' | 'network'> {
+export interface NewPool extends Pick<Pool, 'id' | 'name' | 'network' | 'policies'> {
   relayer_ids: string[]
 }
 

@@ -134,7 +134,7 @@ export type BatchCreation =
   | { outcome: 'created' | 'replayed'; transactions: AcceptedTransaction[] }
   | { outcome: 'mismatch' }
   /** Nothing was accepted: the first transaction that could not be. */
-  | { outcome: 'refused'; index: number; creation: Creation }
+  | { outcome: 'refused'; index: number; creation: PoolCreation }
 
 /** The limits for the unfinished transactions of a relayer: their number, and the bytes of their data together. */
 export interface Capacity {
@@ -156,11 +156,13 @@ export interface Account {
 
 /** An amount that a daily limit counts: in wei, or in the token's smallest unit. */
 export interface Spend {
-  policy: 'max_value_per_day' | 'token_limits' | 'max_fee_per_day'
-  /** `wei`, `fee` (wei too), or a token's address. */
+  policy: 'max_value_per_day' | 'token_limits' | 'max_fee_per_day' | 'funding'
+  /** `wei`, `fee` (wei too), a token's address, or that of refills (funding.ts). */
   asset: string
   amount: string
   limit: string
+  /** Whose limit it is, if not the account's: `pool N`. Such an amount is not given back. */
+  holder?: string
 }
 
 /** An amount exceeds a daily limit. */

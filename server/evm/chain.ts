@@ -1,5 +1,6 @@
 import type { AccessList, Authorization } from '../../generated/openapi.ts'
 import type { Receipt } from '../core/decide.ts'
+import { balanceOfCall } from '../core/encoding/erc20.ts'
 import { toHex } from '../core/hex.ts'
 import type { Revert } from '../core/outcome.ts'
 import type { Market } from '../core/prices.ts'
@@ -31,6 +32,8 @@ export interface Chain {
   head(): Promise<Head>
   blockHash(number: number): Promise<string | undefined>
   balance(address: string): Promise<bigint>
+  /** The balance of an ERC-20 token, in its smallest unit; 0 when the address is no token. */
+  tokenBalance(token: string, owner: string): Promise<bigint>
   latestNonce(address: string): Promise<number>
   /** The account's count including the node's pool. */
   pendingNonce(address: string): Promise<number>
@@ -60,6 +63,9 @@ export interface Chain {
 /** No account has sent this many transactions, so a larger count is refused. EIP-2681 allows nonces up to 2^64 - 2. */
 const max_nonce = 2n ** 48n
 
+/** 32 bytes as hex with 0x. */
+const word_length = 66
+
 export function createChain(rpc: Rpc): Chain {
   const quantity = async (method: string, params: unknown[]) => {
     const answer = await rpc(method, params)
@@ -84,6 +90,12 @@ export function createChain(rpc: Rpc): Chain {
       return ((await rpc('eth_getBlockByNumber', [hex(number), false])) as Block | null)?.hash
     },
     balance: (address) => quantity('eth_getBalance', [address, 'latest']),
+    async tokenBalance(token, owner) {
+      const answer = await rpc('eth_call', [{ to: token, data: balanceOfCall(owner) }, 'latest'])
+      if (answer === '0x') return 0n
+      if (!isHex(answer) || answer.length !== word_length) throw noAnswer('eth_call')
+      return BigInt(answer)
+    },
     latestNonce: (address) => nonceAt(address, 'latest'),
     pendingNonce: (address) => nonceAt(address, 'pending'),
     async pooledHash(address, nonce) {

@@ -37,6 +37,7 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
     id: 'environment',
     roles: new Set([...scopes, 'all_relayers', 'administer']),
     relayer_ids: undefined,
+    pool_ids: new Set(),
     rate_limit: null,
   }
   const isAdministrator = sameAs(dependencies.api_key)
@@ -119,13 +120,17 @@ interface Holder {
 }
 
 function holderOf(api_key: ApiKeyRow): Holder {
-  const { id, relayer_ids, rate_limit, allowed_cidrs, expires_at, former_valid_until } = api_key
+  const { id, relayer_ids, pool_ids, rate_limit, allowed_cidrs, expires_at, former_valid_until } = api_key
   const roles = new Set<string>(api_key.scopes)
   if (relayer_ids === null) roles.add('all_relayers')
   const isUnlimited = relayer_ids === null && allowed_cidrs === null && expires_at === null
   if (isUnlimited && scopes.every((scope) => roles.has(scope))) roles.add('administer')
   return {
-    caller: { id, roles, relayer_ids: relayer_ids === null ? undefined : new Set(relayer_ids), rate_limit },
+    caller: {
+      ...{ id, roles, rate_limit },
+      relayer_ids: relayer_ids === null ? undefined : new Set(relayer_ids),
+      pool_ids: new Set(pool_ids),
+    },
     secret_hash: api_key.secret_hash,
     former_hash: api_key.former_hash,
     former_until: former_valid_until === null ? 0 : Date.parse(former_valid_until),

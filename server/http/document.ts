@@ -42,7 +42,7 @@ export interface OperationFacts {
   speaksJsonRpc: boolean
   /** Whether it declares 429 and so counts against the caller's rate limit. */
   limited: boolean
-  /** Whether it changes the configuration: API keys, relayers, networks, notifications, signers. */
+  /** Whether it changes the configuration: API keys, relayers, pools, networks, notifications, signers. */
   configures: boolean
   /** The media types of its body; empty when it takes none. */
   mediaTypes: string[]

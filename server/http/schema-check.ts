@@ -41,8 +41,14 @@ export type SchemaCheck = (value: unknown) => string | undefined
 /** Compiling takes tens of milliseconds, so the services of a process that share a document share its checks. */
 const compiled = new WeakMap<ContractDocument, Map<string, SchemaCheck>>()
 
-/** Returns a check against a schema of the contract, which is compiled once for each document. */
-export function schemaCheck(document: ContractDocument, name: string): SchemaCheck {
+/** Returns a check against a schema of the contract, which is compiled once for each document, when it is used first. */
+export const schemaCheck =
+  (document: ContractDocument, name: string): SchemaCheck =>
+  (value) =>
+    compiledCheck(document, name)(value)
+
+/** Compiles it now. */
+export function compiledCheck(document: ContractDocument, name: string): SchemaCheck {
   const checks = compiled.get(document) ?? new Map<string, SchemaCheck>()
   compiled.set(document, checks)
   const check = checks.get(name) ?? compile(document, name)
@@ -51,7 +57,8 @@ export function schemaCheck(document: ContractDocument, name: string): SchemaChe
 }
 
 function compile(document: ContractDocument, name: string): SchemaCheck {
-  const ajv = contractAjv()
+  // The lint of the contract has checked the schemas.
+  const ajv = contractAjv({ validateSchema: false })
   const check = ajv.compile({ $ref: `#/components/schemas/${name}`, components: document.components })
   return (value) => (check(value) ? undefined : ajv.errorsText(check.errors, { dataVar: '' }))
 }

@@ -1,24 +1,28 @@
 import type { InOrder } from '../core/in-order.ts'
 import type { Handlers, OperationId, OperationRequest } from '../core/operation.ts'
-import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
+import type { PendingAuditEntry, PoolRow, RelayerRow } from '../core/rows.ts'
 import type { ContractDocument } from '../http/document.ts'
 import type { OperationDependencies } from '../operations/dependencies.ts'
 import type { Call } from './call.ts'
 
 /** What a call needs of the service. Most methods are an operation of the contract, with its rights, policies and limits. */
 export interface JsonRpcDependencies
-  extends Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'countCalls' | 'unexpected'> {
-  operations: Omit<Handlers, 'callJsonRpc'>
+  extends Pick<OperationDependencies, 'store' | 'keyring' | 'findPool' | 'sending' | 'countCalls' | 'unexpected'> {
+  operations: Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc'>
   contract: ContractDocument
   /** A monotonic clock in milliseconds. */
   elapsed(): number
 }
 
-export type Request = OperationRequest<'callJsonRpc'>
+export type Request = Omit<OperationRequest<'callJsonRpc'>, 'path'>
 
 /** One call, with all that its method needs. */
 export interface Context extends Call {
+  /** The relayers whose accounts the endpoint has: one, or those of a pool. */
+  relayers: RelayerRow[]
+  /** Of `relayers`: the one that answers for all, or whose account the call names. */
   relayer: RelayerRow
+  pool: PoolRow | undefined
   request: Request
   /** The place in a batch; undefined for a single call. */
   index: number | undefined
@@ -30,6 +34,8 @@ export interface Context extends Call {
    * Authorizes the caller for an operation again, and carries it out with an audit entry of its own. `status`: its HTTP status on success.
    */
   as<T>(operation: OperationId, status: number, work: (auditEntry: PendingAuditEntry) => Promise<T>): Promise<T>
+  /** The same call by the relayer with this address, which the caller must be permitted to use itself. Throws JsonRpcError. */
+  by(account: unknown): Context
 }
 
 export type Method = (context: Context) => Promise<unknown>

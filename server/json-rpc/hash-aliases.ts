@@ -47,11 +47,14 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
     },
   }
 
-  /** The relayer's transaction with this hash, and all its attempts with the same content; undefined: it is not the relayer's. */
-  async function find({ relayer, params }: Context) {
+  /** The transaction with this hash, and all its attempts with the same content; undefined: none of the relayers has it. */
+  async function find({ relayers, params }: Context) {
     const [wanted] = params
     if (typeof wanted !== 'string' || !hash.test(wanted)) return undefined
-    const row = await store.getTransactionByHash(relayer.row_id, wanted.toLowerCase())
+    const rows = await Promise.all(
+      relayers.map(({ row_id }) => store.getTransactionByHash(row_id, wanted.toLowerCase())),
+    )
+    const row = rows.find((its) => its !== undefined)
     if (!row) return undefined
     const attempts = (await store.attempts(row.row_id)).filter(({ purpose }) => purpose === 'send')
     const signed = await Promise.all(

@@ -1,9 +1,11 @@
 import pLimit from 'p-limit'
 import { ApiError, relayerNotFound, statusOf } from '../core/errors.ts'
 import { inOrder } from '../core/in-order.ts'
-import type { Handlers } from '../core/operation.ts'
+import type { Caller, Handlers } from '../core/operation.ts'
+import type { PoolRow, RelayerRow } from '../core/rows.ts'
 import { RpcError } from '../evm/rpc.ts'
 import { revertDataOf } from '../evm/rpc-error.ts'
+import { noRelayer } from '../sending/request/pool-order.ts'
 import { createBudget } from './budget.ts'
 import { idOf, invalid, readCall } from './call.ts'
 import type { Context, JsonRpcDependencies, Method, Request } from './context.ts'
@@ -12,6 +14,7 @@ import { hashMethods } from './hash-aliases.ts'
 import { createAskNode, readingMethods } from './reading.ts'
 import { sendingMethods } from './sending.ts'
 import { signingMethods } from './signing.ts'
+import { relayerOf } from './transaction-object.ts'
 
 type Answer = Exclude<Awaited<ReturnType<Handlers['callJsonRpc']>>, unknown[] | undefined>
 
@@ -19,9 +22,19 @@ const max_calls = 1_000
 /** Of one batch. Calls of nodes have a separate limit (turns.ts). */
 const calls_at_once = 8
 
-/** The JSON-RPC endpoint of a relayer: a table of methods, each of which is an operation of the contract or a call of a node. */
-export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'callJsonRpc'> {
-  const { keyring, countCalls, unexpected } = dependencies
+/** What a request is sent to: a relayer, or a pool. */
+interface Endpoint {
+  relayers: RelayerRow[]
+  pool: PoolRow | undefined
+  /** Throws ApiError when the caller has lost the right to it. */
+  check(caller: Caller): Promise<unknown>
+}
+
+type OfRequest = Omit<Context, 'id' | 'method' | 'params' | 'as' | 'by'> & Endpoint
+
+/** The JSON-RPC endpoint of a relayer or a pool: a table of methods, each of which is an operation of the contract or a call of a node. */
+export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'callJsonRpc' | 'callPoolJsonRpc'> {
+  const { keyring, findPool, countCalls, unexpected } = dependencies
   const askNode = createAskNode(dependencies)
   const methods = new Map<string, Method>(
     Object.entries({
@@ -40,10 +53,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
   }
 
   /** Undefined for a notification. */
-  async function answer(
-    member: unknown,
-    parts: Omit<Context, 'id' | 'method' | 'params' | 'as'>,
-  ): Promise<Answer | undefined> {
+  async function answer(member: unknown, parts: OfRequest): Promise<Answer | undefined> {
     const id = idOf(member)
     const outcome = await run(member, parts).then(
       (result) => ({ result }),
@@ -52,18 +62,32 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
     return id === undefined ? undefined : { jsonrpc: '2.0', id, ...outcome }
   }
 
-  async function run(member: unknown, parts: Omit<Context, 'id' | 'method' | 'params' | 'as'>): Promise<unknown> {
+  async function run(member: unknown, parts: OfRequest): Promise<unknown> {
     const call = readCall(member)
     const method = methods.get(call.method)
     if (!method) throw methodNotFound(call.method)
-    return method({ ...parts, ...call, as: asOperation(parts.request) })
+    const { request, relayers, pool, check } = parts
+    const context: Context = {
+      ...{ ...parts, ...call, as: asOperation(request, check, undefined) },
+      by(account) {
+        const relayer = relayerOf(account, relayers)
+        if (!pool) return context
+        const mayUse = async (caller: Caller) => {
+          await check(caller)
+          checkOwn(relayer, caller)
+        }
+        return { ...context, relayer, as: asOperation(request, mayUse, relayer) }
+      },
+    }
+    return method(context)
   }
 
   const asOperation =
-    (request: Request): Context['as'] =>
+    (request: Request, check: Endpoint['check'], relayer: RelayerRow | undefined): Context['as'] =>
     async (operation, status, work) => {
-      await request.authorize(operation)
+      await check(await request.authorize(operation))
       const { auditEntry, end } = request.beginAudit(operation)
+      if (relayer) auditEntry.relayer_id = relayer.id
       try {
         const result = await work(auditEntry)
         end(status)
@@ -74,25 +98,45 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
       }
     }
 
+  async function answerAll(request: Request, endpoint: Endpoint): ReturnType<Handlers['callJsonRpc']> {
+    const [relayer] = endpoint.relayers
+    if (!relayer) throw noRelayer()
+    const parts = { ...endpoint, relayer, request, inOrder: inOrder(), onClose: gather(request) }
+    const { body } = request
+    if (!Array.isArray(body)) return answer(body, { ...parts, index: undefined })
+    if (body.length === 0 || body.length > max_calls)
+      return refusal(invalid(`a batch must have 1 to ${max_calls} calls; it has ${body.length}`))
+    await countCalls(request.caller, body.length - 1)
+    const spend = createBudget()
+    const answers = await pLimit(calls_at_once).map(body, async (member, index) => {
+      const one = await answer(member, { ...parts, index })
+      return one && spend(one)
+    })
+    const given = answers.filter((one) => one !== undefined)
+    return given.length === 0 ? undefined : given
+  }
+
   return {
     async callJsonRpc(request) {
       const held = await keyring.find(request.path.relayer_id)
       if (!held) throw relayerNotFound(request.path.relayer_id)
-      const parts = { relayer: held.relayer, request, inOrder: inOrder(), onClose: gather(request) }
-      const { body } = request
-      if (!Array.isArray(body)) return answer(body, { ...parts, index: undefined })
-      if (body.length === 0 || body.length > max_calls)
-        return refusal(invalid(`a batch must have 1 to ${max_calls} calls; it has ${body.length}`))
-      await countCalls(request.caller, body.length - 1)
-      const spend = createBudget()
-      const answers = await pLimit(calls_at_once).map(body, async (member, index) => {
-        const one = await answer(member, { ...parts, index })
-        return one && spend(one)
-      })
-      const given = answers.filter((one) => one !== undefined)
-      return given.length === 0 ? undefined : given
+      return answerAll(request, { relayers: [held.relayer], pool: undefined, check: async () => undefined })
+    },
+
+    async callPoolJsonRpc(request) {
+      const { pool_id } = request.path
+      const pool = await findPool(pool_id, request.caller)
+      const relayers = await Promise.all(pool.relayers.map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
+      return answerAll(request, { relayers, pool, check: (caller) => findPool(pool_id, caller) })
     },
   }
+}
+
+/** Throws ApiError (403): a right to a pool is none to a signature by one of its relayers. */
+function checkOwn({ id }: RelayerRow, { relayer_ids }: Caller): void {
+  if (!relayer_ids || relayer_ids.has(id)) return
+  const message = 'this API key may send through the pool, and may not use its relayers themselves'
+  throw new ApiError('forbidden', 'Forbidden', [{ path: 'api_key', message }])
 }
 
 /** One listener for all calls of a request. */

@@ -38,7 +38,7 @@ export function readingMethods(
   { contract, sending }: Pick<JsonRpcDependencies, 'contract' | 'sending'>,
   askNode: AskNode,
 ): Record<string, Method> {
-  const accounts: Method = async ({ relayer }) => [relayer.address]
+  const accounts: Method = async ({ relayers }) => relayers.map(({ address }) => address)
 
   const toNode = Object.fromEntries(
     [...readableMethods(contract)].map((method): [string, Method] => [
@@ -57,9 +57,11 @@ export function readingMethods(
 
     async eth_getTransactionCount(context) {
       const [account, block] = context.params
-      const isOwn = typeof account === 'string' && account.toLowerCase() === context.relayer.address
-      if (!isOwn || block !== 'pending') return askNode(context, 'eth_getTransactionCount', context.params)
-      return context.as('getNonce', 200, async () => hex(await sending.nextNonce(context.relayer)))
+      const own = context.relayers.find(
+        ({ address }) => typeof account === 'string' && account.toLowerCase() === address,
+      )
+      if (!own || block !== 'pending') return askNode(context, 'eth_getTransactionCount', context.params)
+      return context.as('getNonce', 200, async () => hex(await sending.nextNonce(own)))
     },
   }
 }

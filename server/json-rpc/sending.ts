@@ -1,7 +1,7 @@
 import type { SendTransactionRequest } from '../../generated/openapi.ts'
 import { readSigned } from '../core/encoding/envelope.ts'
 import { ApiError, NonceTaken } from '../core/errors.ts'
-import type { RelayerRow } from '../core/rows.ts'
+import type { PoolRow, RelayerRow } from '../core/rows.ts'
 import { isUnmined } from '../core/statuses.ts'
 import { shownReason } from '../core/wait-reason.ts'
 import { schemaCheck } from '../http/schema-check.ts'
@@ -10,10 +10,11 @@ import { underpriced } from '../sending/request/replacement.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import { codes, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
 import { createRepeats } from './repeats.ts'
-import { readTransactionObject, type TransactionObject } from './transaction-object.ts'
+import { readTransactionObject, relayerOf, type TransactionObject } from './transaction-object.ts'
 
 interface Accepted {
   id: string
+  relayer: RelayerRow
   /** Whether it replaces the content of a transaction that may be signed already. */
   isReplacement: boolean
 }
@@ -23,6 +24,8 @@ const sign_wait_ms = 5_000
 
 export function sendingMethods({
   store,
+  keyring,
+  findPool,
   sending,
   contract,
   unexpected,
@@ -32,45 +35,54 @@ export function sendingMethods({
   const repeats = createRepeats(elapsed)
 
   const send: Method = (context) => {
-    const { relayer, request, params, index } = context
-    const wanted = readTransactionObject(params[0], relayer)
+    const { relayers, pool, request, params, index } = context
+    const wanted = readTransactionObject(params[0], context.relayer)
+    // A pool chooses the relayer, unless the caller names one.
+    const relayer = pool && wanted.from === undefined ? undefined : relayerOf(wanted.from, relayers)
+    if (!relayer && wanted.nonce !== undefined) throw invalidParams('nonce must be given together with from in a pool')
     const header = readIdempotencyKey(request.header['Idempotency-Key'])
     const key = header === undefined || index === undefined ? header : `${header}/${index}`
     // In the order of the batch: the nonces follow it.
     const accepted = context.inOrder(() => {
-      if (key !== undefined) return accept(context, wanted, { caller: request.caller.id, key })
-      const content = [request.caller.id, relayer.row_id, wanted]
+      if (key !== undefined) return accept(context, relayer, wanted, { caller: request.caller.id, key })
+      const content = [request.caller.id, pool?.row_id, relayer?.row_id, wanted]
       const { id, onClose } = context
       const call = { content, id, request, onClose }
-      return repeats.once(call, () => accept(context, wanted, undefined))
+      return repeats.once(call, () => accept(context, relayer, wanted, undefined))
     })
-    return accepted.then((transaction) => afterCommit(relayer, transaction, wanted.body))
+    return accepted.then((transaction) => afterCommit(transaction, wanted.body))
   }
   return { eth_sendTransaction: send, wallet_sendTransaction: send }
 
+  /** `relayer`: undefined in a pool that chooses one. */
   async function accept(
     context: Context,
+    relayer: RelayerRow | undefined,
     { body, nonce }: TransactionObject,
     idempotency: { caller: string; key: string } | undefined,
   ): Promise<Accepted> {
-    const { relayer } = context
+    const { pool } = context
     try {
       const fault = schemaCheck(contract, 'SendTransactionRequest')(body)
       if (fault !== undefined) throw invalidParams(inTheirNames(fault))
+      if (pool) return await acceptInPool(context, pool, body, idempotency, relayer && { relayer, nonce })
       return await context.as('sendTransaction', 201, async (auditEntry) => {
         const { transaction } = await submit.send(
-          relayer.id,
+          context.relayer.id,
           body,
           idempotency,
           auditEntry,
           () => context.request.authorize('sendTransaction'),
-          nonce,
+          nonce === undefined ? {} : { nonce },
         )
         auditEntry.subject = transaction.id
-        return { id: transaction.id, isReplacement: false }
+        return { id: transaction.id, relayer: context.relayer, isReplacement: false }
       })
     } catch (error) {
-      if (error instanceof NonceTaken) return replace(context, body, nonce as number, error.next_nonce)
+      if (error instanceof NonceTaken) {
+        if (pool) throw wrongNonce(nonce as number, error.next_nonce)
+        return replace(context, body, nonce as number, error.next_nonce)
+      }
       if (isTold(error)) throw error
       unexpected(error)
       // The commit may have succeeded: the code must not make a library send again.
@@ -83,6 +95,22 @@ export function sendingMethods({
     }
   }
 
+  async function acceptInPool(
+    context: Context,
+    pool: PoolRow,
+    body: SendTransactionRequest,
+    idempotency: { caller: string; key: string } | undefined,
+    by: { relayer: RelayerRow; nonce: number | undefined } | undefined,
+  ): Promise<Accepted> {
+    return context.as('sendPoolTransaction', 201, async (auditEntry) => {
+      const authorize = async () => findPool(pool.id, await context.request.authorize('sendPoolTransaction'))
+      const { transaction } = await submit.sendToPool(pool, body, idempotency, auditEntry, authorize, by)
+      auditEntry.subject = transaction.id
+      auditEntry.relayer_id = transaction.relayer_id
+      return { id: transaction.id, relayer: await keyring.findRelayer(transaction.relayer_id), isReplacement: false }
+    })
+  }
+
   /** As in nodes, a call with the nonce of an unfinished transaction must pay more; otherwise it is refused as a mistake. */
   async function replace(
     context: Context,
@@ -92,9 +120,8 @@ export function sendingMethods({
   ): Promise<Accepted> {
     const { relayer } = context
     const row = await store.getTransactionByNonce(relayer.chain_id, relayer.address, nonce)
-    if (nonce > next) throw wrongNonce('nonce too high', nonce, next)
-    if (!row || row.relayer_row_id !== relayer.row_id || !isUnmined(row.status))
-      throw wrongNonce('nonce too low', nonce, next)
+    if (nonce > next || !row || row.relayer_row_id !== relayer.row_id || !isUnmined(row.status))
+      throw wrongNonce(nonce, next)
     const reason = underpriced(row, body)
     if (reason !== undefined) {
       const message = `replacement transaction underpriced: nonce ${nonce} belongs to the unfinished transaction ${row.id}; ${reason}`
@@ -106,14 +133,14 @@ export function sendingMethods({
         context.request.authorize('replaceTransaction'),
       )
       sending.pollNow(replaced.relayer_row_id)
-      return { id: row.id, isReplacement: true }
+      return { id: row.id, relayer, isReplacement: true }
     })
   }
 
   /** The transaction is accepted: from now on every failure says so, and none that it may be sent again. */
-  async function afterCommit(relayer: RelayerRow, accepted: Accepted, body: SendTransactionRequest): Promise<string> {
+  async function afterCommit(accepted: Accepted, body: SendTransactionRequest): Promise<string> {
     try {
-      return await hashOf(relayer, accepted, body)
+      return await hashOf(accepted, body)
     } catch (error) {
       if (error instanceof JsonRpcError) throw error
       if (!isTold(error)) unexpected(error)
@@ -127,11 +154,7 @@ export function sendingMethods({
    * The hash of the bytes that were stored first with the content of the call; a repetition gets the same. Never the hash of a content
    * that another request has put in its place.
    */
-  async function hashOf(
-    relayer: RelayerRow,
-    { id, isReplacement }: Accepted,
-    body: SendTransactionRequest,
-  ): Promise<string> {
+  async function hashOf({ id, relayer, isReplacement }: Accepted, body: SendTransactionRequest): Promise<string> {
     const read = async () => {
       const row = await store.getTransaction(relayer.row_id, id)
       if (!row) throw new JsonRpcError(codes.outcome_open, `the transaction ${id} was deleted`, { transaction_id: id })
@@ -176,8 +199,10 @@ const isSameContent = (
   BigInt(content.value) === BigInt(value) &&
   (content.data ?? '0x') === (data?.toLowerCase() ?? '0x')
 
-const wrongNonce = (kind: string, nonce: number, next: number) =>
-  new JsonRpcError(codes.invalid_input, `${kind}: the next nonce is ${next}; it is ${nonce}`, { next_nonce: next }, 409)
+function wrongNonce(nonce: number, next: number): JsonRpcError {
+  const text = `nonce too ${nonce > next ? 'high' : 'low'}: the next nonce is ${next}; it is ${nonce}`
+  return new JsonRpcError(codes.invalid_input, text, { next_nonce: next }, 409)
+}
 
 /** Whether callers see the error; other errors are logged. */
 const isTold = (error: unknown): error is ApiError | JsonRpcError =>

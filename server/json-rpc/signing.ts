@@ -4,7 +4,7 @@ import { parseJson } from '../http/json.ts'
 import { schemaCheck } from '../http/schema-check.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import { invalidParams } from './errors.ts'
-import { checkFrom, readTransactionObject, type TransactionObject } from './transaction-object.ts'
+import { readTransactionObject, type TransactionObject } from './transaction-object.ts'
 
 const bytes = /^0x(?:[0-9a-fA-F]{2})*$/
 
@@ -18,9 +18,9 @@ export function signingMethods({
     if (fault !== undefined) throw invalidParams(`the document to sign is not valid: ${fault}`)
   }
 
-  const signTypedData: Method = async (context) => {
-    const [account, given] = context.params
-    checkFrom(account, context.relayer)
+  const signTypedData: Method = async (call) => {
+    const [account, given] = call.params
+    const context = call.by(account)
     const document = typeof given === 'string' ? parseJson(given, undefined) : given
     check('TypedData', document)
     const body = document as TypedData
@@ -31,11 +31,11 @@ export function signingMethods({
   }
 
   return {
-    async personal_sign(context) {
-      const [message, account] = context.params
+    async personal_sign(call) {
+      const [message, account] = call.params
       if (typeof message !== 'string')
         throw invalidParams('params[0] must be the message: bytes as hex with 0x, or text')
-      checkFrom(account, context.relayer)
+      const context = call.by(account)
       const body: SignMessageRequest = bytes.test(message) ? { message_hex: message } : { message }
       check('SignMessageRequest', body)
       return context.as('signMessage', 200, async (auditEntry) => {
@@ -48,8 +48,10 @@ export function signingMethods({
     eth_signTypedData: signTypedData,
     eth_signTypedData_v4: signTypedData,
 
-    async eth_signTransaction(context) {
-      const unsigned_transaction = serialize(readTransactionObject(context.params[0], context.relayer), context)
+    async eth_signTransaction(call) {
+      const wanted = readTransactionObject(call.params[0], call.relayer)
+      const context = call.by(wanted.from)
+      const unsigned_transaction = serialize(wanted, context)
       return context.as('signTransaction', 200, async (auditEntry) => {
         const parts = { ...partsOf(context), auditEntry, body: { unsigned_transaction } }
         return (await operations.signTransaction(parts)).data.signed_transaction

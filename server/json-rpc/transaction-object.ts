@@ -4,6 +4,8 @@ import { codes, invalidParams, JsonRpcError } from './errors.ts'
 
 /** A transaction as callers of eth_sendTransaction and eth_signTransaction give it. */
 export interface TransactionObject {
+  /** As the caller gave it. */
+  from: unknown
   body: SendTransactionRequest
   nonce: number | undefined
 }
@@ -20,15 +22,14 @@ const bytes = /^0x(?:[0-9a-fA-F]{2})*$/
 const quantity = /^0x[0-9a-fA-F]{1,64}$/
 
 /** Throws JsonRpcError for anything that the service would not carry out exactly as it is given. */
-export function readTransactionObject(input: unknown, relayer: RelayerRow): TransactionObject {
+export function readTransactionObject(input: unknown, { chain_id: wanted }: RelayerRow): TransactionObject {
   if (typeof input !== 'object' || input === null || Array.isArray(input))
     throw invalidParams('params[0] must be a transaction object, for example {"to": "0x...", "value": "0x1"}')
   const members = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null))
   checkNames(members)
-  checkFrom(members.from, relayer)
   const chain_id = numberIn(members, 'chainId')
-  if (chain_id !== undefined && chain_id !== BigInt(relayer.chain_id))
-    throw invalidParams(`chainId must be ${relayer.chain_id}, as the relayer's network has it; it is ${chain_id}`)
+  if (chain_id !== undefined && chain_id !== BigInt(wanted))
+    throw invalidParams(`chainId must be ${wanted}, as the relayer's network has it; it is ${chain_id}`)
 
   const type = typeIn(members)
   const [gas_price, max_fee, max_tip] = ['gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas'].map((name) =>
@@ -44,6 +45,7 @@ export function readTransactionObject(input: unknown, relayer: RelayerRow): Tran
   if (type === 0 && access_list && access_list.length > 0)
     throw invalidParams('accessList cannot be given with type 0x0')
   return {
+    from: members.from,
     nonce: nonce === undefined ? undefined : safe(nonce, 'nonce'),
     body: {
       ...(members.to !== undefined && { to: textIn(members, 'to', address, 'an address') }),
@@ -59,12 +61,15 @@ export function readTransactionObject(input: unknown, relayer: RelayerRow): Tran
   }
 }
 
-/** Throws JsonRpcError (4100) for an address other than the relayer's; absent is the relayer's. */
-export function checkFrom(from: unknown, relayer: RelayerRow): void {
-  if (from === undefined) return
-  if (typeof from !== 'string' || !address.test(from)) throw invalidParams('the account must be an address')
-  if (from.toLowerCase() === relayer.address) return
-  throw new JsonRpcError(codes.unauthorized, `the account must be ${relayer.address}, the relayer's; it is ${from}`)
+/** The relayer with this address. Absent: the only one. Throws JsonRpcError (4100) for another address. */
+export function relayerOf(account: unknown, relayers: RelayerRow[]): RelayerRow {
+  const [first] = relayers as [RelayerRow]
+  if (account === undefined && relayers.length === 1) return first
+  if (typeof account !== 'string' || !address.test(account)) throw invalidParams('the account must be an address')
+  const found = relayers.find((relayer) => relayer.address === account.toLowerCase())
+  if (found) return found
+  const whose = relayers.length === 1 ? `${first.address}, the relayer's` : 'the address of a relayer of the pool'
+  throw new JsonRpcError(codes.unauthorized, `the account must be ${whose}; it is ${account}`)
 }
 
 function checkNames(members: Members): void {

@@ -1,6 +1,6 @@
 import type { ActivityPoint, Queue } from '../../generated/openapi.ts'
 import { relayerNotFound } from '../core/errors.ts'
-import { type Handlers, single } from '../core/operation.ts'
+import { type Caller, type Handlers, single } from '../core/operation.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
 import { nextTurn } from '../next-turn.ts'
@@ -16,8 +16,16 @@ const turn_queues = 50
 /** The present queues of relayers, and their activity in the last hour and day. */
 export function activity({
   store,
+  findPool,
   now,
-}: Pick<OperationDependencies, 'store' | 'now'>): Pick<Handlers, 'listQueues' | 'getActivity'> {
+}: Pick<OperationDependencies, 'store' | 'findPool' | 'now'>): Pick<Handlers, 'listQueues' | 'getActivity'> {
+  /** The relayers of a pool, or all that the caller may use; undefined: every relayer. */
+  async function relayersOf(caller: Caller, pool_id: string | undefined) {
+    if (pool_id === undefined) return caller.relayer_ids
+    const pool = await findPool(pool_id, caller)
+    return new Set(pool.relayers.map(({ relayer_id }) => relayer_id))
+  }
+
   async function queueOf({ row_id, id: relayer_id }: RelayerRow): Promise<Queue> {
     const [unfinished, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])
     if (!first) return { relayer_id, unfinished, first: null }
@@ -30,9 +38,10 @@ export function activity({
 
   return {
     async listQueues({ query, caller }) {
+      const ids = await relayersOf(caller, query.pool_id)
       const { data, ...answer } = await page(
         query,
-        (slice) => store.listRelayers(slice, caller.relayer_ids),
+        (slice) => store.listRelayers(slice, ids),
         (row) => row,
       )
       const queues: Queue[] = []
@@ -43,12 +52,14 @@ export function activity({
       return { ...answer, data: queues }
     },
 
-    async getActivity({ query: { period, relayer_id, network }, caller }) {
+    async getActivity({ query: { period, relayer_id, pool_id, network }, caller }) {
       if (relayer_id !== undefined) {
         const isVisible = caller.relayer_ids?.has(relayer_id) ?? true
         if (!isVisible || !(await store.getRelayer(relayer_id))) throw relayerNotFound(relayer_id)
       }
-      const ids = relayer_id === undefined ? caller.relayer_ids : new Set([relayer_id])
+      const pooled = await relayersOf(caller, pool_id)
+      const isOf = (id: string) => pool_id === undefined || pooled?.has(id) === true
+      const ids = relayer_id === undefined ? pooled : new Set([relayer_id].filter(isOf))
       const { period_s, points } = periods[period]
       const last = Math.floor(now() / 1_000 / period_s) * period_s
       const first = last - (points - 1) * period_s

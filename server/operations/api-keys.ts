@@ -5,6 +5,7 @@ import { type Handlers, single } from '../core/operation.ts'
 import type { ApiKeyRow } from '../core/rows.ts'
 import { readTime } from '../core/values.ts'
 import { makeToken } from '../secrets/token.ts'
+import type { UnknownLimit } from '../store/configuration-store.ts'
 import type { OperationDependencies } from './dependencies.ts'
 import { page } from './page.ts'
 
@@ -27,10 +28,13 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
         former_valid_until: null,
         last_used_at: null,
         relayer_ids: null,
+        pool_ids: null,
         allowed_cidrs: null,
         rate_limit: null,
         expires_at: null,
         ...readChanges(body),
+        // A key for pools is limited to them, unless it says otherwise.
+        ...(body.pool_ids && !body.relayer_ids && { relayer_ids: [] }),
         name: body.name,
         scopes: body.scopes,
         created_at: timestamp(now()),
@@ -38,7 +42,7 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
       auditEntry.subject = id
       const created = await store.createApiKey(row, auditEntry)
       if (created === 'too_many') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
-      if ('unknown_relayer' in created) throw unknownRelayer(created.unknown_relayer)
+      if (!('id' in created)) throw unknown(created)
       return single({ api_key: show(created), token })
     },
 
@@ -52,7 +56,7 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
       const changes = readChanges(body)
       const updated = await store.updateApiKey(path.api_key_id, changes, auditEntry)
       if (updated === 'missing') throw missing()
-      if ('unknown_relayer' in updated) throw unknownRelayer(updated.unknown_relayer)
+      if (!('id' in updated)) throw unknown(updated)
       return single(show(updated))
     },
 
@@ -75,7 +79,10 @@ const former_valid_s = 86_400
 
 const missing = () => notFound('API key not found')
 
-const unknownRelayer = (index: number) => badRequest(`/body/relayer_ids/${index}`, 'no relayer has this ID')
+const unknown = (its: UnknownLimit) =>
+  'unknown_relayer' in its
+    ? badRequest(`/body/relayer_ids/${its.unknown_relayer}`, 'no relayer has this ID')
+    : badRequest(`/body/pool_ids/${its.unknown_pool}`, 'no pool has this ID')
 
 function found(api_key: ApiKeyRow | undefined): ApiKeyRow {
   if (!api_key) throw missing()

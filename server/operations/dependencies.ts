@@ -9,6 +9,7 @@ import type { Vault } from '../secrets/vault.ts'
 import type { Sending } from '../sending/sending.ts'
 import type { Store } from '../store/store.ts'
 import type { Deliverer } from '../webhooks/deliverer.ts'
+import type { FindPool } from './find-pool.ts'
 
 /** A limited resource of the process that callers share. Throws ApiError (429, 503). */
 export interface Share {
@@ -20,6 +21,7 @@ export interface OperationDependencies {
   store: Store
   observer: Observer
   keyring: Keyring
+  findPool: FindPool
   keyServices: Pick<KeyServices, 'admit'>
   vault: Pick<Vault, 'seal'>
   chains: Chains

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { NetworkNode, Problem, ProblemKind } from '../../generated/openapi.ts'
 import type { Detail } from '../core/errors.ts'
+import { isBlocked } from '../core/funding.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
 import type { NodeHealth } from '../evm/node-health.ts'
 import { nextTurn } from '../next-turn.ts'
+import type { FundingNote } from '../store/funding-store.ts'
 import type { Failures, NotificationState } from '../store/problem-store.ts'
 
 /** A problem as it is found; `created_by`: of its notification. */
@@ -30,6 +32,8 @@ export interface Facts {
   /** By the name of the network. */
   nodes: ReadonlyMap<string, (NodeHealth & Pick<NetworkNode, 'url'>)[] | Error>
   notifications: NotificationState[]
+  /** By the relayer's row id. */
+  funding: ReadonlyMap<number, FundingNote>
   unready: Detail[]
 }
 
@@ -45,6 +49,7 @@ const severities: Record<ProblemKind, Problem['severity']> = {
   transaction_waiting: 'critical',
   nonces: 'critical',
   balance_low: 'critical',
+  funding: 'critical',
   notification_disabled: 'warning',
   notification_failing: 'warning',
   relayer_paused: 'warning',
@@ -65,6 +70,7 @@ export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
     ),
     ...[...facts.nodes].flatMap(([network, nodes]) => (nodes instanceof Error ? [] : ofNodes(network, nodes))),
     ...facts.relayers.flatMap(ofState),
+    ...facts.relayers.flatMap((relayer) => ofFunding(relayer, facts.funding.get(relayer.row_id))),
   ]
   await nextTurn()
   problems.push(...facts.queues.flatMap((queue) => ofQueue(queue, facts.now)))
@@ -125,6 +131,14 @@ function ofState({ id, paused, system_disabled, disabled_reason }: RelayerRow): 
   if (!paused) return []
   const reason = 'It was paused: it signs and sends nothing until it is resumed.'
   return [problem('relayer_paused', '', { relayer_id: id, summary: `${id} is paused`, reason })]
+}
+
+function ofFunding({ id }: RelayerRow, note: FundingNote | undefined): FoundProblem[] {
+  if (!note || !isBlocked(note.state)) return []
+  const summary = `${id} is not refilled (${words(note.state)})`
+  return [
+    problem('funding', note.state, { relayer_id: id, summary, reason: note.reason ?? summary, since: note.since }),
+  ]
 }
 
 function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number], now: number): FoundProblem[] {

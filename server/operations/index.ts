@@ -7,6 +7,7 @@ import { audit } from './audit.ts'
 import { caller } from './caller.ts'
 import { deliveries } from './deliveries.ts'
 import type { OperationDependencies } from './dependencies.ts'
+import { funding } from './funding.ts'
 import { health } from './health.ts'
 import { networks } from './networks.ts'
 import { notifications } from './notifications.ts'
@@ -19,7 +20,9 @@ import { transactionLists } from './transaction-lists.ts'
 import { transactions } from './transactions.ts'
 
 /** All operations of the contract, except JSON-RPC, which uses them. A missing one does not compile. */
-export const createOperations = (dependencies: OperationDependencies): Omit<Handlers, 'callJsonRpc'> => ({
+export const createOperations = (
+  dependencies: OperationDependencies,
+): Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc'> => ({
   ...signing(dependencies),
   ...transactions(dependencies),
   ...transactionLists(dependencies),
@@ -27,6 +30,7 @@ export const createOperations = (dependencies: OperationDependencies): Omit<Hand
   ...deliveries(dependencies),
   ...relayers(dependencies),
   ...accounts(dependencies),
+  ...funding(dependencies),
   ...activity(dependencies),
   ...signers(dependencies),
   ...networks(dependencies),

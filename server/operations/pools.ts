@@ -1,35 +1,62 @@
 import type { Pool } from '../../generated/openapi.ts'
-import { ApiError, badRequest, conflict } from '../core/errors.ts'
-import { type Caller, type Handlers, single } from '../core/operation.ts'
+import { ApiError, badRequest, conflict, transactionNotFound } from '../core/errors.ts'
+import { type Handlers, list, single } from '../core/operation.ts'
 import type { PoolRow } from '../core/rows.ts'
+import { shownBehind } from '../core/shown-transaction.ts'
+import { poolEventStream } from '../webhooks/event-stream.ts'
 import { createAwaited } from './awaited.ts'
 import type { OperationDependencies } from './dependencies.ts'
+import { poolMissing as missing } from './find-pool.ts'
+import { ofMember } from './members.ts'
 import { page } from './page.ts'
+import { readPolicies } from './policies.ts'
+import { createListOf } from './transaction-lists.ts'
 import { readIdempotencyKey } from './transactions.ts'
 
 type Pools = Pick<
   Handlers,
-  'createPool' | 'listPools' | 'getPool' | 'updatePool' | 'updatePoolRelayer' | 'deletePool' | 'sendPoolTransaction'
+  | 'createPool'
+  | 'listPools'
+  | 'getPool'
+  | 'updatePool'
+  | 'updatePoolRelayer'
+  | 'deletePool'
+  | 'sendPoolTransaction'
+  | 'sendPoolTransactionBatch'
+  | 'explainPoolTransaction'
+  | 'movePoolTransaction'
+  | 'streamPoolEvents'
+  | 'dryRunPoolTransaction'
+  | 'listPoolTransactions'
+  | 'getPoolTransaction'
 >
 
 export function pools(
-  dependencies: Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'makeId' | 'unexpected'>,
+  dependencies: Pick<
+    OperationDependencies,
+    'store' | 'keyring' | 'findPool' | 'sending' | 'shares' | 'makeId' | 'unexpected' | 'countCalls' | 'isStopping'
+  >,
 ): Pools {
-  const { store, makeId, sending } = dependencies
+  const { store, findPool: find, makeId, sending, shares, countCalls } = dependencies
+  const { findRelayer } = dependencies.keyring
+  const eventSource = { store, nextChange: sending.nextChange, isStopping: dependencies.isStopping }
+  const listOf = createListOf(dependencies)
   const awaited = createAwaited(dependencies)
 
-  /** Throws ApiError (404) for a pool that the caller may not use whole, as for a missing one. */
-  async function find(id: string, { relayer_ids }: Caller): Promise<PoolRow> {
-    const pool = await store.getPool(id)
-    const isSeen = relayer_ids === undefined || pool?.relayers.every(({ relayer_id }) => relayer_ids.has(relayer_id))
-    if (!pool || !isSeen) throw missing()
-    return pool
+  /** A transaction of one of the pool's relayers. Throws ApiError (404). */
+  async function findIn(pool: PoolRow, transaction_id: string) {
+    for (const { relayer_id } of pool.relayers) {
+      const relayer = await findRelayer(relayer_id)
+      const row = await store.getTransaction(relayer.row_id, transaction_id)
+      if (row) return { relayer, row }
+    }
+    throw transactionNotFound(transaction_id)
   }
 
   return {
-    async createPool({ body: { id = makeId(), name = id, network, relayer_ids }, auditEntry }) {
+    async createPool({ body: { id = makeId(), name = id, policies = {}, ...body }, auditEntry }) {
       auditEntry.subject = id
-      const outcome = await store.createPool({ id, name, network, relayer_ids }, auditEntry)
+      const outcome = await store.createPool({ ...body, id, name, policies: readPolicies(policies) }, auditEntry)
       if (outcome === 'unknown_network') throw badRequest('/body/network', 'no network has this name')
       if (outcome === 'id_taken') throw conflict('/body/id', 'a pool with this ID already exists')
       return single(shown(outcome))
@@ -40,8 +67,12 @@ export function pools(
     getPool: async ({ path, caller }) => single(show(await find(path.pool_id, caller))),
 
     async updatePool({ path, body, auditEntry }) {
-      const outcome = await store.updatePool(path.pool_id, body, auditEntry)
+      const { policies, ...others } = body
+      const changes = { ...others, ...(policies && { policies: readPolicies(policies) }) }
+      const outcome = await store.updatePool(path.pool_id, changes, auditEntry)
       if (outcome === 'missing') throw missing()
+      if (outcome === 'circle')
+        throw conflict('/body/relayer_ids', "the treasury of the pool's funding gets its funds from one of them")
       return single(shown(outcome))
     },
 
@@ -52,7 +83,10 @@ export function pools(
     },
 
     async deletePool({ path, auditEntry }) {
-      if (!(await store.deletePool(path.pool_id, auditEntry))) throw missing()
+      const outcome = await store.deletePool(path.pool_id, auditEntry)
+      if (outcome === 'missing') throw missing()
+      if (outcome === 'in_use')
+        throw conflict('/path/pool_id', 'an API key is limited to this pool; revoke or change it first')
       return single('Pool deleted successfully')
     },
 
@@ -67,10 +101,67 @@ export function pools(
       auditEntry.relayer_id = accepted.transaction.relayer_id
       return single(await awaited(accepted.transaction, query))
     },
+
+    async sendPoolTransactionBatch({ path, header, body, caller, auditEntry, authorize }) {
+      const key = readIdempotencyKey(header['Idempotency-Key'])
+      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
+      const pool = await find(path.pool_id, caller)
+      await countCalls(caller, body.transactions.length - 1)
+      const accepted = await sending.submit.sendBatchToPool(
+        pool,
+        body.transactions,
+        idempotency,
+        auditEntry,
+        async () => find(path.pool_id, await authorize('sendPoolTransactionBatch')),
+        (index, work) => ofMember('transactions', index, work),
+      )
+      return list(accepted, { current_page: 1, per_page: accepted.length, total_items: accepted.length })
+    },
+
+    async dryRunPoolTransaction({ path, body, caller }) {
+      return single(await sending.dryRunInPool(await find(path.pool_id, caller), body))
+    },
+
+    async listPoolTransactions(request) {
+      const pool = await find(request.path.pool_id, request.caller)
+      return listOf(new Set(pool.relayers.map(({ relayer_id }) => relayer_id)), request)
+    },
+
+    async getPoolTransaction({ path, caller }) {
+      const { relayer, row } = await findIn(await find(path.pool_id, caller), path.transaction_id)
+      return single(shownBehind(row, await store.firstInLine(relayer.row_id)))
+    },
+
+    async explainPoolTransaction({ path, caller }) {
+      const { relayer, row } = await findIn(await find(path.pool_id, caller), path.transaction_id)
+      return single(await sending.explain(relayer, row))
+    },
+
+    async movePoolTransaction({ path, caller, auditEntry, authorize }) {
+      const pool = await find(path.pool_id, caller)
+      const { relayer, row } = await findIn(pool, path.transaction_id)
+      const { transaction } = await sending.submit.moveInPool(pool, relayer, row, auditEntry, async () =>
+        find(path.pool_id, await authorize('movePoolTransaction')),
+      )
+      auditEntry.subject = transaction.id
+      auditEntry.relayer_id = transaction.relayer_id
+      return single(transaction)
+    },
+
+    async streamPoolEvents({ path, header, caller, authorize, onClose }) {
+      await find(path.pool_id, caller)
+      const last = header['Last-Event-ID']
+      onClose(shares.streams.hold(caller, 1).release)
+      return poolEventStream(eventSource, last, async () => {
+        // Relayers join and leave, and API keys lose their rights.
+        const now = await find(path.pool_id, await authorize('streamPoolEvents')).catch(unlessRefused)
+        return now && Promise.all(now.relayers.map(async ({ relayer_id }) => (await findRelayer(relayer_id)).row_id))
+      })
+    },
   }
 }
 
-const show = ({ row_id: _, ...pool }: PoolRow): Pool => pool
+const show = ({ row_id: _, funding: __, ...pool }: PoolRow): Pool => pool
 
 function shown(outcome: PoolRow | { unknown_relayer: number }): Pool {
   if (!('unknown_relayer' in outcome)) return show(outcome)
@@ -80,7 +171,9 @@ function shown(outcome: PoolRow | { unknown_relayer: number }): Pool {
   )
 }
 
-const missing = () => notFound('pool_id', 'no pool has this id')
-const notIn = () => notFound('member_id', 'the pool has no relayer with this id')
-const notFound = (name: string, message: string) =>
-  new ApiError('not_found', 'Not Found', [{ path: `/path/${name}`, message }])
+function unlessRefused(error: unknown): undefined {
+  if (!(error instanceof ApiError)) throw error
+}
+
+const notIn = () =>
+  new ApiError('not_found', 'Not Found', [{ path: '/path/member_id', message: 'the pool has no relayer with this id' }])

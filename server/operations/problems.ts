@@ -42,7 +42,7 @@ export function problems({ store, chains, sending, now, elapsed, unready }: Depe
   async function lookAgain(): Promise<Snapshot> {
     const at = now()
     const relayers = await allRelayers()
-    const [ofAccounts, ofNodes, queues, failures, notifications, reasons] = await Promise.all([
+    const [ofAccounts, ofNodes, queues, failures, notifications, funding, reasons] = await Promise.all([
       accounts.read(new Map(relayers.map((relayer) => [relayer.id, () => accountOf(relayer)]))),
       nodes.read(
         new Map([...new Set(relayers.map(({ network }) => network))].map((name) => [name, () => nodesOf(name)])),
@@ -50,6 +50,7 @@ export function problems({ store, chains, sending, now, elapsed, unready }: Depe
       queuesOf(relayers),
       store.failuresSince((Math.floor(at / 1_000 / quarter_s) + 1) * quarter_s - day_s),
       store.notificationStates(),
+      store.fundingNotes(),
       unready(),
     ])
     const facts: Facts = {
@@ -58,6 +59,7 @@ export function problems({ store, chains, sending, now, elapsed, unready }: Depe
       queues,
       failures,
       notifications,
+      funding,
       accounts: ofAccounts,
       nodes: ofNodes,
       unready: reasons,

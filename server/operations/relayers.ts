@@ -107,6 +107,8 @@ export function relayers({
           '/path/relayer_id',
           'the relayer has unfinished transactions; cancel them or wait until they end',
         )
+      if (outcome === 'treasury')
+        throw conflict('/path/relayer_id', 'the relayer funds other relayers; end their funding first')
       return single('Relayer deleted successfully')
     },
   }
@@ -140,7 +142,7 @@ function reportsTo(id: string | null | undefined, ids: string[] | undefined): st
 }
 
 /** The row as the contract shows it. */
-export function show({ row_id: _, chain_id: __, ...relayer }: RelayerRow): Relayer {
+export function show({ row_id: _, chain_id: __, funding: ___, ...relayer }: RelayerRow): Relayer {
   const notification_id = relayer.notification_ids[0] ?? null
   return { ...relayer, notification_id, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
 }

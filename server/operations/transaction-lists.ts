@@ -1,5 +1,5 @@
 import { badRequest } from '../core/errors.ts'
-import type { Caller, Handlers } from '../core/operation.ts'
+import type { Handlers, OperationRequest } from '../core/operation.ts'
 import type { Slice } from '../core/rows.ts'
 import type { TransactionFilter, TransactionRow } from '../core/sending-rows.ts'
 import { shownBehind } from '../core/shown-transaction.ts'
@@ -13,17 +13,13 @@ const max_page_kib = max_page_characters / 2 / 1024
 /** Pages with less data need no share. */
 const unnoticed_characters = 512 * 1024
 
-/** Pages of transactions, of one relayer or of all, with filters. */
-export function transactionLists({
-  store,
-  keyring: { findRelayer },
-  shares,
-}: Pick<OperationDependencies, 'store' | 'keyring' | 'shares'>): Pick<
-  Handlers,
-  'listTransactions' | 'listAllTransactions'
-> {
-  /** Refuses a page with too much data, and holds the caller's share of the memory for it until the response is written. */
-  const admission = (caller: Caller, onClose: (callback: () => void) => void) => (data_bytes: number) => {
+type ListDependencies = Pick<OperationDependencies, 'store' | 'shares'>
+type Asking = Pick<OperationRequest<'listAllTransactions'>, 'query' | 'caller' | 'onClose'>
+
+/** Refuses a page with too much data, and holds the caller's share of the memory for it until the response is written. */
+const admission =
+  ({ shares }: Pick<ListDependencies, 'shares'>, { caller, onClose }: Pick<Asking, 'caller' | 'onClose'>) =>
+  (data_bytes: number) => {
     const characters = 2 * data_bytes
     if (characters > max_page_characters) {
       const size = `the data of these transactions has ${Math.ceil(data_bytes / 1024)} KiB`
@@ -32,8 +28,38 @@ export function transactionLists({
     if (characters > unnoticed_characters) onClose(shares.pages.hold(caller, characters).release)
   }
 
+/** A page of the transactions of several relayers; undefined: of all. */
+export const createListOf =
+  (dependencies: ListDependencies) => (relayer_ids: ReadonlySet<string> | undefined, asking: Asking) => {
+    const { store } = dependencies
+    const { query } = asking
+    const firsts = new Map<string, TransactionRow | undefined>()
+    const read = async (slice: Slice) => {
+      const admit = admission(dependencies, asking)
+      const listing = await store.listTransactionsOf(relayer_ids, slice, readFilter(query), admit)
+      if (listing === 'too_deep') throw badRequest('/query/page', too_deep)
+      for (const { relayer_id } of listing.items) {
+        if (firsts.has(relayer_id)) continue
+        const relayer = await store.getRelayer(relayer_id)
+        firsts.set(relayer_id, relayer && (await store.firstInLine(relayer.row_id)))
+      }
+      return listing
+    }
+    return page(query, read, (transaction) => shownBehind(transaction, firsts.get(transaction.relayer_id)))
+  }
+
+/** Pages of transactions, of one relayer or of all, with filters. */
+export function transactionLists(
+  dependencies: ListDependencies & Pick<OperationDependencies, 'keyring'>,
+): Pick<Handlers, 'listTransactions' | 'listAllTransactions'> {
+  const {
+    store,
+    keyring: { findRelayer },
+  } = dependencies
+  const listOf = createListOf(dependencies)
+
   return {
-    async listTransactions({ path, query, caller, onClose }) {
+    async listTransactions({ path, query, ...asking }) {
       const { row_id } = await findRelayer(path.relayer_id)
       const filter = readFilter(query)
       if (query.nonce_from !== undefined) filter.nonce_from = query.nonce_from
@@ -41,26 +67,12 @@ export function transactionLists({
       const first = await store.firstInLine(row_id)
       return page(
         query,
-        (slice) => store.listTransactions(row_id, slice, filter, admission(caller, onClose)),
+        (slice) => store.listTransactions(row_id, slice, filter, admission(dependencies, asking)),
         (transaction) => shownBehind(transaction, first),
       )
     },
 
-    async listAllTransactions({ query, caller, onClose }) {
-      const firsts = new Map<string, TransactionRow | undefined>()
-      const read = async (slice: Slice) => {
-        const admit = admission(caller, onClose)
-        const listing = await store.listTransactionsOf(caller.relayer_ids, slice, readFilter(query), admit)
-        if (listing === 'too_deep') throw badRequest('/query/page', too_deep)
-        for (const { relayer_id } of listing.items) {
-          if (firsts.has(relayer_id)) continue
-          const relayer = await store.getRelayer(relayer_id)
-          firsts.set(relayer_id, relayer && (await store.firstInLine(relayer.row_id)))
-        }
-        return listing
-      }
-      return page(query, read, (transaction) => shownBehind(transaction, firsts.get(transaction.relayer_id)))
-    },
+    listAllTransactions: (request) => listOf(request.caller.relayer_ids, request),
   }
 }
 

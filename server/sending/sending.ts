@@ -1,5 +1,5 @@
-import type { NonceState } from '../../generated/openapi.ts'
-import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
+import type { DryRun, NonceState, SendTransactionRequest } from '../../generated/openapi.ts'
+import type { PendingAuditEntry, PoolRow, RelayerRow } from '../core/rows.ts'
 import type { createDryRun } from './request/dry-run.ts'
 import type { createExplain } from './request/explain-transaction.ts'
 import type { Submit } from './request/submit.ts'
@@ -8,7 +8,11 @@ import type { Waiting } from './request/waiting.ts'
 /** What the operations ask of sending. service/sending.ts puts it together. */
 export interface Sending {
   submit: Submit
+  /** The settings of a relayer's funding were changed. */
+  fund(relayer_row_id: number): void
   dryRun: ReturnType<typeof createDryRun>
+  /** For the relayer of the pool that would take it now; if none would, for the first choice. */
+  dryRunInPool(pool: PoolRow, body: SendTransactionRequest): Promise<DryRun>
   explain: ReturnType<typeof createExplain>
   waitUntil: Waiting['until']
   nextChange: Waiting['nextChange']

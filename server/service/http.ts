@@ -12,6 +12,7 @@ import { createSharedRateLimit } from '../http/shared-rate-limit.ts'
 import { createShares, createStreamPace } from '../http/shares.ts'
 import { makeId } from '../ids.ts'
 import { jsonRpc } from '../json-rpc/json-rpc.ts'
+import { createFindPool } from '../operations/find-pool.ts'
 import { createOperations } from '../operations/index.ts'
 import { max_page_characters } from '../operations/transaction-lists.ts'
 import type { Foundation, World } from './foundation.ts'
@@ -26,7 +27,7 @@ const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
 const page_byte_limits = { name: 'page_bytes', limit: 128 * 1024 * 1024, each: max_page_characters }
 const rpc_call_limits = { name: 'rpc_calls', limit: 32, each: 8 }
 
-/** The checks of the contract are compiled in steps of up to 30 ms, between bursts of requests. */
+/** Work of up to 50 ms that can wait runs between bursts of requests. */
 const quiet_ms = 50
 
 interface Parts {
@@ -118,6 +119,7 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
       pages: createShares(page_byte_limits),
     },
     countCalls: counting(rateLimit),
+    findPool: createFindPool(store),
     makeId,
     now,
     elapsed,

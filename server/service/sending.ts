@@ -1,10 +1,13 @@
 import { makeId } from '../ids.ts'
+import { createFunding } from '../sending/funding/funding.ts'
 import { createSender } from '../sending/lane/sender.ts'
 import { createChainRestart } from '../sending/nonces/chain-restart.ts'
 import { createNonces } from '../sending/nonces/nonces.ts'
 import { checkAtStart } from '../sending/nonces/start-check.ts'
 import { createDryRun } from '../sending/request/dry-run.ts'
+import { createDryRunInPool } from '../sending/request/dry-run-in-pool.ts'
 import { createExplain } from '../sending/request/explain-transaction.ts'
+import { createPoolOrder } from '../sending/request/pool-order.ts'
 import { createPreparation } from '../sending/request/preparation.ts'
 import { createSubmit } from '../sending/request/submit.ts'
 import { createWaiting } from '../sending/request/waiting.ts'
@@ -54,12 +57,21 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     { work: sender.work, find: store.relayersAtWork, leave: sender.leave },
     share,
   )
-  const requests = { ...dependencies, preparation: createPreparation(dependencies) }
+  const order = createPoolOrder(dependencies)
+  const requests = { ...dependencies, order, preparation: createPreparation(dependencies) }
+  const dryRun = createDryRun(requests)
   const restartChain = createChainRestart(dependencies)
   const wake = (relayer_row_id: number) => {
     worker.wake(relayer_row_id)
     store.tell({ kind: 'work', relayer_row_id })
   }
+  const submit = createSubmit({ ...requests, wake })
+  const funding = createFunding({ ...dependencies, submit, dryRun })
+  const refills = startWorker('funding', foundation, {
+    work: funding.work,
+    find: store.fundedRelayers,
+    leave: funding.leave,
+  })
   const pollHere = (relayer_row_id: number, resend: boolean) => {
     sender.pollNow(relayer_row_id, resend)
     worker.wake(relayer_row_id)
@@ -93,8 +105,13 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
   return {
     changed: dependencies.changed,
     pollNow,
-    submit: createSubmit({ ...requests, wake }),
-    dryRun: createDryRun(requests),
+    submit,
+    dryRun,
+    dryRunInPool: createDryRunInPool({ store, order, dryRun }),
+    fund(relayer_row_id) {
+      funding.again(relayer_row_id)
+      refills.wake(relayer_row_id)
+    },
     explain: createExplain(dependencies),
     waitUntil: waiting.until,
     nextChange: waiting.nextChange,
@@ -125,7 +142,7 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     stopWaiting: waiting.stop,
     async stop() {
       isStopping = true
-      await worker.stop()
+      await Promise.all([worker.stop(), refills.stop()])
     },
   }
 }

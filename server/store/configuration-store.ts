@@ -51,11 +51,12 @@ export interface ConfigurationStore {
   ): Promise<PoolRow | 'id_taken' | 'unknown_network' | { unknown_relayer: number }>
   getPool(id: string): Promise<PoolRow | undefined>
   listPools(slice: Slice): Promise<Listing<PoolRow>>
+  /** `circle`: the treasury that funds the pool's relayers gets its funds from one of these. */
   updatePool(
     id: string,
-    changes: { name?: string; relayer_ids?: string[] },
+    changes: { name?: string; relayer_ids?: string[]; policies?: PoolRow['policies'] },
     auditEntry?: PendingAuditEntry,
-  ): Promise<PoolRow | 'missing' | { unknown_relayer: number }>
+  ): Promise<PoolRow | 'missing' | 'circle' | { unknown_relayer: number }>
   /** Undefined when the pool has no such relayer. */
   weighPoolRelayer(
     id: string,
@@ -63,7 +64,8 @@ export interface ConfigurationStore {
     weight: number,
     auditEntry?: PendingAuditEntry,
   ): Promise<PoolRow | undefined>
-  deletePool(id: string, auditEntry?: PendingAuditEntry): Promise<boolean>
+  /** `in_use`: an API key is limited to it. */
+  deletePool(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion>
 
   createSigner(signer: SignerRow, auditEntry?: PendingAuditEntry): Promise<boolean>
   getSigner(id: string): Promise<Signer | undefined>
@@ -92,20 +94,18 @@ export interface ConfigurationStore {
     auditEntry?: PendingAuditEntry,
     creator?: string,
   ): Promise<RelayerRow | 'missing' | 'unknown_notification'>
-  deleteRelayer(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion>
+  /** `in_use`: it has unfinished transactions. `treasury`: it funds other relayers. */
+  deleteRelayer(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion | 'treasury'>
 
-  /** `unknown_relayer`: the index of the first id in `relayer_ids` that does not exist. */
-  createApiKey(
-    api_key: ApiKeyRow,
-    auditEntry?: PendingAuditEntry,
-  ): Promise<ApiKeyRow | 'too_many' | { unknown_relayer: number }>
+  /** `unknown_relayer`, `unknown_pool`: the index of the first id that does not exist. */
+  createApiKey(api_key: ApiKeyRow, auditEntry?: PendingAuditEntry): Promise<ApiKeyRow | 'too_many' | UnknownLimit>
   getApiKey(id: string): Promise<ApiKeyRow | undefined>
   listApiKeys(slice: Slice): Promise<Listing<ApiKeyRow>>
   updateApiKey(
     id: string,
     changes: Partial<ApiKey>,
     auditEntry?: PendingAuditEntry,
-  ): Promise<ApiKeyRow | 'missing' | { unknown_relayer: number }>
+  ): Promise<ApiKeyRow | 'missing' | UnknownLimit>
   /** The present secret stays valid until `former_valid_until`; null: it becomes invalid at once. */
   rotateApiKey(
     id: string,
@@ -138,3 +138,6 @@ export interface ConfigurationStore {
   ): Promise<Notification | undefined>
   deleteNotification(id: string, auditEntry?: PendingAuditEntry, creator?: string): Promise<Deletion>
 }
+
+/** The index of the first id of a relayer, or of a pool, that does not exist. */
+export type UnknownLimit = { unknown_relayer: number } | { unknown_pool: number }

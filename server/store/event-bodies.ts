@@ -1,4 +1,4 @@
-import type { Event, NotificationFilter, WaitingFor } from '../../generated/openapi.ts'
+import type { Event, FundingStatus, NotificationFilter, WaitingFor } from '../../generated/openapi.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { shownTransaction } from '../core/shown-transaction.ts'
@@ -59,6 +59,13 @@ export const lowBalanceEvent = (
   min_balance: string,
   showRelayer: StoreDependencies['showRelayer'],
 ): NewEvent => stateEvent(row, { payload_type: 'relayer_low_balance', relayer: showRelayer(row), balance, min_balance })
+
+export const fundingEvent = (
+  row: RelayerRow,
+  state: FundingStatus,
+  reason: string | null,
+  showRelayer: StoreDependencies['showRelayer'],
+): NewEvent => stateEvent(row, { payload_type: 'relayer_funding', relayer: showRelayer(row), state, reason })
 
 /** The event with its body as it is delivered, except for the data of its transaction. Throws when it breaks the contract. */
 export function serializeEvent(

@@ -1,5 +1,5 @@
 import type { AcceptedTransaction } from '../../generated/openapi.ts'
-import type { Creation, Replay } from '../core/sending-rows.ts'
+import type { PoolCreation, Replay } from '../core/sending-rows.ts'
 import { withData } from './rules/transaction-data.ts'
 
 /** The response to a repeated batch. */
@@ -34,9 +34,9 @@ export function answerAgain({ body_hash, answer, data, transaction_row_id }: Kno
 /** Undoes a batch: a member was refused. */
 export class Refused extends Error {
   readonly index: number
-  readonly creation: Creation
+  readonly creation: PoolCreation
 
-  constructor(index: number, creation: Creation) {
+  constructor(index: number, creation: PoolCreation) {
     super('A member of a batch was refused')
     this.index = index
     this.creation = creation

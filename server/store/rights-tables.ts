@@ -11,12 +11,24 @@ export const rightsColumns = {
   networks: ['id', 'name', 'chain_id', 'rpc_urls', 'required_confirmations'],
   notifications: ['id', 'url', 'signing_key', 'former_key', 'former_until', 'created_by'],
   signers: ['id', 'type', 'address', 'secret'],
+  pools: ['id', 'network', 'policies'],
 } as const
 
-/** A column of a later release. It extends the content only where it is not NULL, so rows from before it keep their MAC. */
-export const laterColumn: { [table in RightsTable]?: string } = {
-  relayers: 'other_notification_ids',
-  notifications: 'filter',
+/** The tables that list relayers of a row; the MAC of the row covers the list. */
+export const listsOfRelayers = {
+  api_keys: { table: 'api_key_relayers', owner: 'api_key_row_id' },
+  pools: { table: 'pool_relayers', owner: 'pool_row_id' },
+} as const
+
+/**
+ * Columns of later releases, the oldest first. The content goes up to the last of them that is not NULL, so rows from before a column keep
+ * their MAC.
+ */
+export const laterColumns: { [table in RightsTable]?: string[] } = {
+  relayers: ['other_notification_ids', 'funding'],
+  notifications: ['filter'],
+  api_keys: ['pool_ids'],
+  pools: ['funding'],
 }
 
 export type RightsTable = keyof typeof rightsColumns
@@ -28,7 +40,7 @@ export const bytesOfRights = new Set<string>(['secret_hash', 'former_hash', 'sig
 
 /**
  * A row with its MAC and the content that the MAC covers: a JSON array of the row id, the columns in the order of the list, the later
- * column and, for an API key, the row ids of its relayers as the text of a JSON array. All stores build the same text, so that a row can move between them.
+ * columns and, for a row with a list of relayers, their row ids as the text of a JSON array. All stores build the same text, so that a row can move between them.
  */
 export interface SealedRow {
   row_id: number

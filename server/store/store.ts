@@ -3,6 +3,7 @@ import type { AuditEntry, AuditFilter, Listing, MasterKeyCheck, RightsFault, Rig
 import type { AccountStore } from './account-store.ts'
 import type { ChainHead, ListedAuditEntry } from './audit-batches.ts'
 import type { ConfigurationStore } from './configuration-store.ts'
+import type { FundingStore } from './funding-store.ts'
 import type { OutboxStore } from './outbox-store.ts'
 import type { ProblemStore } from './problem-store.ts'
 import type { SignalStore } from './signal-store.ts'
@@ -21,7 +22,7 @@ import type { WorkKind, WorkShare } from './work-share.ts'
  * - withdrawal: the end of a transaction before it is mined, by cancellation, expiry or failure (`intent`).
  * - reopened: a final transaction that is `submitted` again, because a reorganization removed its block.
  * - audit entry: a record of one operation and its caller. It is committed with the operation's changes.
- * - generation: a counter that grows when rows change that processes cache (API keys, relayers, signers, networks).
+ * - generation: a counter that grows when rows change that processes cache (API keys, relayers, pools, signers, networks).
  * - delivery: an event that is due to be sent to one notification (webhook). It is stored with its event (the outbox).
  * - lease: the temporary right of one process to do background work: of a kind, or on one row (store/work-share.ts).
  * - fence: the token of a lease, which a database transaction checks, so that a former owner changes nothing.
@@ -38,6 +39,7 @@ export interface Store
     AccountStore,
     OutboxStore,
     ProblemStore,
+    FundingStore,
     SignalStore {
   /**
    * The wall clock that all users of the database share, in milliseconds since the Unix epoch: this machine's for a file, and the
@@ -45,7 +47,7 @@ export interface Store
    */
   now(): number
   /**
-   * The generation: changes when cached rows (API keys, relayers, signers, networks) were changed by any process. It is read after
+   * The generation: changes when cached rows (API keys, relayers, pools, signers, networks) were changed by any process. It is read after
    * the call, and once for all calls in one turn of the event loop.
    */
   generation(): Promise<number>
@@ -157,4 +159,6 @@ export interface Gauges {
   transactions: { status: TransactionStatus; count: number; oldest_ms: number }[]
   deliveries: { pending: number; due: number }
   nonce_gaps: { relayer_id: string; gaps: number }[]
+  /** `relayers`: those that may be chosen. */
+  pools: { pool_id: string; relayers: number; unfinished: number }[]
 }

@@ -61,21 +61,32 @@ export interface TransactionStore {
   createPoolTransaction(wanted: PoolTransaction, auditEntry?: PendingAuditEntry): Promise<PoolCreation>
   /** The number of unfinished transactions of each relayer, and whether the first of them waits for something. */
   loadsOf(relayer_row_ids: number[]): Promise<{ relayer_row_id: number; unfinished: number; is_waiting: boolean }[]>
+  /**
+   * Withdraws a transaction that was never signed, and accepts it again for another relayer, in one database transaction. `signed`: it may
+   * be on its way, or has ended. `ordered`: it has an ordering key. Otherwise as `createPoolTransaction`.
+   */
+  moveInPool(
+    moved: { relayer_row_id: number; id: string },
+    wanted: PoolTransaction,
+    auditEntry: PendingAuditEntry,
+  ): Promise<
+    PoolCreation | { outcome: 'missing' } | { outcome: 'signed'; row: TransactionRow } | { outcome: 'ordered' }
+  >
   /** The id of the relayer that must take the next transaction with an ordering key; undefined: any may. */
   pinnedRelayer(pool_row_id: number, ordering_key: string): Promise<string | undefined>
   /**
-   * `createTransaction` for several of one account, all or none, in one database transaction. Each gets its own audit entry, made from
-   * `auditEntry`. `idempotency`: for all of them together.
+   * `createTransaction` for several of one account, all or none, in one database transaction; for those of a pool, each with the only
+   * candidate. Each gets its own audit entry, made from `auditEntry`. `idempotency`: for all of them together.
    */
   createTransactions(
     auditEntry: PendingAuditEntry,
-    transactions: NewTransaction[],
+    transactions: (NewTransaction | PoolTransaction)[],
     idempotency: NewTransaction['idempotency'],
   ): Promise<BatchCreation>
-  /** The first response to the idempotency key of a batch; undefined for a new key. */
+  /** The first response to the idempotency key of a batch; undefined for a new key. `holder`: as `holderOf` has it. */
   replayBatch(
     caller: string,
-    relayer_row_id: number,
+    holder: number,
     key: string,
     body_hash: string,
   ): Promise<Exclude<BatchCreation, { outcome: 'refused' }> | undefined>

@@ -120,16 +120,23 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
   const pending = gauge('relayer_deliveries_pending', 'Pending deliveries', [])
   const due = gauge('relayer_deliveries_due', 'Due deliveries', [])
   const gaps = gauge('relayer_nonce_gaps', 'Nonces below the nonce counter that no transaction holds', ['relayer'])
+  const poolRelayers = gauge('relayer_pool_relayers', 'Relayers of a pool that may be chosen', ['pool'])
+  const poolUnfinished = gauge('relayer_pool_transactions_unfinished', "Unfinished transactions of a pool's relayers", [
+    'pool',
+  ])
   const balance = gauge('relayer_balance_wei', 'Last known balance', ['relayer', 'chain_id'])
 
   const leastBalance = gauge('relayer_min_balance_wei', 'The policy min_balance; 0 without it', ['relayer', 'chain_id'])
   const auditWritable = gauge('relayer_audit_writable', 'Whether the audit trail can be written: 1 or 0', [])
   auditWritable.set(1)
 
+  /** With a value per row of a table. */
+  const perRow = [gaps, poolRelayers, poolUnfinished, balance, leastBalance]
+
   async function readStore(): Promise<void> {
     const gauges = await readGauges()
     if (!gauges) {
-      for (const one of [unfinished, oldest, pending, due, gaps, balance, leastBalance]) one.reset()
+      for (const one of [unfinished, oldest, pending, due, ...perRow]) one.reset()
       return
     }
     for (const status of unfinished_statuses) {
@@ -139,10 +146,12 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
     }
     pending.set(gauges.deliveries.pending)
     due.set(gauges.deliveries.due)
-    gaps.reset()
+    for (const one of perRow) one.reset()
+    for (const { pool_id: pool, relayers, unfinished: count } of gauges.pools) {
+      poolRelayers.set({ pool }, relayers)
+      poolUnfinished.set({ pool }, count)
+    }
     for (const one of gauges.nonce_gaps) gaps.set({ relayer: one.relayer_id }, one.gaps)
-    balance.reset()
-    leastBalance.reset()
     for (const { relayer_id: relayer, chain_id, wei, min_balance } of balances()) {
       balance.set({ relayer, chain_id }, Number(wei))
       leastBalance.set({ relayer, chain_id }, Number(min_balance))

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { isBlocked } from '../core/funding.ts'
 import type { Observer } from '../core/observer.ts'
 
 /**
@@ -16,6 +17,7 @@ export function createStateLog(
   | 'keyServiceDown'
   | 'keyServiceUp'
   | 'nonceNoticed'
+  | 'fundingChanged'
   | 'relayerChanged'
   | 'waits'
 > {
@@ -28,6 +30,10 @@ export function createStateLog(
     foreignTransaction: (foreign) => logger.error(foreign, 'foreign transaction of a relayer'),
     nonceNoticed: (event, fields) => logger.warn(fields, event),
     waits: (wait) => logger.warn(wait, 'transaction waiting'),
+    fundingChanged(funding) {
+      if (isBlocked(funding.state)) logger.warn(funding, 'relayer is not refilled')
+      else logger.info(funding, 'relayer is refilled again')
+    },
     relayerChanged({ relayer_id, disabled_reason }) {
       if (disabled_reason !== null) logger.warn({ relayer_id, reason: disabled_reason }, 'relayer disabled')
       else logger.info({ relayer_id, reason: 'The cause no longer exists' }, 'relayer enabled')

@@ -16,28 +16,67 @@ export interface EventStreamDependencies {
   isStopping(): boolean
 }
 
-/**
- * A relayer's events as server-sent events (WHATWG HTML, section 9.2), after `last_event_id` or from now on. Regular comments keep
- * proxies from closing an idle connection. The empty text in between lets the reader stop.
- */
-export async function* eventStream(
-  { store, nextChange, isStopping }: EventStreamDependencies,
+/** A relayer's events, after `last_event_id` or from now on. */
+export function eventStream(
+  dependencies: EventStreamDependencies,
   relayer_row_id: number,
   last_event_id: number | undefined,
 ): AsyncGenerator<string> {
-  let after = last_event_id ?? (await store.lastEvent(relayer_row_id))
+  const positions = new Map(last_event_id === undefined ? [] : [[relayer_row_id, last_event_id]])
+  return stream(
+    dependencies,
+    positions,
+    async () => [relayer_row_id],
+    ({ sequence }) => `${sequence}`,
+  )
+}
+
+/**
+ * The events of several relayers, whose row ids `members` returns anew before each event; undefined ends the stream. The id of an event is the position in all of
+ * them, as `row id:sequence` of each.
+ */
+export function poolEventStream(
+  dependencies: EventStreamDependencies,
+  last_event_id: string | undefined,
+  members: () => Promise<number[] | undefined>,
+): AsyncGenerator<string> {
+  const pairs = (last_event_id?.split(',') ?? []).map((pair) => pair.split(':').map(Number) as [number, number])
+  const positions = new Map(pairs)
+  const position = () => [...positions].map((pair) => pair.join(':')).join()
+  return stream(dependencies, positions, members, position)
+}
+
+/**
+ * Events as server-sent events (WHATWG HTML, section 9.2). Regular comments keep proxies from closing an idle connection. The empty text
+ * in between lets the reader stop. `positions`: the last event of each relayer that the client has; it follows what is written.
+ */
+async function* stream(
+  { store, nextChange, isStopping }: EventStreamDependencies,
+  positions: Map<number, number>,
+  members: () => Promise<number[] | undefined>,
+  idOf: (event: EventRow) => string,
+): AsyncGenerator<string> {
   let quiet_ms = 0
+  for (const row_id of (await members()) ?? []) await positionOf(row_id)
   yield ': connected\n\n'
   while (!isStopping()) {
-    const events = await store.events(relayer_row_id, after, max_batch)
+    const row_ids = await members()
+    if (!row_ids) return
+    for (const row_id of positions.keys()) if (!row_ids.includes(row_id)) positions.delete(row_id)
     let characters = 0
-    for (const event of events) {
-      yield encode(event)
-      after = event.sequence
-      characters += event.body.length
+    let count = 0
+    for (const row_id of row_ids) {
+      const events = await store.events(row_id, await positionOf(row_id), max_batch)
+      for (const event of events) {
+        if (!(await members())?.includes(row_id)) break
+        positions.set(row_id, event.sequence)
+        yield `id: ${idOf(event)}\n${encode(event)}`
+        characters += event.body.length
+      }
+      count += events.length
     }
     if (characters >= large_characters) await pause(large_rest_ms)
-    if (events.length > 0) {
+    if (count > 0) {
       quiet_ms = 0
       continue
     }
@@ -47,7 +86,13 @@ export async function* eventStream(
     if (isQuiet) quiet_ms = 0
     yield isQuiet ? ': still here\n\n' : ''
   }
+
+  async function positionOf(row_id: number): Promise<number> {
+    const position = positions.get(row_id) ?? (await store.lastEvent(row_id))
+    positions.set(row_id, position)
+    return position
+  }
 }
 
 /** The body is one line, because JSON.stringify escapes line breaks. */
-const encode = ({ sequence, event, body }: EventRow): string => `id: ${sequence}\nevent: ${event}\ndata: ${body}\n\n`
+const encode = ({ event, body }: EventRow): string => `event: ${event}\ndata: ${body}\n\n`

@@ -6,12 +6,12 @@ import { machine, print } from './report.ts'
 import { atRest } from './sending/at-rest.ts'
 import { type DatabasesOptions, databases } from './sending/databases.ts'
 import { measure, type Result, report } from './sending/figures.ts'
-import { relayers, waiting } from './sending/relayers.ts'
+import { pools, relayers, waiting } from './sending/relayers.ts'
 import { connections, type StageOptions } from './sending/stage.ts'
 import { throughput, transactions } from './sending/throughput.ts'
 import { tracked, tracked_ms } from './sending/tracked.ts'
 
-// `npm run bench:sending [-- relayers throughput key-service rest tracked] [--quick] [--against DIR] [--runs 3] [--warm-up 0] [--json FILE]
+// `npm run bench:sending [-- relayers pool throughput key-service rest tracked] [--quick] [--against DIR] [--runs 3] [--warm-up 0] [--json FILE]
 // [--node-args ARGS]`: how fast relayers send on anvil with a block a second, and what that costs the service, which is a process
 // of its own. On Linux (it reads /proc). Medians of the runs; each has a fresh chain and a fresh database. `--quick`: the part
 // `relayers` only, once. `--against DIR`: the same part with the service of another working copy too, in turns.
@@ -58,6 +58,13 @@ async function main(): Promise<void> {
   }
   if (values.quick) return
 
+  if (wanted('pool')) {
+    let result = emptyResult
+    for (let round = 0; round < Number(values.runs); round += 1) {
+      result = joined(result, await pools(transactions, { node_args }))
+    }
+    print(`pool: ${transactions} transactions`, result)
+  }
   if (wanted('throughput')) {
     for (const [name, extra] of Object.entries({ 'gas_limit given': { gas_limit: 21_000 }, estimated: {} })) {
       results.push(await measure('throughput', name, Number(values.runs), () => throughput(extra, warm_up, node_args)))

@@ -36,6 +36,41 @@ test('pauses, resumes and drains a relayer, and shows and heals its nonces', asy
   expect(await json(['heal', 'demo'])).toMatchObject({ status: 'in_step' })
 })
 
+test('funds a relayer from another one, shows it, and sweeps what is left', async () => {
+  const { chain, service, run, json } = await start()
+  const { data: signer } = await service.client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const body = { id: 'treasury', name: 'Treasury', network: 'local', network_type: 'evm', paused: false } as const
+  const treasury = await service.client.relayers.create({ ...body, signer_id: signer.id })
+  await chain.setBalance(treasury.address, 10n ** 20n)
+  expect((await run(['fund', '--help'])).out).toContain('max_per_day')
+  const set = [
+    'from=treasury',
+    'min_balance=1ether',
+    'target_balance=2ether',
+    'max_per_day=3ether',
+    'max_fee_per_gas=9gwei',
+  ]
+  expect(await json(['fund', 'demo', ...set.flatMap((its) => ['--set', its])])).toMatchObject({
+    funding: { min_balance: `${10n ** 18n}`, max_fee_per_gas: '9000000000' },
+  })
+  expect(await json(['funding', 'demo'])).toMatchObject({ funding: { from: 'treasury' } })
+  await run(['unfund', 'demo'])
+  expect((await run(['funding', 'demo'])).err).toContain('the relayer has no funding')
+  expect(await json(['sweep', to, 'treasury', '--keep', '1ether'])).toMatchObject({ to, relayer_id: 'treasury' })
+})
+
+test('sends through a pool, and checks before', async () => {
+  const { service, run, json } = await start()
+  await service.client.pools.create({ id: 'payouts', network: 'local', relayer_ids: ['demo'] })
+  const send = ['send', '--pool', 'payouts', '--to', to, '--value', '1gwei']
+  expect(await json([...send, '--dry-run'])).toMatchObject({ accepted: true, relayer_id: 'demo' })
+  const once = ['--idempotency-key', 'order-1', '--ordering-key', 'customer']
+  const sent = (await json([...send, ...once])) as Transaction
+  expect(sent).toMatchObject({ relayer_id: 'demo', value: '1000000000' })
+  expect(await json([...send, ...once])).toMatchObject({ id: sent.id })
+  expect((await run(['send', '--pool', 'none', '--to', to])).err).toContain('no pool has this id')
+})
+
 test('sets amounts with units and members of lists, and lists the members in its help', async () => {
   const { run, json } = await start()
   const changed = await json<Relayer>([

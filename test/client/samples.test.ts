@@ -1,9 +1,11 @@
-import { spawn } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type Document, exampleCalls, type Sample } from '../../client/samples/operation.ts'
 import { testChain } from '../support/chain.ts'
+import { testLiar } from '../support/liar.ts'
 import { nodeEnvironment } from '../support/node-environment.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -22,6 +24,7 @@ const published = exampleCalls(document).map(({ operation, call }) => ({
 const first = ['createNetwork', 'createSigner', 'createRelayer', 'createPool', 'createNotification', 'createApiKey']
 /** These end what others use. */
 const last = [
+  'sweepRelayer',
   'deletePool',
   'updateRelayer',
   'deleteRelayer',
@@ -59,6 +62,8 @@ test('compiles the TypeScript samples under strict', async () => {
 test.each(['curl', 'TypeScript'])('runs every sample for %s', async (label) => {
   const { service, prepare, valuesOf } = await world()
   const folder = project()
+  const env = { ...process.env, ...nodeEnvironment, RELAYER_API_KEY: service.api_key }
+  const imports = startImports(folder, env)
   const failures: string[] = []
   for (const { id, success, path, streams, samples } of inOrder) {
     await prepare(id)
@@ -68,19 +73,37 @@ test.each(['curl', 'TypeScript'])('runs every sample for %s', async (label) => {
     }
     const program = join(folder, `${id}.ts`)
     writeFileSync(program, source)
+    if (label === 'TypeScript' && !streams) {
+      const failure = await imports(program)
+      if (failure !== undefined) failures.push(`${id}: ${failure}`)
+      continue
+    }
     const script = `curl() { command curl -sS -w '\\n%{http_code}' "$@"; }\n${source}`
     const [command, input] = label === 'curl' ? ['bash', ['-c', script]] : [process.execPath, [program]]
-    const { output, code } = await run(command as string, input as string[], {
-      env: { ...process.env, ...nodeEnvironment, RELAYER_API_KEY: service.api_key },
-      until: streams ? 'event: ' : undefined,
-    })
-    const succeeded = streams
-      ? output.includes('event: ')
-      : code === 0 && (label !== 'curl' || output.endsWith(`\n${success}`))
+    const until = streams ? 'event: ' : undefined
+    const { output, code } = await run(command as string, input as string[], { env, until })
+    const succeeded = streams ? output.includes('event: ') : code === 0 && output.endsWith(`\n${success}`)
     if (!succeeded) failures.push(`${id}: ${code} ${output}`)
   }
   expect(failures).toEqual([])
 })
+
+/** A process that runs programs one after the other: each in a process of its own would take a minute. Resolves to why one failed. */
+function startImports(folder: string, env: NodeJS.ProcessEnv): (program: string) => Promise<string | undefined> {
+  const runner = join(folder, 'runner.js')
+  writeFileSync(
+    runner,
+    `process.on('message', async (file) => process.send(await import(file).then(() => null, (error) => \`\${error.stack}\`)))`,
+  )
+  const child = fork(runner, { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [] })
+  onTestFinished(() => void child.kill())
+  return async (program) => {
+    const answered = once(child, 'message')
+    child.send(program)
+    const [failure] = await answered
+    return failure ?? undefined
+  }
+}
 
 const sampleOf = (samples: Sample[], label: string) => samples.find((sample) => sample.label === label)?.source ?? ''
 
@@ -98,12 +121,16 @@ function project(): string {
 /** A service on a chain without mining, and what the samples expect to exist. */
 async function world() {
   const chain = await testChain({ noMining: true })
+  const node = await testLiar(chain)
+  // While it is full, only the first transaction is signed.
+  let isFull = false
+  node.lie = (method) => (isFull && method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
   const service = await startTestService()
   const { client } = service
   const demo = { path: { relayer_id: 'demo' } }
   await client.patch('/api/v1/networks/{network_id}', {
     path: { network_id: 'evm:local' },
-    body: { rpc_urls: [chain.url] },
+    body: { rpc_urls: [node.url] },
   })
   const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', demo)
   await chain.setBalance(relayer.address, 10n ** 20n)
@@ -111,15 +138,13 @@ async function world() {
   const sendOne = async () => {
     const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
       ...demo,
-      query: { wait: 'submitted' },
+      query: { wait: isFull ? 'none' : 'submitted' },
       body: { to: `0x${'5a'.repeat(20)}`, value: '1' },
     })
     return data.id
   }
-  const isFinished = async () => {
-    const { data } = await client.get('/api/v1/relayers/{relayer_id}/status', demo)
-    return data.pending_transactions_count === 0
-  }
+  const isFinished = async () =>
+    (await client.get('/api/v1/queues', { query: { per_page: 100 } })).data.every(({ unfinished }) => unfinished === 0)
 
   const before: Record<string, () => Promise<unknown>> = {
     createApiKey: async () => {
@@ -128,10 +153,44 @@ async function world() {
     },
     signAuthorization: () =>
       client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { allow_authorizations: true } } }),
+    getFunding: async () => {
+      const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+      const body = { id: 'reserve', name: 'Reserve', network: 'local', network_type: 'evm', paused: false } as const
+      await client.post('/api/v1/relayers', { body: { ...body, signer_id: signer.id } })
+      const amounts = { min_balance: '1', target_balance: '2', max_per_day: '9', max_fee_per_gas: '9' }
+      await client.put('/api/v1/relayers/{relayer_id}/funding', { ...demo, body: { from: 'reserve', ...amounts } })
+    },
+    movePoolTransaction: async () => {
+      const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+      const body = { id: 'spare', name: 'Spare', network: 'local', network_type: 'evm', paused: false } as const
+      const { data: spare } = await client.post('/api/v1/relayers', { body: { ...body, signer_id: signer.id } })
+      await chain.setBalance(spare.address, 10n ** 20n)
+      const pool = { path: { pool_id: 'payouts' }, body: { relayer_ids: ['demo', 'spare'] } }
+      await client.patch('/api/v1/pools/{pool_id}', pool)
+      isFull = true
+      const first = { ...demo.path, transaction_id: await sendOne() }
+      await until('it waits', async () => {
+        const { data } = await client.get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
+          path: first,
+        })
+        return data.status_reason !== null
+      })
+    },
+    getPoolFunding: () => {
+      const amounts = { min_balance: '1', target_balance: '2', max_per_day: '9', max_fee_per_gas: '9' }
+      const body = { from: 'reserve', ...amounts }
+      return client.put('/api/v1/pools/{pool_id}/funding', { path: { pool_id: 'payouts' }, body })
+    },
     // The relayer was drained before.
     sendPoolTransaction: () =>
       client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { allow_transactions: null } } }),
-    deleteRelayer: () => until('nothing is unfinished', isFinished, () => chain.mine()),
+    // It pauses the relayer, which then sends nothing that was not sent before.
+    updateRelayer: () => until('nothing is unfinished', isFinished, () => chain.mine()),
+    deleteNetwork: async () => {
+      for (const relayer_id of ['reserve', 'spare']) {
+        await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })
+      }
+    },
     deleteSigner: () => client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'treasury' } }),
   }
 
@@ -153,7 +212,10 @@ async function world() {
 
   return {
     service,
-    prepare: async (id: string) => before[id]?.(),
+    async prepare(id: string) {
+      isFull = false
+      await before[id]?.()
+    },
     async valuesOf(path: Record<string, string>) {
       const values: Record<string, string> = {}
       for (const name of Object.keys(path)) if (generated[name]) values[name] = await generated[name]()

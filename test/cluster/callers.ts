@@ -68,6 +68,14 @@ export async function makeRelayer(client: RelayerClient, its: CreateSignerReques
   return { id: data.id, address: data.address }
 }
 
+export async function makePool(client: RelayerClient, relayers: Relayer[]): Promise<string> {
+  const relayer_ids = relayers.map(({ id }) => id)
+  const { data } = await available(() =>
+    client.post('/api/v1/pools', { body: { id: 'all', network: network.name, relayer_ids } }),
+  )
+  return data.id
+}
+
 /** Repeats a request after a 503, which changes nothing. */
 export async function available<T>(request: () => Promise<T>): Promise<T> {
   for (const end = performance.now() + setup_ms; ; await pause(again_ms)) {

@@ -7,7 +7,7 @@ import { startAnvil } from '../support/anvil.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { startHeldSigner } from '../support/held-signer.ts'
 import { randomFrom } from '../support/random.ts'
-import { available, block_ms, makeRelayer, makeRelayers, randomClient } from './callers.ts'
+import { available, block_ms, makePool, makeRelayer, makeRelayers, randomClient } from './callers.ts'
 import { readCircumstances } from './circumstances.ts'
 import type { Replication } from './database.ts'
 import { countUndelivered, countWrongDeliveries, readAudit, readDatabase } from './evidence.ts'
@@ -21,6 +21,8 @@ import { startStage } from './stage.ts'
 export interface ClusterOptions extends PlanOptions {
   submissions: number
   relayers: number
+  /** All are sent through one pool of the relayers. */
+  pool?: boolean
   fault?: Seed[] | undefined
   replication?: Replication | undefined
   /** The run ends when the counts have not changed for this time. */
@@ -105,9 +107,12 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
     const late = await signLate(stage, patient, signer, remote.id)
     await Promise.all(stage.members.map((member) => member.ready()))
     await settled(() => countConfirmed(patient, [remote]), 1, patience_ms)
-    const relayerOf = (index: number) => owners.get(index) as string
-    clients = createClients(client, relayerOf, impatient, answer_deadline_ms)
+    const pool_id = options.pool ? await makePool(patient, relayers) : undefined
+    const ownerOf = (index: number) => owners.get(index) as string
+    clients = createClients(client, ownerOf, impatient, answer_deadline_ms, pool_id)
     const { submit, accepted } = clients
+    /** Of a pool, the relayer that was chosen. */
+    const relayerOf = (index: number) => (pool_id === undefined ? ownerOf(index) : accepted.get(index)?.relayer_id)
     /** Relayers get their last transaction one after the other, so that no later one resumes work that a failure interrupted. */
     const submitNext = () => {
       const index = owners.size

@@ -29,7 +29,8 @@ export async function readDatabase(rows: Rows): Promise<RelayerEvidence[]> {
      FROM attempts JOIN transactions ON transactions.row_id = transaction_row_id`,
   )
   const answers = await rows<{ relayer_row_id: number; key: string; answer: string }>(
-    'SELECT relayer_row_id::float8 AS relayer_row_id, idempotency_key AS key, answer FROM idempotency',
+    `SELECT transactions.relayer_row_id::float8 AS relayer_row_id, idempotency_key AS key, answer
+     FROM idempotency JOIN transactions ON transactions.row_id = transaction_row_id`,
   )
   const events = await rows<{ relayer_row_id: number; sequence: number; body: string }>(
     `SELECT relayer_row_id::float8 AS relayer_row_id, sequence::float8 AS sequence, body FROM events

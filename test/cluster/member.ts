@@ -31,7 +31,7 @@ const root = join(import.meta.dirname, '..', '..')
 const look_ms = 20
 /** A supervisor's pause. */
 const restart_ms = 300
-const max_quoted = 2_000
+const max_quoted = 20_000
 
 export async function createMember(
   folder: string,

@@ -12,6 +12,7 @@ import { startStage } from './stage.ts'
 
 // `npm run test:cluster [-- --kills=100 --stalls=20 --cuts=20 --stops=10 --submissions=2000 --servers=3 --relayers=8 --seed=N]`: servers are
 // killed, stalled and cut off, and PostgreSQL fails, while clients submit.
+// `npm run test:cluster -- pool [...]`: the same through one pool of the relayers.
 // `npm run test:cluster -- revocation [--rounds=1000 --servers=3 --seed=N]`: one server removes and restores rights while all servers sign.
 // `npm run test:cluster -- failover [--times=10 --servers=2 --submissions=2000 --relayers=8 --seed=N]`: the primary is stopped in the middle
 // of a burst and its synchronous standby promoted. `--fault=stopped-standby`: one that does not have the newest commits.
@@ -48,6 +49,7 @@ try {
     revocation: () => revocation(numbers, fault),
     failover: () => failover(numbers, fault),
     cluster: () => cluster(numbers, { fault: faultCalled(clusterFaults, fault) }),
+    pool: () => cluster({ ...numbers, pool: true }, { fault: faultCalled(clusterFaults, fault) }),
   }
   const part = parts[positionals[0] ?? 'cluster']
   if (!part) throw new Error(`The first argument must be one of ${Object.keys(parts).join(', ')}`)
@@ -65,7 +67,7 @@ interface Mistake {
   replication?: Replication | undefined
 }
 
-async function cluster(numbers: Numbers & { failovers?: number }, mistake: Mistake): Promise<boolean> {
+async function cluster(numbers: Numbers & { failovers?: number; pool?: boolean }, mistake: Mistake): Promise<boolean> {
   const result = await runCluster({
     ...numbers,
     ...mistake,

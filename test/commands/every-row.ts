@@ -73,7 +73,18 @@ async function useEverything(rig: Rig, hook_url: string): Promise<void> {
     body: { transactions: [{ to: receiver, value: '78' }] },
   })
   await client.post('/api/v1/pools', {
-    body: { id: 'pool', network: 'local', relayer_ids: ['demo', account.relayer_id] },
+    body: {
+      ...{ id: 'pool', network: 'local', relayer_ids: ['demo', account.relayer_id] },
+      policies: { max_value_per_day: '1000000' },
+    },
+  })
+  await client.post('/api/v1/pools', { body: { id: 'funded', network: 'local', relayer_ids: ['demo'] } })
+  await client.put('/api/v1/pools/{pool_id}/funding', {
+    path: { pool_id: 'funded' },
+    body: {
+      ...{ from: account.relayer_id, min_balance: '1', target_balance: '2' },
+      ...{ max_per_day: '3', max_fee_per_gas: '4' },
+    },
   })
   await client.patch('/api/v1/pools/{pool_id}/relayers/{member_id}', {
     path: { pool_id: 'pool', member_id: 'demo' },
@@ -83,6 +94,17 @@ async function useEverything(rig: Rig, hook_url: string): Promise<void> {
     path: { pool_id: 'pool' },
     header: { 'Idempotency-Key': 'of-the-pool' },
     body: { to: receiver, value: '79', ordering_key: 'customer' },
+  })
+  await client.put('/api/v1/relayers/{relayer_id}/funding', {
+    path: { relayer_id: 'demo' },
+    body: {
+      ...{ from: account.relayer_id, min_balance: '10000', target_balance: '20000' },
+      ...{ max_per_day: `${10n ** 18n}`, max_fee_per_gas: `${10n ** 11n}` },
+    },
+  })
+  await until('the demo relayer was refilled', async () => {
+    const { data } = await client.get('/api/v1/relayers/{relayer_id}/funding', { path: { relayer_id: 'demo' } })
+    return data.refills.some(({ is_open }) => !is_open)
   })
   await account.finished()
   // These are signed and in no block, and one is not signed.
@@ -95,6 +117,7 @@ async function useEverything(rig: Rig, hook_url: string): Promise<void> {
       name: 'limited',
       scopes: ['sign'],
       relayer_ids: ['demo', account.relayer_id],
+      pool_ids: ['pool'],
       allowed_cidrs: ['10.0.0.0/8'],
     },
   })

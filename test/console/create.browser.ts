@@ -98,3 +98,65 @@ test('a new key that failed to get its relayer is used at the next attempt', asy
   await dialog.getByText('Send funds to its address').waitFor()
   expect((await client.get('/api/v1/signers', { query: { per_page: 1000 } })).data).toHaveLength(before + 1)
 })
+
+test('sets up the refills of a relayer, shows them, and keeps a pool', async () => {
+  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  // A relayer without refills has none to show.
+  expectComplaint(/status of 404/)
+  await signIn(rig.api_key)
+  const client = rig.client()
+  const [treasury, poor] = [await rig.addAccount(), await rig.addAccount()]
+  await rig.chain.setBalance(poor.address, 0n)
+
+  await open(`/relayers/${poor.relayer_id}/funding`)
+  const amounts = { Minimum: '0.5', Target: '2', 'Limit per day': '5', 'Highest price': '100' }
+  await fill(page, 'Set up refills', { Treasury: treasury.relayer_id, ...amounts }, page)
+  await page.getByText('sufficient').waitFor()
+  await page.getByRole('link', { name: 'ended' }).waitFor()
+  expect(await page.getByText('Refilled from').textContent()).toContain(treasury.relayer_id)
+  await fill(page, 'Change', { Minimum: '3', Target: '4', 'Limit per day': '3' }, page)
+  await page.getByText('limit reached').waitFor()
+  await open('/')
+  await page.getByRole('link', { name: /is not refilled/ }).click()
+  await page.getByText(/daily limit/).waitFor()
+
+  await open('/pools')
+  const pool = {
+    Id: 'made-here',
+    Network: 'local',
+    Relayers: `${treasury.relayer_id}\n${poor.relayer_id}`,
+    Highest: '7',
+  }
+  await fill(page, 'Create a pool', pool, page)
+  const card = page.getByRole('region', { name: 'made-here' })
+  await card.getByText('at most 7').waitFor()
+  const row = card.getByRole('row', { name: new RegExp(poor.relayer_id) })
+  await fill(row, 'Change weight', { Weight: '0' }, page)
+  await row.getByText('0 (gets none)').waitFor()
+  await fill(card, 'Edit', { Highest: '', Name: 'Payouts' }, page)
+  await card.getByText('No limits of its own').waitFor()
+  const path = { pool_id: 'made-here' }
+  expect((await client.get('/api/v1/pools/{pool_id}', { path })).data).toMatchObject({
+    name: 'Payouts',
+    policies: {},
+    relayers: [{ weight: 100 }, { weight: 0 }],
+  })
+  await fill(card, 'Delete', {}, page)
+  await page.getByText('None yet. A pool is').waitFor()
+})
+
+test('links transactions and addresses to the explorer of the network', async () => {
+  const { page, signIn, open } = await openConsole(browser, rig.url())
+  await signIn(rig.api_key)
+  const path = { network_id: 'evm:local' }
+  const body = { explorer_urls: ['https://explorer.example/'] }
+  await rig.client().patch('/api/v1/networks/{network_id}', { path, body })
+  const account = await rig.addAccount()
+  await account.send(1)
+  await account.finished()
+  const [sent] = await account.transactions()
+  await open(`/relayers/${account.relayer_id}/transactions/${sent?.id}`)
+  const link = (name: string) => page.getByRole('link', { name: `${name} in the explorer` }).getAttribute('href')
+  expect(await link('Transaction')).toBe(`https://explorer.example/tx/${sent?.hash}`)
+  expect(await link('Receiver')).toBe(`https://explorer.example/address/${sent?.to}`)
+})

@@ -20,6 +20,16 @@ beforeAll(async () => {
   await client.post('/api/v1/notifications', { body: { id: 'treasury-events', url: receiver.url } })
   const path = { relayer_id: account.relayer_id }
   await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { notification_id: 'treasury-events' } })
+  const treasury = await rig.addAccount()
+  const relayer_ids = [treasury.relayer_id, account.relayer_id]
+  await client.post('/api/v1/pools', { body: { id: 'payouts', network: 'local', relayer_ids } })
+  await client.put('/api/v1/relayers/{relayer_id}/funding', {
+    path,
+    body: {
+      ...{ from: treasury.relayer_id, min_balance: `${2n * 10n ** 24n}`, target_balance: `${3n * 10n ** 24n}` },
+      ...{ max_per_day: '1', max_fee_per_gas: '60000000000' },
+    },
+  })
   await account.send(5, { reference: 'payout-7' })
   await account.finished(() => rig.chain.mine())
   transaction_id = (await account.transactions())[0]?.id ?? ''
@@ -38,6 +48,8 @@ const pages = () => ({
   policies: `/relayers/${account.relayer_id}/policies`,
   events: `/relayers/${account.relayer_id}/events`,
   activity: `/relayers/${account.relayer_id}/activity`,
+  funding: `/relayers/${account.relayer_id}/funding`,
+  pools: '/pools',
   transaction: `/relayers/${account.relayer_id}/transactions/${transaction_id}`,
   notifications: '/notifications',
   notification: '/notifications/treasury-events',

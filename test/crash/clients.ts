@@ -38,12 +38,13 @@ export const keyOf = (index: number): string => `submission-${index}`
 /** Distinct, so that no two submissions can have the same bytes. */
 export const amountOf = (index: number): string => `${index + 1}`
 
-/** `relayerOf`: the relayer of a submission. */
+/** `relayerOf`: the relayer of a submission. `pool_id`: all are sent through this pool instead. */
 export function createClients(
   client: RelayerClient,
   relayerOf: (index: number) => string,
   impatient: { has(index: number): boolean },
   answer_deadline_ms = 20_000,
+  pool_id?: string,
 ): Clients {
   const accepted = new Map<number, Transaction>()
   const tally: Tally = { retries: 0, refused: 0, broken: 0, unavailable: 0, wrong: [], contradictions: 0 }
@@ -80,12 +81,17 @@ export function createClients(
 
   async function ask(index: number): Promise<void> {
     try {
-      const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
-        path: { relayer_id: relayerOf(index) },
+      const request = {
         header: { 'Idempotency-Key': keyOf(index) },
-        body: { to: receiver, value: amountOf(index), speed: 'average' },
+        body: { to: receiver, value: amountOf(index), speed: 'average' as const },
         signal: AbortSignal.timeout(answer_deadline_ms),
-      })
+      }
+      const { data } = await (pool_id === undefined
+        ? client.post('/api/v1/relayers/{relayer_id}/transactions', {
+            ...request,
+            path: { relayer_id: relayerOf(index) },
+          })
+        : client.post('/api/v1/pools/{pool_id}/transactions', { ...request, path: { pool_id } }))
       const first = accepted.get(index) ?? data
       accepted.set(index, first)
       if (!isDeepStrictEqual(first, data)) tally.contradictions += 1

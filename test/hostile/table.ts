@@ -205,6 +205,17 @@ export const table: Record<string, Make> = {
   getRelayer: get('/relayers/full'),
   updateRelayer: send('PATCH', '/relayers/full', () => ({ policies })),
   drainRelayer: send('POST', '/relayers/new-{attempt}/drain'),
+  getFunding: get('/relayers/new-0/funding'),
+  setFunding: send('PUT', '/relayers/new-{attempt}/funding', () => ({
+    ...{ from: 'demo', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' },
+  })),
+  deleteFunding: send('DELETE', '/relayers/new-{attempt}/funding'),
+  getPoolFunding: get('/pools/pool-1/funding'),
+  setPoolFunding: send('PUT', '/pools/pool-{attempt}/funding', () => ({
+    ...{ from: 'rows', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' },
+  })),
+  deletePoolFunding: send('DELETE', '/pools/pool-{attempt}/funding'),
+  sweepRelayer: send('POST', '/relayers/demo/sweep', () => ({ to })),
   deleteRelayer: send('DELETE', '/relayers/new-{attempt}'),
   listSigners: get(`/signers?${page}`),
   createSigner: send('POST', '/signers', () => ({ type: 'generated' })),
@@ -232,6 +243,18 @@ export const table: Record<string, Make> = {
     ...transaction,
     ordering_key: `key ${attempt}`,
   })),
+  dryRunPoolTransaction: send('POST', '/pools/pool-{attempt}/transactions/dry-run', () => transaction),
+  listPoolTransactions: get(`/pools/pool-1/transactions?${page}`),
+  getPoolTransaction: get('/pools/pool-1/transactions/{first}'),
+  sendPoolTransactionBatch: send('POST', '/pools/pool-{attempt}/transactions/batch', () => ({
+    transactions: Array(100).fill(transaction),
+  })),
+  explainPoolTransaction: get('/pools/pool-1/transactions/{first}/explanation'),
+  movePoolTransaction: send('POST', '/pools/pool-1/transactions/{first}/move'),
+  streamPoolEvents: () => [{ name: 'all events', method: 'GET', path: '/api/v1/pools/pool-1/events', stream: true }],
+  callPoolJsonRpc: send('POST', '/pools/pool-1/json-rpc', () =>
+    Array.from({ length: 1_000 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'eth_sendTransaction', params: [{ to }] })),
+  ),
   deletePool: send('DELETE', '/pools/pool-{attempt}'),
   listAbis: get(`/abis?${page}`),
   createAbi: send('POST', '/abis', (_, attempt) => ({

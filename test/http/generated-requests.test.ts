@@ -7,6 +7,7 @@ import { testChain } from '../support/chain.ts'
 import { type ContractOperation, operationOf, operations, parametersIn } from '../support/contract.ts'
 import { directedRequests } from '../support/directed-requests.ts'
 import { hostFault, judge } from '../support/judge-answer.ts'
+import { testLiar } from '../support/liar.ts'
 import { type Remembered, rememberIds } from '../support/remembered.ts'
 import { requestArbitrary, type TestRequest } from '../support/request-arbitrary.ts'
 import { dead_url, isBearable, mark, requestHints } from '../support/request-hints.ts'
@@ -14,7 +15,7 @@ import { schemaArbitrary } from '../support/schema-arbitrary.ts'
 import { type Answer, isStream, sendRequest } from '../support/send-request.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-const count = Number(process.env.FUZZ_REQUESTS ?? 8_000)
+const count = Number(process.env.FUZZ_REQUESTS ?? 5_000)
 const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const in_flight = 16
 /** Requests are generated in batches, so that they use ids from earlier responses. */
@@ -26,6 +27,7 @@ test(`answers ${count} generated requests as the contract states`, { timeout: 90
   process.stdout.write(`generated requests: FUZZ_SEED=${seed} FUZZ_REQUESTS=${count}\n`)
   // Slow enough for a transaction to be replaced and canceled before it is mined.
   const chain = await testChain({ blockTime_s: 1 })
+  const node = await testLiar(chain)
   const service = await startTestService({
     RATE_LIMIT_PER_SECOND: '1000000',
     RATE_LIMIT_BURST: '10000000',
@@ -43,7 +45,7 @@ test(`answers ${count} generated requests as the contract states`, { timeout: 90
   )
 
   const agent = new Agent({ keepAlive: true, maxSockets: in_flight })
-  const hosts = new Set([chain.url, dead_url].map((url) => new URL(url).host))
+  const hosts = new Set([chain.url, node.url, dead_url].map((url) => new URL(url).host))
   const byStatus: Record<number, number> = {}
   const succeeded = new Set<string>()
   const problems: string[] = []
@@ -98,12 +100,12 @@ test(`answers ${count} generated requests as the contract states`, { timeout: 90
     return isStream(answer) ? undefined : JSON.parse(answer.text).data
   }
 
-  await directedRequests('before', chain, dead_url, ask)
+  await directedRequests('before', { chain, node, dead_url }, ask)
   expect(operations.map(({ id }) => id).filter((id) => !succeeded.has(id))).toEqual([])
   succeeded.clear()
   await Promise.all(Array.from({ length: in_flight }, work))
   const atRandom = succeeded.size
-  await directedRequests('after', chain, dead_url, ask)
+  await directedRequests('after', { chain, node, dead_url }, ask)
   agent.destroy()
   process.stdout.write(
     `${sent} generated requests, by status ${JSON.stringify(byStatus)}; ${atRandom} of ${operations.length} operations succeeded\n`,
@@ -157,7 +159,7 @@ function repetitionFault(
 ): string | undefined {
   if (keyOf(request) === undefined || parametersIn(operation, 'header').length === 0) return undefined
   // Its response has no envelope; tests in test/json-rpc cover its repetitions.
-  if (operation.id === 'callJsonRpc') return undefined
+  if (operation.path.endsWith('/json-rpc')) return undefined
   const { id } = JSON.parse(text).data
   const first = answers.get(request) ?? id
   answers.set(request, first)

@@ -88,7 +88,13 @@ test('limits the connections of one key to a quarter, and counts each for the ke
   const sockets = Array.from({ length: 3 }, () => connect(Number(new URL(service.url).port), '127.0.0.1'))
   onTestFinished(() => sockets.forEach((socket) => void socket.destroy()))
   const count = createKeyConnections(createShares({ name: 'connections', limit: 8, each: 2 }))
-  const caller = (id: string) => ({ id, roles: new Set<string>(), relayer_ids: undefined, rate_limit: null })
+  const caller = (id: string) => ({
+    id,
+    roles: new Set<string>(),
+    relayer_ids: undefined,
+    pool_ids: new Set<string>(),
+    rate_limit: null,
+  })
   const [a, b, c] = sockets as [(typeof sockets)[0], (typeof sockets)[0], (typeof sockets)[0]]
   for (const socket of [a, b, a]) count(socket, caller('one'))
   expect(() => count(c, caller('one'))).toThrow(

@@ -10,6 +10,9 @@ export interface Asked {
   may_end_withdrawn: boolean
   /** The highest price that a caller gave for it, in wei. */
   given_price: bigint
+  /** The relayer that took it. */
+  relayer_id: string
+  in_pool: boolean
 }
 
 /** Events that neither the service nor the chain records. */
@@ -20,6 +23,8 @@ export interface History {
   /** The nonces that somebody else had used, and that a reorganization made free again. */
   given_back: Set<number>
   was_price_lie_told: boolean
+  /** A reorganization was deeper than the confirmations. */
+  was_final_block_removed: boolean
   peak_base_fee: bigint
   internal_errors: string[]
   /** Not ended after the faults had stopped. */

@@ -1,4 +1,4 @@
-import type { RelayerPoliciesInput, Transaction } from '../../client/index.ts'
+import type { FundingSettings, PoolPoliciesInput, RelayerPoliciesInput, Transaction } from '../../client/index.ts'
 import type { SignedTransaction } from './chain.ts'
 import type { History } from './history.ts'
 import type { Attempt, World } from './world.ts'
@@ -8,13 +8,19 @@ const default_multiple = 5n
 
 type Names = Map<bigint, string>
 
+/** The limits that hold. */
+interface Limits {
+  /** Of the main relayer. */
+  relayer: RelayerPoliciesInput
+  pool: PoolPoliciesInput
+  funding: Omit<FundingSettings, 'from'>
+}
+
 /** Which promises are broken, a line each. */
-export async function judge(world: World, history: History, policies: RelayerPoliciesInput): Promise<string[]> {
-  const path = { relayer_id: world.relayer_id }
-  const rows = await world.ask(async (client) => {
-    const query = { per_page: 1_000 }
-    return (await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path, query })).data
-  })
+export async function judge(world: World, history: History, limits: Limits): Promise<string[]> {
+  const rows = await world.ask(
+    async (client) => (await client.get('/api/v1/transactions', { query: { per_page: 1_000 } })).data,
+  )
   const idOf: Names = new Map([...history.asked].flatMap(([id, { values }]) => values.map((value) => [value, id])))
   const attempts = world.attempts()
   const signed = new Map(attempts.map(({ transaction }) => [transaction.hash, transaction]))
@@ -23,9 +29,11 @@ export async function judge(world: World, history: History, policies: RelayerPol
     ...world.undurable.map(({ nonce, value }) => `not durable: nonce ${nonce}, value ${value} was sent`),
     ...signedTwice(history, [...signed.values()], idOf),
     ...paidWrong(world, history, rows, idOf),
-    ...unasked(history, rows, attempts, world),
-    ...tooExpensive(history, attempts, world),
-    ...overLimit(world, history, policies, idOf),
+    ...twoSenders(attempts),
+    ...unasked(history, rows, attempts),
+    ...tooExpensive(history, attempts),
+    ...overLimit(world, history, limits, idOf),
+    ...refilledWrong(world, history, rows, limits.funding),
     ...history.internal_errors.map((message) => `internal error: ${message}`),
     ...history.unfinished.map(
       ({ nonce, status, status_reason }) => `unfinished: nonce ${nonce} is ${status} (${status_reason})`,
@@ -45,8 +53,9 @@ function signedTwice({ foreign }: History, signed: SignedTransaction[], idOf: Na
 }
 
 /** Each transaction transfers its value at most once, and its row states whether it did. */
-function paidWrong({ chain, address }: World, history: History, rows: Transaction[], idOf: Names): string[] {
-  const paid = chain.mined().filter(({ transaction }) => transaction.from === address && transaction.to !== address)
+function paidWrong({ chain, accounts }: World, history: History, rows: Transaction[], idOf: Names): string[] {
+  const own_addresses = new Set(accounts.map(({ address }) => address))
+  const paid = chain.mined().filter(({ transaction: { from, to } }) => own_addresses.has(from) && to !== from)
   const own = paid.filter(({ transaction }) => !history.foreign.has(transaction.hash))
   const byId = Map.groupBy(own, ({ transaction }) => idOf.get(transaction.value))
   const wrong: string[] = []
@@ -77,10 +86,10 @@ function paidWrong({ chain, address }: World, history: History, rows: Transactio
  * reorganization gave back. What was told to have failed, because its nonce was called used for an hour by a transaction that no
  * node shows, must not be paid afterwards: its nonce is used up as well.
  */
-function unasked(history: History, rows: Transaction[], attempts: Attempt[], { address }: World): string[] {
+function unasked(history: History, rows: Transaction[], attempts: Attempt[]): string[] {
   const rowOf = new Map(rows.map((row) => [row.id, row]))
-  const wrong = attempts.filter(({ transaction: { to, value, nonce }, transaction_id }) => {
-    if (to !== address || value !== 0n) return false
+  const wrong = attempts.filter(({ transaction: { from, to, value, nonce }, transaction_id }) => {
+    if (to !== from || value !== 0n) return false
     const asked = history.asked.get(transaction_id)
     if (!asked) return !history.given_back.has(nonce)
     const wasGivenUp = /Check the chain/.test(rowOf.get(transaction_id)?.status_reason ?? '')
@@ -96,17 +105,17 @@ function unasked(history: History, rows: Transaction[], attempts: Attempt[], { a
  * No signature pays more than the policy's multiple of the market or the price that the caller gave, with one exception: a
  * cancellation or a replacement that somebody asked for may outbid, by the tenth that nodes require, bytes that a node has taken.
  */
-function tooExpensive(history: History, attempts: Attempt[], { address }: World): string[] {
+function tooExpensive(history: History, attempts: Attempt[]): string[] {
   const { peak_base_fee, was_price_lie_told } = history
   if (was_price_lie_told) return []
   const market = 2n * peak_base_fee + 1_000_000_000n
   const wrong = [...Map.groupBy(attempts, ({ transaction_id }) => transaction_id)].flatMap(([id, own]) => {
     const { given_price = 0n, values = [] } = history.asked.get(id) ?? {}
-    return own.filter(({ transaction: { max_fee, nonce, to }, number }) => {
+    return own.filter(({ transaction: { max_fee, nonce, from, to }, number }) => {
       if (max_fee <= given_price || max_fee <= market * default_multiple) return false
       const before = own.filter((one) => one.isTaken && one.number < number && one.transaction.nonce === nonce)
       const outbid = highestOf(before.map(({ transaction }) => transaction.max_fee))
-      const isAsked = to === address || values.length > 1
+      const isAsked = to === from || values.length > 1
       return !isAsked || max_fee * 100n > outbid * 110n + 100n
     })
   })
@@ -116,19 +125,71 @@ function tooExpensive(history: History, attempts: Attempt[], { address }: World)
 }
 
 /** The transferred value of the transactions accepted within any day stays below the limit. */
-function overLimit({ chain }: World, history: History, policies: RelayerPoliciesInput, idOf: Names): string[] {
-  const limit = BigInt(policies.max_value_per_day ?? 2n ** 255n)
+function overLimit({ chain, relayer_id }: World, history: History, { relayer, pool }: Limits, idOf: Names): string[] {
   const moved = chain.mined().flatMap(({ transaction: { value, hash } }) => {
     const id = idOf.get(value)
     const asked = id === undefined ? undefined : history.asked.get(id)
-    return asked && !history.foreign.has(hash) ? [{ value, at_ms: asked.accepted_at_ms }] : []
+    return asked && !history.foreign.has(hash) ? [{ value, at_ms: asked.accepted_at_ms, asked }] : []
   })
-  for (const { at_ms: from_ms } of moved) {
-    const within = moved.filter(({ at_ms }) => at_ms >= from_ms && at_ms < from_ms + day_ms)
+  const ofRelayer = moved.filter(({ asked }) => asked.relayer_id === relayer_id)
+  const ofPool = moved.filter(({ asked }) => asked.in_pool)
+  return [
+    ...perDay('over the limit', ofRelayer, relayer.max_value_per_day ?? null),
+    ...perDay('over the limit, of the pool', ofPool, pool.max_value_per_day ?? null),
+  ]
+}
+
+function perDay(
+  what: string,
+  amounts: { value: bigint; at_ms: number }[],
+  limit: bigint | number | string | null,
+): string[] {
+  for (const { at_ms: from_ms } of amounts) {
+    const within = amounts.filter(({ at_ms }) => at_ms >= from_ms && at_ms < from_ms + day_ms)
     const sum = within.reduce((total, { value }) => total + value, 0n)
-    if (sum > limit) return [`over the limit: ${sum} wei in a day, and ${limit} are allowed`]
+    if (limit !== null && sum > BigInt(limit)) return [`${what}: ${sum} wei in a day, and ${limit} are allowed`]
   }
   return []
+}
+
+/** What was signed by one relayer is never signed by another. */
+function twoSenders(attempts: Attempt[]): string[] {
+  return [...Map.groupBy(attempts, ({ transaction_id }) => transaction_id)].flatMap(([id, own]) =>
+    new Set(own.map(({ transaction }) => transaction.from)).size > 1 ? [`two senders: ${id}`] : [],
+  )
+}
+
+/** A relayer gets one refill at a time, all together cost the treasury at most the limit, and each is on the chain as its row says. */
+function refilledWrong(
+  { chain, treasury, accounts }: World,
+  history: History,
+  rows: Transaction[],
+  funding: Limits['funding'],
+) {
+  if (!treasury) return []
+  const refills = rows.filter(({ relayer_id }) => relayer_id === treasury.relayer_id)
+  const wrong: string[] = []
+  const known = new Set(accounts.map(({ address }) => address))
+  for (const { id, to } of refills) if (!known.has(to ?? '')) wrong.push(`refill of a stranger: ${id}`)
+  const costs = refills.map(({ value, gas_limit, max_fee_per_gas, gas_price, created_at }) => ({
+    value: BigInt(value) + BigInt(gas_limit ?? 0) * BigInt(max_fee_per_gas ?? gas_price ?? 0),
+    at_ms: Date.parse(created_at),
+  }))
+  wrong.push(...perDay('refills over the limit', costs, funding.max_per_day))
+  const mined = chain.mined().filter(({ transaction: { from, to } }) => from === treasury.address && to !== from)
+  const confirmed = refills.filter(({ status }) => status === 'confirmed')
+  if (mined.length !== confirmed.length) wrong.push(`refills on chain ${mined.length}, confirmed ${confirmed.length}`)
+  // A refill that such a reorganization removes is sent again beside the next one.
+  if (history.was_final_block_removed) return wrong
+  for (const own of Map.groupBy(refills, ({ to }) => to).values()) {
+    const inOrder = own.toSorted((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at))
+    for (const [index, { id, created_at }] of inOrder.entries()) {
+      const before = inOrder[index - 1]
+      if (before && (before.ended_at === null || Date.parse(before.ended_at) > Date.parse(created_at)))
+        wrong.push(`refilled twice: ${id} beside ${before.id}`)
+    }
+  }
+  return wrong
 }
 
 const highestOf = (amounts: bigint[]) => amounts.sort((a, b) => (a < b ? 1 : -1))[0] ?? 0n

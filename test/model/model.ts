@@ -16,6 +16,8 @@ export interface ModelOptions {
 export interface ModelResult {
   runs: number
   accepted: number
+  pooled: number
+  refills: number
   crashes: number
   /** Scenarios with a violation, and the violated rules. */
   failures: { scenario: Scenario; violations: string[] }[]
@@ -23,13 +25,15 @@ export interface ModelResult {
 
 /** Draws scenarios from the seed and runs them one after the other. */
 export async function runModel({ runs, seed, allowed, time_limit_ms, told }: ModelOptions): Promise<ModelResult> {
-  const result: ModelResult = { runs: 0, accepted: 0, crashes: 0, failures: [] }
+  const result: ModelResult = { runs: 0, accepted: 0, pooled: 0, refills: 0, crashes: 0, failures: [] }
   const start = performance.now()
   for (const drawn of fc.sample(scenario(allowed), { numRuns: runs, seed })) {
     if (time_limit_ms !== undefined && performance.now() - start > time_limit_ms) break
     const one = await runOrThrow(drawn)
     result.runs += 1
     result.accepted += one.accepted
+    result.pooled += one.pooled
+    result.refills += one.refills
     result.crashes += one.crashes
     if (one.violations.length > 0) result.failures.push({ scenario: drawn, violations: one.violations })
     told?.(drawn, one)
@@ -42,7 +46,7 @@ async function runOrThrow(drawn: Scenario): Promise<Result> {
   try {
     return await runScenario(drawn)
   } catch (error) {
-    return { violations: [`error: ${(error as Error).stack}`], accepted: 0, crashes: 0 }
+    return { violations: [`error: ${(error as Error).stack}`], accepted: 0, pooled: 0, refills: 0, crashes: 0 }
   }
 }
 

@@ -8,10 +8,22 @@ import { openWorld, type World } from './world.ts'
 export interface Result {
   violations: string[]
   accepted: number
+  /** Of them, through the pool. */
+  pooled: number
+  /** Refills that are on the chain at the end. */
+  refills: number
   crashes: number
 }
 
 export const policies: RelayerPoliciesInput = { max_value_per_day: `${8n * 10n ** 15n + 10_000n}` }
+export const poolPolicies = { max_value_per_day: `${12n * 10n ** 15n + 10_000n}` }
+export const funding = {
+  min_balance: `${10n ** 17n}`,
+  target_balance: `${5n * 10n ** 17n}`,
+  // One whole refill and a part of another one.
+  max_per_day: `${7n * 10n ** 17n}`,
+  max_fee_per_gas: `${100n * 10n ** 9n}`,
+}
 const one_transfer = 10n ** 15n
 const funds = 10n ** 18n
 const gwei = 10n ** 9n
@@ -22,13 +34,17 @@ const starved_ms = 60_000
 const tip = gwei
 
 /** Carries out the steps against a fresh service, ends all faults, waits for the end of what was accepted, and judges. */
-export async function runScenario({ nodes, shares_key, seed, steps }: Scenario): Promise<Result> {
-  const world = await openWorld({ nodes, confirmations, policies, seed })
+export async function runScenario({ nodes, shares_key, pool, seed, steps }: Scenario): Promise<Result> {
+  const world = await openWorld({
+    ...{ nodes, confirmations, policies, seed },
+    pool: pool ? { policies: poolPolicies, funding } : undefined,
+  })
   const history: History = {
     asked: new Map(),
     foreign: new Map(),
     given_back: new Set(),
     was_price_lie_told: false,
+    was_final_block_removed: false,
     peak_base_fee: world.chain.prices.base_fee,
     internal_errors: [],
     unfinished: [],
@@ -41,8 +57,10 @@ export async function runScenario({ nodes, shares_key, seed, steps }: Scenario):
     }
     await finish(world, history, act)
     return {
-      violations: await judge(world, history, policies),
+      violations: await judge(world, history, { relayer: policies, pool: poolPolicies, funding }),
       accepted: history.asked.size,
+      pooled: [...history.asked.values()].filter(({ in_pool }) => in_pool).length,
+      refills: world.chain.mined().filter(({ transaction: { from } }) => from === world.treasury?.address).length,
       crashes: world.crashes(),
     }
   } finally {
@@ -98,8 +116,32 @@ function createActor(
           values: [value],
           may_end_withdrawn: step.valid_s !== null,
           given_price: priceOf(step.gas_price_gwei),
+          relayer_id,
+          in_pool: false,
         }
         if (!history.asked.has(data.id)) history.asked.set(data.id, asked)
+      })
+    }
+  }
+
+  async function sendInPool(step: Step & { do: 'send_pool' }): Promise<void> {
+    for (let time = 0; time < step.count; time += 1) {
+      const value = nextValue()
+      const body = { to: receiver, value: `${value}`, ...(step.ordered && { ordering_key: 'one' }) }
+      await tolerant(async (client) => {
+        const header = { 'Idempotency-Key': `pool-${value}` }
+        const { data } = await client.post('/api/v1/pools/{pool_id}/transactions', {
+          path: { pool_id: 'pool' },
+          ...{ header, body },
+        })
+        const asked = {
+          values: [value],
+          may_end_withdrawn: false,
+          given_price: 0n,
+          relayer_id: data.relayer_id,
+          in_pool: true,
+        }
+        if (!history.asked.has(data.id)) history.asked.set(data.id, { accepted_at_ms: world.clock.elapsed(), ...asked })
       })
     }
   }
@@ -116,6 +158,7 @@ function createActor(
   async function reorganize(step: Step & { do: 'reorg' }): Promise<void> {
     // With a nonce that was used elsewhere, and then was not, beyond all confirmations nobody can be right.
     const depth = shares_key ? Math.min(step.depth, confirmations - 1) : step.depth
+    history.was_final_block_removed ||= depth >= confirmations
     const kept = Math.max(0, chain.blocks().length - 1 - depth)
     const first = chain.stateOf(address, chain.blocks()[kept]).nonce
     const rivals: SignedTransaction[] = []
@@ -130,6 +173,11 @@ function createActor(
     switch (step.do) {
       case 'send':
         return send(step)
+      case 'send_pool':
+        if (world.treasury) return sendInPool(step)
+        return send({ do: 'send', count: step.count, tier: 'average', gas_price_gwei: null, valid_s: null })
+      case 'drain_member':
+        return chain.setBalance((world.accounts[step.which] ?? world).address, 0n)
       case 'replace': {
         const [id, asked] = pick(step.which) ?? []
         if (id === undefined || !asked) return
@@ -137,14 +185,14 @@ function createActor(
         asked.values.push(value)
         if (priceOf(step.gas_price_gwei) > asked.given_price) asked.given_price = priceOf(step.gas_price_gwei)
         const body = { to: receiver, value: `${value}`, ...given(step.gas_price_gwei) }
-        const replaced = { path: { relayer_id, transaction_id: id }, body }
+        const replaced = { path: { relayer_id: asked.relayer_id, transaction_id: id }, body }
         await tolerant((client) => client.put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', replaced))
         return
       }
       case 'cancel': {
         const [id, asked] = pick(step.which) ?? []
         if (id === undefined || !asked) return
-        const canceled = { path: { relayer_id, transaction_id: id } }
+        const canceled = { path: { relayer_id: asked.relayer_id, transaction_id: id } }
         const isAsked = await tolerant((client) =>
           client.delete('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', canceled),
         )
@@ -155,7 +203,8 @@ function createActor(
         const isAsked = await tolerant((client) =>
           client.delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path }),
         )
-        for (const asked of history.asked.values()) asked.may_end_withdrawn ||= isAsked
+        for (const asked of history.asked.values())
+          if (asked.relayer_id === relayer_id) asked.may_end_withdrawn ||= isAsked
         return
       }
       case 'pause':
@@ -234,17 +283,15 @@ const endings: { rounds: number; ms: number }[] = [
 ]
 
 async function finish(world: World, history: History, act: (step: Step) => Promise<void>): Promise<void> {
-  const { chain, relayer_id, ask } = world
-  const path = { relayer_id }
+  const { chain, ask } = world
   await act({ do: 'honest' })
   // A base fee at which the foreign transactions in the pool can be mined too: bytes of others are never outbid.
   await act({ do: 'base_fee', gwei: 1 })
-  await act({ do: 'fund' })
+  for (const { address } of world.accounts) chain.setBalance(address, funds)
   await act({ do: 'resume' })
 
   const isFinished = async () => {
-    const query = { per_page: 1_000 }
-    const { data } = await ask((client) => client.get('/api/v1/relayers/{relayer_id}/transactions/', { path, query }))
+    const { data } = await ask((client) => client.get('/api/v1/transactions', { query: { per_page: 1_000 } }))
     history.unfinished = data.filter(({ status }) => !ended.has(status))
     return history.unfinished.length === 0
   }
@@ -260,8 +307,14 @@ async function finish(world: World, history: History, act: (step: Step) => Promi
   for (const { rounds, ms } of endings) {
     if (!(await waitInVain(rounds, ms))) return
     // Only a disabled relayer waits for its operator.
-    const { data: relayer } = await ask((client) => client.get('/api/v1/relayers/{relayer_id}', { path }))
-    if (relayer.system_disabled) await act({ do: 'heal', isStated: true })
+    const { data: relayers } = await ask((client) => client.get('/api/v1/relayers', { query: { per_page: 100 } }))
+    for (const { id, address, system_disabled } of relayers) {
+      if (!system_disabled) continue
+      const healed = { path: { relayer_id: id }, body: { next_nonce: chain.stateOf(address).nonce } }
+      await ask((client) => client.post('/api/v1/relayers/{relayer_id}/nonce/heal', healed)).catch((error) => {
+        if (!(error instanceof RelayerError)) throw error
+      })
+    }
   }
 }
 

@@ -43,6 +43,13 @@ export const modelFaults: Record<string, ModelFault> = {
     instead: "if (head > 0) return { do: 'raise', to: counted, evidence: 'a count', proof }",
     caught_by: ['unasked self-transfers', 'unfinished', 'failed', 'canceled', 'signed twice'],
   },
+  /** The limit of refills per day is read and not held. */
+  'refills-forgotten': {
+    file: 'server/sending/funding/funding.ts',
+    text: 'limit: max_per_day }',
+    instead: "limit: max_per_day + '000' }",
+    caught_by: ['refills over the limit'],
+  },
   /** Confirmed transactions are not checked again. */
   'confirmed-forgotten': {
     file: 'server/sending/lane/reorganized.ts',

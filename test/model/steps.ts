@@ -4,6 +4,10 @@ import { lies, priceLies, troubles } from './misbehavior.ts'
 /** What happens to the service in one step. Plain values, so that a counterexample can be read. */
 export type Step =
   | { do: 'send'; count: number; tier: Tier; gas_price_gwei: number | null; valid_s: number | null }
+  /** Through the pool; through the relayer where there is none. `ordered`: with one ordering key. */
+  | { do: 'send_pool'; count: number; ordered: boolean }
+  /** A relayer of the pool, the main one among them, loses all that it has. */
+  | { do: 'drain_member'; which: number }
   | { do: 'replace'; which: number; gas_price_gwei: number | null }
   | { do: 'cancel'; which: number }
   | { do: 'cancel_all' | 'pause' | 'resume' | 'drain' | 'fund' | 'drop_pool' | 'honest' }
@@ -30,6 +34,8 @@ export interface Scenario {
   nodes: number
   /** Whether somebody else uses the key; then no reorganization is deeper than the confirmations. */
   shares_key: boolean
+  /** The relayer is in a pool with others, which a treasury funds. */
+  pool: boolean
   seed: number
   steps: Step[]
 }
@@ -73,6 +79,8 @@ function stepOf(allowed: Allowed): Arbitrary<Step> {
         valid_s: rarely(oneOf(30, 600)),
       }),
     ],
+    [5, record('send_pool', { count: fc.integer({ min: 1, max: 4 }), ordered: fc.boolean() })],
+    [1, record('drain_member', { which: fc.nat(2) })],
     [10, record('mine', { blocks: fc.integer({ min: 1, max: 5 }), limit: oneOf(0, 1, 50, 50, 50) })],
     [3, record('time', { s: oneOf(1, 60, 300, 3_600) })],
     [2, record('replace', { which: fc.nat(9), gas_price_gwei: price })],
@@ -99,6 +107,7 @@ function stepOf(allowed: Allowed): Arbitrary<Step> {
 export const scenario = (allowed: Allowed, max_steps = 40): Arbitrary<Scenario> =>
   fc.record({
     nodes: oneOf(1, 3),
+    pool: fc.boolean(),
     shares_key: allowed.foreign ? fc.boolean() : fc.constant(false),
     seed: fc.integer({ min: 1, max: 0x7fffffff }),
     steps: fc.array(stepOf(allowed), { minLength: 12, maxLength: max_steps, size: 'max' }),

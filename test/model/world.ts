@@ -2,9 +2,15 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { Wallet } from 'ethers'
+import { keccak256, toUtf8Bytes, Wallet } from 'ethers'
 import pino from 'pino'
-import { createRelayerClient, type RelayerClient, type RelayerPoliciesInput } from '../../client/index.ts'
+import {
+  createRelayerClient,
+  type FundingSettings,
+  type PoolPoliciesInput,
+  type RelayerClient,
+  type RelayerPoliciesInput,
+} from '../../client/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { startService } from '../../server/service.ts'
 import { compiledContract } from '../support/compiled-contract.ts'
@@ -18,6 +24,8 @@ export interface WorldOptions {
   nodes: number
   confirmations: number
   policies: RelayerPoliciesInput
+  /** Of a pool with further relayers and a treasury; undefined: the relayer is alone. */
+  pool?: { policies: PoolPoliciesInput; funding: Omit<FundingSettings, 'from'> } | undefined
   /** Of what the service draws at random. */
   seed: number
 }
@@ -37,6 +45,12 @@ export interface Attempt {
   isTaken: boolean
 }
 
+export interface Account {
+  relayer_id: string
+  /** Lower case. */
+  address: string
+}
+
 /** A service over a chain model, in virtual time. */
 export interface World {
   chain: ChainModel
@@ -45,6 +59,10 @@ export interface World {
   relayer_id: string
   /** Lower case. */
   address: string
+  /** Of the pool, the main one first; without a pool it alone. */
+  accounts: Account[]
+  /** Funds the relayers of the pool. */
+  treasury: Account | undefined
   /** The relayer's key, as somebody else uses it. */
   wallet: Wallet
   /** All that the service gave to any node, by hash. */
@@ -75,7 +93,8 @@ const balance = 10n ** 18n
 
 class Died extends Error {}
 
-export async function openWorld({ nodes: node_count, confirmations, policies, seed }: WorldOptions): Promise<World> {
+export async function openWorld(options: WorldOptions): Promise<World> {
+  const { nodes: node_count, confirmations, seed } = options
   const clock = installClock(start_ms)
   const random = Math.random
   Math.random = randomFrom(seed)
@@ -171,9 +190,26 @@ export async function openWorld({ nodes: node_count, confirmations, policies, se
     }
   }
 
-  const relayer_id = await ask((client) => prepare(client, wallet.privateKey, nodes.urls, confirmations, policies))
+  const relayer_id = await ask((client) =>
+    prepare(client, wallet.privateKey, nodes.urls, confirmations, options.policies),
+  )
   chain.setBalance(address, balance)
   chain.mine()
+  const accounts = [{ relayer_id, address }]
+  let treasury: Account | undefined
+  if (options.pool) {
+    for (const name of ['b', 'c']) accounts.push(await addAccount(name))
+    treasury = await addAccount('treasury')
+    await ask((client) => addPool(client, accounts, (treasury as Account).relayer_id, options.pool as Pool))
+  }
+
+  async function addAccount(name: string): Promise<Account> {
+    const key = keccak256(toUtf8Bytes(`${name} ${seed}`))
+    const account = { relayer_id: name, address: new Wallet(key).address.toLowerCase() }
+    await ask((client) => addRelayer(client, key, name, {}))
+    chain.setBalance(account.address, name === 'treasury' ? balance * 100n : balance)
+    return account
+  }
 
   return {
     chain,
@@ -181,6 +217,8 @@ export async function openWorld({ nodes: node_count, confirmations, policies, se
     clock,
     relayer_id,
     address,
+    accounts,
+    treasury,
     wallet,
     sent,
     undurable,
@@ -222,18 +260,22 @@ async function prepare(
     path: { network_id: 'evm:local' },
     body: { rpc_urls: urls, required_confirmations: confirmations, average_blocktime_ms: 2_000 },
   })
+  return addRelayer(client, key, 'model', policies)
+}
+
+async function addRelayer(client: RelayerClient, key: string, id: string, policies: RelayerPoliciesInput) {
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'plain', config: { key } } })
-  const { data } = await client.post('/api/v1/relayers', {
-    body: {
-      name: 'model',
-      network: 'local',
-      network_type: 'evm',
-      paused: false,
-      signer_id: signer.id,
-      policies,
-    },
-  })
-  return data.id
+  const network = { network: 'local', network_type: 'evm' } as const
+  const body = { id, name: id, ...network, paused: false, signer_id: signer.id, policies }
+  return (await client.post('/api/v1/relayers', { body })).data.id
+}
+
+type Pool = NonNullable<WorldOptions['pool']>
+
+async function addPool(client: RelayerClient, accounts: Account[], from: string, { policies, funding }: Pool) {
+  const relayer_ids = accounts.map(({ relayer_id }) => relayer_id)
+  await client.post('/api/v1/pools', { body: { id: 'pool', network: 'local', relayer_ids, policies } })
+  await client.put('/api/v1/pools/{pool_id}/funding', { path: { pool_id: 'pool' }, body: { from, ...funding } })
 }
 
 /** Reads the database through a separate connection. */

@@ -146,6 +146,7 @@ test('shows an API key its rights', async () => {
     name: null,
     scopes: ['sign', 'send', 'read', 'notifications', 'manage'],
     relayer_ids: null,
+    pool_ids: [],
     may_administer: true,
     expires_at: null,
   })
@@ -158,6 +159,7 @@ test('shows an API key its rights', async () => {
     name: 'signer',
     scopes: ['sign'],
     relayer_ids: ['demo'],
+    pool_ids: [],
     may_administer: false,
     expires_at,
   })

@@ -107,8 +107,11 @@ test.each<[string, (chain: Anvil) => Lie]>([
   const account = await addAccount({ rpc_urls: [node.url] })
   await chain.mine(5)
   await account.send(3)
-  await until('all are mined', async () => !(await statusesOf(account)).some((one) => one !== 'mined'), chain.mine)
+  await until('all are in the pool', async () => !(await statusesOf(account)).some((one) => one !== 'submitted'))
+  await chain.mine()
+  await until('all are mined', async () => !(await statusesOf(account)).some((one) => one !== 'mined'))
   node.lie = lieAbout(chain)
+  // Fewer blocks than after which a node that has no receipt is believed.
   await chain.mine(4)
   const before = node.counts.eth_getTransactionReceipt ?? 0
   await until('they are asked for', () => (node.counts.eth_getTransactionReceipt ?? 0) >= before + 6)

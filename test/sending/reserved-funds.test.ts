@@ -45,8 +45,8 @@ test('rejects a transaction that the balance minus the funds reserved by unfinis
   expect((await dryRun()).reserved).toBe(`${6n * ether + fee}`)
   const room = 4n * ether - 2n * fee
   expect(await refusal(room + 1n)).toBe(
-    `costs up to ${room + 1n + fee} wei with gas, and the balance of ${account.address} is ${10n * ether}; ` +
-      `accepted transactions that are not mined yet cost up to ${6n * ether + fee} of it`,
+    `costs up to ${room + 1n + fee} wei with gas, and the balance of ${account.address} is ${10n * ether} wei; ` +
+      `accepted transactions that are not mined yet cost up to ${6n * ether + fee} wei of it`,
   )
   expect((await dryRun({ value: `${room + 1n}` })).accepted).toBe(false)
   expect(await refusal(room)).toBeUndefined()
@@ -54,7 +54,7 @@ test('rejects a transaction that the balance minus the funds reserved by unfinis
   await account.finished(chain.mine)
   expect((await dryRun()).reserved).toBe('0')
   // The balance of a second ago, which both transactions have spent since, is not believed.
-  expect(await refusal(ether)).toMatch(/and the balance of 0x[0-9a-f]{40} is \d{14}$/)
+  expect(await refusal(ether)).toMatch(/and the balance of 0x[0-9a-f]{40} is \d{14} wei$/)
 
   const ofAccount = `SELECT reserved FROM accounts WHERE address = '${account.address}'`
   expect(await columnOf({ data_dir }, ofAccount)).toEqual(['0'])

@@ -25,7 +25,9 @@ function restoreFormer(file: string): void {
   const known = namesIn(former, 'table')
   for (const name of namesIn(db, 'table').filter((table) => !known.includes(table))) db.exec(`DROP TABLE ${name}`)
   const added = migrations.slice(at + 1).flatMap((text) => [...text.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)])
-  for (const [, table, column] of added.reverse()) db.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`)
+  for (const [, table = '', column] of added.reverse()) {
+    if (known.includes(table)) db.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`)
+  }
   const renames = migrations[at]?.matchAll(/ALTER TABLE (\w+) RENAME COLUMN (\w+) TO (\w+)/g) ?? []
   for (const [, table, from, to] of renames) db.exec(`ALTER TABLE ${table} RENAME COLUMN ${to} TO ${from}`)
   const triggers = former.prepare<[], string>("SELECT sql FROM sqlite_schema WHERE type = 'trigger'").pluck().all()

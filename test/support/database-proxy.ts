@@ -12,8 +12,8 @@ export interface DatabaseProxy {
   set(state: 'open' | 'closed' | 'silent'): Promise<void>
   /** From now on new connections lead to another server, as when a virtual address moves. Those to the former one end. */
   pointTo(database_url: string): void
-  /** The next answer to a COMMIT is lost with its connection. */
-  loseCommit(): void
+  /** The next answer to a COMMIT is lost with its connection; with a text, that of the next database transaction which contains it. */
+  loseCommit(text?: string): void
   /** After that many more messages of PostgreSQL, all connections end and new ones are refused. */
   closeAfter(messages: number): void
   /** How many connections were opened so far. */
@@ -33,7 +33,7 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
   const pairs = new Set<[Socket, Socket]>()
   let isSilent = false
   let opened = 0
-  let losesCommit = false
+  let lost: string | undefined
   let messagesLeft = Number.POSITIVE_INFINITY
 
   const server = createServer((near) => {
@@ -47,10 +47,15 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
       far.destroy()
     }
     for (const socket of pair) socket.on('error', end).on('close', end)
+    let contains = false
     near.on('data', (message: Buffer) => {
-      if (!losesCommit || !message.includes('COMMIT')) return
-      losesCommit = false
-      far.unpipe(near).once('data', end).resume()
+      contains ||= lost !== undefined && message.includes(lost)
+      if (!message.includes('COMMIT')) return
+      if (contains) {
+        lost = undefined
+        far.unpipe(near).once('data', end).resume()
+      }
+      contains = false
     })
     far.on('data', () => {
       messagesLeft -= 1
@@ -102,8 +107,8 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
       target = socketOf(its_url)
       endAll()
     },
-    loseCommit() {
-      losesCommit = true
+    loseCommit(text = '') {
+      lost = text
     },
     closeAfter(messages) {
       messagesLeft = messages

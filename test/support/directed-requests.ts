@@ -1,5 +1,6 @@
 import type { Anvil } from './anvil.ts'
 import { operations } from './contract.ts'
+import type { Liar } from './liar.ts'
 import { until } from './until.ts'
 
 /** Sends a request to the operation with these ids in its path. Resolves to `data` of the response. Throws when it is refused. */
@@ -17,13 +18,17 @@ function example(operationId: string, others: object): object {
 
 /**
  * A request to each operation of the contract that succeeds whatever else is in the database. Its resources have ids that begin with
- * `name`, and a network of their own on the chain.
+ * `name`, and a network of their own on the chain, behind the node.
  */
-export async function directedRequests(name: string, chain: Anvil, dead_url: string, ask: Ask): Promise<void> {
+export async function directedRequests(
+  name: string,
+  { chain, node, dead_url }: { chain: Anvil; node: Liar; dead_url: string },
+  ask: Ask,
+): Promise<void> {
   const create = async (operationId: string, body: object) => ((await ask(operationId, [], body)) as Named).id
 
   await createAndDelete(name, chain, dead_url, ask)
-  const rpc_urls = [chain.url]
+  const rpc_urls = [node.url]
   const network = await create(
     'createNetwork',
     example('createNetwork', { name, chain_id: chain.chain_id, rpc_urls, required_confirmations: 1 }),
@@ -53,8 +58,11 @@ export async function directedRequests(name: string, chain: Anvil, dead_url: str
 
   // Without blocks transactions stay unfinished.
   await chain.rpc('evm_setIntervalMining', [0])
-  await sendInPool(network.replace('evm:', ''), relayer, ask)
+  await fund(network.replace('evm:', ''), relayer, ask)
+  await chain.setBalance(((await ask('getRelayer', [`${relayer}-reserve`])) as { address: string }).address, 10n ** 20n)
+  await sendInPool(network.replace('evm:', ''), relayer, node, ask)
   await sendAndCancel(relayer, ask)
+  await ask('sweepRelayer', [relayer], example('sweepRelayer', {}))
   await chain.rpc('evm_setIntervalMining', [1])
 
   await notify(notification, ask)
@@ -133,15 +141,49 @@ async function callNode(relayer: string, ask: Ask): Promise<void> {
   await ask('healNonce', [relayer], {})
 }
 
-async function sendInPool(network: string, relayer: string, ask: Ask): Promise<void> {
+async function fund(network: string, relayer: string, ask: Ask): Promise<void> {
+  const reserve = `${relayer}-reserve`
+  await ask('createSigner', [], { id: reserve, type: 'generated', config: {} })
+  await ask('createRelayer', [], example('createRelayer', { id: reserve, network, signer_id: reserve }))
+  await ask('setFunding', [relayer], example('setFunding', { from: reserve }))
+  await ask('getFunding', [relayer])
+  await ask('deleteFunding', [relayer])
+}
+
+async function sendInPool(network: string, relayer: string, node: Liar, ask: Ask): Promise<void> {
   const pool = `${relayer}-pool`
-  await ask('createPool', [], { id: pool, network, relayer_ids: [relayer] })
+  await ask('createPool', [], { id: pool, network, relayer_ids: [relayer, `${relayer}-reserve`] })
   await ask('listPools')
   await ask('getPool', [pool])
   await ask('updatePool', [pool], { name: 'Other' })
   await ask('updatePoolRelayer', [pool, relayer], { weight: 50 })
-  await ask('sendPoolTransaction', [pool], example('sendPoolTransaction', {}))
+  const { id } = (await ask('sendPoolTransaction', [pool], example('sendPoolTransaction', {}))) as Named
+  await ask('dryRunPoolTransaction', [pool], example('dryRunPoolTransaction', {}))
+  await ask('listPoolTransactions', [pool])
+  await ask('getPoolTransaction', [pool, id])
+  await ask('explainPoolTransaction', [pool, id])
+  await ask('streamPoolEvents', [pool])
+  await moveInPool(pool, relayer, node, ask)
+  await ask('sendPoolTransactionBatch', [pool], example('sendPoolTransactionBatch', {}))
+  await ask('callPoolJsonRpc', [pool], { jsonrpc: '2.0', id: 1, method: 'eth_accounts' })
+  await ask('updatePool', [pool], { relayer_ids: [relayer] })
+  await ask('setPoolFunding', [pool], example('setPoolFunding', { from: `${relayer}-reserve` }))
+  await ask('getPoolFunding', [pool])
+  await ask('deletePoolFunding', [pool])
   await ask('deletePool', [pool])
+}
+
+/** What stands behind a transaction that no node accepts is not signed. */
+async function moveInPool(pool: string, relayer: string, node: Liar, ask: Ask): Promise<void> {
+  node.lie = (method) => (method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
+  const { id: refused } = (await ask('sendTransaction', [relayer], example('sendTransaction', {}))) as Named
+  await until('it is refused', async () => {
+    const { status_reason } = (await ask('getTransaction', [relayer, refused])) as { status_reason: string | null }
+    return status_reason !== null
+  })
+  const { id } = (await ask('sendTransaction', [relayer], example('sendTransaction', {}))) as Named
+  await ask('movePoolTransaction', [pool, id])
+  node.lie = undefined
 }
 
 async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {

@@ -1,4 +1,4 @@
-/** A relayer's JSON-RPC endpoint. */
+/** The JSON-RPC endpoint of a relayer or a pool. */
 export interface JsonRpc {
   url: string
   headers: Record<string, string>
@@ -13,8 +13,13 @@ export interface JsonRpc {
 // biome-ignore lint/suspicious/noExplicitAny: any result is possible.
 export type Answer = any
 
-export function jsonRpcOf(service_url: string, token: string, relayer_id: string): JsonRpc {
-  const url = `${service_url}/api/v1/relayers/${relayer_id}/json-rpc`
+export function jsonRpcOf(
+  service_url: string,
+  token: string,
+  id_of: string,
+  of: 'relayers' | 'pools' = 'relayers',
+): JsonRpc {
+  const url = `${service_url}/api/v1/${of}/${id_of}/json-rpc`
   const headers = { Authorization: `Bearer ${token}` }
   let id = 0
   const endpoint: JsonRpc = {

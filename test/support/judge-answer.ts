@@ -16,7 +16,9 @@ export function judge(
   if (status >= 500 && !(status === 503 && meant?.statuses.includes(503))) return wrong('is a failure of the server')
   if (isStream(answer)) {
     const begun = request.method === 'HEAD' ? '' : ': connected\n\n'
-    return meant?.id === 'streamEvents' && text.startsWith(begun) ? undefined : wrong('is no stream of events')
+    return /^stream\w*Events$/.test(meant?.id ?? '') && text.startsWith(begun)
+      ? undefined
+      : wrong('is no stream of events')
   }
   if (status === 204) return text === '' && meant?.statuses.includes(204) ? undefined : wrong('is not expected')
   if (!/^application\/json(; charset=utf-8)?$/.test(headers['content-type'] ?? '')) return wrong('is not JSON')
@@ -43,7 +45,7 @@ function acceptanceFault({ target, headers, body }: TestRequest, operation: Cont
   if (parameter !== undefined || Object.keys(operation.bodies).length === 0) return parameter
   if (!operation.bodyRequired && (body ?? '').length === 0) return undefined
   // Of two Content-Type headers Node keeps the first.
-  const [type = operation.id === 'callJsonRpc' ? 'application/json' : ''] = [headers['Content-Type']].flat()
+  const [type = operation.id.endsWith('JsonRpc') ? 'application/json' : ''] = [headers['Content-Type']].flat()
   const mediaType = type.split(';')[0]?.trim().toLowerCase() ?? ''
   if (!(mediaType in operation.bodies)) return `media type ${mediaType}`
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(body ?? ''))

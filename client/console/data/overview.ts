@@ -79,15 +79,30 @@ export function useSymbols(): (network: string | undefined) => string {
 
 /** The symbol of the currency that a relayer pays with. */
 export function useSymbolOf(relayer_id: string): string {
-  const { client, may } = useSession()
   const symbolOf = useSymbols()
+  return symbolOf(useNetworkOf(relayer_id))
+}
+
+/** The page of the network's explorer (EIP-3091) about a transaction or an address; undefined: the network has none. */
+export function useExplorer(
+  network: string | undefined,
+): (kind: 'tx' | 'address', value: string) => string | undefined {
+  const { data = [] } = useNetworks()
+  const [base] = data.find(({ name }) => name === network)?.explorer_urls ?? []
+  return (kind, value) =>
+    base === undefined || !/^https?:\/\//i.test(base) ? undefined : `${base.replace(/\/+$/, '')}/${kind}/${value}`
+}
+
+/** The network of a relayer. */
+export function useNetworkOf(relayer_id: string): string | undefined {
+  const { client, may } = useSession()
   const { data } = useQuery({
     queryKey: ['relayer', relayer_id],
     queryFn: async ({ signal }) =>
       (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id }, signal })).data,
     enabled: may('read') && relayer_id !== '',
   })
-  return symbolOf(data?.network)
+  return data?.network
 }
 
 export const useNodes = (network_ids: string[]) => {

@@ -3,7 +3,7 @@ import { useCallback, useState } from 'react'
 import { Link } from 'wouter'
 import type { Event, Relayer as Its } from '../../index.ts'
 import { amount, count } from '../data/format.ts'
-import { useSymbols } from '../data/overview.ts'
+import { useExplorer, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../data/transactions.ts'
 import { Action } from '../parts/action.tsx'
@@ -11,8 +11,9 @@ import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Events } from '../parts/events.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
+import { Funding } from '../parts/funding.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Copyable, relayerPath } from '../parts/links.tsx'
+import { Copyable, ExplorerLink, relayerPath } from '../parts/links.tsx'
 import { Nonces } from '../parts/nonces.tsx'
 import { Policies } from '../parts/policies.tsx'
 import { Transactions } from '../parts/transactions.tsx'
@@ -20,9 +21,9 @@ import { Transactions } from '../parts/transactions.tsx'
 const poll_ms = 5_000
 const max_events = 200
 const base = '/api/v1/relayers/{relayer_id}'
-const tabs = ['transactions', 'nonces', 'policies', 'events', 'activity'] as const
+const tabs = ['transactions', 'nonces', 'policies', 'funding', 'events', 'activity'] as const
 
-/** A relayer: its address and state, and tabs for transactions, nonces, policies, events and activity. */
+/** A relayer: its address and state, and tabs for transactions, nonces, policies, funding, events and activity. */
 export function Relayer({
   relayer_id,
   tab: named = 'list',
@@ -37,8 +38,10 @@ export function Relayer({
 }) {
   const tab = named === 'list' ? 'transactions' : named
 
-  const { client } = useSession()
+  const { client, caller } = useSession()
   const path = { relayer_id }
+  // Its treasury is another relayer.
+  const shownTabs = tabs.filter((one) => one !== 'funding' || caller.relayer_ids === null)
   const [events, setEvents] = useState<Event[]>([])
   useLive(
     relayer_id,
@@ -56,7 +59,7 @@ export function Relayer({
           <>
             <Head its={its} />
             <nav className="tabs" aria-label="Relayer pages">
-              {tabs.map((one) => (
+              {shownTabs.map((one) => (
                 <Link
                   key={one}
                   to={`${relayerPath(relayer_id)}/${one === 'transactions' ? 'list' : one}`}
@@ -68,6 +71,7 @@ export function Relayer({
             </nav>
             {tab === 'nonces' && <Nonces relayer={its} />}
             {tab === 'policies' && <Policies relayer={its} />}
+            {tab === 'funding' && <Funding relayer={its} />}
             {tab === 'events' && <Events events={events} />}
             {tab === 'activity' && <ActivityCharts relayer_id={relayer_id} />}
           </>
@@ -86,6 +90,7 @@ function Head({ its }: { its: Its }) {
   const { id, name, address, network, paused, system_disabled, disabled_reason, warnings = [] } = its
   const path = { relayer_id: id }
   const symbolOf = useSymbols()
+  const explorer = useExplorer(network)
   const status = useQuery({
     queryKey: ['status', id],
     queryFn: async ({ signal }) => (await client.get(`${base}/status`, { path, signal })).data,
@@ -137,7 +142,7 @@ function Head({ its }: { its: Its }) {
         <div>
           <dt>Address (send funds here)</dt>
           <dd>
-            <Copyable value={address} whole />
+            <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" />
           </dd>
         </div>
         <div>

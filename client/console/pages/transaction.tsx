@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { Explanation, Transaction as Its } from '../../index.ts'
 import { age, amount, count, gwei, inCoins, time, words } from '../data/format.ts'
-import { useSymbolOf } from '../data/overview.ts'
+import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { CopyButton } from '../parts/copy.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Copyable, RelayerLink, relayerPath, transactionPath } from '../parts/links.tsx'
+import { Copyable, ExplorerLink, RelayerLink, relayerPath, transactionPath } from '../parts/links.tsx'
 import { Suggestions } from '../parts/suggestions.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { TransactionActions } from '../parts/transaction-actions.tsx'
@@ -112,6 +112,7 @@ const inGwei = (summary: string): string =>
 function Facts({ its }: { its: Its }) {
   const { receipt, error } = its
   const symbol = useSymbolOf(its.relayer_id)
+  const explorer = useExplorer(useNetworkOf(its.relayer_id))
   return (
     <>
       {error && (
@@ -141,13 +142,29 @@ function Facts({ its }: { its: Its }) {
           <div>
             <dt>From</dt>
             <dd>
-              <Copyable value={its.from} whole />
+              <Copyable value={its.from} whole /> <ExplorerLink to={explorer('address', its.from)} what="Sender" />
             </dd>
           </div>
           <div>
             <dt>To</dt>
-            <dd>{its.to === null ? 'contract creation' : <Copyable value={its.to} whole />}</dd>
+            <dd>
+              {its.to === null ? (
+                'contract creation'
+              ) : (
+                <>
+                  <Copyable value={its.to} whole /> <ExplorerLink to={explorer('address', its.to)} what="Receiver" />
+                </>
+              )}
+            </dd>
           </div>
+          {its.hash !== null && (
+            <div>
+              <dt>Hash</dt>
+              <dd>
+                <Copyable value={its.hash} whole /> <ExplorerLink to={explorer('tx', its.hash)} what="Transaction" />
+              </dd>
+            </div>
+          )}
           <Fact name="Value" value={amount(its.value, symbol)} />
           <Fact name="Accepted" value={time(its.created_at)} />
           {its.ended_at !== null && <Fact name="Ended" value={time(its.ended_at)} />}

@@ -9,6 +9,14 @@ export const transactionPath = ({ relayer_id, id }: { relayer_id: string; id: st
 
 export const RelayerLink = ({ id }: { id: string }) => <Link to={relayerPath(id)}>{id}</Link>
 
+/** A link to the network's explorer, where it has one. */
+export const ExplorerLink = ({ to, what }: { to: string | undefined; what: string }) =>
+  to === undefined ? null : (
+    <a className="explorer" href={to} target="_blank" rel="noopener noreferrer" aria-label={`${what} in the explorer`}>
+      Explorer
+    </a>
+  )
+
 /** A long value, shortened, with a button that copies all of it. */
 export const Copyable = ({ value, whole = false }: { value: string; whole?: boolean }) => (
   <span className="copyable">

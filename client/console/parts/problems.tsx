@@ -92,7 +92,10 @@ function pathOf({ kind, relayer_id, transaction_id, notification_id, network_id,
   if (relayer_id !== null && kind === 'transactions_failed' && number > 1)
     return `${relayerPath(relayer_id)}/list/failed`
   if (relayer_id !== null && transaction_id !== null) return transactionPath({ relayer_id, id: transaction_id })
-  if (relayer_id !== null) return kind === 'nonces' ? `${relayerPath(relayer_id)}/nonces` : relayerPath(relayer_id)
+  if (relayer_id !== null) {
+    const tab = kind === 'nonces' || kind === 'funding' ? `/${kind}` : ''
+    return `${relayerPath(relayer_id)}${tab}`
+  }
   if (notification_id !== null) return `/notifications/${encodeURIComponent(notification_id)}`
   return network_id === null ? '/' : '/networks'
 }

@@ -27,19 +27,19 @@ type Policed = Pick<RelayerRow, 'policies'>
 
 /**
  * Checks a transaction against the relayer's policies, for every signing path. Throws ApiError (403) with every policy that refuses
- * it. Daily limits are checked by the store, in the database transaction that accepts it.
+ * it. `place`: the path of the policies in these details. Daily limits are checked by the store, in the database transaction that accepts it.
  */
-export function checkPolicies({ policies }: Policed, transaction: Judged): void {
-  const details = brokenRules(policies, transaction)
+export function checkPolicies({ policies }: Policed, transaction: Judged, place = 'policies'): void {
+  const details = brokenRules(policies, transaction, place)
   if (details.length > 0) throw refusedBy(details)
 }
 
-function brokenRules(policies: RelayerPolicies, judged: Judged): Detail[] {
+function brokenRules(policies: RelayerPolicies, judged: Judged, place: string): Detail[] {
   const { to, value, data, gas_price, max_fee_per_gas, authorization_list } = judged
   const { whitelist_receivers, gas_price_cap, max_value } = policies
   const details: Detail[] = []
   const refuse = (policy: keyof RelayerPolicies, message: string) =>
-    details.push({ path: `policies/${policy}`, message })
+    details.push({ path: `${place}/${policy}`, message })
 
   if (whitelist_receivers && (to === null || !whitelist_receivers.includes(to))) {
     const message = to === null ? 'A contract cannot be created' : `The receiver ${to} is not in whitelist_receivers`
@@ -105,11 +105,20 @@ export function spendingOf(
 
 /** The ApiError (403) for an amount above the remaining part of a daily limit. */
 export function overLimit({ spend, left }: OverLimit): ApiError {
-  const { policy, asset, amount, limit } = spend
+  const { policy, asset, amount, limit, holder } = spend
   const spent =
-    asset === 'wei' ? amount : asset === 'fee' ? `A fee of up to ${amount}` : `${amount} of the token ${asset}`
+    policy === 'funding'
+      ? `A refill of up to ${amount}`
+      : asset === 'wei'
+        ? amount
+        : asset === 'fee'
+          ? `A fee of up to ${amount}`
+          : `${amount} of the token ${asset}`
   return refusedBy([
-    { path: `policies/${policy}`, message: `${spent} is above the remaining ${left} of the daily limit of ${limit}` },
+    {
+      path: `${holder === undefined ? '' : 'pool/'}policies/${policy}`,
+      message: `${spent} is above the remaining ${left} of the daily limit of ${limit}`,
+    },
   ])
 }
 

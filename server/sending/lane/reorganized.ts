@@ -4,17 +4,22 @@ import type { Proof } from '../../core/proof.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { AttemptRow, Move, TransactionRow } from '../../core/sending-rows.ts'
 import { askEach } from '../../evm/ask-each.ts'
+import type { Chain } from '../../evm/chain.ts'
 import { byHash, newestOf, surveyBlocks, type Witnesses } from '../../evm/proofs.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 
 /** For how many blocks after its confirmation a transaction is watched. */
 export const watched_blocks = 32
 
+/** A node that lags behind its own newest block has caught up after so many blocks. */
+const denial_blocks = 6
+
 /** Distinguishes a reorganization from a node that lags or follows a fork, by the endpoints' block hashes at the block's height. */
 export function createReorganized({ store, observer }: Pick<SendingDependencies, 'store' | 'observer'>) {
   /**
-   * For transactions that were in a block and now have no receipt: whether its block is likely to be replaced, and the receipt that
-   * most answering endpoints have in a block that is not. Both are hints: they start a broadcast, and end nothing.
+   * For transactions that were in a block and now have no receipt: whether its block is likely to be replaced, or to be one that never had
+   * it (a node had lied), and the receipt that most answering endpoints have in a block that is not. All are hints: they start a broadcast,
+   * and end nothing.
    */
   async function fatesOf(
     witnesses: Witnesses,
@@ -22,12 +27,14 @@ export function createReorganized({ store, observer }: Pick<SendingDependencies,
   ): Promise<{ replaced: boolean; receipt: Seen | null }[]> {
     const blocks = await surveyBlocks(witnesses, rows)
     const attempts = await Promise.all(rows.map(({ row_id }) => store.attempts(row_id)))
-    const shown = await shownByMost(witnesses, attempts)
+    const answers = await askEach(witnesses.each, (node) => receiptsOf(node, attempts.flat()))
     const isLikelyReplaced = (block_hash: string | null) => blocks.get(block_hash ?? '')?.isLikely === true
-    return rows.map(({ block_hash }, index) => {
-      const receipt = shown[index]
+    return rows.map((row, index) => {
+      const own = attempts[index] ?? []
+      const receipt = shownByMost(given(answers), own)
       const isIn = receipt !== undefined && !isLikelyReplaced(receipt.block_hash)
-      return { replaced: isLikelyReplaced(block_hash), receipt: isIn ? receipt : null }
+      const isOut = isLikelyReplaced(row.block_hash) || isDeniedByMost(answers, own, row.block_number)
+      return { replaced: isOut, receipt: isIn ? receipt : null }
     })
   }
 
@@ -75,13 +82,29 @@ const reopened = ({ row_id, revision, intent }: TransactionRow, _proof: Proof<{ 
   },
 })
 
-/** By row: the receipt of one of its attempts that more than half of the answering endpoints have. */
-async function shownByMost({ each }: Witnesses, rows: AttemptRow[][]): Promise<(Seen | undefined)[]> {
-  const hashes = rows.flat().map(({ hash }) => hash)
-  const answers = given(await askEach(each, async (node) => byHash(await node.receipts(hashes))))
-  return rows.map((attempts) => {
-    const seen = given(answers.map((receipts) => newestOf(attempts, receipts)))
-    const groups = [...Map.groupBy(seen, ({ hash, block_hash }) => `${hash} ${block_hash}`).values()]
-    return groups.find((group) => group.length >= majorityOf(answers.length))?.[0]
-  })
+/** What one endpoint shows: its newest block, and then the receipts, which are at least as new. */
+interface Shown {
+  head: number
+  receipts: ReturnType<typeof byHash>
+}
+
+async function receiptsOf(node: Chain, attempts: AttemptRow[]): Promise<Shown> {
+  const { number: head } = await node.head()
+  return { head, receipts: byHash(await node.receipts(attempts.map(({ hash }) => hash))) }
+}
+
+/** The receipt of one of the attempts that more than half of the answering endpoints have. */
+function shownByMost(answers: Shown[], attempts: AttemptRow[]): Seen | undefined {
+  const seen = given(answers.map(({ receipts }) => newestOf(attempts, receipts)))
+  const groups = [...Map.groupBy(seen, ({ hash, block_hash }) => `${hash} ${block_hash}`).values()]
+  return groups.find((group) => group.length >= majorityOf(answers.length))?.[0]
+}
+
+/** Whether more than half of ALL endpoints are well past the block, and have no receipt of any of the attempts. */
+function isDeniedByMost(answers: (Shown | undefined)[], attempts: AttemptRow[], block_number: number | null): boolean {
+  const denials = given(answers).filter(
+    ({ head, receipts }) =>
+      block_number !== null && head >= block_number + denial_blocks && newestOf(attempts, receipts) === undefined,
+  )
+  return denials.length >= majorityOf(answers.length)
 }

@@ -131,7 +131,7 @@ export function createRound(dependencies: RoundDependencies) {
     const { held, networkClient, seen, schedule, pool } = lane
     const { row_id, revision } = row
     if (step.do === 'return') {
-      const status_reason = 'A reorganization removed its block: it is sent again'
+      const status_reason = 'Its block was removed by a reorganization, or never had it: it is sent again'
       const set = { status: 'submitted', block_number: null, block_hash: null, status_reason } as const
       await commit([{ row_id, revision, set }])
       pool.resend = true

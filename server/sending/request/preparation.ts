@@ -149,8 +149,10 @@ export function checkFunds(relayer: RelayerRow, quote: Quote): void {
 
 /** The ApiError (400) for a balance that is too low for the transaction and all unfinished ones. */
 export function tooLittle({ address }: RelayerRow, { max_cost, balance }: Quote, reserved: bigint): ApiError {
-  const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} of it` : ''
-  return insufficientFunds(`costs up to ${max_cost} wei with gas, and the balance of ${address} is ${balance}${others}`)
+  const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} wei of it` : ''
+  return insufficientFunds(
+    `costs up to ${max_cost} wei with gas, and the balance of ${address} is ${balance} wei${others}`,
+  )
 }
 
 /** Turns a node's error into the ApiError for the caller; other errors are returned unchanged. */

@@ -14,7 +14,7 @@ import { capacityOf, tooMany } from './capacity.ts'
 import type { Quote } from './preparation.ts'
 import { default_tier } from './pricing.ts'
 import { atLeast, checkDifference } from './replacement.ts'
-import type { Authorize } from './submit-batch.ts'
+import type { Authorize } from './submit-parts.ts'
 
 export type Replace = (
   relayer_id: string,
@@ -30,6 +30,8 @@ export type Prepare = (
   request: TransactionRequest,
   authorize: Authorize,
   replaced?: TransactionRow,
+  /** Whether the policy `allow_transactions` applies; the default: unless it replaces another one. */
+  isNew?: boolean,
 ) => Promise<{ relayer: RelayerRow; quote: Quote }>
 
 interface ReplaceDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer'> {

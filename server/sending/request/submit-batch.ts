@@ -1,47 +1,23 @@
 import { createHash } from 'node:crypto'
 import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
-import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
-import type { Creation, NewTransaction } from '../../core/sending-rows.ts'
+import { badRequest } from '../../core/errors.ts'
+import { checkPolicies } from '../../core/policies/transaction-policies.ts'
+import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../core/rows.ts'
+import type { Creation, NewTransaction, PoolTransaction } from '../../core/sending-rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
 import { nextTurn } from '../../next-turn.ts'
-import type { SendingDependencies } from '../dependencies.ts'
+import { holderOf } from '../../store/acceptance.ts'
 import { checkPause } from './admission.ts'
+import { type Member, noRelayer, type PoolOrder } from './pool-order.ts'
 import { type Quote, tooLittle } from './preparation.ts'
-
-export interface Idempotency {
-  caller: string
-  key: string
-}
-
-export interface Accepted {
-  transaction: AcceptedTransaction
-  row_id: number
-}
-
-/** The parts of the submission of one transaction. */
-export interface SubmitParts {
-  store: SendingDependencies['store']
-  findRelayer(relayer_id: string): Promise<RelayerRow>
-  prepare(
-    relayer: RelayerRow,
-    request: TransactionRequest,
-    authorize: Authorize,
-  ): Promise<{ relayer: RelayerRow; quote: Quote }>
-  /** The checks of the relayer's present state. Throws ApiError. */
-  check(relayer: RelayerRow, request: TransactionRequest, quote: Quote): void
-  newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction
-  hashOf(body: SendTransactionRequest): string
-  /** Something was accepted for the relayer. */
-  wake(relayer_row_id: number): void
-}
+import type { Authorize, Idempotency, SubmitParts } from './submit-parts.ts'
+import { type AuthorizePool, countedBy, isOfRelayer, place } from './submit-to-pool.ts'
 
 interface BatchParts extends SubmitParts {
+  order: PoolOrder
   /** Throws ApiError for a creation that was refused. */
-  failed(creation: Creation, relayer_id: string): never
+  failed(creation: Creation, id: string): never
 }
-
-/** Checks the rights of the caller as they are now. Throws ApiError (401, 403, 404). */
-export type Authorize = () => Promise<unknown>
 
 /** Runs the work for a member; a failure names the member. */
 export type OfMember = <T>(index: number, work: () => T | Promise<T>) => Promise<T>
@@ -55,11 +31,21 @@ export type SendBatch = (
   ofMember: OfMember,
 ) => Promise<AcceptedTransaction[]>
 
+export type SendBatchToPool = (
+  pool: PoolRow,
+  bodies: SendTransactionRequest[],
+  idempotency: Idempotency | undefined,
+  auditEntry: PendingAuditEntry,
+  authorize: AuthorizePool,
+  ofMember: OfMember,
+) => Promise<AcceptedTransaction[]>
+
+const max_attempts = 5
 /** How many transactions the nodes are asked about at once. */
 const quoted_at_once = 10
 
 /** Accepts several transactions or none, at consecutive nonces, in one database transaction. */
-export function createSubmitBatch(parts: BatchParts): SendBatch {
+export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; sendBatchToPool: SendBatchToPool } {
   const { store, findRelayer, prepare } = parts
 
   async function prepareAll(
@@ -84,31 +70,38 @@ export function createSubmitBatch(parts: BatchParts): SendBatch {
     return prepared
   }
 
-  return async (relayer_id, bodies, idempotency, auditEntry, authorize, ofMember) => {
-    const found = await findRelayer(relayer_id)
-    const once = idempotency && { ...idempotency, body_hash: hashOfAll(bodies.map(parts.hashOf)) }
-    if (once) {
-      const replayed = await store.replayBatch(once.caller, found.row_id, once.key, once.body_hash)
-      if (replayed?.outcome === 'mismatch') parts.failed(replayed, relayer_id)
-      if (replayed) return replayed.transactions
-    }
-    checkPause(found)
+  async function readAll(bodies: SendTransactionRequest[], ofMember: OfMember): Promise<TransactionRequest[]> {
     const requests: TransactionRequest[] = []
     for (const [index, body] of bodies.entries()) {
       // Reading an ABI takes up to 12 ms.
       if (body.call) await nextTurn()
       requests.push(await ofMember(index, () => readTransactionRequest(body)))
     }
+    return requests
+  }
+
+  /** Undefined: in a pool, another relayer got a transaction with the same ordering key meanwhile. */
+  async function acceptAll(
+    found: RelayerRow,
+    requests: TransactionRequest[],
+    once: NewTransaction['idempotency'],
+    auditEntry: PendingAuditEntry,
+    authorize: Authorize,
+    ofMember: OfMember,
+    inPool: (its: NewTransaction, request: TransactionRequest) => NewTransaction | PoolTransaction = (its) => its,
+  ): Promise<AcceptedTransaction[] | undefined> {
     const prepared = await prepareAll(found, requests, authorize, ofMember)
-    const transactions = prepared.map(({ relayer, quote }, index) =>
-      parts.newTransaction(relayer, requests[index] as TransactionRequest, quote),
-    )
-    const created = await store.createTransactions(auditEntry, transactions, once)
-    if (created.outcome === 'mismatch') parts.failed(created, relayer_id)
+    const wanted = prepared.map(({ relayer, quote }, index) => {
+      const request = requests[index] as TransactionRequest
+      return inPool(parts.newTransaction(relayer, request, quote), request)
+    })
+    const created = await store.createTransactions(auditEntry, wanted, once)
+    if (created.outcome === 'mismatch') parts.failed(created, found.id)
     if (created.outcome === 'refused') {
       const { index, creation } = created
+      if (creation.outcome === 'pinned') return undefined
       return ofMember(index, () => {
-        if (creation.outcome !== 'too_little') return parts.failed(creation, relayer_id)
+        if (creation.outcome !== 'too_little') return parts.failed(creation, found.id)
         const { relayer, quote } = prepared[index] as (typeof prepared)[number]
         throw tooLittle(relayer, quote, BigInt(creation.reserved))
       })
@@ -116,6 +109,83 @@ export function createSubmitBatch(parts: BatchParts): SendBatch {
     parts.wake(found.row_id)
     return created.transactions
   }
+
+  async function replayed(once: NewTransaction['idempotency'], holder: number, id: string) {
+    const known = once && (await store.replayBatch(once.caller, holder, once.key, once.body_hash))
+    if (known?.outcome === 'mismatch') parts.failed(known, id)
+    return known?.transactions
+  }
+
+  return {
+    async sendBatch(relayer_id, bodies, idempotency, auditEntry, authorize, ofMember) {
+      const found = await findRelayer(relayer_id)
+      const once = idempotency && { ...idempotency, body_hash: hashOfAll(bodies.map(parts.hashOf)) }
+      const before = await replayed(once, found.row_id, relayer_id)
+      if (before) return before
+      checkPause(found)
+      const requests = await readAll(bodies, ofMember)
+      const accepted = await acceptAll(found, requests, once, auditEntry, authorize, ofMember)
+      return accepted as AcceptedTransaction[]
+    },
+
+    async sendBatchToPool(pool, bodies, idempotency, auditEntry, authorize, ofMember) {
+      const { row_id: pool_row_id } = pool
+      const body_hash = hashOfAll(bodies.map(parts.hashOf))
+      const once = idempotency && { ...idempotency, body_hash, pool_row_id }
+      const before = await replayed(once, holderOf(0, pool_row_id), pool.id)
+      if (before) return before
+      const requests = await readAll(bodies, ofMember)
+      const ordering_key = onlyKeyOf(requests)
+      const checkAll = async (its: PoolRow) => {
+        for (const [index, request] of requests.entries()) {
+          await ofMember(index, () => checkPolicies(its, request, place))
+        }
+      }
+      await checkAll(pool)
+      let now = pool
+
+      /** Undefined: the members were chosen before another transaction with the same ordering key was accepted. */
+      async function offer(members: Member[]): Promise<AcceptedTransaction[] | undefined> {
+        let refusal: unknown
+        for (const { relayer, weight } of members) {
+          auditEntry.relayer_id = relayer.id
+          const permitted = async () => {
+            now = await authorize()
+            await checkAll(now)
+          }
+          try {
+            return await acceptAll(relayer, requests, once, auditEntry, permitted, ofMember, (its, request) => ({
+              ...{ pool_row_id, ordering_key: request.ordering_key },
+              candidates: [{ transaction: countedBy(now, request, its), weight }],
+            }))
+          } catch (error) {
+            if (!isOfRelayer(error)) throw error
+            refusal ??= error
+          }
+        }
+        throw refusal
+      }
+
+      for (let count = 0; count < max_attempts; count += 1) {
+        const { members, done } = await parts.order.inOrder(pool, ordering_key)
+        try {
+          const accepted = await offer(members)
+          if (accepted) return accepted
+        } finally {
+          done()
+        }
+      }
+      throw noRelayer()
+    },
+  }
+}
+
+/** One relayer takes the whole batch, so at most one order can be kept. Null: none is wanted. */
+function onlyKeyOf(requests: TransactionRequest[]): string | null {
+  const keys = [...new Set(requests.flatMap(({ ordering_key }) => ordering_key ?? []))]
+  if (keys.length > 1)
+    throw badRequest('/body/transactions', 'must have one ordering_key: one relayer takes all of them')
+  return keys[0] ?? null
 }
 
 const hashOfAll = (hashes: string[]): string => createHash('sha256').update(`batch ${hashes.join()}`).digest('hex')

@@ -1,19 +1,45 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
-import { ApiError } from '../../core/errors.ts'
+import { ApiError, transactionNotFound } from '../../core/errors.ts'
+import { checkPolicies, spendingOf } from '../../core/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../core/rows.ts'
-import type { NewTransaction, Replay } from '../../core/sending-rows.ts'
+import type {
+  NewTransaction,
+  PoolCreation,
+  PoolTransaction,
+  Replay,
+  Spend,
+  TransactionRow,
+  WholeTransactionRow,
+} from '../../core/sending-rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
-import { createPoolLoads } from './pool-loads.ts'
+import { type Member, noRelayer, type Order, type PoolOrder } from './pool-order.ts'
 import { type Quote, tooLittle } from './preparation.ts'
-import type { Accepted, Authorize, Idempotency, SubmitParts } from './submit-batch.ts'
+import { stateOf } from './replace.ts'
+import type { Accepted, Idempotency, SubmitParts } from './submit-parts.ts'
 
 export type SendToPool = (
   pool: PoolRow,
   body: SendTransactionRequest,
   idempotency: Idempotency | undefined,
   auditEntry: PendingAuditEntry,
-  authorize: Authorize,
+  authorize: AuthorizePool,
+  /** The relayer that the caller names; absent: the service chooses. `nonce`: the one that it must get. */
+  by?: { relayer: RelayerRow; nonce: number | undefined },
 ) => Promise<Accepted>
+
+/** Accepts a transaction that was never signed again for another relayer of the pool, and withdraws it. Throws ApiError. */
+export type MoveInPool = (
+  pool: PoolRow,
+  from: RelayerRow,
+  row: WholeTransactionRow,
+  auditEntry: PendingAuditEntry,
+  authorize: AuthorizePool,
+) => Promise<Accepted>
+
+type Commit = (wanted: PoolTransaction, auditEntry: PendingAuditEntry) => Promise<PoolCreation>
+
+/** Checks the rights of the caller as they are now, and resolves to the pool as it is now. Throws ApiError (401, 403, 404). */
+export type AuthorizePool = () => Promise<PoolRow>
 
 interface Candidate {
   relayer: RelayerRow
@@ -29,19 +55,8 @@ interface Candidate {
 const prepared_at_once = { given: 2, estimated: 1 }
 const max_attempts = 5
 
-interface Member {
-  relayer: RelayerRow
-  weight: number
-}
-
-interface Order {
-  /** The preferred first; at least one. */
-  members: Member[]
-  /** The request has its answer. */
-  done(): void
-}
-
-interface PoolParts extends SubmitParts {
+export interface PoolParts extends SubmitParts {
+  order: PoolOrder
   makeId(): string
   /** Throws ApiError for a creation that was refused. */
   accepted(creation: Replay, relayer_id: string): Accepted
@@ -51,46 +66,18 @@ interface PoolParts extends SubmitParts {
  * Sends through one relayer of a pool. Those that have the fewest unfinished transactions for their weight are asked first. The commit,
  * which takes the nonce, chooses among those that could take it (store/pool-choice.ts).
  */
-export function createSubmitToPool(parts: PoolParts): SendToPool {
-  const { store, findRelayer, prepare } = parts
-  const loads = createPoolLoads(store)
-
-  /** The members in the order in which they are asked: those that need help with their own transactions come last. */
-  async function inOrder(pool: PoolRow, ordering_key: string | null): Promise<Order> {
-    const pinned = ordering_key === null ? undefined : await store.pinnedRelayer(pool.row_id, ordering_key)
-    if (pinned !== undefined) {
-      // The caller's rights are those to the relayers that the pool has now.
-      if (!pool.relayers.some(({ relayer_id }) => relayer_id === pinned)) throw hasLeft()
-      return { members: [{ relayer: await findRelayer(pinned), weight: 1 }], done() {} }
-    }
-    const members = await Promise.all(
-      pool.relayers
-        .filter(({ weight }) => weight > 0)
-        .map(async ({ relayer_id, weight }) => ({ relayer: await findRelayer(relayer_id), weight })),
-    )
-    await loads.refresh(members.map(({ relayer }) => relayer.row_id))
-    const ranked = members.map((member) => {
-      const { paused, system_disabled, policies, row_id } = member.relayer
-      const load = loads.of(row_id)
-      const needsHelp = paused || system_disabled || policies.allow_transactions === false || load.is_waiting
-      return { member, rank: needsHelp ? 1 : 0, share: load.unfinished / member.weight, chosen: load.chosen }
-    })
-    ranked.sort((a, b) => a.rank - b.rank || a.share - b.share || a.chosen - b.chosen)
-    const [first] = ranked
-    if (!first) throw noRelayer()
-    // Before any other request looks at the loads.
-    return { members: ranked.map((its) => its.member), done: loads.ask(first.member.relayer.row_id) }
-  }
-
+export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; moveInPool: MoveInPool } {
+  const { store, findRelayer, prepare, order } = parts
   /** Those of some members that can take it, and why the others cannot. */
-  async function ask(members: Member[], request: TransactionRequest, id: string, authorize: Authorize) {
+  async function ask(members: Member[], request: TransactionRequest, id: string, authorize: AuthorizePool) {
     const prepared = await Promise.allSettled(
       members.map(async ({ relayer, weight }) => ({
         weight,
         ...(await prepare(relayer, request, async () => undefined)),
       })),
     )
-    await authorize()
+    const pool = await authorize()
+    checkPolicies(pool, request, place)
     const candidates: Candidate[] = []
     const errors: unknown[] = []
     for (const its of prepared) {
@@ -103,7 +90,7 @@ export function createSubmitToPool(parts: PoolParts): SendToPool {
           weight,
           relayer,
           quote,
-          transaction: { ...parts.newTransaction(relayer, request, quote), id },
+          transaction: { ...countedBy(pool, request, parts.newTransaction(relayer, request, quote)), id },
         })
       } catch (error) {
         errors.push(error)
@@ -117,9 +104,10 @@ export function createSubmitToPool(parts: PoolParts): SendToPool {
     members: Member[],
     pool: PoolRow,
     request: TransactionRequest,
-    idempotency: NewTransaction['idempotency'],
+    more: Pick<NewTransaction, 'idempotency' | 'expected_nonce' | 'status_reason'>,
     auditEntry: PendingAuditEntry,
-    authorize: Authorize,
+    authorize: AuthorizePool,
+    commit: Commit,
   ): Promise<Accepted | undefined> {
     let refusal: unknown
     const count = prepared_at_once[request.gas_limit === null ? 'estimated' : 'given']
@@ -134,12 +122,12 @@ export function createSubmitToPool(parts: PoolParts): SendToPool {
       }
       auditEntry.subject = first.transaction.id
       const wanted = candidates.map(({ transaction, weight }) => ({
-        transaction: { ...transaction, ...(idempotency && { idempotency }) },
+        transaction: { ...transaction, ...more },
         weight,
       }))
       const { row_id: pool_row_id } = pool
       const { ordering_key } = request
-      const creation = await store.createPoolTransaction({ pool_row_id, ordering_key, candidates: wanted }, auditEntry)
+      const creation = await commit({ pool_row_id, ordering_key, candidates: wanted }, auditEntry)
       if (creation.outcome === 'pinned') return undefined
       try {
         if (creation.outcome === 'too_little') throw tooLittle(first.relayer, first.quote, BigInt(creation.reserved))
@@ -152,21 +140,25 @@ export function createSubmitToPool(parts: PoolParts): SendToPool {
     throw refusal
   }
 
-  return async (pool, body, idempotency, auditEntry, authorize) => {
-    const { row_id: pool_row_id } = pool
-    const once = idempotency && { ...idempotency, body_hash: parts.hashOf(body), pool_row_id }
-    if (once) {
-      const replayed = await store.replayInPool(once.caller, pool_row_id, once.key, once.body_hash)
-      if (replayed) return parts.accepted(replayed, pool.id)
-    }
-    const request = readTransactionRequest(body)
+  /** Offers it to the relayers in their order until one takes it. */
+  async function submit(
+    pool: PoolRow,
+    request: TransactionRequest,
+    inOrder: () => Promise<Order>,
+    more: Pick<NewTransaction, 'idempotency' | 'expected_nonce' | 'status_reason'>,
+    auditEntry: PendingAuditEntry,
+    authorize: AuthorizePool,
+    commit: Commit,
+  ): Promise<Accepted> {
+    // An early check, before the chain is asked.
+    checkPolicies(pool, request, place)
     for (let count = 0; count < max_attempts; count += 1) {
-      const { members, done } = await inOrder(pool, request.ordering_key)
+      const { members, done } = await inOrder()
       try {
-        const accepted = await offer(members, pool, request, once, auditEntry, authorize)
+        const accepted = await offer(members, pool, request, more, auditEntry, authorize, commit)
         if (!accepted) continue
         const { row_id } = await findRelayer(accepted.transaction.relayer_id)
-        loads.chose(row_id)
+        order.chose(row_id)
         parts.wake(row_id)
         return accepted
       } finally {
@@ -175,6 +167,92 @@ export function createSubmitToPool(parts: PoolParts): SendToPool {
     }
     throw noRelayer()
   }
+
+  return {
+    async sendToPool(pool, body, idempotency, auditEntry, authorize, by) {
+      const { row_id: pool_row_id } = pool
+      const asked = by ? { ...body, from: by.relayer.id, nonce: by.nonce } : body
+      const once = idempotency && { ...idempotency, body_hash: parts.hashOf(asked), pool_row_id }
+      if (once) {
+        const replayed = await store.replayInPool(once.caller, pool_row_id, once.key, once.body_hash)
+        if (replayed) return parts.accepted(replayed, pool.id)
+      }
+      const request = readTransactionRequest(body)
+      const inOrder = async () =>
+        by
+          ? { members: [{ relayer: by.relayer, weight: 1 }], done() {} }
+          : await order.inOrder(pool, request.ordering_key)
+      const more = {
+        status_reason: null,
+        ...(once && { idempotency: once }),
+        ...(by?.nonce !== undefined && { expected_nonce: by.nonce }),
+      }
+      return submit(pool, request, inOrder, more, auditEntry, authorize, store.createPoolTransaction)
+    },
+
+    async moveInPool(pool, from, row, auditEntry, authorize) {
+      // An early check. The commit checks again.
+      if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)
+      const inOrder = async () => {
+        const { members, done } = await order.inOrder(pool, null)
+        const others = members.filter(({ relayer }) => relayer.row_id !== from.row_id)
+        if (others.length > 0) return { members: others, done }
+        done()
+        throw noRelayer()
+      }
+      const more = { status_reason: `Moved from the relayer ${from.id}, where it was ${row.id}` }
+      const moved = { relayer_row_id: from.row_id, id: row.id }
+      const commit: Commit = async (wanted, entry) => {
+        const creation = await store.moveInPool(moved, wanted, entry)
+        switch (creation.outcome) {
+          case 'missing':
+            throw transactionNotFound(row.id)
+          case 'signed':
+            throw wasSigned(creation.row)
+          case 'ordered':
+            throw new ApiError('conflict', 'The transaction has an ordering key, which keeps it at its relayer')
+          default:
+            return creation
+        }
+      }
+      const accepted = await submit(pool, requestOf(row), inOrder, more, auditEntry, authorize, commit)
+      parts.wake(from.row_id)
+      return accepted
+    },
+  }
+}
+
+const wasSigned = (row: TransactionRow) =>
+  new ApiError('conflict', `The transaction is ${stateOf(row)}: it may have been signed, or has ended`)
+
+/** What was asked for, as its row has it. */
+function requestOf(row: WholeTransactionRow): TransactionRequest {
+  const { to, value, data, fragments, gas_limit, valid_until, access_list, authorization_list, reference, metadata } =
+    row
+  const { fee_ceiling, tip_ceiling } = row
+  const isLegacy = row.gas_price !== null
+  return {
+    ...{ to, value, data, fragments, gas_limit, valid_until, access_list, authorization_list, reference, metadata },
+    type: null,
+    tier: row.speed?.tier ?? null,
+    gas_price: isLegacy ? fee_ceiling : null,
+    max_fee_per_gas: isLegacy ? null : fee_ceiling,
+    max_priority_fee_per_gas: isLegacy ? null : tip_ceiling,
+    ordering_key: null,
+  }
+}
+
+/** The path of a pool's policies in details. */
+export const place = 'pool/policies'
+
+/** The amounts that the pool's limits per day count, over all its relayers. */
+export const poolSpendingOf = (pool: PoolRow, request: TransactionRequest): Spend[] =>
+  spendingOf(pool, request).map((spend) => ({ ...spend, holder: `pool ${pool.row_id}` }))
+
+/** A relayer's transaction that the pool's limits count too. */
+export function countedBy(pool: PoolRow, request: TransactionRequest, its: NewTransaction): NewTransaction {
+  const spending = poolSpendingOf(pool, request)
+  return { ...its, ...(spending.length > 0 && { spending: [...(its.spending ?? []), ...spending] }) }
 }
 
 /** It would be the same for every relayer. */
@@ -183,9 +261,4 @@ const isOfRequest = (error: unknown): boolean =>
 
 const of_relayer = ['insufficient_funds', 'policy_violation', 'rate_limited', 'not_found']
 /** Another relayer may still take it. */
-const isOfRelayer = (error: unknown): boolean => error instanceof ApiError && of_relayer.includes(error.code)
-
-const unavailable = (message: string) => new ApiError('unavailable', 'Service Unavailable', [{ path: 'pool', message }])
-const noRelayer = () => unavailable('No relayer of the pool can take the transaction now; repeat the request')
-const hasLeft = () =>
-  unavailable('A relayer that has left the pool has unfinished transactions with this ordering key; repeat the request')
+export const isOfRelayer = (error: unknown): boolean => error instanceof ApiError && of_relayer.includes(error.code)

@@ -5,20 +5,25 @@ import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
 import { percentileOf, priceColumns } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
-import type { NewTransaction, Replay } from '../../core/sending-rows.ts'
+import type { NewTransaction, Replay, Spend } from '../../core/sending-rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
+import { createSweep, type Sweep } from '../funding/sweep.ts'
 import { admit, ceilingColumns, checkPause } from './admission.ts'
 import { capacityOf, dataBytes, tooMany } from './capacity.ts'
+import type { PoolOrder } from './pool-order.ts'
 import { checkFunds, type Preparation, type Quote, tooLittle } from './preparation.ts'
 import { default_tier } from './pricing.ts'
 import { createReplace, type Prepare, type Replace } from './replace.ts'
-import { type Accepted, type Authorize, createSubmitBatch, type Idempotency, type SendBatch } from './submit-batch.ts'
-import { createSubmitToPool, type SendToPool } from './submit-to-pool.ts'
+import { createSubmitBatch, type SendBatch, type SendBatchToPool } from './submit-batch.ts'
+import type { Accepted, Authorize, Idempotency } from './submit-parts.ts'
+import { createSubmitToPool, type MoveInPool, type SendToPool } from './submit-to-pool.ts'
 import { warningsOf } from './warnings.ts'
 
-export interface SubmitDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'makeId' | 'now'> {
+export interface SubmitDependencies
+  extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'networkClient' | 'makeId' | 'now'> {
   preparation: Preparation
+  order: PoolOrder
   /** Called after every change; wakes requests that wait for a status. */
   changed(): void
   /** Starts the background work of the relayer. */
@@ -32,24 +37,30 @@ export interface Submit {
     idempotency: Idempotency | undefined,
     auditEntry: PendingAuditEntry,
     authorize: Authorize,
-    /** The nonce that it must get; absent: any. Throws NonceTaken when another one is next. */
-    nonce?: number,
+    more?: {
+      /** The nonce that it must get; absent: any. Throws NonceTaken when another one is next. */
+      nonce?: number
+      /** What other daily limits count of it. `max_cost`: its value and its highest fee, in wei. */
+      count?(max_cost: bigint): Spend[]
+    },
   ): Promise<Accepted>
   sendBatch: SendBatch
+  sendBatchToPool: SendBatchToPool
   sendToPool: SendToPool
+  moveInPool: MoveInPool
+  sweep: Sweep
   replace: Replace
 }
 
 /** The request half of sending: every check that can fail early, and then one database transaction that assigns the nonce. */
 export function createSubmit(dependencies: SubmitDependencies): Submit {
-  const { store, findRelayer, preparation, wake, makeId, now } = dependencies
+  const { store, findRelayer, networkClient, preparation, wake, makeId, now } = dependencies
 
   /**
    * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
    * is checked.
    */
-  const prepare: Prepare = async (before, request, authorize, replaced) => {
-    const isNew = replaced === undefined
+  const prepare: Prepare = async (before, request, authorize, replaced, isNew = replaced === undefined) => {
     admit(before, request, now(), isNew)
     const quote = await preparation.quote(before, request, replaced)
     await authorize()
@@ -98,15 +109,16 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
 
   const parts = {
     ...{ store, findRelayer, prepare, check, newTransaction },
-    hashOf: (body: SendTransactionRequest) => hashOf(body, undefined),
+    hashOf: (body: object) => hashOf(body, undefined),
     wake(relayer_row_id: number) {
       wake(relayer_row_id)
       dependencies.changed()
     },
   }
 
-  const sendBatch = createSubmitBatch({
+  const batches = createSubmitBatch({
     ...parts,
+    order: dependencies.order,
     failed(creation, relayer_id) {
       if (creation.outcome !== 'too_little') accepted(creation, relayer_id)
       throw new Error('A batch was accepted and reported as refused')
@@ -114,9 +126,10 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   })
 
   return {
-    sendBatch,
-    sendToPool: createSubmitToPool({ ...parts, makeId, accepted }),
-    async send(relayer_id, body, idempotency, auditEntry, authorize, nonce) {
+    ...batches,
+    ...createSubmitToPool({ ...parts, order: dependencies.order, makeId, accepted }),
+    sweep: createSweep({ ...parts, networkClient, accepted }),
+    async send(relayer_id, body, idempotency, auditEntry, authorize, { nonce, count } = {}) {
       const found = await findRelayer(relayer_id)
       // A repeated request gets its first response, even if the relayer was changed since.
       const once = idempotency && { ...idempotency, body_hash: hashOf(body, nonce) }
@@ -137,10 +150,12 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       const { relayer, quote } = await prepare(found, request, authorize)
 
       const transaction = newTransaction(relayer, request, quote)
+      const spending = [...(transaction.spending ?? []), ...(count?.(quote.max_cost) ?? [])]
       auditEntry.subject = transaction.id
       const creation = await store.createTransaction(
         {
           ...transaction,
+          ...(spending.length > 0 && { spending }),
           ...(once && { idempotency: once }),
           ...(nonce !== undefined && { expected_nonce: nonce }),
         },
@@ -177,7 +192,7 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
 }
 
 /** Serializes a body with sorted members, so that the order of members does not matter. */
-const hashOf = (body: SendTransactionRequest, nonce: number | undefined): string =>
+const hashOf = (body: object, nonce: number | undefined): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))))
     .update(nonce === undefined ? '' : `${nonce}`)

@@ -40,7 +40,7 @@ export async function checkSchema(session: Session): Promise<void> {
 let own: string | undefined
 
 /**
- * Protects rows that grant rights (API keys, relayers, networks, notifications, signers) with a MAC, as the SQLite store does. Each
+ * Protects rows that grant rights (API keys, relayers, pools, networks, notifications, signers) with a MAC, as the SQLite store does. Each
  * method that changes such a row says so, in its database transaction; before the commit, changed rows get a new version and a MAC, and
  * the manifest is updated. The lock of the manifest comes after those of all rows, and before that of the audit chain.
  */

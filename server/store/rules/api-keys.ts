@@ -13,6 +13,7 @@ export interface Row {
   former_valid_until: string | null
   scopes: string
   relayer_ids: string | null
+  pool_ids: string | null
   allowed_cidrs: string | null
   rate_limit: string | null
   expires_at: string | null
@@ -29,6 +30,7 @@ const readRow = (row: Row): ApiKeyRow => ({
   ...row,
   scopes: JSON.parse(row.scopes),
   relayer_ids: parse(row.relayer_ids),
+  pool_ids: parse(row.pool_ids),
   allowed_cidrs: parse(row.allowed_cidrs),
   rate_limit: parse(row.rate_limit),
 })
@@ -37,6 +39,7 @@ const encode = (api_key: ApiKeyRow) => ({
   ...api_key,
   scopes: JSON.stringify(api_key.scopes),
   is_limited: api_key.relayer_ids === null ? 0 : 1,
+  pool_ids: api_key.pool_ids && JSON.stringify(api_key.pool_ids),
   allowed_cidrs: api_key.allowed_cidrs && JSON.stringify(api_key.allowed_cidrs),
   rate_limit: api_key.rate_limit && JSON.stringify(api_key.rate_limit),
 })
@@ -50,7 +53,7 @@ const columnsOf = (engine: Engine) => `id, name, secret_hash, former_hash, forme
     SELECT ${relayerIds[engine]}
     FROM api_key_relayers JOIN relayers ON relayers.row_id = relayer_row_id WHERE api_key_row_id = api_keys.row_id
   ) END AS relayer_ids,
-  allowed_cidrs, rate_limit, expires_at, created_at, last_used_at`
+  pool_ids, allowed_cidrs, rate_limit, expires_at, created_at, last_used_at`
 const columns = { sqlite: columnsOf('sqlite'), postgres: columnsOf('postgres') }
 
 type ApiKeys = Pick<
@@ -77,11 +80,12 @@ const selectSome = sql<Row & StoredSeal>(
 const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM api_keys WHERE id = $id')
 const countAll = sql<{ count: number }>('SELECT count(*) AS count FROM api_keys')
 const insert = sql<{ row_id: number }>(`
-  INSERT INTO api_keys (id, name, secret_hash, scopes, is_limited, allowed_cidrs, rate_limit, expires_at, created_at)
-  VALUES ($id, $name, $secret_hash, $scopes, $is_limited, $allowed_cidrs, $rate_limit, $expires_at, $created_at)
+  INSERT INTO api_keys (
+    id, name, secret_hash, scopes, is_limited, pool_ids, allowed_cidrs, rate_limit, expires_at, created_at)
+  VALUES ($id, $name, $secret_hash, $scopes, $is_limited, $pool_ids, $allowed_cidrs, $rate_limit, $expires_at, $created_at)
   RETURNING row_id`)
 const update = sql(`
-  UPDATE api_keys SET name = $name, scopes = $scopes, is_limited = $is_limited, allowed_cidrs = $allowed_cidrs,
+  UPDATE api_keys SET name = $name, scopes = $scopes, is_limited = $is_limited, pool_ids = $pool_ids, allowed_cidrs = $allowed_cidrs,
     rate_limit = $rate_limit, expires_at = $expires_at
   WHERE id = $id`)
 const rotate = sql(`
@@ -101,6 +105,7 @@ const use = sql({
 const known = sql<{ id: string; row_id: number }>(
   'SELECT id, row_id FROM relayers WHERE id = ANY ($ids::text[]) FOR KEY SHARE',
 )
+const knownPools = sql<{ id: string }>('SELECT id FROM pools WHERE id = ANY ($ids::text[]) FOR KEY SHARE')
 const forget = sql('DELETE FROM api_key_relayers WHERE api_key_row_id = $row_id')
 const limit = sql({
   sqlite: 'INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id) VALUES ($row_id, $relayer_row_id)',
@@ -121,6 +126,12 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
     const row_ids = new Map(rows.map(({ id, row_id }) => [id, row_id]))
     const unknown_relayer = ids.findIndex((id) => !row_ids.has(id))
     return unknown_relayer >= 0 ? { unknown_relayer } : ids.map((id) => row_ids.get(id) as number)
+  }
+
+  /** The index of the first id that no pool has; -1: there is none. Locked until the key names them: a pool with a key is not deleted. */
+  async function unknownPool(transaction: Transaction, ids: string[]): Promise<number> {
+    const found = new Set((await transaction.all(knownPools, { ids })).map(({ id }) => id))
+    return ids.findIndex((id) => !found.has(id))
   }
 
   const trusted = readTogether(
@@ -144,6 +155,8 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
         if (count >= max_api_keys) return 'too_many'
         const relayers = await rowIdsOf(transaction, api_key.relayer_ids ?? [])
         if (!Array.isArray(relayers)) return relayers
+        const unknown_pool = await unknownPool(transaction, api_key.pool_ids ?? [])
+        if (unknown_pool >= 0) return { unknown_pool }
         const { row_id } = (await transaction.one(insert, encode(api_key))) as { row_id: number }
         rights.inserted(transaction, 'api_keys', row_id)
         await limitTo(transaction, row_id, relayers)
@@ -158,6 +171,8 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
         if (!before) return 'missing'
         const relayers = await rowIdsOf(transaction, changes.relayer_ids ?? [])
         if (!Array.isArray(relayers)) return relayers
+        const unknown_pool = await unknownPool(transaction, changes.pool_ids ?? [])
+        if (unknown_pool >= 0) return { unknown_pool }
         await rights.updated(transaction, 'api_keys', row.row_id)
         await transaction.run(update, encode({ ...before, ...changes }))
         if (changes.relayer_ids !== undefined) await limitTo(transaction, row.row_id, relayers)

@@ -7,10 +7,13 @@ import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Database } from './database.ts'
 import { createEvents } from './events.ts'
 import { readLedger } from './ledger.ts'
+import { createMoves } from './moves.ts'
 import { readPoolState, writeOrders } from './pool-orders.ts'
 import type { Session, Transaction } from './session.ts'
+import { createSpending } from './spending.ts'
 import { sql } from './statement.ts'
 import { dataColumn } from './transaction-data.ts'
+import { createWithdrawal, isSigned, transactionById, withoutData } from './withdrawal.ts'
 
 const selectKnown = sql<KnownAnswer>(`
   SELECT body_hash, answer, transaction_row_id, ${dataColumn('idempotency')} FROM idempotency
@@ -18,6 +21,8 @@ const selectKnown = sql<KnownAnswer>(`
 const insertKnown = sql(`
   INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer, data_row_id)
   VALUES ($caller, $relayer_row_id, $key, $body_hash, $transaction_row_id, $answer, $data_row_id)`)
+
+const orderOfTransaction = sql('SELECT 1 FROM pool_orders WHERE transaction_row_id = $row_id')
 
 interface Ahead {
   ledger: Awaited<ReturnType<typeof readLedger>>
@@ -38,9 +43,18 @@ export function creations(
   dependencies: StoreDependencies,
 ): Pick<
   Store,
-  'createTransaction' | 'createPoolTransaction' | 'createTransactions' | 'replay' | 'replayInPool' | 'replayBatch'
+  | 'createTransaction'
+  | 'createPoolTransaction'
+  | 'moveInPool'
+  | 'createTransactions'
+  | 'replay'
+  | 'replayInPool'
+  | 'replayBatch'
 > {
   const events = createEvents(dependencies)
+  const spendings = createSpending(dependencies.now)
+  const moveAll = createMoves(events, spendings, dependencies.now)
+  const withdraw = createWithdrawal(spendings, async (transaction, one) => (await moveAll(transaction, [one]))[0])
 
   const knownOf = (session: Session, relayer_row_id: number, its: { caller: string; key: string }) =>
     session.one(selectKnown, { caller: its.caller, key: its.key, relayer_row_id })
@@ -106,17 +120,47 @@ export function creations(
   return {
     createTransaction: (wanted, auditEntry) => createOne(wanted, auditEntry) as Promise<Creation>,
     createPoolTransaction: createOne,
+    async moveInPool({ relayer_row_id, id }, wanted, auditEntry) {
+      try {
+        return await database.write(async (transaction) => {
+          const { transaction: other } = wanted.candidates[0] as PoolTransaction['candidates'][number]
+          await transaction.lockRelayers({
+            relayers: [relayer_row_id, ...candidatesOf(wanted).map((one) => one.relayer_row_id)],
+            pools: [wanted.pool_row_id],
+          })
+          const row = await transactionById(transaction, relayer_row_id, id)
+          if (!row) return { outcome: 'missing' }
+          const isFree = row.status === 'pending' && row.intent === 'send' && !(await isSigned(transaction, row.row_id))
+          if (!isFree) return { outcome: 'signed', row: withoutData(row) }
+          if (await transaction.one(orderOfTransaction, { row_id: row.row_id })) return { outcome: 'ordered' }
+          await withdraw(transaction, relayer_row_id, id, 'cancel', `Moved to another relayer as ${other.id}`)
+          const [accepted] = await create(transaction, [wanted], await readAhead(transaction, [wanted]))
+          const { creation, relayer_id } = accepted as Accepted
+          if (creation.outcome !== 'created') throw new Refused(0, creation)
+          transaction.record({ ...auditEntry, relayer_id: relayer_id as string })
+          return creation
+        })
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        return error.creation
+      }
+    },
     async createTransactions(auditEntry, transactions, idempotency) {
       try {
         return await database.write(async (transaction) => {
-          const { relayer_row_id } = transactions[0] as NewTransaction
-          await transaction.lockRelayers({ relayers: [relayer_row_id] })
-          const known = idempotency && (await knownOf(transaction, relayer_row_id, idempotency))
+          const first = transactions[0] as Wanted
+          const { relayer_row_id } = candidatesOf(first)[0] as NewTransaction
+          await transaction.lockRelayers({
+            relayers: [relayer_row_id],
+            pools: isForPool(first) ? [first.pool_row_id] : [],
+          })
+          const holder = holderOf(relayer_row_id, idempotency?.pool_row_id)
+          const known = idempotency && (await knownOf(transaction, holder, idempotency))
           if (known) return answerBatchAgain(known, idempotency.body_hash)
           const created: Extract<Creation, { outcome: 'created' | 'replayed' }>[] = []
           const creations = await create(transaction, transactions, await readAhead(transaction, transactions))
           for (const [index, its] of creations.entries()) {
-            const creation = its.creation as Creation
+            const { creation } = its
             if (creation.outcome !== 'created') throw new Refused(index, creation)
             transaction.record({ ...auditEntry, subject: creation.transaction.id })
             created.push(creation)
@@ -124,9 +168,10 @@ export function creations(
           const accepted = created.map((creation) => creation.transaction)
           const last = created.at(-1)
           if (idempotency && last) {
+            const { caller, key, body_hash } = idempotency
             const answer = JSON.stringify(accepted)
-            const row = { relayer_row_id, transaction_row_id: last.row_id, answer, data_row_id: null }
-            await transaction.run(insertKnown, { ...idempotency, ...row })
+            const row = { relayer_row_id: holder, transaction_row_id: last.row_id, answer, data_row_id: null }
+            await transaction.run(insertKnown, { caller, key, body_hash, ...row })
           }
           return { outcome: 'created', transactions: accepted }
         })
@@ -135,8 +180,8 @@ export function creations(
         return { outcome: 'refused', index: error.index, creation: error.creation }
       }
     },
-    async replayBatch(caller, relayer_row_id, key, body_hash) {
-      const known = await knownOf(database.read, relayer_row_id, { caller, key })
+    async replayBatch(caller, holder, key, body_hash) {
+      const known = await knownOf(database.read, holder, { caller, key })
       return known && answerBatchAgain(known, body_hash)
     },
     replay,

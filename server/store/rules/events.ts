@@ -1,9 +1,10 @@
-import type { WaitingFor } from '../../../generated/openapi.ts'
+import type { FundingStatus, WaitingFor } from '../../../generated/openapi.ts'
 import { type EventRow, max_event_characters, type RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
 import { shownReason } from '../../core/wait-reason.ts'
 import {
   changeEvent,
+  fundingEvent,
   isWanted,
   lowBalanceEvent,
   type NewEvent,
@@ -62,6 +63,8 @@ export interface Events {
   /** A relayer was changed. An event is written when it is disabled or enabled. */
   ofChange(transaction: Transaction, before: RelayerRow, after: RelayerRow): Promise<void>
   ofLowBalance(transaction: Transaction, row: RelayerRow, balance: string, min_balance: string): Promise<void>
+  /** A relayer that needs funds gets none, or gets some again. */
+  ofFunding(transaction: Transaction, row: RelayerRow, state: FundingStatus, reason: string | null): Promise<void>
 }
 
 /** A notification that a relayer reports to. `filter`: JSON. */
@@ -198,5 +201,6 @@ export function createEvents(dependencies: StoreDependencies): Events {
     },
     ofLowBalance: (transaction, row, balance, min_balance) =>
       write(transaction, [lowBalanceEvent(row, balance, min_balance, showRelayer)]),
+    ofFunding: (transaction, row, state, reason) => write(transaction, [fundingEvent(row, state, reason, showRelayer)]),
   }
 }

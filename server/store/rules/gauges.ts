@@ -2,10 +2,12 @@ import type { TransactionStatus } from '../../../generated/openapi.ts'
 import type { Gauges, Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { indexedBy, least, sql } from './statement.ts'
+import { unfinishedOfAll } from './unfinished.ts'
 
 /** Counts stop here, so that reading the gauges never delays a request for long. */
 export const max_counted = 20_000
 export const max_relayers = 100
+export const max_pools = 100
 /** Gaps are searched in this many nonces: no more transactions are ever broadcast at once. */
 export const max_nonces = 1_000
 
@@ -52,8 +54,22 @@ const gaps = sql<{ relayer_id: string; gaps: number }>(
   WHERE lowest < next_nonce`,
 )
 
+const members = sql<{ pool_id: string; relayer_row_id: number; weight: number }>(`
+  SELECT pools.id AS pool_id, relayer_row_id, weight FROM (SELECT * FROM pools ORDER BY row_id LIMIT ${max_pools}) AS pools
+    JOIN pool_relayers ON pool_row_id = pools.row_id`)
+
 /** Gauges from the indexes of unfinished rows: the cost depends on the unfinished rows, not on all stored ones. */
 export function gauges({ read }: Database): Pick<Store, 'readGauges'> {
+  async function readPools(): Promise<Gauges['pools']> {
+    const rows = await read.all(members)
+    const counts = await unfinishedOfAll(read, [...new Set(rows.map(({ relayer_row_id }) => relayer_row_id))])
+    return [...Map.groupBy(rows, ({ pool_id }) => pool_id)].map(([pool_id, its]) => ({
+      pool_id,
+      relayers: its.filter(({ weight }) => weight > 0).length,
+      unfinished: its.reduce((sum, { relayer_row_id }) => sum + (counts.get(relayer_row_id)?.count ?? 0), 0),
+    }))
+  }
+
   return {
     async readGauges(now) {
       const transactions: Gauges['transactions'] = []
@@ -63,7 +79,7 @@ export function gauges({ read }: Database): Pick<Store, 'readGauges'> {
         }
       }
       const deliveries = (await read.one(countDeliveries, { now })) as Gauges['deliveries']
-      return { transactions, deliveries, nonce_gaps: await read.all(gaps) }
+      return { transactions, deliveries, nonce_gaps: await read.all(gaps), pools: await readPools() }
     },
   }
 }

@@ -7,18 +7,21 @@ import { createEvents } from './events.ts'
 import { type StoredSeal, sealedColumns } from './rights-rows.ts'
 import type { Session, Transaction } from './session.ts'
 import { type Engine, sql } from './statement.ts'
+import { isTreasury, obstacleOf, treasuryByPool } from './treasuries.ts'
 
-type Row = Omit<RelayerRow, 'paused' | 'system_disabled' | 'policies' | 'custom_rpc_urls' | 'notification_ids'> & {
+type Stored = 'paused' | 'system_disabled' | 'policies' | 'custom_rpc_urls' | 'notification_ids' | 'funding'
+type Row = Omit<RelayerRow, Stored> & {
   notification_id: string | null
   other_notification_ids: string | null
   paused: 0 | 1
   system_disabled: 0 | 1
   policies: string
   custom_rpc_urls: string
+  funding: string | null
 }
 
 const columns = `row_id, id, name, network, network_type, paused, address, signer_id, notification_id, other_notification_ids,
-  policies, custom_rpc_urls, system_disabled, disabled_reason, chain_id`
+  policies, custom_rpc_urls, system_disabled, disabled_reason, chain_id, funding`
 
 const readRow = ({ notification_id, other_notification_ids, ...row }: Row): RelayerRow => ({
   ...row,
@@ -27,6 +30,7 @@ const readRow = ({ notification_id, other_notification_ids, ...row }: Row): Rela
   system_disabled: row.system_disabled === 1,
   policies: JSON.parse(row.policies),
   custom_rpc_urls: JSON.parse(row.custom_rpc_urls),
+  funding: row.funding === null ? null : JSON.parse(row.funding),
 })
 
 /** The columns whose stored form differs from the contract's. */
@@ -52,6 +56,7 @@ type Relayers = Pick<
   | 'updateRelayer'
   | 'deleteRelayer'
   | 'noteBalance'
+  | 'setFunding'
 >
 
 const sealed = (engine: Engine) => `${columns}, ${sealedColumns(engine, 'relayers')}`
@@ -82,6 +87,8 @@ const update = sql(`
     other_notification_ids = $other_notification_ids, policies = $policies,
     custom_rpc_urls = $custom_rpc_urls, system_disabled = $system_disabled, disabled_reason = $disabled_reason
   WHERE row_id = $row_id`)
+const setFunding = sql('UPDATE relayers SET funding = $funding WHERE row_id = $row_id')
+const forgetNote = sql('DELETE FROM funding_states WHERE relayer_row_id = $row_id')
 const lockToDelete = sql('SELECT 1 FROM relayers WHERE row_id = $row_id FOR UPDATE')
 const unfinished = sql(`
   SELECT 1 FROM transactions WHERE relayer_row_id = $row_id AND status = 'pending'
@@ -89,6 +96,9 @@ const unfinished = sql(`
   UNION ALL SELECT 1 FROM transactions WHERE relayer_row_id = $row_id AND status = 'mined' LIMIT 1`)
 const limitedKeys = sql<{ row_id: number }>(
   'SELECT api_key_row_id AS row_id FROM api_key_relayers WHERE relayer_row_id = $row_id ORDER BY api_key_row_id',
+)
+const itsPools = sql<{ row_id: number }>(
+  'SELECT pool_row_id AS row_id FROM pool_relayers WHERE relayer_row_id = $row_id ORDER BY pool_row_id',
 )
 const lowBalance = sql<{ low_balance: 0 | 1 }>('SELECT low_balance FROM relayers WHERE row_id = $row_id')
 const setLowBalance = sql(
@@ -101,18 +111,23 @@ const takeOverKeys = sql(`
   WHERE relayer_row_id IN (SELECT row_id FROM former_relayers WHERE relayer_id = $id)`)
 const forget = sql('DELETE FROM former_relayers WHERE relayer_id = $id')
 
-export function relayers(database: Database, dependencies: StoreDependencies): Relayers {
-  const { read, lister, write, writeCached, rights } = database
-  const events = createEvents(dependencies)
-  const listAll = lister('relayers', columns, readRow)
-
-  /** Throws ApiError (503) for a row that another program has changed. */
+/** They throw ApiError (503) for a row that another program has changed. */
+export function relayerReads({ rights }: Pick<Database, 'rights'>) {
   async function trusted(find: () => Promise<Sealed | undefined>, id?: string): Promise<RelayerRow | undefined> {
     const row = await rights.require('relayers', find, id)
     return row && readRow(row)
   }
-  const byId = (session: Session, id: string) => trusted(() => session.one(select, { id }), id)
-  const byRowId = (session: Session, row_id: number) => trusted(() => session.one(selectByRowId, { row_id }))
+  return {
+    byId: (session: Session, id: string) => trusted(() => session.one(select, { id }), id),
+    byRowId: (session: Session, row_id: number) => trusted(() => session.one(selectByRowId, { row_id })),
+  }
+}
+
+export function relayers(database: Database, dependencies: StoreDependencies): Relayers {
+  const { read, lister, write, writeCached, rights } = database
+  const events = createEvents(dependencies)
+  const listAll = lister('relayers', columns, readRow)
+  const { byId, byRowId } = relayerReads(database)
 
   /** Whether one of them does not exist, or was created by another than `creator`. */
   async function isUnknown(transaction: Transaction, notification_ids: string[], creator?: string): Promise<boolean> {
@@ -163,13 +178,27 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         const added = changed.notification_ids.filter((its) => !before.notification_ids.includes(its))
         if (await isUnknown(transaction, added, creator)) return 'unknown_notification'
         await rights.updated(transaction, 'relayers', before.row_id)
-        await transaction.run(update, { ...changed, ...encode(changed) })
+        const { funding: _, ...itsColumns } = changed
+        await transaction.run(update, { ...itsColumns, ...encode(changed) })
         await events.ofChange(transaction, before, changed)
         const { disabled_reason } = changed
         if (before.disabled_reason !== disabled_reason) {
           transaction.afterCommit(() => dependencies.observer?.relayerChanged?.({ relayer_id: id, disabled_reason }))
         }
         return changed
+      }, auditEntry),
+    setFunding: (id, funding, auditEntry) =>
+      writeCached(async (transaction) => {
+        const found = await transaction.one(rowIdOf, { id })
+        const before = found && (await byId(transaction, id))
+        if (!before) return 'missing'
+        const treasury = funding ? funding.from : await treasuryByPool(transaction, id)
+        const obstacle = treasury !== null && (await obstacleOf(transaction, before, treasury))
+        if (obstacle) return obstacle
+        await rights.updated(transaction, 'relayers', before.row_id)
+        await transaction.run(setFunding, { row_id: before.row_id, funding: funding && JSON.stringify(funding) })
+        await transaction.run(forgetNote, { row_id: before.row_id })
+        return { ...before, funding }
       }, auditEntry),
     async noteBalance(row_id, balance, min_balance, isLow) {
       // Read first, because the value rarely changes and a write costs a commit.
@@ -188,9 +217,11 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         // Waits for the transactions that are being accepted; later ones find no relayer.
         await transaction.one(lockToDelete, row)
         if (await transaction.one(unfinished, row)) return 'in_use'
-        // The MAC of an API key covers its list of relayers, which becomes shorter.
+        if (await transaction.one(isTreasury, { id })) return 'treasury'
+        // The MACs of API keys and pools cover their lists of relayers, which become shorter.
         for (const key of await transaction.all(limitedKeys, row))
           await rights.updated(transaction, 'api_keys', key.row_id)
+        for (const pool of await transaction.all(itsPools, row)) await rights.updated(transaction, 'pools', pool.row_id)
         await rights.deleted(transaction, 'relayers', row.row_id)
         await transaction.run(remove, row)
         await transaction.run(remember, { row_id: row.row_id, id })

@@ -1,7 +1,8 @@
 import type { NamedRow } from '../rights-state.ts'
 import {
   bytesOfRights,
-  laterColumn,
+  laterColumns,
+  listsOfRelayers,
   type RightsTable,
   rightsColumns,
   rightsTables,
@@ -24,11 +25,9 @@ const hex: Record<Engine, (column: string) => string> = {
   postgres: (column) => `coalesce(upper(encode(${column}, 'hex')), '')`,
 }
 // The empty string makes it text: in SQLite, a JSON value keeps its subtype in some contexts and loses it in others.
-const relayersOf: Record<Engine, (row: string) => string> = {
-  sqlite: (row) => `(SELECT json_group_array(relayer_row_id ORDER BY relayer_row_id) || '' FROM api_key_relayers
-    WHERE api_key_row_id = ${row}.row_id)`,
-  postgres: (row) => `(SELECT '[' || coalesce(string_agg(relayer_row_id::text, ',' ORDER BY relayer_row_id), '') || ']'
-    FROM api_key_relayers WHERE api_key_row_id = ${row}.row_id)`,
+const aggregated: Record<Engine, string> = {
+  sqlite: `json_group_array(relayer_row_id ORDER BY relayer_row_id) || ''`,
+  postgres: `'[' || coalesce(string_agg(relayer_row_id::text, ',' ORDER BY relayer_row_id), '') || ']'`,
 }
 const array: Record<Engine, string> = { sqlite: 'json_array', postgres: 'json_build_array' }
 
@@ -37,11 +36,13 @@ export function contentOf(engine: Engine, table: RightsTable, row: string = tabl
   const values = rightsColumns[table].map((name) =>
     bytesOfRights.has(name) ? hex[engine](`${row}.${name}`) : `${row}.${name}`,
   )
-  const relayers = table === 'api_keys' ? [relayersOf[engine](row)] : []
+  const list = table === 'api_keys' || table === 'pools' ? listsOfRelayers[table] : undefined
+  const relayers = list ? [`(SELECT ${aggregated[engine]} FROM ${list.table} WHERE ${list.owner} = ${row}.row_id)`] : []
   const content = (...more: string[]) =>
     `${array[engine]}(${[`${row}.row_id`, ...values, ...relayers, ...more].join(', ')})`
-  const later = laterColumn[table] && `${row}.${laterColumn[table]}`
-  return later ? `CASE WHEN ${later} IS NULL THEN ${content()} ELSE ${content(later)} END` : content()
+  const later = (laterColumns[table] ?? []).map((name) => `${row}.${name}`)
+  const cases = later.map((name, index) => `WHEN ${name} IS NOT NULL THEN ${content(...later.slice(0, index + 1))}`)
+  return cases.length > 0 ? `CASE ${cases.reverse().join(' ')} ELSE ${content()} END` : content()
 }
 
 /** The columns of `StoredSeal`, as a column list. */

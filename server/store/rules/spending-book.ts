@@ -55,6 +55,12 @@ export interface SpendingBook {
   write(session: Session): Promise<void>
 }
 
+const placeOf = ({ chain_id, address }: Account, { asset, holder }: Spend): Place => ({
+  chain_id,
+  address: holder ?? address,
+  asset,
+})
+
 const nameOf = ({ chain_id, address, asset }: Place) => `${chain_id} ${address} ${asset}`
 
 /** Reads the amounts of all limits. The caller holds the locks of the accounts' relayers. `now`: milliseconds since the Unix epoch. */
@@ -67,8 +73,8 @@ export async function openSpendingBook(
   const oldest = oldestBucket(bucket)
   const places = new Map<string, Place>()
   for (const { account, spending } of wanted) {
-    for (const { asset } of spending) {
-      const place = { chain_id: account.chain_id, address: account.address, asset }
+    for (const spend of spending) {
+      const place = placeOf(account, spend)
       places.set(nameOf(place), place)
     }
   }
@@ -83,17 +89,17 @@ export async function openSpendingBook(
   return {
     spend(account, spending, counted = []) {
       const added = addedAmounts(spending, counted).map((one) => {
-        const place = { chain_id: account.chain_id, address: account.address, asset: one.spend.asset }
+        const place = placeOf(account, one.spend)
         return { ...one, place, its: amounts.get(nameOf(place)) ?? new Map<number, string>() }
       })
       for (const { its, ...one } of added) {
         const over = overLimitOf(one, [...its.values()])
         if (over) return over
       }
-      const taken: Spent[] = added.map(({ place, its, amount }) => {
+      const taken: Spent[] = added.flatMap(({ spend, place, its, amount }) => {
         its.set(bucket, sumOfBucket(its.get(bucket), amount))
         changed.set(nameOf(place), place)
-        return { asset: place.asset, amount: amount.toString(), bucket }
+        return spend.holder === undefined ? [{ asset: place.asset, amount: amount.toString(), bucket }] : []
       })
       return { spent: writeSpent([...counted, ...taken]) }
     },

@@ -8,6 +8,7 @@ import { creations } from './creations.ts'
 import type { Database } from './database.ts'
 import { deliveries } from './deliveries.ts'
 import { eventLog } from './events.ts'
+import { funding } from './funding.ts'
 import { gauges } from './gauges.ts'
 import { protectRights, readMasterKeyCheck } from './master-key.ts'
 import { networks } from './networks.ts'
@@ -51,6 +52,7 @@ export const storeRules = (database: Database, dependencies: StoreDependencies):
   ...signers(database),
   ...tokenLogins(database, dependencies),
   ...relayers(database, dependencies),
+  ...funding(database, dependencies),
   ...notifications(database, dependencies),
   ...apiKeys(database),
   ...eventLog(database),

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3'
 import { createReports } from '../rights-reports.ts'
 import { type RightsChange, type RightsSeal, rightsSeal } from '../rights-seal.ts'
 import { deletionOf, distrusted, faultOf, type NamedRow as Row } from '../rights-state.ts'
-import { laterColumn, type RightsTable, rightsColumns, rightsTables } from '../rights-tables.ts'
+import { laterColumns, listsOfRelayers, type RightsTable, rightsColumns, rightsTables } from '../rights-tables.ts'
 import { createTrust, type Rights as RightsOfRules } from '../rules/rights.ts'
 import { contentOf } from '../rules/rights-rows.ts'
 import { sealChanges } from '../rules/rights-scan.ts'
@@ -43,7 +43,7 @@ export function schemaCheck(db: Database.Database, migrations: () => string): ()
 export function rightsTriggers(): string {
   const call = (table: RightsTable, kind: string, row: string) =>
     `SELECT rights_change('${table}', '${kind}', ${row}.row_id, ${row}.rights_version, ${row}.rights_mac, ${contentOf('sqlite', table, row)})`
-  const columnsOf = (table: RightsTable) => ['row_id', ...rightsColumns[table], laterColumn[table] ?? []].flat()
+  const columnsOf = (table: RightsTable) => ['row_id', ...rightsColumns[table], laterColumns[table] ?? []].flat()
   const ofTables = rightsTables.flatMap((table) => [
     `CREATE TEMP TRIGGER rights_${table}_insert AFTER INSERT ON main.${table}
      BEGIN SELECT rights_change('${table}', 'insert', NEW.row_id, 0, NULL, ''); END`,
@@ -52,21 +52,23 @@ export function rightsTriggers(): string {
     `CREATE TEMP TRIGGER rights_${table}_delete BEFORE DELETE ON main.${table}
      BEGIN ${call(table, 'delete', 'OLD')}; END`,
   ])
-  const ofLists = (
-    [
-      ['INSERT', 'NEW'],
-      ['DELETE', 'OLD'],
-    ] as const
-  ).map(
-    ([verb, row]) => `CREATE TEMP TRIGGER rights_api_key_relayers_${verb} BEFORE ${verb} ON main.api_key_relayers
-     WHEN NOT rights_is_recorded('api_keys', ${row}.api_key_row_id)
-     BEGIN ${call('api_keys', 'update', 'api_keys')} FROM api_keys WHERE row_id = ${row}.api_key_row_id; END`,
-  )
+  const verbs = [
+    ['INSERT', 'NEW'],
+    ['DELETE', 'OLD'],
+  ] as const
+  const ofLists = (['api_keys', 'pools'] as const).flatMap((table) => {
+    const { table: list, owner } = listsOfRelayers[table]
+    return verbs.map(
+      ([verb, row]) => `CREATE TEMP TRIGGER rights_${list}_${verb} BEFORE ${verb} ON main.${list}
+     WHEN NOT rights_is_recorded('${table}', ${row}.${owner})
+     BEGIN ${call(table, 'update', table)} FROM ${table} WHERE row_id = ${row}.${owner}; END`,
+    )
+  })
   return `${[...ofTables, ...ofLists].join(';\n')};`
 }
 
 /**
- * Protects rows that grant rights (API keys, relayers, networks, notifications, signers) with a MAC: whoever can write the database
+ * Protects rows that grant rights (API keys, relayers, pools, networks, notifications, signers) with a MAC: whoever can write the database
  * cannot change rights without the master key. Triggers of this connection record every change of such a row, by any statement.
  * Before the commit, changed rows get a new version and a MAC, and the manifest is updated. A row is checked when it is used. A scan
  * of all rows, at startup and after commits by other connections, finds rows that were rolled back or removed.

@@ -22,8 +22,9 @@ export async function postAll(stage: Stage, count: number, extra: object): Promi
         next += 1
         const body = JSON.stringify({ to: stage.receiver, value: String(next), ...extra })
         const relayer = stage.relayers[next % stage.relayers.length]
+        const path = stage.pool === undefined ? `relayers/${relayer?.id}` : `pools/${stage.pool}`
         const posted_at = performance.now()
-        const { status, text } = await post(stage, relayer?.id ?? '', body)
+        const { status, text } = await post(stage, path, body)
         const answered_at = performance.now()
         if (status !== 201) throw new Error(`The service answers ${status}: ${text}`)
         posts.push({ nonce: JSON.parse(text).data.nonce, posted_at, answered_at })
@@ -35,7 +36,7 @@ export async function postAll(stage: Stage, count: number, extra: object): Promi
 
 function post(
   { agent, service }: Stage,
-  relayer_id: string,
+  path: string,
   body: string,
 ): Promise<{ status: number | undefined; text: string }> {
   return new Promise((resolve, reject) => {
@@ -44,7 +45,7 @@ function post(
       'Content-Type': 'application/json',
       'Content-Length': Buffer.byteLength(body),
     }
-    const outgoing = request(`${service.url}/api/v1/relayers/${relayer_id}/transactions`, {
+    const outgoing = request(`${service.url}/api/v1/${path}/transactions`, {
       method: 'POST',
       agent,
       headers,

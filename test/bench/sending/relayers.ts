@@ -12,6 +12,7 @@ const short_block_ms = 250
 
 interface Variant {
   relayers: number
+  pool?: boolean
   extra: object
 }
 
@@ -20,6 +21,27 @@ const variants: Record<string, Variant> = {
   '10 relayers, gas_limit': { relayers: 10, extra: { gas_limit: 21_000 } },
   '1 relayer': { relayers: 1, extra: {} },
   '10 relayers': { relayers: 10, extra: {} },
+}
+
+const poolVariants: Record<string, Variant> = {
+  '1 relayer': { relayers: 1, extra: { gas_limit: 21_000 } },
+  '8 relayers in turns': { relayers: 8, extra: { gas_limit: 21_000 } },
+  'a pool of 8': { relayers: 8, pool: true, extra: { gas_limit: 21_000 } },
+}
+
+/** What a pool costs per transaction: one round. */
+export async function pools(transactions: number, options: StageOptions): Promise<CaseResult> {
+  const rounds: CaseResult['rounds'] = {}
+  for (const [name, variant] of Object.entries(poolVariants))
+    rounds[name] = [await send(variant, transactions, options)]
+  const figure = 'cpu_ms_per_tx'
+  return {
+    rounds,
+    ratios: [
+      { figure, over: 'a pool of 8', under: '1 relayer', wanted: '<= 1.1' },
+      { figure, over: 'a pool of 8', under: '8 relayers in turns' },
+    ],
+  }
 }
 
 /** What more relayers, and an estimate of gas, cost per transaction: one round. */
@@ -47,8 +69,8 @@ export async function relayers(transactions: number, options: StageOptions): Pro
   return result
 }
 
-async function send({ relayers, extra }: Variant, transactions: number, options: StageOptions): Promise<Figures> {
-  const stage = await setStage({ ...options, relayers })
+async function send({ relayers, pool = false, extra }: Variant, transactions: number, options: StageOptions) {
+  const stage = await setStage({ ...options, relayers, pool })
   try {
     const { tap, service } = stage
     await postAll(stage, warm_up, extra)

@@ -26,6 +26,8 @@ export interface Stage {
   agent: Agent
   /** The relayers, in whose turn transactions are posted; the first is `bench`. */
   relayers: { id: string; address: string }[]
+  /** What transactions are sent through, in the place of each relayer; undefined: no pool. */
+  pool: string | undefined
   /** The first relayer's. */
   address: string
   receiver: string
@@ -45,6 +47,8 @@ export interface StageOptions {
   anvil_args?: string[]
   /** How many relayers. Default 1. */
   relayers?: number
+  /** All in one pool. */
+  pool?: boolean
   /** The folder of the service's code. Default: this project. */
   root?: string
   /** Signers with keys in a key service of their own; `delay_ms`: the duration of its calls. Absent: local keys. */
@@ -65,6 +69,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     node_args = [],
     anvil_args = [],
     relayers: count = 1,
+    pool = false,
     root,
     average_blocktime_ms,
     key_service,
@@ -114,7 +119,13 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     relayers.push({ id, address })
   }
 
+  if (pool) {
+    const relayer_ids = relayers.map(({ id }) => id)
+    await client.post('/api/v1/pools', { body: { id: 'bench', network: 'bench', relayer_ids } })
+  }
+
   const stage: Stage = {
+    pool: pool ? 'bench' : undefined,
     chain,
     tap,
     service,

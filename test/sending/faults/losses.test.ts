@@ -215,6 +215,41 @@ test('H4: one endpoint that lies confirms nothing while two others are silent, a
   expect((await account.transactions()).find((row) => row.id === id)).toMatchObject({ status: 'confirmed', nonce: 0 })
 })
 
+test('H4: a transaction that one endpoint has put into a block of the chain is sent again when most deny it', async () => {
+  const rig = await testRig({ chain: { noMining: true }, confirmations: 3 })
+  const nodes = [await testLiar(rig.chain), await testLiar(rig.chain), await testLiar(rig.chain)] as const
+  const [liar, ...others] = nodes
+  const account = await rig.addAccount({ rpc_urls: nodes.map(({ url }) => url) })
+  await post(rig, account, { value: '1' })
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  await rig.chain.dropAll()
+  for (const node of others) node.lie = () => new Error('Service unavailable')
+  const head = await rig.chain.rpc<{ hash: string; number: string }>('eth_getBlockByNumber', ['latest', false])
+  liar.lie = (method, params) => {
+    if (method === 'eth_getTransactionCount' && `${params[0]}`.toLowerCase() === account.address) return '0x1'
+    if (method !== 'eth_getTransactionReceipt') return undefined
+    return { transactionHash: params[0], blockNumber: head.number, blockHash: head.hash, status: '0x1' }
+  }
+  await until(
+    'the lie is believed',
+    async () => (await firstOf(account))?.status === 'mined',
+    () => {
+      rig.clock.passed_ms += 1_000
+    },
+  )
+  for (const node of nodes) node.lie = undefined
+  const looks = () => liar.counts.eth_getBlockByNumber ?? 0
+  const isEnded = async () => (await firstOf(account))?.status === 'confirmed'
+  await account.finished(async () => {
+    const before = looks()
+    rig.clock.passed_ms += 5_000
+    await rig.chain.mine()
+    await until('the service has looked', async () => looks() >= before + 2 || (await isEnded()))
+  })
+  expect(await received(rig)).toBe(1n)
+  expect(await firstOf(account)).toMatchObject({ status: 'confirmed', nonce: 0 })
+})
+
 /** A chain with this id where a transfer to the account itself takes `required` gas, and a node refuses less. */
 async function rollup(rig: Rig) {
   const { node, signed, watch } = await watched(rig)

@@ -60,6 +60,7 @@ export const apiKeyOf = (id: string, changes: Partial<ApiKeyRow> = {}): ApiKeyRo
   name: 'Name',
   scopes: ['sign', 'read'],
   relayer_ids: null,
+  pool_ids: null,
   allowed_cidrs: null,
   rate_limit: null,
   expires_at: null,

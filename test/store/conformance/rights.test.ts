@@ -103,6 +103,26 @@ onEveryStore((opened) => {
     expect(await store.getTarget((await store.targetRowId(first)) as number)).toMatchObject({ id: first })
   })
 
+  test('protects the funding of a relayer and the pools of an API key', async () => {
+    const { store, rows } = opened()
+    const { id: treasury, network } = await addRelayer({ store })
+    const { id } = await addRelayer({ store }, { network })
+    const amounts = { min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
+    expect(await store.setFunding(id, { from: treasury, asset: null, ...amounts })).toMatchObject({ id })
+    expect((await store.getRelayer(id))?.funding).toMatchObject({ from: treasury, max_per_day: '3' })
+    await rows(
+      `UPDATE relayers SET funding = replace(funding, '"max_per_day":"3"', '"max_per_day":"9"') WHERE id = '${id}'`,
+    )
+    await refused(store.getRelayer(id))
+    const pool = unique('pool')
+    await store.createPool({ id: pool, name: pool, network, relayer_ids: [treasury], policies: {} })
+    const key = unique('key')
+    await store.createApiKey(apiKeyOf(key, { relayer_ids: [] }))
+    expect(await store.apiKey(key)).toMatchObject({ pool_ids: null })
+    await rows(`UPDATE api_keys SET pool_ids = '["${pool}"]' WHERE id = '${key}'`)
+    expect(await store.apiKey(key)).toBeUndefined()
+  })
+
   /** Another program takes a change of the network back, with the seal of the older state. */
   async function rollBack(name: string) {
     const { store, rows } = opened()

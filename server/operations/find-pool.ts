@@ -1,0 +1,43 @@
+import { BoundedMap } from '../core/bounded-map.ts'
+import { ApiError } from '../core/errors.ts'
+import type { Caller } from '../core/operation.ts'
+import type { PoolRow } from '../core/rows.ts'
+import type { Store } from '../store/store.ts'
+
+/** Finds a pool that the caller may use. Throws ApiError (404) for one that he may not use whole, as for a missing one. */
+export type FindPool = (id: string, caller: Pick<Caller, 'relayer_ids' | 'pool_ids'>) => Promise<PoolRow>
+
+const max_cached = 1_000
+
+/** Pools are cached while the store's generation is unchanged. */
+export function createFindPool(store: Pick<Store, 'getPool' | 'generation'>): FindPool {
+  const cache = new BoundedMap<string, PoolRow>(max_cached)
+  let cachedGeneration = 0
+
+  async function get(id: string): Promise<PoolRow | undefined> {
+    const generation = await store.generation()
+    if (generation !== cachedGeneration) {
+      cache.clear()
+      cachedGeneration = generation
+    }
+    const cached = cache.get(id)
+    if (cached) return cached
+    const pool = await store.getPool(id)
+    // A row that was read while the generation changed may be outdated: it is used once and not cached.
+    if (pool && (await store.generation()) === generation && cachedGeneration === generation) cache.set(id, pool)
+    return pool
+  }
+
+  return async (id, { relayer_ids, pool_ids }) => {
+    const pool = await get(id)
+    const isSeen =
+      relayer_ids === undefined ||
+      pool_ids.has(id) ||
+      pool?.relayers.every(({ relayer_id }) => relayer_ids.has(relayer_id))
+    if (!pool || !isSeen) throw poolMissing()
+    return pool
+  }
+}
+
+export const poolMissing = () =>
+  new ApiError('not_found', 'Not Found', [{ path: '/path/pool_id', message: 'no pool has this id' }])

@@ -1,0 +1,127 @@
+import type { SendTransactionRequest, SweepRequest } from '../../../generated/openapi.ts'
+import { transferCall } from '../../core/encoding/erc20.ts'
+import { ApiError, conflict, insufficientFunds } from '../../core/errors.ts'
+import { transfer_gas, withMargin } from '../../core/gas.ts'
+import { quote } from '../../core/prices.ts'
+import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
+import type { Replay } from '../../core/sending-rows.ts'
+import { readTransactionRequest } from '../../core/transaction-request.ts'
+import { readAddress, readAmount } from '../../core/values.ts'
+import { isRpcFailure } from '../../evm/rpc.ts'
+import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
+import { checkPause } from '../request/admission.ts'
+import { createFundsReader } from '../request/funds.ts'
+import { default_tier } from '../request/pricing.ts'
+import type { Prepare } from '../request/replace.ts'
+import type { Accepted, Authorize, Idempotency, SubmitParts } from '../request/submit-parts.ts'
+
+export type Sweep = (
+  relayer_id: string,
+  body: SweepRequest,
+  idempotency: Idempotency | undefined,
+  auditEntry: PendingAuditEntry,
+  authorize: Authorize,
+) => Promise<Accepted>
+
+interface SweepParts extends Pick<SubmitParts, 'store' | 'newTransaction' | 'wake'> {
+  findRelayer(relayer_id: string): Promise<RelayerRow>
+  networkClient: SendingDependencies['networkClient']
+  prepare: Prepare
+  hashOf(body: object): string
+  /** Throws ApiError for a creation that was refused. */
+  accepted(creation: Replay, relayer_id: string): Accepted
+}
+
+/** Other transactions may be accepted while the chain is asked. */
+const max_attempts = 3
+
+/** Sends all that a relayer has left, after everything that is unfinished. */
+export function createSweep(parts: SweepParts): Sweep {
+  const { store, findRelayer, networkClient } = parts
+  const readFunds = createFundsReader(store)
+
+  /** Fees of a fixed price: nothing of them comes back. */
+  async function ofCoin(relayer: RelayerRow, client: NetworkClient, to: string, keep: bigint) {
+    const market = await client.market()
+    const isLegacy = market.kind === 'legacy' || relayer.policies.eip1559_pricing === false
+    const fees = quote(market, default_tier, 'legacy')
+    const price = fees.kind === 'legacy' ? fees.gas_price : fees.max_fee_per_gas
+    const call = { from: relayer.address, to, value: 1n, data: null }
+    const estimate = await client.estimates.estimateGas(call).catch(() => transfer_gas)
+    const gas_limit = withMargin(estimate, undefined)
+    const { funds, balance, account } = await readFunds.byChain(relayer, client.chain)
+    const value = funds - BigInt(account.reserved) - BigInt(gas_limit) * price - keep
+    if (value <= 0n) {
+      throw insufficientFunds(`of ${balance} wei nothing is left after unfinished transactions, the fee and keep`)
+    }
+    const fee = isLegacy
+      ? { gas_price: `${price}` }
+      : { max_fee_per_gas: `${price}`, max_priority_fee_per_gas: `${price}` }
+    return { to, value: `${value}`, gas_limit, ...fee }
+  }
+
+  async function ofToken(relayer: RelayerRow, client: NetworkClient, asset: string, to: string, keep: bigint) {
+    if (await store.hasUnfinishedCalls(relayer.row_id)) {
+      throw conflict(
+        '/body/asset',
+        'an unfinished transaction of the relayer may move tokens: repeat this when it has ended',
+      )
+    }
+    const amount = (await client.chain.tokenBalance(asset, relayer.address)) - keep
+    if (amount <= 0n) throw insufficientFunds('nothing of the token is left after keep')
+    return { to: asset, value: '0', data: transferCall(to, amount) }
+  }
+
+  return async (relayer_id, body, idempotency, auditEntry, authorize) => {
+    const found = await findRelayer(relayer_id)
+    const once = idempotency && { ...idempotency, body_hash: parts.hashOf({ sweep: true, ...body }) }
+    if (once) {
+      const replayed = await store.replay(once.caller, found.row_id, once.key, once.body_hash)
+      if (replayed) return parts.accepted(replayed, found.id)
+    }
+    checkPause(found)
+    const to = readAddress(body.to, '/body/to')
+    const asset = body.asset === undefined ? undefined : readAddress(body.asset, '/body/asset')
+    const keep = BigInt(readAmount(body.keep ?? '0', '/body/keep'))
+    const client = await networkClient(found)
+    if (!client) throw conflict('relayer', 'the network of the relayer was deleted')
+
+    /** Undefined: another transaction was accepted or priced anew meanwhile. */
+    async function attempt(its: NetworkClient): Promise<Accepted | undefined> {
+      const { next_nonce } = await store.getAccount(found.chain_id, found.address)
+      const wanted: SendTransactionRequest = await (asset === undefined
+        ? ofCoin(found, its, to, keep)
+        : ofToken(found, its, asset, to, keep)
+      ).catch(orUnavailable)
+      const request = readTransactionRequest(wanted)
+      // A drained relayer may be swept.
+      const prepared = await parts.prepare(found, request, authorize, undefined, false).catch((error) => {
+        if (!(error instanceof ApiError) || error.code !== 'insufficient_funds') throw error
+      })
+      if (!prepared) return undefined
+      const { relayer, quote: quoted } = prepared
+      const transaction = parts.newTransaction(relayer, request, quoted)
+      auditEntry.subject = transaction.id
+      const creation = await store.createTransaction(
+        { ...transaction, expected_nonce: next_nonce, ...(once && { idempotency: once }) },
+        auditEntry,
+      )
+      if (creation.outcome === 'other_nonce' || creation.outcome === 'too_little') return undefined
+      parts.wake(relayer.row_id)
+      return parts.accepted(creation, relayer.id)
+    }
+
+    for (let count = 0; count < max_attempts; count += 1) {
+      const accepted = await attempt(client)
+      if (accepted) return accepted
+    }
+    throw conflict('relayer', 'its unfinished transactions are changing: drain the relayer first')
+  }
+}
+
+const orUnavailable = (error: unknown): never => {
+  if (!isRpcFailure(error)) throw error
+  throw new ApiError('unavailable', 'Service Unavailable', [
+    { path: 'network', message: error.message.slice(0, 1_000) },
+  ])
+}

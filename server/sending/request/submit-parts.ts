@@ -1,0 +1,36 @@
+import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
+import type { RelayerRow } from '../../core/rows.ts'
+import type { NewTransaction } from '../../core/sending-rows.ts'
+import type { TransactionRequest } from '../../core/transaction-request.ts'
+import type { SendingDependencies } from '../dependencies.ts'
+import type { Quote } from './preparation.ts'
+
+/** Checks the rights of the caller as they are now. Throws ApiError (401, 403, 404). */
+export type Authorize = () => Promise<unknown>
+
+export interface Idempotency {
+  caller: string
+  key: string
+}
+
+export interface Accepted {
+  transaction: AcceptedTransaction
+  row_id: number
+}
+
+/** The parts of the submission of one transaction. */
+export interface SubmitParts {
+  store: SendingDependencies['store']
+  findRelayer(relayer_id: string): Promise<RelayerRow>
+  prepare(
+    relayer: RelayerRow,
+    request: TransactionRequest,
+    authorize: Authorize,
+  ): Promise<{ relayer: RelayerRow; quote: Quote }>
+  /** The checks of the relayer's present state. Throws ApiError. */
+  check(relayer: RelayerRow, request: TransactionRequest, quote: Quote): void
+  newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction
+  hashOf(body: SendTransactionRequest): string
+  /** Something was accepted for the relayer. */
+  wake(relayer_row_id: number): void
+}

@@ -1,0 +1,70 @@
+import type { FundingStatus } from '../../generated/openapi.ts'
+import type { AppliedFunding } from '../core/funding.ts'
+import type { Funding, PendingAuditEntry, PoolRow, RelayerRow } from '../core/rows.ts'
+import type { Account } from '../core/sending-rows.ts'
+
+/** A refill from before its transaction is accepted until that ended. */
+export interface Refill extends NewRefill {
+  row_id: number
+  created_at: string
+  /** Null: it is not known to be accepted. */
+  transaction_id: string | null
+  is_open: boolean
+  /** The block of its transaction, when that ended in one. */
+  block_number: number | null
+}
+
+export interface NewRefill {
+  relayer_row_id: number
+  treasury_row_id: number
+  treasury_id: string
+  /** A token's address; null: the coin of the chain. */
+  asset: string | null
+  amount: string
+  /** The request that is sent, as JSON: repeated byte by byte under one idempotency key. */
+  request: string
+}
+
+export interface FundingNote {
+  state: FundingStatus
+  reason: string | null
+  since: string
+}
+
+/** Relayers that get their funds from others. */
+export interface FundingStore {
+  /** Null ends it. `unknown_treasury`: no relayer of the same chain has this id. `circle`: the treasury gets its funds from the relayer. */
+  setFunding(
+    id: string,
+    funding: Funding | null,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<RelayerRow | 'missing' | 'unknown_treasury' | 'circle'>
+  /** As `setFunding`, for the relayers of a pool that have no funding of their own. */
+  setPoolFunding(
+    id: string,
+    funding: Funding | null,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<PoolRow | 'missing' | 'unknown_treasury' | 'circle'>
+  /** Undefined: it gets no funds from another relayer. */
+  fundingOf(relayer: RelayerRow): Promise<AppliedFunding | undefined>
+  /** The row ids of the relayers that have a funding, or that a pool funds. */
+  fundedRelayers(): Promise<number[]>
+  /** Undefined while another refill of the relayer is open. */
+  planRefill(refill: NewRefill): Promise<Refill | undefined>
+  noteRefillSent(row_id: number, transaction_id: string): Promise<void>
+  /** Removes a refill that was refused. Resolves to the transaction if it was accepted all the same: then it stays open. */
+  dropRefill(refill: Refill, idempotency: { caller: string; key: string }): Promise<string | undefined>
+  endRefill(row_id: number, block_number: number | null): Promise<void>
+  /** The newest first; at most 20. At most the first one is open. */
+  refills(relayer_row_id: number): Promise<Refill[]>
+  /** Stores it if it is another state or reason. An event is written when the relayer can no longer be refilled, or can again. */
+  noteFunding(relayer_row_id: number, note: Pick<FundingNote, 'state' | 'reason'>): Promise<void>
+  /** By the relayer's row id; relayers that were not examined yet have none. */
+  fundingNotes(): Promise<Map<number, FundingNote>>
+  /** What counts for a daily limit now. `asset`: as in `Spend`. */
+  spentPerDay(account: Account, asset: string): Promise<string>
+  /** Whether an unfinished transaction of the relayer calls a contract or creates one. */
+  hasUnfinishedCalls(relayer_row_id: number): Promise<boolean>
+  /** The fees that the relayer paid since then, in wei. `from`: seconds since the Unix epoch. Counted by the quarter of an hour. */
+  feesSince(relayer_row_id: number, from: number): Promise<bigint>
+}

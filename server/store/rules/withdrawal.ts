@@ -1,0 +1,56 @@
+import type { TransactionRow } from '../../core/sending-rows.ts'
+import { isUnmined } from '../../core/statuses.ts'
+import type { Store } from '../store.ts'
+import { read, type WholeRow, wholeColumns } from '../transaction-rows.ts'
+import { nextNonce, setNonce } from './accounts.ts'
+import type { MoveOne } from './moves.ts'
+import type { Transaction } from './session.ts'
+import type { createSpending } from './spending.ts'
+import { sql } from './statement.ts'
+import { hexOf } from './transaction-data.ts'
+
+const byId = sql<WholeRow>(
+  `SELECT ${wholeColumns} FROM transactions WHERE id = $id AND relayer_row_id = $relayer_row_id`,
+)
+const signed = sql<{ signed: number }>('SELECT 1 AS signed FROM attempts WHERE transaction_row_id = $row_id LIMIT 1')
+
+export const isSigned = async (transaction: Transaction, row_id: number): Promise<boolean> =>
+  (await transaction.one(signed, { row_id })) !== undefined
+
+export const transactionById = (transaction: Transaction, relayer_row_id: number, id: string) =>
+  transaction.one(byId, { id, relayer_row_id })
+
+/** Ends transactions before they are mined. The caller holds the lock of the relayer. */
+export const createWithdrawal =
+  (spendings: ReturnType<typeof createSpending>, move: MoveOne) =>
+  async (
+    transaction: Transaction,
+    ...[relayer_row_id, id, intent, status_reason, failure]: Parameters<Store['withdraw']>
+  ): ReturnType<Store['withdraw']> => {
+    const row = await transactionById(transaction, relayer_row_id, id)
+    if (!row) return 'missing'
+    const { row_id, revision, chain_id, from, nonce, status, hash } = row
+    const account = { chain_id, address: from }
+    const data = hexOf(row.data)
+    if (!isUnmined(status) || row.intent !== 'send') return { refused: withoutData(row) }
+    const neverSigned = status === 'pending' && hash === null
+    // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
+    if (neverSigned && !(await isSigned(transaction, row_id))) await spendings.giveBack(transaction, row)
+    const error = failure ?? null
+    const isHighest = neverSigned && nonce !== null && (await nextNonce(transaction, account)) === nonce + 1
+    if (isHighest) await setNonce(transaction, account, nonce)
+    const set = isHighest
+      ? { nonce: null, status: endOf[intent], intent, status_reason, error }
+      : { intent, resign: true, status_reason, error }
+    return { ...done(await move(transaction, { row_id, revision, set })), data }
+  }
+
+const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
+
+export const withoutData = ({ data: _, ...row }: WholeRow): TransactionRow => read(row)
+
+/** A move inside the database transaction that read the row cannot come too late. */
+function done(moved: TransactionRow | undefined): TransactionRow {
+  if (!moved) throw new Error('A row changed inside a database transaction')
+  return moved
+}

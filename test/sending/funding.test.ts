@@ -1,0 +1,306 @@
+import { expect, test } from 'vitest'
+import { type FundingSettings, RelayerError } from '../../client/index.ts'
+import type { AnvilOptions } from '../support/anvil.ts'
+import { rowsOf } from '../support/service-database.ts'
+import { testRig } from '../support/test-rig.ts'
+import { deployToken, tokenBalance } from '../support/token.ts'
+import { until } from '../support/until.ts'
+
+const ether = 10n ** 18n
+const base = '/api/v1/relayers/{relayer_id}/funding'
+
+async function start(chain: AnvilOptions = {}) {
+  const rig = await testRig({ chain })
+  const client = rig.client()
+  const treasury = await rig.addAccount()
+  const relayer = await rig.addAccount()
+  const path = { relayer_id: relayer.relayer_id }
+  const settings = {
+    from: treasury.relayer_id,
+    min_balance: `${2n * ether}`,
+    target_balance: `${5n * ether}`,
+    max_per_day: `${100n * ether}`,
+    max_fee_per_gas: '100000000000',
+  }
+  const state = async () => (await rig.client().get(base, { path })).data
+  const balanceOf = async (relayer_id: string) =>
+    BigInt((await client.get('/api/v1/relayers/{relayer_id}/balance', { path: { relayer_id } })).data.balance)
+  return {
+    ...{ rig, client, treasury, relayer, path, settings, state, balanceOf },
+    fund: (changes: Partial<FundingSettings> = {}, its = path) =>
+      client.put(base, { path: its, body: { ...settings, ...changes } }),
+    /** Waits for a state that was found after the last change of the settings. */
+    reaches: (wanted: string) => until(`state ${wanted}`, async () => (await state()).state === wanted),
+    /** The payloads of the events of the relayer's funding; one is needed at least. */
+    fundingEvents: async () => {
+      const headers = { Authorization: `Bearer ${rig.api_key}`, 'Last-Event-ID': '0' }
+      const stream = await fetch(`${rig.url()}/api/v1/relayers/${path.relayer_id}/events`, { headers })
+      const reader = stream.body?.getReader()
+      let text = ''
+      const told = () =>
+        text.split('\n').flatMap((line) => (line.startsWith('data:') ? [JSON.parse(line.slice(5)).payload] : []))
+      while (!told().some(({ payload_type }) => payload_type === 'relayer_funding')) {
+        text += Buffer.from((await reader?.read())?.value ?? []).toString()
+      }
+      await reader?.cancel()
+      return told().filter(({ payload_type }) => payload_type === 'relayer_funding')
+    },
+  }
+}
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'done',
+    (error) => (error instanceof RelayerError ? `${error.status} ${error.code} ${error.details?.[0]?.path}` : error),
+  )
+
+test('refills a relayer to its target when it falls below the minimum, one refill at a time', async () => {
+  const { rig, treasury, relayer, settings, fund, reaches, state, balanceOf } = await start()
+  await rig.chain.setBalance(relayer.address, ether)
+  await fund()
+  await reaches('sufficient')
+  expect(await balanceOf(relayer.relayer_id)).toBe(5n * ether)
+  const [refill] = await treasury.transactions()
+  expect(refill).toMatchObject({
+    to: relayer.address,
+    value: `${4n * ether}`,
+    reference: `refill ${relayer.relayer_id}`,
+  })
+  const its = await state()
+  const { max_per_day, ...shown } = settings
+  expect(its).toMatchObject({
+    funding: { ...shown, max_per_day, asset: null },
+    reason: null,
+    balance: `${5n * ether}`,
+    refills: [{ transaction_id: refill?.id, from: treasury.relayer_id, amount: `${4n * ether}`, is_open: false }],
+  })
+  // The value and the highest fee: 21,000 of gas at most at max_fee_per_gas.
+  expect(BigInt(its.spent_today)).toBe(4n * ether + 21_000n * 100_000_000_000n)
+  expect(BigInt(its.left_today) + BigInt(its.spent_today)).toBe(100n * ether)
+
+  await rig.chain.setBalance(relayer.address, 3n * ether)
+  await fund()
+  await reaches('sufficient')
+  expect(await treasury.transactions()).toHaveLength(1)
+})
+
+test('finds the transaction of a refill again that was accepted before a crash, and sends no other', async () => {
+  const { rig, treasury, relayer, fund, reaches, state } = await start()
+  await rig.chain.setBalance(relayer.address, ether)
+  await fund()
+  await reaches('sufficient')
+  await rig.restart(async () => {
+    await rowsOf(rig, 'UPDATE refills SET transaction_id = NULL, is_open = 1')
+    await rig.chain.setBalance(relayer.address, ether)
+  })
+  const [accepted] = await treasury.transactions()
+  await until('the refill is followed to its end', async () => {
+    const { refills } = await state()
+    return refills.some(({ transaction_id, is_open }) => !is_open && transaction_id === accepted?.id)
+  })
+  // Its balance is low again, so the next one follows.
+  await until('the next refill', async () => (await treasury.transactions()).length === 2)
+  expect(await state()).toMatchObject({ refills: [{}, { transaction_id: accepted?.id }] })
+})
+
+test('counts what unfinished transactions may cost in the minimum, and in what is missing to the target', async () => {
+  const { rig, relayer, treasury, fund, reaches, state } = await start({ noMining: true })
+  await rig.chain.setBalance(relayer.address, 3n * ether)
+  const [sent] = await relayer.send(1, { gas_limit: 21_000, max_fee_per_gas: '50000000000' })
+  const value = 25n * (ether / 10n)
+  const path = { relayer_id: relayer.relayer_id, transaction_id: sent?.id ?? '' }
+  await rig.client().put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
+    path,
+    body: { to: treasury.address, value: `${value}`, gas_limit: 21_000, max_fee_per_gas: '60000000000' },
+  })
+  await fund({ min_balance: `${ether}`, target_balance: `${2n * ether}` })
+  await reaches('refilling')
+  const [refill] = (await state()).refills
+  expect(BigInt(refill?.amount ?? 0)).toBe(2n * ether - (3n * ether - value - 21_000n * 60_000_000_000n))
+})
+
+test('stops at max_per_day, tells so once, and goes on when the limit is raised', async () => {
+  const { rig, relayer, treasury, fund, reaches, client, path, fundingEvents, state } = await start()
+  await rig.chain.setBalance(relayer.address, 0n)
+  await fund({ max_per_day: `${8n * ether}` })
+  await reaches('sufficient')
+  // Whoever has the key of the relayer burns all that it gets.
+  await client.post('/api/v1/relayers/{relayer_id}/sweep', { path, body: { to: `0x${'5a'.repeat(20)}` } })
+  await relayer.finished()
+  await fund({ max_per_day: `${8n * ether}` })
+  await reaches('limit_reached')
+  expect(await treasury.transactions()).toHaveLength(1)
+  const its = await state()
+  expect(its.reason).toMatch(
+    /^A refill of up to \d+ is above the remaining \d+ of the daily limit of 8000000000000000000$/,
+  )
+  expect(its.refills).toHaveLength(1)
+  const { problems } = (await client.get('/api/v1/problems')).data
+  expect(problems[0]).toMatchObject({ kind: 'funding', severity: 'critical', relayer_id: relayer.relayer_id })
+  expect(await fundingEvents()).toMatchObject([
+    { payload_type: 'relayer_funding', state: 'limit_reached', reason: its.reason },
+  ])
+
+  await fund({ max_per_day: `${20n * ether}` })
+  await reaches('sufficient')
+  expect(await treasury.transactions()).toHaveLength(2)
+})
+
+test('waits while gas costs too much, the treasury is short, paused, or its policies refuse', async () => {
+  const { rig, relayer, treasury, fund, reaches, client, state } = await start()
+  await rig.chain.setBalance(relayer.address, ether)
+  await fund({ max_fee_per_gas: '1' })
+  await reaches('fee_too_high')
+  await rig.chain.setBalance(treasury.address, ether)
+  await fund()
+  await reaches('treasury_short')
+  expect((await state()).reason).toContain(treasury.address)
+  await rig.chain.setBalance(treasury.address, 100n * ether)
+  const change = (body: object) =>
+    client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: treasury.relayer_id }, body })
+  await change({ policies: { whitelist_receivers: [treasury.address] } })
+  await fund()
+  await reaches('refused')
+  expect((await state()).reason).toContain('whitelist_receivers')
+  await change({ policies: { whitelist_receivers: [relayer.address] }, paused: true })
+  await fund()
+  await until('paused', async () => (await state()).reason?.includes('paused') ?? false)
+  expect(await treasury.transactions()).toEqual([])
+  await change({ paused: false })
+  await fund()
+  await reaches('sufficient')
+  expect(await treasury.transactions()).toHaveLength(1)
+})
+
+test('refuses circles, unknown treasuries and wrong amounts; keeps a treasury from being deleted', async () => {
+  const { rig, relayer, treasury, fund, client, path } = await start()
+  const third = await rig.addAccount()
+  const of = (its: { relayer_id: string }) => ({ relayer_id: its.relayer_id })
+  await fund()
+  await fund({ from: relayer.relayer_id }, of(third))
+  expect(await codeOf(fund({ from: third.relayer_id }, of(treasury)))).toBe('409 conflict /body/from')
+  expect(await codeOf(fund({ from: relayer.relayer_id }, of(treasury)))).toBe('409 conflict /body/from')
+  expect(await codeOf(fund({ from: third.relayer_id }, of(third)))).toBe('409 conflict /body/from')
+  expect(await codeOf(fund({ from: 'none' }))).toBe('400 invalid_request /body/from')
+  expect(await codeOf(fund({ target_balance: `${2n * ether}` }))).toBe('400 invalid_request /body/target_balance')
+  const remove = (its: { relayer_id: string }) =>
+    codeOf(client.delete('/api/v1/relayers/{relayer_id}', { path: of(its) }))
+  expect(await remove(treasury)).toBe('409 conflict /path/relayer_id')
+  await client.delete(base, { path })
+  expect(await codeOf(client.get(base, { path }))).toBe('404 not_found /path/relayer_id')
+  expect(await remove(treasury)).toBe('done')
+})
+
+test('does not refill a drained relayer that needs nothing', async () => {
+  const { rig, relayer, treasury, client, path, fund, reaches } = await start()
+  await client.post('/api/v1/relayers/{relayer_id}/drain', { path })
+  await rig.chain.setBalance(relayer.address, 0n)
+  await fund()
+  await reaches('sufficient')
+  await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { allow_transactions: null } } })
+  await fund()
+  await until('the refill', async () => (await treasury.transactions()).length === 1)
+})
+
+test('refills a token', async () => {
+  const { rig, relayer, treasury, fund, reaches, state } = await start()
+  const token = await deployToken(rig, treasury, 1_000n)
+  await fund({ asset: token, min_balance: '10', target_balance: '50', max_per_day: '60' })
+  await reaches('sufficient')
+  expect(await tokenBalance(rig, token, relayer.address)).toBe(50n)
+  expect(await state()).toMatchObject({ balance: '50', spent_today: '50', left_today: '10', runway_seconds: null })
+})
+
+test('sends all that is left, exactly, and keeps what is asked; also of a drained relayer and of a token', async () => {
+  const { rig, relayer, treasury, client, path, balanceOf } = await start()
+  const sweep = async (body: object, key?: string) =>
+    (
+      await client.post('/api/v1/relayers/{relayer_id}/sweep', {
+        path,
+        body: { to: treasury.address, ...body } as never,
+        ...(key && { header: { 'Idempotency-Key': key } }),
+      })
+    ).data
+  const token = await deployToken(rig, relayer, 1_000n)
+  await sweep({ asset: token, keep: '1' })
+  await relayer.finished()
+  expect(await tokenBalance(rig, token, relayer.address)).toBe(1n)
+
+  await sweep({ keep: `${3n * ether}` })
+  await relayer.finished()
+  expect(await balanceOf(relayer.relayer_id)).toBe(3n * ether)
+
+  await client.post('/api/v1/relayers/{relayer_id}/drain', { path })
+  const first = await sweep({}, 'all')
+  await relayer.finished()
+  expect(await balanceOf(relayer.relayer_id)).toBe(0n)
+  // A repeated request gets its first response, though nothing is left.
+  expect((await sweep({}, 'all')).id).toBe(first.id)
+  expect(await codeOf(sweep({ keep: '1' }, 'all'))).toBe('422 unprocessable /headers/idempotency-key')
+  expect(await codeOf(sweep({}))).toBe('400 insufficient_funds /body/value')
+})
+
+test('sweeps after all unfinished transactions: each of them keeps its funds', async () => {
+  const { rig, relayer, treasury, client, path } = await start({ noMining: true })
+  await relayer.send(5)
+  const { data } = await client.post('/api/v1/relayers/{relayer_id}/sweep', { path, body: { to: treasury.address } })
+  expect(data.nonce).toBe(5)
+  await relayer.finished(() => rig.chain.mine())
+  expect((await relayer.transactions()).map(({ status }) => status)).toEqual(Array(6).fill('confirmed'))
+})
+
+test('the funding of a pool supplies its relayers, those that join later too, under one limit; circles are refused', async () => {
+  const { rig, client, treasury, relayer, settings, fund, path } = await start()
+  const pool = { path: { pool_id: 'pool' } }
+  const its = '/api/v1/pools/{pool_id}/funding'
+  const other = await rig.addAccount()
+  const late = await rig.addAccount()
+  for (const { address } of [relayer, other, late]) await rig.chain.setBalance(address, ether)
+  await client.post('/api/v1/pools', {
+    body: { id: 'pool', network: 'local', relayer_ids: [relayer.relayer_id, other.relayer_id] },
+  })
+  expect(await codeOf(client.get(its, pool))).toBe('404 not_found /path/pool_id')
+  expect(await codeOf(client.get(base, { path }))).toBe('404 not_found /path/relayer_id')
+  const body = { ...settings, max_per_day: `${9n * ether}` }
+  expect(await codeOf(client.put(its, { ...pool, body: { ...body, from: 'none' } }))).toBe(
+    '400 invalid_request /body/from',
+  )
+  const member = { ...body, from: other.relayer_id }
+  expect(await codeOf(client.put(its, { ...pool, body: member }))).toBe('409 conflict /body/from')
+  await client.put(its, { ...pool, body })
+  const state = async () => (await client.get(its, pool)).data
+  const states = async () => (await state()).relayers.map((one) => one.state)
+  await until('both are refilled', async () => (await states()).join() === 'sufficient,sufficient')
+  const balances = () => Promise.all([relayer, other, late].map(({ relayer_id }) => balance(relayer_id)))
+  const balance = async (relayer_id: string) =>
+    BigInt((await client.get('/api/v1/relayers/{relayer_id}/balance', { path: { relayer_id } })).data.balance) / ether
+  expect(await balances()).toEqual([5n, 5n, 1n])
+  expect((await client.get(base, { path })).data).toMatchObject({
+    pool_id: 'pool',
+    funding: { from: treasury.relayer_id },
+  })
+
+  // Four of the nine are needed for the third, and a little over one is left.
+  const relayer_ids = [relayer, other, late].map((account) => account.relayer_id)
+  await client.patch('/api/v1/pools/{pool_id}', { ...pool, body: { relayer_ids } })
+  await until('the limit is reached', async () => (await states())[2] === 'limit_reached')
+  const { spent_today, left_today } = await state()
+  expect(BigInt(spent_today)).toBeGreaterThan(8n * ether)
+  expect(BigInt(spent_today) + BigInt(left_today)).toBe(9n * ether)
+  expect(await balances()).toEqual([5n, 5n, 1n])
+
+  const join = { ...pool, body: { relayer_ids: [...relayer_ids, treasury.relayer_id] } }
+  expect(await codeOf(client.patch('/api/v1/pools/{pool_id}', join))).toBe('409 conflict /body/relayer_ids')
+  const back = fund({ from: relayer.relayer_id }, { relayer_id: treasury.relayer_id })
+  expect(await codeOf(back)).toBe('409 conflict /body/from')
+  const remove = { path: { relayer_id: treasury.relayer_id } }
+  expect(await codeOf(client.delete('/api/v1/relayers/{relayer_id}', remove))).toBe('409 conflict /path/relayer_id')
+
+  // Its own funding comes first.
+  await fund({ max_per_day: `${50n * ether}` }, { relayer_id: late.relayer_id })
+  await until('it is refilled', async () => (await balances()).at(2) === 5n)
+  expect((await state()).relayers).toHaveLength(2)
+  await client.delete(its, pool)
+  expect(await codeOf(client.get(its, pool))).toBe('404 not_found /path/pool_id')
+  expect(await codeOf(client.get(base, { path }))).toBe('404 not_found /path/relayer_id')
+})
