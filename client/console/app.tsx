@@ -17,6 +17,8 @@ const ApiKeys = lazy(async () => ({ default: (await import('./pages/api-keys.tsx
 const Audit = lazy(async () => ({ default: (await import('./pages/audit.tsx')).Audit }))
 const Networks = lazy(async () => ({ default: (await import('./pages/networks.tsx')).Networks }))
 const Pools = lazy(async () => ({ default: (await import('./pages/pools.tsx')).Pools }))
+const Pool = lazy(async () => ({ default: (await import('./pages/pool.tsx')).Pool }))
+const Transactions = lazy(async () => ({ default: (await import('./pages/transactions.tsx')).Transactions }))
 const Signers = lazy(async () => ({ default: (await import('./pages/signers.tsx')).Signers }))
 const Sandbox = lazy(async () => ({ default: (await import('./pages/sandbox.tsx')).Sandbox }))
 
@@ -50,8 +52,10 @@ function Shell() {
         >
           Menu
         </button>
+        {may('read') && <Search />}
         <nav id="pages" aria-label="Pages" className={isMenuOpen ? 'open' : undefined}>
           {may('read') && <Page to="/">Overview</Page>}
+          {may('read') && <Page to="/transactions">Transactions</Page>}
           {may('read') && caller.relayer_ids === null && <Page to="/pools">Pools</Page>}
           {may('notifications') && <Page to="/notifications">Notifications</Page>}
           {may('read') && <Page to="/networks">Networks</Page>}
@@ -60,7 +64,6 @@ function Shell() {
           {caller.may_administer && <Page to="/keys">API keys</Page>}
           {mayManageAll && <Page to="/audit">Audit</Page>}
         </nav>
-        {may('read') && <Search />}
         <div className="who">
           <span title={`Scopes: ${caller.scopes.join(', ')}`}>{caller.name ?? caller.id}</span>
           <button type="button" onClick={signOut}>
@@ -95,7 +98,11 @@ function Pages() {
         <Route path="/notifications/:notification_id">{(params) => <Notification {...params} />}</Route>
       )}
       {may('read') && <Route path="/networks" component={Networks} />}
+      <Route<ListPage> path="/transactions/:group?/:find?">{(shown: ListPage) => <Transactions {...shown} />}</Route>
       {may('read') && caller.relayer_ids === null && <Route path="/pools" component={Pools} />}
+      <Route<PoolPage> path="/pools/:pool_id/:tab?/:group?/:find?">
+        {(shown: PoolPage) => <Pool key={shown.pool_id} {...shown} />}
+      </Route>
       {(may('sign') || may('send')) && <Route path="/sandbox/:relayer_id?/:transaction_id?" component={Sandbox} />}
       {mayManageAll && <Route path="/signers" component={Signers} />}
       {caller.may_administer && <Route path="/keys" component={ApiKeys} />}
@@ -110,13 +117,10 @@ function Pages() {
   )
 }
 
-type RelayerPage = {
-  relayer_id: string
-  tab?: string
-  /** The filters of the list. */
-  group?: string
-  find?: string
-}
+/** The filters of a list. */
+type ListPage = { group?: string; find?: string }
+type RelayerPage = ListPage & { relayer_id: string; tab?: string }
+type PoolPage = ListPage & { pool_id: string; tab?: string }
 
 const relayer_pages = '/relayers/:relayer_id/:tab?/:group?/:find?'
 

@@ -1,6 +1,9 @@
+import { readFile } from 'node:fs/promises'
+import { parse } from 'csv-parse/sync'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRelayerClient, type RelayerPoliciesPatch } from '../../client/index.ts'
+import { testLiar } from '../support/liar.ts'
 import { type Account, type Rig, startRig } from '../support/rig.ts'
 import { act, type Console, named, openConsole, startBrowser } from './browser.ts'
 
@@ -206,4 +209,67 @@ test('signs, simulates and sends in the sandbox, and sends once although the res
   await opened(page).getByText('Accepted').waitFor()
   expect(await account.transactions()).toMatchObject([{ to: other, value: '5' }])
   await finished(account)
+})
+
+test('lists the transactions of all relayers, cancels several of them at once, and gives the list as a file', async () => {
+  const [first, second] = [await rig.addAccount(), await rig.addAccount()]
+  await first.send(2, { reference: '=SUM("a")' })
+  await second.send(1, { reference: 'plain' })
+  const { page } = await at('/transactions')
+  const row = (name: string) => page.getByRole('listitem').filter({ hasText: name })
+  await page.getByRole('button', { name: 'unfinished' }).click()
+  expect(page.url()).toContain('#/transactions/unfinished')
+  await page.getByLabel(`Choose ${first.relayer_id} 1`).check()
+  await page.getByLabel(`Choose ${second.relayer_id} 0`).check()
+  await page.getByText('2 chosen, 2 not mined').waitFor()
+
+  const dialog = opened(page)
+  await named(page, 'Cancel chosen').click()
+  await dialog.getByText('For 2').waitFor()
+  await named(dialog, 'Cancel chosen').click()
+  await dialog.getByText('2 done, 0 refused.').waitFor()
+  await named(dialog, 'Close').click()
+  await Promise.all([finished(first), finished(second)])
+  expect((await first.transactions()).map(({ status }) => status).sort()).toEqual(['canceled', 'confirmed'])
+  expect((await second.transactions()).map(({ status }) => status)).toEqual(['canceled'])
+
+  await page.getByRole('button', { name: 'withdrawn' }).click()
+  await row(first.relayer_id).getByText('canceled', { exact: true }).waitFor()
+  await named(page, 'Download CSV').click()
+  const download = page.waitForEvent('download')
+  await named(dialog, 'Download CSV').click()
+  const text = await readFile(await (await download).path(), 'utf8')
+  const rows = parse(text, { columns: true }) as Record<string, string>[]
+  const its = rows.filter(({ relayer_id }) => relayer_id === first.relayer_id)
+  expect(its.map(({ nonce, status, reference }) => ({ nonce, status, reference }))).toEqual([
+    { nonce: '1', status: 'canceled', reference: `'=SUM("a")` },
+  ])
+  expect(rows.every(({ status }) => status === 'canceled' || status === 'expired')).toBe(true)
+})
+
+test('moves a transaction that was never signed to another relayer of the pool', async () => {
+  const { chain } = rig
+  const node = await testLiar(chain)
+  const full = await rig.addAccount({ rpc_urls: [node.url] })
+  const { network } = await relayer(full)
+  const spare = await rig.client().post('/api/v1/signers', { body: { type: 'generated' } })
+  const body = { id: 'spare', name: 'Spare', network_type: 'evm', paused: false, signer_id: spare.data.id } as const
+  const { data } = await rig.client().post('/api/v1/relayers', { body: { ...body, network } })
+  await chain.setBalance(data.address, 10n ** 20n)
+  await rig.client().post('/api/v1/pools', { body: { id: 'both', network, relayer_ids: [full.relayer_id, 'spare'] } })
+  node.lie = (method) => (method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
+  await full.send(1)
+  await expect
+    .poll(async () => (await full.transactions()).some(({ status_reason }) => status_reason !== null))
+    .toBe(true)
+  // What comes behind it is not signed.
+  const [second] = await full.send(1)
+
+  const { page } = await at(`/relayers/${full.relayer_id}/transactions/${second?.id}`)
+  const dialog = opened(page)
+  await named(page, 'Move').click()
+  await named(dialog, 'Move').click()
+  await page.getByRole('link', { name: 'spare', exact: true }).waitFor()
+  node.lie = undefined
+  await finished(full)
 })

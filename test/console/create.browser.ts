@@ -128,20 +128,28 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
     Highest: '7',
   }
   await fill(page, 'Create a pool', pool, page)
-  const card = page.getByRole('region', { name: 'made-here' })
-  await card.getByText('at most 7').waitFor()
-  const row = card.getByRole('row', { name: new RegExp(poor.relayer_id) })
+  await page.getByText('at most 7').waitFor()
+  await page.getByRole('link', { name: 'made-here' }).click()
+  const row = page.getByRole('row', { name: new RegExp(poor.relayer_id) })
   await fill(row, 'Change weight', { Weight: '0' }, page)
   await row.getByText('0 (gets none)').waitFor()
-  await fill(card, 'Edit', { Highest: '', Name: 'Payouts' }, page)
-  await card.getByText('No limits of its own').waitFor()
+  await fill(page, 'Edit', { Highest: '', Name: 'Payouts' }, page)
+  await page.getByText('Limits: none of its own').waitFor()
   const path = { pool_id: 'made-here' }
   expect((await client.get('/api/v1/pools/{pool_id}', { path })).data).toMatchObject({
     name: 'Payouts',
     policies: {},
     relayers: [{ weight: 100 }, { weight: 0 }],
   })
-  await fill(card, 'Delete', {}, page)
+  await page.getByRole('link', { name: 'funding' }).click()
+  const third = await rig.addAccount()
+  await page.reload()
+  await fill(page, 'Set up refills', { Treasury: third.relayer_id, ...amounts }, page)
+  await page.getByText('Refilled from').waitFor()
+  await page.getByRole('listitem').filter({ hasText: treasury.relayer_id }).getByText('sufficient').waitFor()
+  await fill(page, 'End', {}, page)
+  await page.getByText('No other relayer refills each relayer of made-here').waitFor()
+  await fill(page, 'Delete', {}, page)
   await page.getByText('None yet. A pool is').waitFor()
 })
 

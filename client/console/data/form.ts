@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { weiOf } from './format.ts'
 
 type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
 
@@ -21,3 +22,11 @@ export const listOf = (text: string): string[] => text.split(/[\s,]+/).filter((w
 /** The members that have a text: an empty field is no member. */
 export const given = <Body extends Record<string, unknown>>(body: Body): Partial<Body> =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== '' && value !== undefined)) as Partial<Body>
+
+/** An empty text: no limit. */
+export function perDay(text: string): { max_value_per_day?: string } {
+  if (text.trim() === '') return {}
+  const wei = weiOf(text)
+  if (wei === undefined) throw new Error(`${text} is no amount`)
+  return { max_value_per_day: wei }
+}

@@ -1,6 +1,6 @@
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import type { Event, Transaction, TransactionStatus } from '../../index.ts'
+import type { Event, RelayerClient, Transaction, TransactionStatus } from '../../index.ts'
 import { followEvents } from './events.ts'
 import { useSession } from './session.tsx'
 
@@ -9,7 +9,11 @@ const fresh_ms = 10_000
 const flush_ms = 500
 /** The shortest interval between two reloads of a filtered list. */
 const ask_ms = 3_000
-const list = '/api/v1/relayers/{relayer_id}/transactions/'
+/** The service lists so many by page. */
+const max_listed = 10_000
+
+/** Whose transactions: those of a relayer, of a pool, or all that the API key may see. */
+export type Place = { relayer_id: string } | { pool_id: string } | { all: true }
 
 export interface Filter {
   status?: TransactionStatus[]
@@ -35,18 +39,71 @@ interface Page {
   pagination: { total_items: number; current_page: number }
 }
 
-/** The transactions of a relayer, newest first, page by page. */
-export function useTransactions(relayer_id: string, filter: Filter) {
+/** A page of transactions, newest first. Nonces filter those of a relayer only. */
+export function listPage(
+  client: RelayerClient,
+  place: Place,
+  { nonce_from, nonce_to, ...filter }: Filter & { created_before?: string },
+  slice: { page: number; per_page: number; signal?: AbortSignal },
+): Promise<Page> {
+  const { signal, ...paged } = slice
+  const query = { ...filter, ...paged }
+  const how = signal ? { signal } : {}
+  if ('pool_id' in place) return client.get('/api/v1/pools/{pool_id}/transactions', { path: place, query, ...how })
+  if ('all' in place) return client.get('/api/v1/transactions', { query, ...how })
+  const nonces = { ...(nonce_from !== undefined && { nonce_from }), ...(nonce_to !== undefined && { nonce_to }) }
+  const list = '/api/v1/relayers/{relayer_id}/transactions/'
+  return client.get(list, { path: place, query: { ...query, ...nonces }, ...how })
+}
+
+/** The transactions of a place, newest first, page by page. */
+export function useTransactions(place: Place, filter: Filter) {
   const { client } = useSession()
   return useInfiniteQuery({
-    queryKey: ['transactions', relayer_id, filter],
-    queryFn: async ({ pageParam, signal }): Promise<Page> =>
-      client.get(list, { path: { relayer_id }, query: { ...filter, page: pageParam, per_page }, signal }),
+    queryKey: ['transactions', 'relayer_id' in place ? place.relayer_id : place, filter],
+    queryFn: ({ pageParam, signal }) => listPage(client, place, filter, { page: pageParam, per_page, signal }),
     initialPageParam: 1,
     getNextPageParam: ({ pagination: { current_page, total_items } }) =>
-      current_page * per_page < total_items ? current_page + 1 : undefined,
+      current_page * per_page < Math.min(total_items, max_listed) ? current_page + 1 : undefined,
     staleTime: fresh_ms,
+    // Only a relayer's list follows its events.
+    refetchInterval: 'relayer_id' in place ? false : ask_ms * 2,
   })
+}
+
+const export_page = 1_000
+export const csv_header = [
+  ...['id', 'relayer_id', 'nonce', 'status', 'status_reason', 'hash', 'from', 'to', 'value', 'gas_limit', 'gas_used'],
+  ...['effective_gas_price', 'fee', 'block_number', 'created_at', 'sent_at', 'confirmed_at', 'ended_at', 'reference'],
+]
+
+const csvRow = (its: Transaction): unknown[] => [
+  ...[its.id, its.relayer_id, its.nonce, its.status, its.status_reason, its.hash, its.from, its.to, its.value],
+  ...[its.gas_limit, its.receipt?.gas_used, its.receipt?.effective_gas_price, its.receipt?.fee],
+  ...[its.receipt?.block_number, its.created_at, its.sent_at, its.confirmed_at, its.ended_at, its.reference],
+]
+
+/**
+ * All transactions that were accepted before now, newest first. It goes on before the oldest that it has read, so that none is left out when
+ * others leave the filter meanwhile; those of the same millisecond come twice, and are given once.
+ */
+export async function* allTransactions(
+  client: RelayerClient,
+  place: Place,
+  filter: Filter,
+): AsyncIterable<unknown[][]> {
+  let created_before = new Date().toISOString()
+  let seen = new Set<string>()
+  for (let page = 1; ; ) {
+    const { data } = await listPage(client, place, { ...filter, created_before }, { page, per_page: export_page })
+    const news = data.filter(({ id }) => !seen.has(id))
+    yield news.map(csvRow)
+    const oldest = data.at(-1)
+    if (!oldest || data.length < export_page) return
+    page = news.length === 0 ? page + 1 : 1
+    if (page === 1) created_before = new Date(Date.parse(oldest.created_at) + 1).toISOString()
+    seen = new Set(data.map(({ id }) => id))
+  }
 }
 
 /** Follows the relayer's events: updates changed transactions in place, and inserts new ones at the top. `tell` gets each event. */

@@ -79,7 +79,7 @@ export function Relayer({
       </Loaded>
       {/* It keeps its place in the list while other tabs are open. */}
       <div hidden={tab !== 'transactions' || !relayer.data}>
-        <Transactions relayer_id={relayer_id} group={group} find={find} />
+        <Transactions place={path} here={`${relayerPath(relayer_id)}/list`} group={group} find={find} />
       </div>
     </>
   )

@@ -1,5 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type FormEvent,
+  type ReactNode,
+  type SyntheticEvent,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { createPortal } from 'react-dom'
 import { errorText, Problem } from './feedback.tsx'
 
@@ -64,8 +73,16 @@ function Confirmation({ label, effect, children, run, done, tone, close }: Actio
   const [idempotency_key] = useState(randomKey)
   const action = useMutation({ mutationFn: () => run(idempotency_key), onSettled: () => queries.invalidateQueries() })
   useEffect(() => dialog.current?.showModal(), [])
-  /** Closes as Escape does, which returns the focus to the button that opened the dialog. */
-  const end = () => dialog.current?.close()
+  /** Closing returns the focus to the button that opened the dialog. Its event comes later, when the button may have been used again. */
+  function end() {
+    dialog.current?.close()
+    close()
+  }
+
+  function endAtOnce(event: SyntheticEvent) {
+    event.preventDefault()
+    end()
+  }
 
   function submit(event: FormEvent) {
     event.preventDefault()
@@ -76,7 +93,7 @@ function Confirmation({ label, effect, children, run, done, tone, close }: Actio
   }
 
   return createPortal(
-    <dialog ref={dialog} onClose={close} aria-labelledby={title}>
+    <dialog ref={dialog} onCancel={endAtOnce} onClose={close} aria-labelledby={title}>
       <form onSubmit={submit}>
         <h2 id={title}>{label}</h2>
         <div>{effect}</div>

@@ -9,7 +9,7 @@ const poll_ms = 10_000
 const wei_per_ether = 1e18
 
 /** Charts of the last hour or day, for all relayers, for those of one network, or for one relayer. */
-export function ActivityCharts({ relayer_id }: { relayer_id?: string }) {
+export function ActivityCharts({ relayer_id, pool_id }: { relayer_id?: string; pool_id?: string }) {
   const { client } = useSession()
   const networks = useNetworks()
   const [period, setPeriod] = useState<'hour' | 'day'>('hour')
@@ -17,6 +17,7 @@ export function ActivityCharts({ relayer_id }: { relayer_id?: string }) {
   const query = {
     period,
     ...(relayer_id !== undefined && { relayer_id }),
+    ...(pool_id !== undefined && { pool_id }),
     ...(network !== '' && { network }),
   }
   const activity = useQuery({
@@ -37,7 +38,7 @@ export function ActivityCharts({ relayer_id }: { relayer_id?: string }) {
             </button>
           ))}
         </fieldset>
-        {relayer_id === undefined && (networks.data?.length ?? 0) > 1 && (
+        {relayer_id === undefined && pool_id === undefined && (networks.data?.length ?? 0) > 1 && (
           <label className="inline">
             Network
             <select value={network} onChange={(event) => setNetwork(event.target.value)}>

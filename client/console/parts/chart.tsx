@@ -39,7 +39,10 @@ export function Chart({ title, unit, at, lines }: { title: string; unit: string;
       legend: { show: false },
       cursor: { show: false },
       scales: { y: { range: (_: uPlot, __: number, max: number): uPlot.Range.MinMax => [0, max > 0 ? max * 1.1 : 1] } },
-      axes: [axis, { ...axis, size: 68, values: (_: uPlot, splits: number[]) => splits.map(figure) }],
+      axes: [
+        { ...axis, values: (_: uPlot, splits: number[]) => timesOf(splits) },
+        { ...axis, size: 68, values: (_: uPlot, splits: number[]) => splits.map(figure) },
+      ],
       series: [{}, ...series],
     }
     const made = new uPlot(options, [[], ...series.map(() => [])], element)
@@ -84,6 +87,17 @@ function summaryOf({ label, values }: Line): string {
   const known = values.filter((value) => value !== null)
   if (known.length === 0) return `${label}: none`
   return `${label}: highest ${figure(Math.max(...known))}, last ${lastOf(values)}`
+}
+
+const day_s = 86_400
+const [hours, days] = [
+  new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' }),
+  new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' }),
+]
+/** Hours and minutes; days where the marks are at least half a day apart. */
+const timesOf = (splits: number[]): string[] => {
+  const form = (splits[1] ?? 0) - (splits[0] ?? 0) < day_s / 2 ? hours : days
+  return splits.map((at) => form.format(at * 1_000))
 }
 
 const figure = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 3 })

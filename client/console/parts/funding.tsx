@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { type FundingState, type Relayer, RelayerError } from '../../index.ts'
+import { type FundingState, type Funding as Its, type Pool, type Relayer, RelayerError } from '../../index.ts'
 import { useForm } from '../data/form.ts'
 import { age, amount, exactly, gwei, inCoins, span, weiOf } from '../data/format.ts'
 import { useRelayerIds, useSymbols } from '../data/overview.ts'
@@ -8,20 +8,24 @@ import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Badge } from './badge.tsx'
 import { Loaded, Problem } from './feedback.tsx'
-import { RelayerLink, transactionPath } from './links.tsx'
+import { poolPath, RelayerLink, relayerPath, transactionPath } from './links.tsx'
 
 const poll_ms = 5_000
-const base = '/api/v1/relayers/{relayer_id}/funding'
+const [of_relayer, of_pool] = ['/api/v1/relayers/{relayer_id}/funding', '/api/v1/pools/{pool_id}/funding'] as const
 const fine = ['sufficient', 'refilling']
 
-/** Where a relayer gets its funds from, whether it has enough, and its newest refills. */
-export function Funding({ relayer }: { relayer: Relayer }) {
-  const { client, mayManageAll } = useSession()
-  const path = { relayer_id: relayer.id }
-  const funding = useQuery({
-    queryKey: ['funding', relayer.id],
-    queryFn: async ({ signal }) =>
-      client.get(base, { path, signal }).then(
+type Place = { relayer_id: string } | { pool_id: string }
+interface Props {
+  place: Place
+  network: string
+}
+
+/** The funding of a relayer or of a pool, null without one, and its changes. */
+function useFunding<State>(place: Place, read: (signal: AbortSignal) => Promise<{ data: State }>) {
+  return useQuery({
+    queryKey: ['funding', place],
+    queryFn: ({ signal }) =>
+      read(signal).then(
         ({ data }) => data,
         (error) => {
           if (error instanceof RelayerError && error.status === 404) return null
@@ -31,51 +35,141 @@ export function Funding({ relayer }: { relayer: Relayer }) {
     // Without refills there is nothing to follow.
     refetchInterval: ({ state }) => (state.data ? poll_ms : false),
   })
+}
+
+/** Where a relayer gets its funds from, whether it has enough, and its newest refills. */
+export function Funding({ relayer: { id: relayer_id, network } }: { relayer: Relayer }) {
+  const { client } = useSession()
+  const place = { relayer_id }
+  const funding = useFunding(place, (signal) => client.get(of_relayer, { path: place, signal }))
   return (
     <Loaded query={funding}>
       {(its) => (
         <>
-          <div className="bar">
-            <p>{its === null ? 'No other relayer refills it: send funds to its address.' : <From its={its} />}</p>
-            {mayManageAll && (
-              <div className="buttons">
-                <Change relayer={relayer} its={its} />
-                {its && (
-                  <Action
-                    label="End"
-                    tone="danger"
-                    effect={<p>{relayer.id} is no longer refilled. A refill that was accepted is still sent.</p>}
-                    run={() => client.delete(base, { path })}
-                  />
-                )}
-              </div>
-            )}
-          </div>
-          {its && <State relayer={relayer} its={its} />}
+          <Source place={place} network={network} its={its} pool_id={its?.pool_id ?? null} />
+          {its && <State network={network} its={its} />}
         </>
       )}
     </Loaded>
   )
 }
 
-const From = ({ its }: { its: FundingState }) => (
+/** Where the relayers of a pool get their funds from, under one limit, and which of them have enough. */
+export function PoolFunding({ pool: { id: pool_id, network } }: { pool: Pool }) {
+  const { client } = useSession()
+  const place = { pool_id }
+  const funding = useFunding(place, (signal) => client.get(of_pool, { path: place, signal }))
+  return (
+    <Loaded query={funding}>
+      {(its) => (
+        <>
+          <Source place={place} network={network} its={its} pool_id={null} />
+          {its && (
+            <>
+              <Figures network={network} its={its} />
+              <ul className="plain">
+                {its.relayers.map(({ relayer_id, state, reason, since }) => (
+                  <li key={relayer_id}>
+                    <Link to={`${relayerPath(relayer_id)}/funding`}>{relayer_id}</Link> <Badge state={state} />{' '}
+                    <span className="hint">
+                      {reason !== null && inCoins(reason)}
+                      {since !== null && !fine.includes(state) && ` Since ${age(since)}.`}
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+const nameOf = (place: Place) => ('pool_id' in place ? `each relayer of ${place.pool_id}` : place.relayer_id)
+
+/** The treasury, and the dialogs that change it. A relayer without one of its own may have its pool's. */
+function Source({ place, network, its, pool_id }: Props & { its: { funding: Its } | null; pool_id: string | null }) {
+  const { client, mayManageAll } = useSession()
+  const isPool = 'pool_id' in place
+  return (
+    <div className="bar">
+      <p>
+        {its === null ? `No other relayer refills ${nameOf(place)}.` : <From funding={its.funding} />}
+        {pool_id !== null && (
+          <>
+            {' '}
+            By the pool <Link to={poolPath(pool_id)}>{pool_id}</Link>.
+          </>
+        )}
+      </p>
+      {mayManageAll && (
+        <div className="buttons">
+          <Change place={place} network={network} known={its?.funding} />
+          {its && pool_id === null && (
+            <Action
+              label="End"
+              tone="danger"
+              effect={<p>{nameOf(place)} is no longer refilled. A refill that was accepted is still sent.</p>}
+              run={() =>
+                isPool ? client.delete(of_pool, { path: place }) : client.delete(of_relayer, { path: place })
+              }
+            />
+          )}
+        </div>
+      )}
+    </div>
+  )
+}
+
+const From = ({ funding: { from, asset } }: { funding: Its }) => (
   <>
-    Refilled from <RelayerLink id={its.funding.from} />
-    {its.funding.asset !== null && ` with the token ${its.funding.asset}`}.
+    Refilled from <RelayerLink id={from} />
+    {asset !== null && ` with the token ${asset}`}.
   </>
 )
 
-function State({ relayer, its }: { relayer: Relayer; its: FundingState }) {
-  const symbol = useSymbols()(relayer.network)
-  const { funding, state, reason, since, refills, runway_seconds } = its
-  const shown = (value: string | null) => (funding.asset === null ? amount(value, symbol) : (value ?? 'unknown'))
+const shownIn =
+  (symbol: string, asset: string | null) =>
+  (value: string | null): string =>
+    asset === null ? amount(value, symbol) : (value ?? 'unknown')
+
+function Figures({
+  network,
+  its: { funding, spent_today, left_today },
+  more = [],
+}: {
+  network: string
+  its: { funding: Its; spent_today: string; left_today: string }
+  more?: [string, string][]
+}) {
+  const shown = shownIn(useSymbols()(network), funding.asset)
   const figures: [string, string][] = [
-    ['Balance', shown(its.balance)],
     ['Refilled below', shown(funding.min_balance)],
     ['Up to', shown(funding.target_balance)],
-    ['Spent in 24 h', shown(its.spent_today)],
-    ['Left of the limit per day', `${shown(its.left_today)} of ${shown(funding.max_per_day)}`],
+    ['Spent in 24 h', shown(spent_today)],
+    ['Left of the limit per day', `${shown(left_today)} of ${shown(funding.max_per_day)}`],
     ['Highest price of gas', `${gwei(funding.max_fee_per_gas)} gwei`],
+    ...more,
+  ]
+  return (
+    <dl className="figures">
+      {figures.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function State({ network, its }: { network: string; its: FundingState }) {
+  const symbol = useSymbols()(network)
+  const { funding, state, reason, since, refills, runway_seconds } = its
+  const shown = shownIn(symbol, funding.asset)
+  const more: [string, string][] = [
+    ['Balance', shown(its.balance)],
     ['Lasts (at the fees of 24 h)', lastsFor(runway_seconds)],
   ]
   return (
@@ -89,14 +183,7 @@ function State({ relayer, its }: { relayer: Relayer; its: FundingState }) {
       <p>
         <Badge state={state} /> {fine.includes(state) && reason !== null && reason}
       </p>
-      <dl className="figures">
-        {figures.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Figures network={network} its={its} more={more} />
       <h2>Refills</h2>
       {refills.length === 0 ? (
         <p>None yet.</p>
@@ -143,11 +230,10 @@ const lastsFor = (seconds: number | null): string =>
   seconds === null ? 'unknown' : seconds > year_s ? 'over a year' : span(seconds * 1_000)
 
 /** Tokens are set with the API: their amounts have units of their own. */
-function Change({ relayer, its }: { relayer: Relayer; its: FundingState | null }) {
+function Change({ place, network, known }: Props & { known: Its | undefined }) {
   const { client } = useSession()
-  const symbol = useSymbols()(relayer.network)
+  const symbol = useSymbols()(network)
   const relayers = useRelayerIds()
-  const known = its?.funding
   const { values, bind, reset } = useForm({
     from: known?.from ?? '',
     min: known ? exactly(known.min_balance) : '',
@@ -168,29 +254,29 @@ function Change({ relayer, its }: { relayer: Relayer; its: FundingState | null }
       opened={reset}
       effect={
         <p>
-          When {relayer.id} has less than the minimum, the treasury sends what is missing to the target. The limit per
-          day is what a burnt key can cost the treasury.
+          When {nameOf(place)} has less than the minimum, the treasury sends what is missing to the target. The limit
+          per day is what a burnt key can cost the treasury.
         </p>
       }
-      run={() =>
-        client.put(base, {
-          path: { relayer_id: relayer.id },
-          body: {
-            from: values.from,
-            min_balance: wei(values.min),
-            target_balance: wei(values.target),
-            max_per_day: wei(values.day),
-            max_fee_per_gas: wei(values.price, 9),
-          },
-        })
-      }
+      run={() => {
+        const body = {
+          from: values.from,
+          min_balance: wei(values.min),
+          target_balance: wei(values.target),
+          max_per_day: wei(values.day),
+          max_fee_per_gas: wei(values.price, 9),
+        }
+        return 'pool_id' in place
+          ? client.put(of_pool, { path: place, body })
+          : client.put(of_relayer, { path: place, body })
+      }}
     >
       <label>
         Treasury
         <select required {...bind('from')}>
           <option value="">Choose a relayer of the same chain</option>
           {relayers.data
-            ?.filter(({ id, network }) => id !== relayer.id && network === relayer.network)
+            ?.filter((one) => one.network === network && !('relayer_id' in place && place.relayer_id === one.id))
             .map(({ id }) => (
               <option key={id} value={id}>
                 {id}

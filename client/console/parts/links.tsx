@@ -4,6 +4,8 @@ import { CopyButton } from './copy.tsx'
 
 export const relayerPath = (relayer_id: string): string => `/relayers/${encodeURIComponent(relayer_id)}`
 
+export const poolPath = (pool_id: string): string => `/pools/${encodeURIComponent(pool_id)}`
+
 export const transactionPath = ({ relayer_id, id }: { relayer_id: string; id: string }): string =>
   `${relayerPath(relayer_id)}/transactions/${encodeURIComponent(id)}`
 

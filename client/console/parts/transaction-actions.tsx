@@ -1,9 +1,12 @@
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useLocation } from 'wouter'
 import type { SendTransactionRequest, Speed, Transaction } from '../../index.ts'
 import { exactly, weiOf } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
+import { transactionPath } from './links.tsx'
 import { PriceChange } from './price-change.tsx'
 
 const path_of_one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
@@ -76,8 +79,41 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
         }
         run={() => client.delete(path_of_one, { path })}
       />
+      {status === 'pending' && transaction.hash === null && <Moves transaction={transaction} />}
     </div>
   )
+}
+
+/** A transaction that was never signed can go to another relayer of a pool. */
+function Moves({ transaction: { id, relayer_id } }: { transaction: Transaction }) {
+  const { client, caller } = useSession()
+  const [, go] = useLocation()
+  const pools = useQuery({
+    queryKey: ['pools'],
+    queryFn: async ({ signal }) => (await client.get('/api/v1/pools', { query: { per_page: 1_000 }, signal })).data,
+    enabled: caller.relayer_ids === null,
+  })
+  const its = pools.data?.filter(({ relayers }) => relayers.some((one) => one.relayer_id === relayer_id)) ?? []
+  return its.map((pool) => (
+    <Action
+      key={pool.id}
+      label={its.length === 1 ? 'Move' : `Move in ${pool.id}`}
+      effect={
+        <p>
+          Cancels it here, where it was never signed, and accepts it again at another relayer of the pool {pool.id},
+          with a new id and nonce. Its sender changes. The page of the new transaction is shown.
+        </p>
+      }
+      run={async () => {
+        const path = { pool_id: pool.id, transaction_id: id }
+        go(
+          transactionPath(
+            (await client.post('/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', { path })).data,
+          ),
+        )
+      }}
+    />
+  ))
 }
 
 const SpeedChoice = ({ speed, choose }: { speed: Speed; choose(speed: Speed): void }) => (

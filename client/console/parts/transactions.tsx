@@ -1,11 +1,13 @@
 import { useLocation } from 'wouter'
-import type { TransactionStatus } from '../../index.ts'
+import type { Transaction, TransactionStatus } from '../../index.ts'
 import { useSession } from '../data/session.tsx'
-import type { Filter } from '../data/transactions.ts'
+import { allTransactions, csv_header, type Filter, type Place } from '../data/transactions.ts'
 import { Action } from './action.tsx'
-import { relayerPath } from './links.tsx'
+import { Bulk, type Choice, useChoice } from './bulk.tsx'
+import { Csv } from './csv.tsx'
 import { TransactionList } from './transaction-list.tsx'
 
+const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const groups = {
   all: [],
   unfinished: ['pending', 'sent', 'submitted', 'mined'],
@@ -13,69 +15,125 @@ const groups = {
   failed: ['failed'],
   withdrawn: ['canceled', 'expired'],
 } as const satisfies Record<string, TransactionStatus[]>
+const changeable: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 
-/** The list with its filters: by hash, address, nonce, range of nonces, or reference. */
+/**
+ * The list with its filters, which are in the page's address, so that it can be given to others. `here`: the address without them. A nonce is
+ * one of a relayer.
+ */
 export function Transactions({
-  relayer_id,
+  place,
+  here,
   group: named = 'all',
   find: typed = '',
 }: {
-  relayer_id: string
+  place: Place
+  here: string
   group?: string | undefined
   find?: string | undefined
 }) {
   const { client, may } = useSession()
   const [, go] = useLocation()
+  const choice = useChoice(({ id }: Transaction) => id)
   const group = named in groups ? (named as keyof typeof groups) : 'all'
-  /** The filters are in the address, so that it can be given to others. */
+  const hasNonces = 'relayer_id' in place
   const show = (wanted: string, text: string) =>
-    go(`${relayerPath(relayer_id)}/list/${wanted}${text === '' ? '' : `/${encodeURIComponent(text)}`}`, {
-      replace: true,
-    })
-  const filter: Filter = { ...(group !== 'all' && { status: [...groups[group]] }), ...filterOf(typed.trim()) }
+    go(`${here}/${wanted}${text === '' ? '' : `/${encodeURIComponent(text)}`}`, { replace: true })
+  const filter: Filter = {
+    ...(group !== 'all' && { status: [...groups[group]] }),
+    ...filterOf(typed.trim(), hasNonces),
+  }
+  const kinds = hasNonces ? 'hash, receiver, nonce or reference' : 'hash, receiver or reference'
   return (
     <>
       <div className="bar">
         <fieldset className="choice">
           <legend className="hidden">Status</legend>
-          {(Object.keys(groups) as (keyof typeof groups)[]).map((one) => (
-            <button key={one} type="button" aria-pressed={group === one} onClick={() => show(one, typed)}>
-              {one}
+          {(Object.keys(groups) as (keyof typeof groups)[]).map((each) => (
+            <button key={each} type="button" aria-pressed={group === each} onClick={() => show(each, typed)}>
+              {each}
             </button>
           ))}
         </fieldset>
         <input
           type="search"
           className="filter"
-          aria-label="Filter by hash, receiver, nonce or reference"
-          placeholder="Hash, receiver, nonce (5 or 5-9) or reference"
+          aria-label={`Filter by ${kinds}`}
+          placeholder={hasNonces ? 'Hash, receiver, nonce (5 or 5-9) or reference' : 'Hash, receiver or reference'}
           value={typed}
           onChange={(event) => show(group, event.target.value)}
         />
-        {may('send') && (
+        <Csv
+          name="transactions"
+          what="every transaction that matches the filter"
+          header={csv_header}
+          pages={() => allTransactions(client, place, filter)}
+        />
+        {may('send') && hasNonces && (
           <Action
             label="Cancel all pending"
             tone="danger"
             effect={
               <p>
-                Cancels every transaction of {relayer_id} that is not mined, from the highest nonce down. Signed ones
-                are replaced by transfers of 0, which cost fees.
+                Cancels every transaction of {place.relayer_id} that is not mined, from the highest nonce down. Signed
+                ones are replaced by transfers of 0, which cost fees.
               </p>
             }
-            run={() => client.delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path: { relayer_id } })}
+            run={() => client.delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path: place })}
           />
         )}
       </div>
-      <TransactionList relayer_id={relayer_id} filter={filter} />
+      {may('send') && choice.items.length > 0 && <Chosen choice={choice} />}
+      <TransactionList place={place} filter={filter} {...(may('send') && { choice })} />
     </>
   )
 }
 
-function filterOf(text: string): Filter {
+/** What can be done with the chosen ones. From the highest nonce down, since what is canceled last needs no transfer. */
+function Chosen({ choice }: { choice: Choice<Transaction> }) {
+  const { client } = useSession()
+  const changed = choice.items
+    .filter(({ status }) => changeable.has(status))
+    .sort((a, b) => (b.nonce ?? 0) - (a.nonce ?? 0))
+  const nameOf = ({ relayer_id, nonce }: Transaction) => `${relayer_id} ${nonce ?? ''}`.trim()
+  const pathOf = ({ relayer_id, id }: Transaction) => ({ relayer_id, transaction_id: id })
+  return (
+    <section className="bar chosen" aria-label="Chosen transactions">
+      <span>
+        {choice.items.length} chosen, {changed.length} not mined
+      </span>
+      <Bulk
+        label="Speed up chosen"
+        tone="primary"
+        effect={<p>Signs each again with its nonce at the price “fastest”. Only one version of each can be mined.</p>}
+        items={changed}
+        nameOf={nameOf}
+        run={(its) => {
+          const { to, value, data, gas_limit, access_list, authorization_list } = its
+          const body = { to, value, data, gas_limit, access_list, authorization_list, speed: 'fastest' as const }
+          return client.put(one, { path: pathOf(its), body })
+        }}
+      />
+      <Bulk
+        label="Cancel chosen"
+        tone="danger"
+        effect={<p>Cancels each. Signed ones are replaced by transfers of 0, which cost fees.</p>}
+        items={changed}
+        nameOf={nameOf}
+        run={(its) => client.delete(one, { path: pathOf(its) })}
+      />
+      <button type="button" onClick={() => choice.set([])}>
+        Choose none
+      </button>
+    </section>
+  )
+}
+
+function filterOf(text: string, hasNonces: boolean): Filter {
   if (text === '') return {}
   if (/^0x[0-9a-f]{64}$/i.test(text)) return { hash: text }
   if (/^0x[0-9a-f]{40}$/i.test(text)) return { to: text }
-  const [, from, to = from] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(text) ?? []
+  const [, from, to = from] = (hasNonces && /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(text)) || []
   if (from !== undefined) return { nonce_from: Number(from), nonce_to: Number(to) }
   return { reference: text.slice(0, 128) }
 }

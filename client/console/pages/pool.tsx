@@ -1,0 +1,201 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useLocation } from 'wouter'
+import type { Pool as Its } from '../../index.ts'
+import { listOf, perDay, useForm } from '../data/form.ts'
+import { amount, count, exactly } from '../data/format.ts'
+import { useStatuses, useSymbols } from '../data/overview.ts'
+import { useSession } from '../data/session.tsx'
+import { Action } from '../parts/action.tsx'
+import { ActivityCharts } from '../parts/activity.tsx'
+import { Loaded } from '../parts/feedback.tsx'
+import { PoolFunding } from '../parts/funding.tsx'
+import { Heading } from '../parts/heading.tsx'
+import { Copyable, poolPath, RelayerLink } from '../parts/links.tsx'
+import { PoolLimits } from '../parts/pool-limits.tsx'
+import { Transactions } from '../parts/transactions.tsx'
+
+const poll_ms = 5_000
+const base = '/api/v1/pools/{pool_id}'
+const tabs = { list: 'transactions', relayers: 'relayers', funding: 'funding', activity: 'activity' } as const
+
+/** A pool: its limits, and tabs for transactions, relayers, funding and activity. */
+export function Pool({
+  pool_id,
+  tab = 'relayers',
+  group,
+  find,
+}: {
+  pool_id: string
+  tab?: string | undefined
+  /** The filters of the list. */
+  group?: string | undefined
+  find?: string | undefined
+}) {
+  const { client, mayManageAll } = useSession()
+  const [, go] = useLocation()
+  const path = { pool_id }
+  const pool = useQuery({
+    queryKey: ['pool', pool_id],
+    queryFn: async ({ signal }) => (await client.get(base, { path, signal })).data,
+    refetchInterval: poll_ms,
+  })
+  return (
+    <>
+      <p className="crumbs">
+        <Link to="/pools">Pools</Link> / pool
+      </p>
+      <Loaded query={pool}>
+        {(its) => (
+          <>
+            <div className="bar">
+              <Heading name={its.id} />
+              {mayManageAll && (
+                <div className="buttons">
+                  <Edit pool={its} />
+                  <Action
+                    label="Delete"
+                    tone="danger"
+                    effect={<p>Deletes the pool {its.id}. Its relayers and their transactions stay.</p>}
+                    run={async () => {
+                      await client.delete(base, { path })
+                      go('/pools')
+                    }}
+                  />
+                </div>
+              )}
+            </div>
+            <p className="hint">
+              {its.name}, on {its.network}. Limits: <PoolLimits pool={its} />.
+            </p>
+            <nav className="tabs" aria-label="Pool pages">
+              {Object.entries(tabs).map(([one, name]) => (
+                <Link key={one} to={`${poolPath(pool_id)}/${one}`} aria-current={tab === one ? 'page' : undefined}>
+                  {name}
+                </Link>
+              ))}
+            </nav>
+            {tab === 'relayers' && <Members pool={its} />}
+            {tab === 'funding' && <PoolFunding pool={its} />}
+            {tab === 'activity' && <ActivityCharts pool_id={pool_id} />}
+            {tab === 'list' && (
+              <Transactions place={path} here={`${poolPath(pool_id)}/list`} group={group} find={find} />
+            )}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function Members({ pool }: { pool: Its }) {
+  const { mayManageAll } = useSession()
+  const statuses = useStatuses(pool.relayers.map(({ relayer_id }) => relayer_id))
+  const symbol = useSymbols()(pool.network)
+  return (
+    <>
+      <div className="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th>Relayer</th>
+              <th>Address (msg.sender)</th>
+              <th className="number">Unfinished</th>
+              <th className="number">Balance</th>
+              <th className="number">Weight</th>
+              <th>
+                <span className="hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {pool.relayers.map(({ relayer_id, address, weight }) => {
+              const status = statuses.get(relayer_id)
+              return (
+                <tr key={relayer_id}>
+                  <td>
+                    <RelayerLink id={relayer_id} />
+                    {status?.paused && ' (paused)'}
+                    {status?.system_disabled && ' (disabled)'}
+                  </td>
+                  <td>
+                    <Copyable value={address} />
+                  </td>
+                  <td className="number">{status ? count(status.pending_transactions_count) : '…'}</td>
+                  <td className="number">{status ? amount(status.balance, symbol) : '…'}</td>
+                  <td className="number">{weight === 0 ? '0 (gets none)' : weight}</td>
+                  <td>{mayManageAll && <Weigh pool_id={pool.id} relayer_id={relayer_id} weight={weight} />}</td>
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </div>
+      <p className="hint">A contract that lists its senders must list every address above.</p>
+    </>
+  )
+}
+
+function Weigh({ pool_id, relayer_id, weight }: { pool_id: string; relayer_id: string; weight: number }) {
+  const { client } = useSession()
+  const { values, bind, reset } = useForm({ weight: `${weight}` })
+  return (
+    <Action
+      label="Change weight"
+      opened={reset}
+      effect={
+        <p>The share of {relayer_id} of what the pool sends. With 0 it gets nothing new, and finishes what it has.</p>
+      }
+      run={() =>
+        client.patch(`${base}/relayers/{member_id}`, {
+          path: { pool_id, member_id: relayer_id },
+          body: { weight: Number(values.weight) },
+        })
+      }
+    >
+      <label>
+        Weight (0 to 1000)
+        <input required inputMode="numeric" pattern="[0-9]+" {...bind('weight')} />
+      </label>
+    </Action>
+  )
+}
+
+function Edit({ pool }: { pool: Its }) {
+  const { client } = useSession()
+  const { max_value_per_day, ...others } = pool.policies
+  const { values, bind, reset } = useForm({
+    name: pool.name,
+    relayers: pool.relayers.map(({ relayer_id }) => relayer_id).join('\n'),
+    day: max_value_per_day === undefined ? '' : exactly(max_value_per_day),
+  })
+  return (
+    <Action
+      label="Edit"
+      opened={reset}
+      effect={<p>A relayer that leaves the pool {pool.id} gets nothing new, and finishes what it has.</p>}
+      run={() =>
+        client.patch(base, {
+          path: { pool_id: pool.id },
+          body: {
+            name: values.name,
+            relayer_ids: listOf(values.relayers),
+            policies: { ...others, ...perDay(values.day) },
+          },
+        })
+      }
+    >
+      <label>
+        Name
+        <input required {...bind('name')} />
+      </label>
+      <label>
+        Relayers, one per line
+        <textarea required rows={4} spellCheck={false} {...bind('relayers')} />
+      </label>
+      <label>
+        Highest value per day, over all relayers (empty: no limit)
+        <input inputMode="decimal" {...bind('day')} />
+      </label>
+    </Action>
+  )
+}

@@ -1,0 +1,79 @@
+import { type ReactNode, useState } from 'react'
+import { count } from '../data/format.ts'
+import { Action } from './action.tsx'
+import { errorText, Problem } from './feedback.tsx'
+
+const shown_failures = 20
+
+/** An action on several items, one after the other. It goes on when one is refused, and says which. */
+export function Bulk<Item>({
+  label,
+  tone,
+  effect,
+  items,
+  nameOf,
+  run,
+}: {
+  label: string
+  tone?: 'primary' | 'danger'
+  effect: ReactNode
+  items: Item[]
+  nameOf(item: Item): string
+  run(item: Item): Promise<unknown>
+}) {
+  const [failures, setFailures] = useState<string[]>([])
+  const [ended, setEnded] = useState(0)
+  return (
+    <Action
+      label={label}
+      tone={tone}
+      disabled={items.length === 0}
+      opened={() => setEnded(0)}
+      effect={
+        <>
+          {effect}
+          <p className="hint">
+            For {count(items.length)}: {items.slice(0, 5).map(nameOf).join(', ')}
+            {items.length > 5 && ', …'}
+            {ended > 0 && ended < items.length && ` · ${count(ended)} done`}
+          </p>
+        </>
+      }
+      run={async () => {
+        const refused: string[] = []
+        for (const [index, item] of items.entries()) {
+          await run(item).catch((error) => refused.push(`${nameOf(item)}: ${errorText(error)}`))
+          setEnded(index + 1)
+        }
+        setFailures(refused)
+      }}
+      done={
+        <>
+          <p>
+            {count(ended - failures.length)} done, {count(failures.length)} refused.
+          </p>
+          {failures.slice(0, shown_failures).map((failure) => (
+            <Problem key={failure}>{failure}</Problem>
+          ))}
+        </>
+      }
+    />
+  )
+}
+
+/** The items that are chosen in a list, by their names. */
+export function useChoice<Item>(nameOf: (item: Item) => string) {
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Item>>(new Map())
+  return {
+    items: [...chosen.values()],
+    has: (item: Item) => chosen.has(nameOf(item)),
+    toggle(item: Item) {
+      const next = new Map(chosen)
+      if (!next.delete(nameOf(item))) next.set(nameOf(item), item)
+      setChosen(next)
+    },
+    set: (items: Item[]) => setChosen(new Map(items.map((item) => [nameOf(item), item]))),
+  }
+}
+
+export type Choice<Item> = ReturnType<typeof useChoice<Item>>
