@@ -72,6 +72,8 @@ export interface GeneratedMethods {
     listQueues(options?: Options<'/api/v1/queues', 'get'>): AsyncGenerator<ItemOf<'/api/v1/queues'>, void, undefined>
     /** Get the activity of relayers. */
     getActivity(options?: Options<'/api/v1/activity', 'get'>): Promise<Data<'/api/v1/activity', 'get'>>
+    /** Get what relayers spent on fees. */
+    getSpending(options?: Options<'/api/v1/spending', 'get'>): AsyncGenerator<ItemOf<'/api/v1/spending'>, void, undefined>
   }
   funding: {
     /** Get the funding of a relayer. */
@@ -251,6 +253,7 @@ export const methods = {
     delete: ['delete', '/api/v1/relayers/{relayer_id}', 'plain'],
     listQueues: ['get', '/api/v1/queues', 'list'],
     getActivity: ['get', '/api/v1/activity', 'plain'],
+    getSpending: ['get', '/api/v1/spending', 'list'],
   },
   funding: {
     get: ['get', '/api/v1/relayers/{relayer_id}/funding', 'plain'],

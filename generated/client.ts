@@ -1196,12 +1196,35 @@ export interface paths {
         /**
          * Get the activity of relayers
          * @description Counts of accepted, mined and failed transactions, times to inclusion and fees, for the last hour by the minute,
-         *     or for the last day by the quarter of an hour. The counts are kept as transactions change, so the response does
-         *     not depend on how many transactions are stored. Deleted relayers are not included.
+         *     for the last day by the quarter of an hour, or for the last 7, 30 or 90 days by the day (UTC). The counts are kept
+         *     as transactions change, so the response does not depend on how many transactions are stored. Deleted relayers are
+         *     not included.
          *
          *     A transaction that a reorganization removed and that is mined again counts twice.
          */
         get: operations["getActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/spending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what relayers spent on fees
+         * @description The fees that each relayer paid in the last days (UTC, with today), the highest first within each network, with the
+         *     number of its transactions. Values that were sent are not fees. Relayers that did nothing, and deleted ones, are not
+         *     listed. Counts of former days are kept for 100 days.
+         */
+        get: operations["getSpending"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4133,9 +4156,22 @@ export interface components {
         };
         Activity: {
             /** @enum {integer} */
-            seconds_per_point: 60 | 900;
+            seconds_per_point: 60 | 900 | 86400;
             /** @description Without gaps, oldest first. The last point is not complete yet. */
             points: components["schemas"]["ActivityPoint"][];
+        };
+        Spending: {
+            relayer_id: components["schemas"]["Id"];
+            network: components["schemas"]["NetworkName"];
+            accepted: number;
+            /** @description Transactions that got into a block, also those that reverted. */
+            mined: number;
+            /** @description Transactions that ended as `failed`. */
+            failed: number;
+            /** @description The fees that were paid, in wei, also those of cancellations. */
+            fees: components["schemas"]["Amount"];
+            /** @description Those of the present day (UTC). */
+            fees_today: components["schemas"]["Amount"];
         };
         ActivityPoint: {
             /** @description The start of the period. */
@@ -5060,6 +5096,21 @@ export interface components {
                 };
             };
         };
+        /** @description What each relayer spent. */
+        SpendingList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Spending"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The activity, oldest point first. */
         ActivityResponse: {
             headers: {
@@ -5382,6 +5433,7 @@ export type NetworkNode = components['schemas']['NetworkNode'];
 export type Queue = components['schemas']['Queue'];
 export type QueueHead = components['schemas']['QueueHead'];
 export type Activity = components['schemas']['Activity'];
+export type Spending = components['schemas']['Spending'];
 export type ActivityPoint = components['schemas']['ActivityPoint'];
 export type Caller = components['schemas']['Caller'];
 export type Health = components['schemas']['Health'];
@@ -5447,6 +5499,7 @@ export type ResponseNetworkResponse = components['responses']['NetworkResponse']
 export type ResponseNetworkList = components['responses']['NetworkList'];
 export type ResponseNodeList = components['responses']['NodeList'];
 export type ResponseQueueList = components['responses']['QueueList'];
+export type ResponseSpendingList = components['responses']['SpendingList'];
 export type ResponseActivityResponse = components['responses']['ActivityResponse'];
 export type ResponseCallerResponse = components['responses']['CallerResponse'];
 export type ParameterIdempotencyKey = components['parameters']['Idempotency-Key'];
@@ -6823,8 +6876,11 @@ export interface operations {
     getActivity: {
         parameters: {
             query?: {
-                /** @description The last hour, with a point per minute, or the last day, with a point per quarter of an hour. */
-                period?: "hour" | "day";
+                /**
+                 * @description The last hour, with a point per minute; the last day, with a point per quarter of an hour; the last 7 (`week`),
+                 *     30 (`month`) or 90 (`quarter`) days with today, with a point per day.
+                 */
+                period?: "hour" | "day" | "week" | "month" | "quarter";
                 /** @description Only this relayer. If absent, all relayers that the API key may use. */
                 relayer_id?: components["schemas"]["Id"];
                 /** @description Only the relayers of this pool. */
@@ -6839,6 +6895,37 @@ export interface operations {
         requestBody?: never;
         responses: {
             200: components["responses"]["ActivityResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getSpending: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+                /** @description How many days, with today. */
+                days?: number;
+                /** @description Only the relayers of this pool. */
+                pool_id?: components["parameters"]["of_pool"];
+                /** @description Only relayers on the network with this name. */
+                network?: components["schemas"]["NetworkName"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["SpendingList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
@@ -7982,12 +8069,16 @@ export interface operations {
                 per_page?: components["parameters"]["per_page"];
                 /** @description An API key's id, `environment` (the setting `API_KEY`), `command line` or `service`. */
                 caller?: string;
-                /** @description An operation's id, such as `signMessage`. */
+                /** @description An operation's id, such as `signMessage`, or a part of it, in upper or lower case. */
                 operation?: string;
                 /** @description A relayer's id. */
                 relayer_id?: components["schemas"]["Id"];
                 /** @description A digest, or the id of the changed resource. */
                 subject?: string;
+                /** @description Only what succeeded, or only what was refused (a result of 400 or more). */
+                outcome?: "succeeded" | "refused";
+                /** @description `others`: without the service's own actions. */
+                callers?: "others";
                 /** @description Only entries after this time (RFC 3339). */
                 after?: string;
                 /** @description Only entries before this time (RFC 3339). */
@@ -8062,8 +8153,10 @@ type ReadonlyArray<T> = [
     unknown[]
 ] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
 export const pathsApiV1RelayersRelayer_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/relayers/{relayer_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
-export const pathsApiV1ActivityGetParametersQueryPeriodValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/activity"]["get"]["parameters"]["query"]["period"]> = ["hour", "day"];
+export const pathsApiV1ActivityGetParametersQueryPeriodValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/activity"]["get"]["parameters"]["query"]["period"]> = ["hour", "day", "week", "month", "quarter"];
 export const pathsApiV1PoolsPool_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/pools/{pool_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
+export const pathsApiV1AuditGetParametersQueryOutcomeValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/audit"]["get"]["parameters"]["query"]["outcome"]> = ["succeeded", "refused"];
+export const pathsApiV1AuditGetParametersQueryCallersValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/audit"]["get"]["parameters"]["query"]["callers"]> = ["others"];
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
@@ -8090,4 +8183,4 @@ export const searchResultFound_byValues: ReadonlyArray<FlattenedDeepRequired<com
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "remote", "vault"];
 export const remoteConfigInterfaceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RemoteConfig"]["interface"]> = ["rest", "json_rpc"];
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];
-export const activitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Activity"]["seconds_per_point"]> = [60, 900];
+export const activitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Activity"]["seconds_per_point"]> = [60, 900, 86400];

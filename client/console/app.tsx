@@ -1,6 +1,7 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
+import { isUtc, showUtc } from './data/format.ts'
 import { SessionProvider, useSession } from './data/session.tsx'
 import { Overview } from './pages/overview.tsx'
 import { SignIn } from './pages/sign-in.tsx'
@@ -19,8 +20,12 @@ const Networks = lazy(async () => ({ default: (await import('./pages/networks.ts
 const Pools = lazy(async () => ({ default: (await import('./pages/pools.tsx')).Pools }))
 const Pool = lazy(async () => ({ default: (await import('./pages/pool.tsx')).Pool }))
 const Transactions = lazy(async () => ({ default: (await import('./pages/transactions.tsx')).Transactions }))
+const Spending = lazy(async () => ({ default: (await import('./pages/spending.tsx')).Spending }))
 const Signers = lazy(async () => ({ default: (await import('./pages/signers.tsx')).Signers }))
 const Sandbox = lazy(async () => ({ default: (await import('./pages/sandbox.tsx')).Sandbox }))
+
+const zone_key = 'zone'
+showUtc(localStorage.getItem(zone_key) === 'UTC')
 
 export const App = () => (
   <SessionProvider signIn={(state) => <SignIn {...state} />}>
@@ -33,6 +38,7 @@ export const App = () => (
 function Shell() {
   const { caller, may, mayManageAll, signOut } = useSession()
   const [path] = useLocation()
+  const [inUtc, setInUtc] = useState(isUtc)
   const [isMenuOpen, setMenuOpen] = useState(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the menu
   useEffect(() => setMenuOpen(false), [path])
@@ -57,6 +63,7 @@ function Shell() {
           {may('read') && <Page to="/">Overview</Page>}
           {may('read') && <Page to="/transactions">Transactions</Page>}
           {may('read') && caller.relayer_ids === null && <Page to="/pools">Pools</Page>}
+          {may('read') && <Page to="/spending">Spending</Page>}
           {may('notifications') && <Page to="/notifications">Notifications</Page>}
           {may('read') && <Page to="/networks">Networks</Page>}
           {mayManageAll && <Page to="/signers">Signers</Page>}
@@ -65,6 +72,18 @@ function Shell() {
           {mayManageAll && <Page to="/audit">Audit</Page>}
         </nav>
         <div className="who">
+          <button
+            type="button"
+            aria-pressed={inUtc}
+            title="Shows times in UTC, or in your zone"
+            onClick={() => {
+              localStorage.setItem(zone_key, inUtc ? 'local' : 'UTC')
+              showUtc(!inUtc)
+              setInUtc(!inUtc)
+            }}
+          >
+            UTC
+          </button>
           <span title={`Scopes: ${caller.scopes.join(', ')}`}>{caller.name ?? caller.id}</span>
           <button type="button" onClick={signOut}>
             Sign out
@@ -72,7 +91,7 @@ function Shell() {
         </div>
       </header>
       <ServiceState />
-      <main id="content" tabIndex={-1}>
+      <main id="content" tabIndex={-1} key={`${inUtc}`}>
         <Suspense fallback={<Skeleton lines={6} />}>
           <Pages />
         </Suspense>
@@ -98,6 +117,7 @@ function Pages() {
         <Route path="/notifications/:notification_id">{(params) => <Notification {...params} />}</Route>
       )}
       {may('read') && <Route path="/networks" component={Networks} />}
+      {may('read') && <Route path="/spending" component={Spending} />}
       <Route<ListPage> path="/transactions/:group?/:find?">{(shown: ListPage) => <Transactions {...shown} />}</Route>
       {may('read') && caller.relayer_ids === null && <Route path="/pools" component={Pools} />}
       <Route<PoolPage> path="/pools/:pool_id/:tab?/:group?/:find?">
@@ -106,7 +126,7 @@ function Pages() {
       {(may('sign') || may('send')) && <Route path="/sandbox/:relayer_id?/:transaction_id?" component={Sandbox} />}
       {mayManageAll && <Route path="/signers" component={Signers} />}
       {caller.may_administer && <Route path="/keys" component={ApiKeys} />}
-      {mayManageAll && <Route path="/audit" component={Audit} />}
+      {mayManageAll && <Route path="/audit/:find?">{({ find }: { find?: string }) => <Audit find={find} />}</Route>}
       <Route>
         <Heading name="Page not found" />
         <p>

@@ -4,7 +4,7 @@ import type { Prunable, Store } from '../store/store.ts'
 import type { WorkShare } from '../store/work-share.ts'
 
 export interface RetentionDependencies {
-  store: Pick<Store, 'prune'>
+  store: Pick<Store, 'prune' | 'pruneActivity'>
   /** Milliseconds since the Unix epoch; undefined while the clock may be ahead: then nothing is removed. */
   readClock(): Promise<number | undefined>
   /** How many days rows of each kind are kept; 0: forever. */
@@ -15,7 +15,7 @@ export interface RetentionDependencies {
 }
 
 export interface Retention {
-  /** Removes expired rows in small steps. Resolves to the number of removed rows by kind. */
+  /** Removes expired rows in small steps, and sums up the activity of former days. Resolves to the number of removed rows by kind. */
   sweep(): Promise<Record<Prunable, number>>
   /** Starts no more steps, and waits for the step in progress. */
   stop(): Promise<void>
@@ -32,6 +32,8 @@ const row = 0
 export function createRetention({ store, days, share, readClock, logger }: RetentionDependencies): Retention {
   const stopping = new AbortController()
 
+  const rest = () => pause(rest_ms, undefined, { signal: stopping.signal }).catch(() => undefined)
+
   async function sweep(): Promise<Record<Prunable, number>> {
     const removed: Record<Prunable, number> = { deliveries: 0, events: 0, idempotency: 0, transactions: 0 }
     if (await share.claim(row)) await share.under(row, () => sweepInto(removed))
@@ -41,6 +43,8 @@ export function createRetention({ store, days, share, readClock, logger }: Reten
   async function sweepInto(removed: Record<Prunable, number>): Promise<void> {
     const time = await readClock()
     if (time === undefined) return
+    const now_s = Math.floor(time / 1_000)
+    while (!stopping.signal.aborted && (await share.claim(row)) && (await store.pruneActivity(now_s)).more) await rest()
     // Deliveries go first, because an event is kept while a delivery refers to it.
     for (const kind of Object.keys(removed) as Prunable[]) {
       if (days[kind] === 0) continue
@@ -50,7 +54,7 @@ export function createRetention({ store, days, share, readClock, logger }: Reten
         const pruned = await store.prune(kind, before, after)
         removed[kind] += pruned.removed
         after = pruned.next
-        if (after !== undefined) await pause(rest_ms, undefined, { signal: stopping.signal }).catch(() => undefined)
+        if (after !== undefined) await rest()
       }
     }
     const isNothing = Object.values(removed).every((count) => count === 0)

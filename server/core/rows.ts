@@ -45,9 +45,13 @@ export interface PendingAuditEntry extends AuditEntry {
 
 export interface AuditFilter {
   caller?: string
+  /** A part of its name, in upper or lower case. */
   operation?: string
   relayer_id?: string
   subject?: string
+  outcome?: 'succeeded' | 'refused'
+  /** Without the service's own actions. */
+  callers?: 'others'
   /** Milliseconds since the Unix epoch, both exclusive. */
   after?: number
   before?: number

@@ -1,24 +1,34 @@
-import type { ActivityPoint, Queue } from '../../generated/openapi.ts'
+import type { ActivityPoint, Queue, Spending } from '../../generated/openapi.ts'
 import { relayerNotFound } from '../core/errors.ts'
 import { type Caller, type Handlers, single } from '../core/operation.ts'
-import type { RelayerRow } from '../core/rows.ts'
+import type { RelayerRow, Slice } from '../core/rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
 import { nextTurn } from '../next-turn.ts'
-import type { ActivityRow } from '../store/store.ts'
+import type { ActivityRow, DayRow } from '../store/store.ts'
 import type { OperationDependencies } from './dependencies.ts'
 import { page } from './page.ts'
 
-const periods = { hour: { period_s: 60, points: 60 }, day: { period_s: 900, points: 96 } } as const
+const day_s = 86_400 as const
+const periods = {
+  hour: { period_s: 60, points: 60 },
+  day: { period_s: 900, points: 96 },
+  week: { period_s: day_s, points: 7 },
+  month: { period_s: day_s, points: 30 },
+  quarter: { period_s: day_s, points: 90 },
+} as const
 const wei_per_gwei = 10n ** 9n
 /** Queues that are read in one turn of the event loop: a few milliseconds. */
 const turn_queues = 50
 
-/** The present queues of relayers, and their activity in the last hour and day. */
+/** The present queues of relayers, their activity, and what they spent. */
 export function activity({
   store,
   findPool,
   now,
-}: Pick<OperationDependencies, 'store' | 'findPool' | 'now'>): Pick<Handlers, 'listQueues' | 'getActivity'> {
+}: Pick<OperationDependencies, 'store' | 'findPool' | 'now'>): Pick<
+  Handlers,
+  'listQueues' | 'getActivity' | 'getSpending'
+> {
   /** The relayers of a pool, or all that the caller may use; undefined: every relayer. */
   async function relayersOf(caller: Caller, pool_id: string | undefined) {
     if (pool_id === undefined) return caller.relayer_ids
@@ -63,18 +73,75 @@ export function activity({
       const { period_s, points } = periods[period]
       const last = Math.floor(now() / 1_000 / period_s) * period_s
       const first = last - (points - 1) * period_s
-      const rows = new Map((await store.activity({ period_s, from: first, ids, network })).map((row) => [row.at, row]))
+      const found =
+        period_s === day_s
+          ? sumBy(await store.activityDays({ from: first, ids, network }), ({ at }) => at)
+          : await store.activity({ period_s, from: first, ids, network })
+      const rows = new Map(found.map((row) => [row.at, row]))
       const all = Array.from({ length: points }, (_, index) => first + index * period_s)
       return single({ seconds_per_point: period_s, points: all.map((at) => pointOf(at, rows.get(at))) })
     },
+
+    async getSpending({ query: { days, pool_id, network, ...slice }, caller }) {
+      const ids = await relayersOf(caller, pool_id)
+      const today = Math.floor(now() / 1_000 / day_s) * day_s
+      const rows = await store.activityDays({ from: today - (days - 1) * day_s, ids, network })
+      const ofToday = sumBy(
+        rows.filter(({ at }) => at === today),
+        ({ relayer_id }) => relayer_id,
+      )
+      const feesToday = new Map(ofToday.map((row) => [row.relayer_id, feesOf(row)]))
+      const all = sumBy(rows, ({ relayer_id }) => relayer_id)
+        .map((row) => ({ row, fees: feesOf(row) }))
+        .sort(
+          (a, b) =>
+            byNetwork(a.row, b.row) || Number(b.fees - a.fees) || (a.row.relayer_id < b.row.relayer_id ? -1 : 1),
+        )
+      const read = async ({ offset, limit }: Slice) => ({
+        items: all.slice(offset, offset + limit),
+        total_items: all.length,
+      })
+      return page(slice, read, ({ row: { relayer_id, network: its, accepted, mined, failed }, fees }): Spending => {
+        const fees_today = `${feesToday.get(relayer_id) ?? 0n}`
+        return { relayer_id, network: its, accepted, mined, failed, fees: `${fees}`, fees_today }
+      })
+    },
   }
 }
+
+const byNetwork = (a: DayRow, b: DayRow) => (a.network === b.network ? 0 : a.network < b.network ? -1 : 1)
+
+const feesOf = ({ fee_gwei, fee_wei }: Pick<ActivityRow, 'fee_gwei' | 'fee_wei'>) =>
+  BigInt(fee_gwei) * wei_per_gwei + BigInt(fee_wei)
+
+/** One row for each key: the sums of its rows. */
+function sumBy(rows: DayRow[], keyOf: (row: DayRow) => number | string): (DayRow & ActivityRow)[] {
+  const sums = new Map<number | string, DayRow & ActivityRow>()
+  for (const row of rows) {
+    const key = keyOf(row)
+    const sum = sums.get(key)
+    sums.set(key, sum ? added(sum, row) : { ...row, networks: 1 })
+  }
+  return [...sums.values()]
+}
+
+const added = (sum: DayRow & ActivityRow, row: DayRow): DayRow & ActivityRow => ({
+  ...sum,
+  accepted: sum.accepted + row.accepted,
+  mined: sum.mined + row.mined,
+  failed: sum.failed + row.failed,
+  inclusion_ms: sum.inclusion_ms + row.inclusion_ms,
+  max_inclusion_ms: Math.max(sum.max_inclusion_ms, row.max_inclusion_ms),
+  fee_gwei: sum.fee_gwei + row.fee_gwei,
+  fee_wei: sum.fee_wei + row.fee_wei,
+  networks: sum.network === row.network ? sum.networks : 2,
+})
 
 function pointOf(at_s: number, row: ActivityRow | undefined): ActivityPoint {
   const at = new Date(at_s * 1_000).toISOString()
   if (!row)
     return { at, ...{ accepted: 0, mined: 0, failed: 0, mean_inclusion_ms: null, max_inclusion_ms: null }, fees: '0' }
-  const { accepted, mined, failed, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei, networks } = row
+  const { accepted, mined, failed, inclusion_ms, max_inclusion_ms, networks } = row
   return {
     at,
     accepted,
@@ -82,6 +149,6 @@ function pointOf(at_s: number, row: ActivityRow | undefined): ActivityPoint {
     failed,
     mean_inclusion_ms: mined === 0 ? null : Math.round(inclusion_ms / mined),
     max_inclusion_ms: mined === 0 ? null : max_inclusion_ms,
-    fees: networks > 1 ? null : (BigInt(fee_gwei) * wei_per_gwei + BigInt(fee_wei)).toString(),
+    fees: networks > 1 ? null : `${feesOf(row)}`,
   }
 }

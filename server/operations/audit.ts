@@ -10,12 +10,14 @@ import { page } from './page.ts'
 export function audit({ store }: Pick<OperationDependencies, 'store'>): Pick<Handlers, 'listAudit' | 'getAuditHead'> {
   return {
     async listAudit({ query }) {
-      const { caller, operation, relayer_id, subject, after, before } = query
+      const { caller, operation, relayer_id, subject, outcome, callers, after, before } = query
       const filter: AuditFilter = {}
       if (caller !== undefined) filter.caller = caller
       if (operation !== undefined) filter.operation = operation
       if (relayer_id !== undefined) filter.relayer_id = relayer_id
       if (subject !== undefined) filter.subject = subject
+      if (outcome !== undefined) filter.outcome = outcome
+      if (callers !== undefined) filter.callers = callers
       if (after !== undefined) filter.after = Date.parse(readTime(after, '/query/after'))
       if (before !== undefined) filter.before = Date.parse(readTime(before, '/query/before'))
       return page(query, (slice) => store.listAudit(slice, filter), show)

@@ -111,10 +111,18 @@ const readEntry = (
   ...(key_request_id !== undefined && { key_request_id }),
 })
 
-export function matcher({ after, before, ...same }: AuditFilter): (entry: ListedAuditEntry) => boolean {
+/** The lowest HTTP status of a refusal. */
+const first_refusal = 400
+
+export function matcher(filter: AuditFilter): (entry: ListedAuditEntry) => boolean {
+  const { after, before, operation, outcome, callers, ...same } = filter
+  const part = operation?.toLowerCase()
   const wanted = Object.entries(same) as [keyof typeof same, string][]
   return (entry) =>
     (after === undefined || entry.at > after) &&
     (before === undefined || entry.at < before) &&
+    (part === undefined || entry.operation.toLowerCase().includes(part)) &&
+    (outcome === undefined || entry.result >= first_refusal === (outcome === 'refused')) &&
+    (callers === undefined || entry.caller !== 'service') &&
     wanted.every(([name, value]) => entry[name] === value)
 }

@@ -66,6 +66,10 @@ export interface Store
    * transaction, in the same database transaction, and for a little more than an hour (`period_s` 60) or a day (900).
    */
   activity(filter: ActivityFilter): Promise<ActivityRow[]>
+  /** The same by relayer and day (UTC). The present day, and others, may have two rows, which have to be added. */
+  activityDays(filter: Omit<ActivityFilter, 'period_s'>): Promise<DayRow[]>
+  /** Adds some of the quarters of an hour that no chart shows to the days, and removes old days. `more`: it has to be called again. */
+  pruneActivity(now_s: number): Promise<{ more: boolean }>
 
   /** The sealed proof of the master key, and the encrypted master key if a key service decrypts it; undefined: the database is new. */
   masterKeyCheck(): Promise<MasterKeyCheck | undefined>
@@ -153,6 +157,9 @@ export interface ActivityRow {
   /** How many networks the relayers are on. */
   networks: number
 }
+
+/** What a relayer did on a day. */
+export type DayRow = Omit<ActivityRow, 'networks'> & { relayer_id: string; network: string }
 
 export interface Gauges {
   /** The unfinished transactions by status; a status without any is absent. */

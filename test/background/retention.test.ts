@@ -108,6 +108,7 @@ test('returns each page with its items and its total of the same moment during a
         await look()
         return pruned
       },
+      pruneActivity: async () => ({ more: false }),
     },
     days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0 },
     share: fakeShare(),
@@ -226,6 +227,7 @@ test('deletes in small steps, only in the process with the lease, and stops with
         steps.push(pruned.removed)
         return pruned
       },
+      pruneActivity: async () => ({ more: false }),
     },
     days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0 },
     share: fakeShare(async () => lease.is_ours),

@@ -62,6 +62,17 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
     relayer_ids: ['demo'],
     expires_at: '2099-01-02T03:04:00.000Z',
   })
+  await act(page, named(page, 'Edit'), async (dialog) => {
+    expect(await dialog.getByLabel('Name').inputValue()).toBe('night shift')
+    await dialog.getByLabel('sign').check()
+    await dialog.getByLabel('send').uncheck()
+    await dialog.getByLabel('Client addresses').fill('10.0.0.0/8\n127.0.0.1/32')
+    await dialog.getByLabel('Expires at').fill('')
+  })
+  expect((await listed())[0]).toMatchObject({
+    ...{ name: 'night shift', scopes: ['read', 'sign'], relayer_ids: ['demo'], expires_at: null },
+    allowed_cidrs: ['10.0.0.0/8', '127.0.0.1/32'],
+  })
   expect(await caller(first)).toMatchObject({ name: 'night shift' })
 
   await act(page, named(page, 'Rotate'))
@@ -192,6 +203,16 @@ test('signs, simulates and sends in the sandbox, and sends once although the res
   await named(page, 'Simulate').click()
   await result.getByText('gas_limit').first().waitFor()
   expect(await account.transactions()).toEqual([])
+  await page.getByLabel('Function').fill('approve(address,uint256)')
+  await page
+    .getByLabel('Arguments')
+    .fill(`${other}\n115792089237316195423570985008687907853269984665640564039457584007913129639935`)
+  await page.getByLabel('Value in').fill('0')
+  await named(page, 'Simulate').click()
+  await result.getByText(/"function": "approve\(address,uint256\)"/).waitFor()
+  expect(await page.getByRole('region', { name: 'Code samples' }).textContent()).toContain('approve(address,uint256)')
+  await page.getByLabel('Function').fill('')
+  await page.getByLabel('Value in').fill('0.000000000000000005')
 
   let lost = 0
   await page.route(`**/${account.relayer_id}/transactions`, async (route) => {
@@ -214,11 +235,14 @@ test('signs, simulates and sends in the sandbox, and sends once although the res
 test('lists the transactions of all relayers, cancels several of them at once, and gives the list as a file', async () => {
   const [first, second] = [await rig.addAccount(), await rig.addAccount()]
   await first.send(2, { reference: '=SUM("a")' })
-  await second.send(1, { reference: 'plain' })
+  await second.send(1, { reference: '50% & more' })
   const { page } = await at('/transactions')
   const row = (name: string) => page.getByRole('listitem').filter({ hasText: name })
   await page.getByRole('button', { name: 'unfinished' }).click()
   expect(page.url()).toContain('#/transactions/unfinished')
+  await page.getByLabel('Filter by').fill('50% & more')
+  await page.getByText('1 transactions, newest first').waitFor()
+  await page.getByLabel('Filter by').fill('')
   await page.getByLabel(`Choose ${first.relayer_id} 1`).check()
   await page.getByLabel(`Choose ${second.relayer_id} 0`).check()
   await page.getByText('2 chosen, 2 not mined').waitFor()
@@ -272,4 +296,35 @@ test('moves a transaction that was never signed to another relayer of the pool',
   await page.getByRole('link', { name: 'spare', exact: true }).waitFor()
   node.lie = undefined
   await finished(full)
+})
+
+test('finds refused operations in the audit trail, without the service’s own, and shows times in UTC', async () => {
+  const account = await rig.addAccount()
+  await account.send(1)
+  const path = { relayer_id: account.relayer_id }
+  await expect(rig.client().delete(base, { path })).rejects.toMatchObject({ status: 409 })
+  await finished(account)
+  const { page, signIn, open } = await openConsole(browser, rig.url(), { zone: 'Asia/Tokyo' })
+  await signIn(rig.api_key)
+  await open('/audit')
+  const row = (operation: string) => page.getByRole('row').filter({ hasText: operation })
+  await row('deleteRelayer').first().waitFor()
+  expect(
+    await page
+      .getByRole('row')
+      .filter({ hasText: /^\d+.*service/ })
+      .count(),
+  ).toBe(0)
+  await page.getByLabel('operation').fill('RELAYER')
+  await page.getByLabel('relayer', { exact: true }).fill(account.relayer_id)
+  await page.getByLabel('result').selectOption('refused')
+  await named(page, 'Search').click()
+  await expect.poll(() => page.getByRole('row').count()).toBe(2)
+  expect(await row('deleteRelayer').textContent()).toContain('409')
+  expect(page.url()).toContain('outcome%253Drefused')
+
+  const when = row('deleteRelayer').getByRole('cell').nth(1)
+  expect(await when.textContent()).toContain('GMT+9')
+  await named(page, 'UTC').click()
+  await expect.poll(() => when.textContent()).toContain('UTC')
 })

@@ -46,12 +46,13 @@ export interface Console {
 export async function openConsole(
   browser: Browser,
   url: string,
-  options: { width?: number; dark?: boolean } = {},
+  options: { width?: number; dark?: boolean; zone?: string } = {},
 ): Promise<Console> {
-  const { width = 1280, dark = false } = options
+  const { width = 1280, dark = false, zone = 'UTC' } = options
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     colorScheme: dark ? 'dark' : 'light',
+    timezoneId: zone,
     permissions: ['clipboard-write'],
   })
   const complaints: string[] = []

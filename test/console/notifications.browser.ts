@@ -68,8 +68,14 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
 
   receiver.answer(200)
   const url = `${receiver.url}/new`
-  await act(page, named(page, 'Change URL'), (dialog) => dialog.getByLabel('URL').fill(url))
-  expect((await rig.client().get(one, { path })).data.url).toBe(url)
+  await act(page, named(page, 'Edit'), async (dialog) => {
+    await dialog.getByLabel('URL').fill(url)
+    await dialog.getByLabel('failed').check()
+  })
+  expect((await rig.client().get(one, { path })).data).toMatchObject({ url, filter: { statuses: ['failed'] } })
+  await page.getByText('Receives every event, of transactions that are failed.').waitFor()
+  await act(page, named(page, 'Edit'), (dialog) => dialog.getByLabel('failed').uncheck())
+  expect((await rig.client().get(one, { path })).data.filter).toBeUndefined()
   expect((await health()).status).not.toBe('disabled')
   await act(page, named(page, 'Redeliver failed'), (dialog) => dialog.getByLabel('Since').fill('2099-01-01T00:00'))
   await close()

@@ -53,6 +53,7 @@ const pages = () => ({
   pool: '/pools/payouts',
   'pool-list': '/pools/payouts/list',
   transactions: '/transactions',
+  spending: '/spending',
   transaction: `/relayers/${account.relayer_id}/transactions/${transaction_id}`,
   notifications: '/notifications',
   notification: '/notifications/treasury-events',

@@ -267,7 +267,8 @@ export const table: Record<string, Make> = {
   deleteAbi: send('DELETE', '/abis/abi-{attempt}'),
   deleteNetwork: send('DELETE', '/networks/evm:net-{attempt}'),
   listQueues: get(`/queues?${page}`),
-  getActivity: get('/activity', '/activity?period=day'),
+  getActivity: get('/activity', '/activity?period=day', '/activity?period=quarter'),
+  getSpending: get('/spending', '/spending?days=90'),
   getCaller: get('/caller'),
   listApiKeys: get(`/api-keys?${page}`),
   createApiKey: send('POST', '/api-keys', (_, attempt) => ({
@@ -284,6 +285,7 @@ export const table: Record<string, Make> = {
     `/audit?${page}&page={last}`,
     `/audit?${page}&operation=none`,
     `/audit?caller=somebody`,
+    `/audit?outcome=refused&callers=others&operation=sign`,
   ),
   getAuditHead: get('/audit/head'),
   // Last, because they change most rows and continue in the background.

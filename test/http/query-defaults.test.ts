@@ -17,6 +17,7 @@ const certain = {
   wait: true,
   wait_seconds: true,
   period: true,
+  days: true,
   q: true,
 } satisfies Record<CertainOfAny, true>
 interface Parameter {

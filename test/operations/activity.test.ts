@@ -8,7 +8,7 @@ const minute_ms = 60_000
 /** What a client counts in all points together. */
 async function totals(
   client: RelayerClient,
-  query: { relayer_id?: string; network?: string; period?: 'hour' | 'day' },
+  query: { relayer_id?: string; network?: string; period?: 'hour' | 'day' | 'week' | 'month' | 'quarter' },
 ) {
   const { data } = await client.get('/api/v1/activity', { query })
   const counted = data.points.filter(({ accepted, mined, failed }) => accepted + mined + failed > 0)
@@ -41,7 +41,7 @@ test('counts accepted, mined and failed transactions with times and fees, limite
   await other.finished(() => rig.chain.mine())
   const paid = (await one.transactions()).reduce((all, { receipt }) => all + BigInt(receipt?.fee ?? 0), 0n)
   expect(paid).toBeGreaterThan(gwei)
-  for (const period of ['hour', 'day'] as const) {
+  for (const period of ['hour', 'day', 'week', 'month', 'quarter'] as const) {
     const its = await totals(client, { relayer_id: one.relayer_id, period })
     expect(its).toMatchObject({ accepted: 4, mined: 4, failed: 1, fees: paid })
     expect(its.max_inclusion_ms).toBeGreaterThanOrEqual(7 * minute_ms)
@@ -64,6 +64,21 @@ test('counts accepted, mined and failed transactions with times and fees, limite
   expect((await totals(limited, {})).accepted).toBe(4)
   await expect(totals(limited, { relayer_id: other.relayer_id })).rejects.toMatchObject({ status: 404 })
   await expect(totals(client, { relayer_id: 'nobody' })).rejects.toMatchObject({ status: 404 })
+
+  const spending = async (
+    by: RelayerClient,
+    query: { days?: number; network?: string; page?: number; per_page?: number },
+  ) => by.get('/api/v1/spending', { query })
+  const both = await spending(client, { days: 30 })
+  const fees = both.data.map((its) => BigInt(its.fees))
+  expect(both.data.map(({ relayer_id }) => relayer_id)).toEqual([one.relayer_id, other.relayer_id])
+  expect(both.data[0]).toMatchObject({ network: 'local', accepted: 4, mined: 4, failed: 1, fees: `${paid}` })
+  expect(fees[0]).toBeGreaterThan(fees[1] ?? 0n)
+  expect(both.data.every((its) => its.fees_today === its.fees || its.fees_today === '0')).toBe(true)
+  const second_page = await spending(client, { page: 2, per_page: 1 })
+  expect([second_page.data[0]?.relayer_id, second_page.pagination.total_items]).toEqual([other.relayer_id, 2])
+  expect((await spending(limited, {})).data.map(({ relayer_id }) => relayer_id)).toEqual([one.relayer_id])
+  expect((await spending(client, { network: 'elsewhere' })).data).toEqual([])
 
   // An hour and a day later the points are gone, and rows of later periods replace them.
   rig.clock.passed_ms += 61 * minute_ms

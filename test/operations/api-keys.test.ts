@@ -102,7 +102,7 @@ describe('rights of a key', () => {
     const ofCreator = (operation: ContractOperation) => operation.path.startsWith('/api/v1/notifications')
     const shared = guarded.filter((operation) => !ofRelayer.includes(operation) && !ofCreator(operation))
     const open = new Set([
-      ...['listRelayers', 'listAllTransactions', 'listQueues', 'getActivity'],
+      ...['listRelayers', 'listAllTransactions', 'listQueues', 'getActivity', 'getSpending'],
       ...['listNetworks', 'getNetwork', 'listNodes', 'getCaller', 'listAbis', 'getAbi'],
       ...['getPool', 'sendPoolTransaction', 'dryRunPoolTransaction', 'listPoolTransactions', 'getPoolTransaction'],
       ...[

@@ -106,7 +106,7 @@ async function read(network: string, notification: string, signer: string, ask: 
   ])
     await ask(id)
   for (const id of ['listAudit', 'getAuditHead', 'getHealth', 'getReadiness']) await ask(id)
-  for (const id of ['getCaller', 'listQueues', 'getActivity', 'search']) await ask(id)
+  for (const id of ['getCaller', 'listQueues', 'getActivity', 'getSpending', 'search']) await ask(id)
   await ask('getNetwork', [network])
   await ask('listNodes', [network])
   await ask('getNotification', [notification])

@@ -44,10 +44,33 @@ export function span(ms: number): string {
   return s < 172_800 ? `${Math.round(s / 3_600)} h` : `${Math.round(s / 86_400)} d`
 }
 
-const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
+/** Times are in the reader's zone, or in UTC. The console is in English, whatever the browser's language is. */
+function formatsOf(isUtc: boolean) {
+  const zone = isUtc ? { timeZone: 'UTC' } : {}
+  const format = (its: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { ...its, ...zone })
+  return {
+    isUtc,
+    time: format({ dateStyle: 'medium', timeStyle: 'long' }),
+    hour: format({ timeStyle: 'short' }),
+    day: format({ day: 'numeric', month: 'short' }),
+  }
+}
 
-/** A time in the reader's zone, which it names. The console is in English, whatever the browser's language is. */
-export const time = (timestamp: string | null): string => (timestamp === null ? '–' : times.format(new Date(timestamp)))
+let formats = formatsOf(false)
+
+export const isUtc = (): boolean => formats.isUtc
+
+/** What is shown already stays as it is until it is shown again. */
+export function showUtc(wanted: boolean): void {
+  formats = formatsOf(wanted)
+}
+
+/** A time with the name of its zone. */
+export const time = (timestamp: string | null): string =>
+  timestamp === null ? '–' : formats.time.format(new Date(timestamp))
+
+/** The hour and minute, or the day. `at`: seconds since the Unix epoch. */
+export const mark = (at: number, of: 'hour' | 'day'): string => formats[of].format(at * 1_000)
 
 const counts = new Intl.NumberFormat('en')
 export const count = (value: number): string => counts.format(value)

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
+import { listOf } from '../data/form.ts'
 import { time } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
@@ -56,7 +57,8 @@ export function ApiKeys() {
   )
 }
 
-function KeyRow({ its: { id, name, scopes: allowed, relayer_ids, expires_at, last_used_at } }: { its: ApiKey }) {
+function KeyRow({ its }: { its: ApiKey }) {
+  const { id, name, scopes: allowed, relayer_ids, pool_ids, expires_at, last_used_at } = its
   const { client } = useSession()
   const [token, setToken] = useState('')
   const path = { api_key_id: id }
@@ -64,10 +66,11 @@ function KeyRow({ its: { id, name, scopes: allowed, relayer_ids, expires_at, las
     <tr>
       <td title={id}>{name}</td>
       <td>{allowed.join(', ')}</td>
-      <td>{relayer_ids === null ? 'all' : relayer_ids.join(', ')}</td>
+      <td>{whatOf(relayer_ids, pool_ids)}</td>
       <td>{expires_at === null ? 'never' : time(expires_at)}</td>
       <td>{last_used_at === null ? 'never' : time(last_used_at)}</td>
       <td className="buttons">
+        <EditKey its={its} />
         <Action
           label="Rotate"
           effect={<p>Issues a new token for “{name}”. The current token stays valid for a grace period.</p>}
@@ -85,53 +88,119 @@ function KeyRow({ its: { id, name, scopes: allowed, relayer_ids, expires_at, las
   )
 }
 
+function whatOf(relayer_ids: string[] | null, pool_ids: string[] | null): string {
+  const its = [...(relayer_ids ?? []), ...(pool_ids ?? []).map((id) => `pool ${id}`)]
+  return its.length === 0 ? 'all' : its.join(', ')
+}
+
+interface Rights {
+  name: string
+  scopes: Scope[]
+  relayers: string
+  pools: string
+  addresses: string
+  expires: string
+}
+
+const none: Rights = { name: '', scopes: ['read'], relayers: '', pools: '', addresses: '', expires: '' }
+
+const rightsOf = ({ name, scopes: allowed, relayer_ids, pool_ids, allowed_cidrs, expires_at }: ApiKey): Rights => ({
+  name,
+  scopes: allowed,
+  relayers: (relayer_ids ?? []).join('\n'),
+  pools: (pool_ids ?? []).join('\n'),
+  addresses: (allowed_cidrs ?? []).join('\n'),
+  expires: expires_at?.slice(0, 16) ?? '',
+})
+
+/** Null: no limit. */
+const orNull = (text: string): string[] | null => (listOf(text).length > 0 ? listOf(text) : null)
+
+const bodyOf = ({ name, scopes: allowed, relayers, pools, addresses, expires }: Rights) => ({
+  name,
+  scopes: allowed,
+  relayer_ids: orNull(relayers),
+  pool_ids: orNull(pools),
+  allowed_cidrs: orNull(addresses),
+  expires_at: expires === '' ? null : new Date(`${expires}Z`).toISOString(),
+})
+
 function CreateKey() {
   const { client } = useSession()
-  const [name, setName] = useState('')
-  const [chosen, setChosen] = useState<Scope[]>(['read'])
-  const [relayers, setRelayers] = useState('')
-  const [expires, setExpires] = useState('')
+  const [rights, setRights] = useState(none)
   const [token, setToken] = useState('')
-  const relayer_ids = relayers.split(/[\s,]+/).filter((id) => id !== '')
-  const toggle = (scope: Scope) =>
-    setChosen(chosen.includes(scope) ? chosen.filter((other) => other !== scope) : [...chosen, scope])
   return (
     <Action
       label="Create a key"
       tone="primary"
+      opened={() => setRights(none)}
       effect={<p>Creates an API key with these permissions. Its token is shown once.</p>}
-      run={async () => {
-        const body = {
-          name,
-          scopes: chosen,
-          ...(relayer_ids.length > 0 && { relayer_ids }),
-          ...(expires !== '' && { expires_at: new Date(`${expires}Z`).toISOString() }),
-        }
-        setToken((await client.post('/api/v1/api-keys', { body })).data.token)
-      }}
+      run={async () => setToken((await client.post('/api/v1/api-keys', { body: bodyOf(rights) })).data.token)}
       done={<NewToken token={token} />}
     >
+      <RightsForm rights={rights} set={setRights} />
+    </Action>
+  )
+}
+
+function EditKey({ its }: { its: ApiKey }) {
+  const { client } = useSession()
+  const [rights, setRights] = useState(none)
+  return (
+    <Action
+      label="Edit"
+      opened={() => setRights(rightsOf(its))}
+      effect={<p>The token stays the same. A right that is taken away ends at once, also for requests under way.</p>}
+      run={() => client.patch(one, { path: { api_key_id: its.id }, body: bodyOf(rights) })}
+    >
+      <RightsForm rights={rights} set={setRights} />
+    </Action>
+  )
+}
+
+function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void }) {
+  const toggle = (scope: Scope) =>
+    set({
+      ...rights,
+      scopes: rights.scopes.includes(scope)
+        ? rights.scopes.filter((other) => other !== scope)
+        : [...rights.scopes, scope],
+    })
+  const bind = (name: Exclude<keyof Rights, 'scopes'>) => ({
+    value: rights[name],
+    onChange: ({ target: { value } }: { target: { value: string } }) => set({ ...rights, [name]: value }),
+  })
+  return (
+    <>
       <label>
         Name
-        <input required maxLength={128} value={name} onChange={(event) => setName(event.target.value)} />
+        <input required maxLength={128} {...bind('name')} />
       </label>
       <fieldset>
         <legend>Scopes</legend>
         {scopes.map((scope) => (
           <label key={scope} className="inline">
-            <input type="checkbox" checked={chosen.includes(scope)} onChange={() => toggle(scope)} /> {scope}
+            <input type="checkbox" checked={rights.scopes.includes(scope)} onChange={() => toggle(scope)} /> {scope}
           </label>
         ))}
       </fieldset>
       <label>
-        Relayer IDs (empty: all relayers)
-        <input value={relayers} onChange={(event) => setRelayers(event.target.value)} />
+        Relayer IDs, one per line (empty: all, or none with pools)
+        <textarea rows={2} spellCheck={false} {...bind('relayers')} />
+      </label>
+      <label>
+        Pool IDs, one per line (optional)
+        <textarea rows={2} spellCheck={false} {...bind('pools')} />
+      </label>
+      <label>
+        Client addresses, as CIDR, one per line (empty: any)
+        <textarea rows={2} spellCheck={false} {...bind('addresses')} />
       </label>
       <label>
         Expires at (UTC; empty: never)
-        <input type="datetime-local" value={expires} onChange={(event) => setExpires(event.target.value)} />
+        <input type="datetime-local" {...bind('expires')} />
       </label>
-    </Action>
+    </>
   )
 }
 

@@ -1,20 +1,38 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { useLocation } from 'wouter'
+import type { RelayerClient } from '../../index.ts'
+import { given } from '../data/form.ts'
 import { count, time } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
+import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Copyable, RelayerLink } from '../parts/links.tsx'
+import { Copyable, decoded, encoded, RelayerLink } from '../parts/links.tsx'
 
 const per_page = 100
-const fields = ['caller', 'operation', 'relayer_id', 'subject'] as const
-type Filter = Partial<Record<(typeof fields)[number], string>>
+const fields = ['caller', 'operation', 'relayer_id', 'subject', 'outcome', 'callers', 'after', 'before'] as const
+type Typed = Partial<Record<(typeof fields)[number], string>>
+type Filter = Omit<Typed, 'outcome' | 'callers'> & { outcome?: 'succeeded' | 'refused'; callers?: 'others' }
+const csv_header = [
+  'chain',
+  'sequence',
+  'at',
+  'caller',
+  'operation',
+  'relayer_id',
+  'subject',
+  'result',
+  'request_id',
+] as const
 
-/** the audit trail with its filters. */
-export function Audit() {
+/** The audit trail with its filters, which are in the page's address. The service's own actions are left out at first. */
+export function Audit({ find = 'callers=others' }: { find?: string | undefined }) {
   const { client } = useSession()
-  const [filter, setFilter] = useState<Filter>({})
+  const [, go] = useLocation()
   const [page, setPage] = useState(1)
+  const typed = Object.fromEntries(new URLSearchParams(decoded(find))) as Typed
+  const filter = filterOf(typed)
   const head = useQuery({
     queryKey: ['audit-head'],
     queryFn: async ({ signal }) => (await client.get('/api/v1/audit/head', { signal })).data,
@@ -29,9 +47,12 @@ export function Audit() {
     event.preventDefault()
     const given = new FormData(event.currentTarget)
     setPage(1)
-    setFilter(
-      Object.fromEntries(fields.map((name) => [name, String(given.get(name)).trim()]).filter(([, text]) => text)),
-    )
+    const wanted = new URLSearchParams()
+    for (const name of fields) {
+      const text = String(given.get(name) ?? '').trim()
+      if (text !== '') wanted.set(name, text)
+    }
+    go(`/audit/${encoded(`${wanted}`)}`, { replace: true })
   }
 
   return (
@@ -46,14 +67,43 @@ export function Audit() {
         )}
       </Loaded>
       <search>
-        <form className="bar" onSubmit={search}>
-          {fields.map((name) => (
+        <form className="filters" onSubmit={search} key={find}>
+          {(['caller', 'operation', 'relayer_id', 'subject'] as const).map((name) => (
             <label key={name} className="inline">
               {name.replace('_id', '')}
-              <input name={name} maxLength={128} {...(name === 'operation' && { pattern: '[A-Za-z]*' })} />
+              <input
+                name={name}
+                maxLength={128}
+                defaultValue={typed[name]}
+                {...(name === 'operation' && { pattern: '[A-Za-z]*' })}
+              />
             </label>
           ))}
+          {(['after', 'before'] as const).map((name) => (
+            <label key={name} className="inline">
+              {name} (UTC)
+              <input type="datetime-local" name={name} defaultValue={typed[name]} />
+            </label>
+          ))}
+          <label className="inline">
+            result
+            <select name="outcome" defaultValue={typed.outcome ?? ''}>
+              <option value="">any</option>
+              <option value="succeeded">succeeded</option>
+              <option value="refused">refused</option>
+            </select>
+          </label>
+          <label className="inline">
+            <input type="checkbox" name="callers" value="others" defaultChecked={typed.callers === 'others'} /> without
+            the service's own
+          </label>
           <button type="submit">Search</button>
+          <Csv
+            name="audit"
+            what="every entry that matches"
+            header={[...csv_header]}
+            pages={() => all(client, filter)}
+          />
         </form>
       </search>
       <Loaded query={entries} lines={6}>
@@ -103,4 +153,30 @@ export function Audit() {
       </Loaded>
     </>
   )
+}
+
+/** The times of the form are in UTC. */
+function filterOf({ outcome, callers, after, before, ...same }: Typed): Filter {
+  const at = (text: string | undefined) => {
+    const ms = Date.parse(`${text}Z`)
+    return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+  }
+  return given({
+    ...same,
+    outcome: outcome === 'refused' || outcome === 'succeeded' ? outcome : undefined,
+    callers: callers === 'others' ? callers : undefined,
+    after: at(after),
+    before: at(before),
+  }) as Filter
+}
+
+/** Entries up to now: later ones would move the pages. */
+async function* all(client: RelayerClient, filter: Filter): AsyncIterable<unknown[][]> {
+  const before = filter.before ?? new Date().toISOString()
+  for (let page = 1; ; page += 1) {
+    const query = { ...filter, before, page, per_page: 1_000 }
+    const { data, pagination } = await client.get('/api/v1/audit', { query })
+    yield data.map((entry) => csv_header.map((name) => entry[name]))
+    if (page * 1_000 >= pagination.total_items) return
+  }
 }

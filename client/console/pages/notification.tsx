@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import type { Delivery, DeliveryStatus, NotificationHealth } from '../../index.ts'
+import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
 import { age, count, time, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
+import { filterOf, filterText, formOf, WebhookForm } from '../parts/webhook-form.tsx'
 
 const poll_ms = 3_000
 const per_page = 50
@@ -41,14 +42,14 @@ export function Notification(path: { notification_id: string }) {
       </p>
       <Heading name={id} />
       <Loaded query={notification}>
-        {({ url }) => (
+        {({ url, filter }) => (
           <p>
-            <code>{url}</code>
+            <code>{url}</code> <span className="hint">{filterText(filter)}</span>
           </p>
         )}
       </Loaded>
       <Loaded query={health}>{(its) => <Health its={its} />}</Loaded>
-      <Actions path={path} url={notification.data?.url ?? ''} />
+      <Actions path={path} its={notification.data} />
       <div className="bar">
         <h2>Deliveries</h2>
         <fieldset className="choice">
@@ -104,10 +105,10 @@ function Health({ its }: { its: NotificationHealth }) {
   )
 }
 
-function Actions({ path, url }: { path: { notification_id: string }; url: string }) {
+function Actions({ path, its }: { path: { notification_id: string }; its: Its | undefined }) {
   const { client } = useSession()
   const [since, setSince] = useState(() => new Date(Date.now() - 86_400_000).toISOString().slice(0, 16))
-  const [newUrl, setNewUrl] = useState<string>()
+  const [changed, setChanged] = useState(formOf(its))
   const [tested, setTested] = useState('')
   const [retried, setRetried] = useState(0)
   const [redelivered, setRedelivered] = useState(0)
@@ -144,15 +145,17 @@ function Actions({ path, url }: { path: { notification_id: string }; url: string
         done={`${count(retried)} waiting ${retried === 1 ? 'delivery is' : 'deliveries are'} due now.`}
       />
       <Action
-        label="Change URL"
-        opened={() => setNewUrl(undefined)}
-        effect={<p>Later attempts use this URL. A disabled notification becomes enabled.</p>}
-        run={() => client.patch(one, { path, body: { url: newUrl ?? url } })}
+        label="Edit"
+        opened={() => setChanged(formOf(its))}
+        effect={
+          <p>
+            Later attempts use this URL, and later events these filters. A disabled notification becomes enabled when
+            its URL is set.
+          </p>
+        }
+        run={() => client.patch(one, { path, body: { url: changed.url, filter: filterOf(changed) } })}
       >
-        <label>
-          URL
-          <input type="url" required value={newUrl ?? url} onChange={(event) => setNewUrl(event.target.value)} />
-        </label>
+        <WebhookForm form={changed} set={setChanged} />
       </Action>
     </div>
   )

@@ -6,6 +6,7 @@ import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
+import { filterOf, formOf, WebhookForm } from '../parts/webhook-form.tsx'
 
 const max_examined = 50
 
@@ -13,8 +14,9 @@ export function Notifications() {
   const { client } = useSession()
   const notifications = useNotifications()
   const healths = useHealths((notifications.data ?? []).slice(0, max_examined).map(({ id }) => id))
-  const [url, setUrl] = useState('')
+  const [form, setForm] = useState(formOf(undefined))
   const [id, setId] = useState('')
+  const [secret, setSecret] = useState('')
   return (
     <>
       <div className="bar">
@@ -23,11 +25,25 @@ export function Notifications() {
           label="Create"
           tone="primary"
           effect={<p>Creates a webhook endpoint. Relayers with this notification send their events to it.</p>}
-          run={() => client.post('/api/v1/notifications', { body: { url, ...(id !== '' && { id }) } })}
+          opened={() => setForm(formOf(undefined))}
+          run={async () => {
+            const filter = filterOf(form)
+            const its = { url: form.url, ...(id !== '' && { id }), ...(filter && { filter }) }
+            await client.post('/api/v1/notifications', {
+              body: { ...its, ...(secret !== '' && { signing_key: secret }) },
+            })
+            setSecret('')
+          }}
         >
+          <WebhookForm form={form} set={setForm} />
           <label>
-            URL
-            <input type="url" required value={url} onChange={(event) => setUrl(event.target.value)} />
+            Secret that signs deliveries (empty: they are not signed)
+            <input
+              type="password"
+              autoComplete="new-password"
+              value={secret}
+              onChange={(event) => setSecret(event.target.value)}
+            />
           </label>
           <label>
             Id (optional)

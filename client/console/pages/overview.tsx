@@ -9,6 +9,7 @@ import { CreateRelayer } from '../parts/create-relayer.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { RelayerLink, transactionPath } from '../parts/links.tsx'
+import { Pages } from '../parts/pages.tsx'
 import { Problems } from '../parts/problems.tsx'
 
 const per_page = 25
@@ -35,7 +36,13 @@ export function Overview() {
             ) : (
               <>
                 <Relayers rows={rows} />
-                <Pages page={page} last={Math.ceil(total_items / per_page)} total={total_items} go={setPage} />
+                <Pages
+                  of="relayers"
+                  page={page}
+                  last={Math.ceil(total_items / per_page)}
+                  total={total_items}
+                  go={setPage}
+                />
               </>
             )
           }
@@ -110,22 +117,5 @@ function Relayers({ rows }: { rows: Rows }) {
         </tbody>
       </table>
     </div>
-  )
-}
-
-function Pages({ page, last, total, go }: { page: number; last: number; total: number; go(page: number): void }) {
-  if (last < 2) return null
-  return (
-    <nav className="bar" aria-label="Pages of relayers">
-      <button type="button" disabled={page === 1} onClick={() => go(page - 1)}>
-        Previous
-      </button>
-      <span className="hint">
-        Page {page} of {last}, {count(total)} relayers
-      </span>
-      <button type="button" disabled={page === last} onClick={() => go(page + 1)}>
-        Next
-      </button>
-    </nav>
   )
 }

@@ -23,6 +23,9 @@ interface Form {
   to: string
   value: string
   data: string
+  /** A function of the receiver, with its arguments, in the place of the data. */
+  called: string
+  args: string
 }
 
 /** Signs, simulates and sends, and shows the same request as curl and as TypeScript. */
@@ -40,7 +43,7 @@ export function Sandbox({ params }: { params: { relayer_id?: string; transaction
       ).data,
     enabled: transaction_id !== undefined && may('read'),
   })
-  const start = { message: 'Hello', to: '', value: '0', data: '' }
+  const start = { message: 'Hello', to: '', value: '0', data: '', called: '', args: '' }
   return (
     <>
       <Heading name="Sandbox" />
@@ -90,7 +93,9 @@ function SandboxForm({
   const transaction: SendTransactionRequest = {
     ...(form.to.trim() !== '' && { to: form.to.trim() }),
     value: wei ?? '0',
-    ...(form.data.trim() !== '' && { data: form.data.trim() }),
+    ...(form.called.trim() !== ''
+      ? { call: { function: form.called.trim(), args: argumentsOf(form.args) } }
+      : form.data.trim() !== '' && { data: form.data.trim() }),
   }
   const body = kind === 'sign' ? { message: form.message } : transaction
   const request: ExampleCall = {
@@ -157,9 +162,25 @@ function SandboxForm({
               <input inputMode="decimal" value={form.value} onChange={set('value')} aria-invalid={wei === undefined} />
             </label>
             <label>
-              Data
-              <textarea rows={3} spellCheck={false} value={form.data} onChange={set('data')} />
+              Function (optional)
+              <input
+                spellCheck={false}
+                placeholder="transfer(address,uint256)"
+                value={form.called}
+                onChange={set('called')}
+              />
             </label>
+            {form.called.trim() === '' ? (
+              <label>
+                Data
+                <textarea rows={3} spellCheck={false} value={form.data} onChange={set('data')} />
+              </label>
+            ) : (
+              <label>
+                Arguments, one per line; lists and tuples as JSON
+                <textarea rows={3} spellCheck={false} value={form.args} onChange={set('args')} />
+              </label>
+            )}
           </>
         )}
         <div className="buttons">
@@ -181,7 +202,13 @@ function SandboxForm({
                     <Row name="Network">{chosenRelayer?.network ?? 'unknown'}</Row>
                     <Row name="To">{transaction.to ?? 'nobody: it creates a contract'}</Row>
                     <Row name="Value">{amount(transaction.value?.toString() ?? '0', symbol)}</Row>
-                    <Row name="Data">{bytesOf(form.data)}</Row>
+                    {transaction.call ? (
+                      <Row name="Calls">
+                        {transaction.call.function} with {JSON.stringify(transaction.call.args)}
+                      </Row>
+                    ) : (
+                      <Row name="Data">{bytesOf(form.data)}</Row>
+                    )}
                   </dl>
                 </>
               }
@@ -215,6 +242,23 @@ function SandboxForm({
       </section>
     </div>
   )
+}
+
+/** Numbers stay texts, so that none loses digits. */
+const argumentsOf = (text: string): unknown[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map((line) => (/^(?:\[|\{|true$|false$)/.test(line) ? fromJson(line) : line))
+
+/** What is no JSON is left to the service, which says what it expects. */
+function fromJson(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return line
+  }
 }
 
 const Row = ({ name, children }: { name: string; children: ReactNode }) => (

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { mark } from '../data/format.ts'
 
 export interface Line {
   label: string
@@ -90,14 +91,11 @@ function summaryOf({ label, values }: Line): string {
 }
 
 const day_s = 86_400
-const [hours, days] = [
-  new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' }),
-  new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' }),
-]
-/** Hours and minutes; days where the marks are at least half a day apart. */
+/** Hours and minutes; days, each once, where the marks are at least half a day apart. */
 const timesOf = (splits: number[]): string[] => {
-  const form = (splits[1] ?? 0) - (splits[0] ?? 0) < day_s / 2 ? hours : days
-  return splits.map((at) => form.format(at * 1_000))
+  const of = (splits[1] ?? 0) - (splits[0] ?? 0) < day_s / 2 ? 'hour' : 'day'
+  const marks = splits.map((at) => mark(at, of))
+  return marks.map((text, index) => (text === marks[index - 1] ? '' : text))
 }
 
 const figure = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 3 })

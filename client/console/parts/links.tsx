@@ -6,6 +6,18 @@ export const relayerPath = (relayer_id: string): string => `/relayers/${encodeUR
 
 export const poolPath = (pool_id: string): string => `/pools/${encodeURIComponent(pool_id)}`
 
+/** Any text as a part of the page's address. Twice, since the router decodes the address before it is taken apart. */
+export const encoded = (text: string): string => encodeURIComponent(encodeURIComponent(text))
+
+/** The text of a part that the router gives; one that was not encoded here stays as it is. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
 export const transactionPath = ({ relayer_id, id }: { relayer_id: string; id: string }): string =>
   `${relayerPath(relayer_id)}/transactions/${encodeURIComponent(id)}`
 

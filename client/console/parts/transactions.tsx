@@ -5,6 +5,7 @@ import { allTransactions, csv_header, type Filter, type Place } from '../data/tr
 import { Action } from './action.tsx'
 import { Bulk, type Choice, useChoice } from './bulk.tsx'
 import { Csv } from './csv.tsx'
+import { decoded, encoded } from './links.tsx'
 import { TransactionList } from './transaction-list.tsx'
 
 const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
@@ -25,7 +26,7 @@ export function Transactions({
   place,
   here,
   group: named = 'all',
-  find: typed = '',
+  find = '',
 }: {
   place: Place
   here: string
@@ -34,11 +35,12 @@ export function Transactions({
 }) {
   const { client, may } = useSession()
   const [, go] = useLocation()
+  const typed = decoded(find)
   const choice = useChoice(({ id }: Transaction) => id)
   const group = named in groups ? (named as keyof typeof groups) : 'all'
   const hasNonces = 'relayer_id' in place
   const show = (wanted: string, text: string) =>
-    go(`${here}/${wanted}${text === '' ? '' : `/${encodeURIComponent(text)}`}`, { replace: true })
+    go(`${here}/${wanted}${text === '' ? '' : `/${encoded(text)}`}`, { replace: true })
   const filter: Filter = {
     ...(group !== 'all' && { status: [...groups[group]] }),
     ...filterOf(typed.trim(), hasNonces),

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { AuditFilter } from '../../../server/core/rows.ts'
 import { addRelayer, notificationOf, unique } from './resources.ts'
 import { onEveryStore } from './stores.ts'
 
@@ -53,6 +54,66 @@ onEveryStore((opened) => {
     const odd = await store.listAudit({ offset: 1, limit: 2 }, { caller: 'odd', after: 10, before: 5_000 })
     expect([odd.items.map(({ at }) => at), odd.total_items]).toEqual([[4_997, 4_995], 2_495])
     expect(await store.listAudit({ offset: 0, limit: 5 }, { subject: '0x6000' })).toMatchObject({ total_items: 1 })
+    await store.appendAudit([
+      { ...entry(7_000), caller: 'service', operation: 'sendTransaction' },
+      { ...entry(7_001), operation: 'sendTransactionBatch', result: 409 },
+    ])
+    const found = async (filter: AuditFilter) =>
+      (await store.listAudit({ offset: 0, limit: 3 }, filter)).items.map(({ at }) => at)
+    expect(await found({ operation: 'TRANSACTION' })).toEqual([7_001, 7_000])
+    expect(await found({ operation: 'transaction', callers: 'others' })).toEqual([7_001])
+    expect(await found({ outcome: 'refused' })).toEqual([7_001])
+    expect(await found({ outcome: 'succeeded' })).toEqual([7_000, 6_000, 5_999])
+  })
+
+  test('adds old quarters of an hour to their days, each once, and removes old days', async () => {
+    const { store, rows } = opened()
+    const [one, other] = [await addRelayer({ store }), await addRelayer({ store })]
+    const day_s = 86_400
+    const [today, hour] = [200 * day_s, 3_600]
+    const at = (days: number, quarter: number) => today - days * day_s + quarter * 900
+    const ids = new Set([one.id, other.id])
+    const counted = [
+      [one, at(3, 5), 1, 999_999_999],
+      [one, at(3, 95), 2, 999_999_999],
+      [other, at(3, 5), 4, 1],
+      [one, at(2, 0), 8, 2],
+      [one, at(0, 7), 16, 3],
+    ] as const
+    for (const [{ row_id }, start, count, wei] of counted)
+      await rows(
+        `INSERT INTO activity (period_s, at, relayer_row_id, accepted, mined, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei)
+         VALUES (900, ${start}, ${row_id}, ${count}, ${count}, ${count}, ${count}, ${count}, ${wei})`,
+      )
+    const days = async (from: number) => {
+      const sums = new Map<string, number[]>()
+      for (const row of await store.activityDays({ from, ids, network: undefined })) {
+        const key = `${row.relayer_id === one.id ? 'one' : 'other'} ${(today - row.at) / day_s}`
+        const values = [row.accepted, row.mined, row.inclusion_ms, row.fee_gwei * 10 ** 9 + row.fee_wei]
+        sums.set(
+          key,
+          values.map((value, index) => value + (sums.get(key)?.[index] ?? 0)),
+        )
+      }
+      return Object.fromEntries(sums)
+    }
+    const all = {
+      'one 3': [3, 3, 3, 4_999_999_998],
+      'other 3': [4, 4, 4, 4_000_000_001],
+      'one 2': [8, 8, 8, 8_000_000_002],
+      'one 0': [16, 16, 16, 16_000_000_003],
+    }
+    const stored = async () =>
+      (await rows<{ n: number }>('SELECT count(*) AS n FROM activity WHERE period_s = 900'))[0]?.n
+    expect(await days(at(3, 0))).toEqual(all)
+    for (const now of [today - 2 * day_s + hour, today, today + 3 * day_s]) {
+      expect(await store.pruneActivity(now)).toEqual({ more: false })
+      expect(await days(at(3, 0))).toEqual(all)
+    }
+    expect(Number(await stored())).toBe(0)
+    expect(Object.keys(await days(at(2, 0)))).toEqual(['one 2', 'one 0'])
+    await store.pruneActivity(today + 98.5 * day_s)
+    expect(Object.keys(await days(at(3, 0)))).toEqual(['one 0'])
   })
 
   test('deletes old events without deliveries, but never a relayer’s last one', async () => {
