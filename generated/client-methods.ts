@@ -212,6 +212,8 @@ export interface GeneratedMethods {
     getHealth(options?: Options<'/api/v1/health', 'get'>): Promise<Data<'/api/v1/health', 'get'>>
     /** Check readiness. */
     getReadiness(options?: Options<'/api/v1/ready', 'get'>): Promise<Data<'/api/v1/ready', 'get'>>
+    /** Get the state of the service. */
+    get(options?: Options<'/api/v1/service', 'get'>): Promise<Data<'/api/v1/service', 'get'>>
   }
 }
 
@@ -333,5 +335,6 @@ export const methods = {
   service: {
     getHealth: ['get', '/api/v1/health', 'plain'],
     getReadiness: ['get', '/api/v1/ready', 'plain'],
+    get: ['get', '/api/v1/service', 'plain'],
   },
 } as const satisfies Record<string, Record<string, Described>>

@@ -1898,6 +1898,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/service": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state of the service
+         * @description The server that answers, its database, the servers beside it (on PostgreSQL), and the incidents that this server noticed since its start: at most the 500 newest.
+         */
+        get: operations["getService"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     event: {
@@ -3676,6 +3696,55 @@ export interface components {
             /** @description Without gaps, oldest first. The last point is not complete yet. */
             points: components["schemas"]["ActivityPoint"][];
         };
+        ServiceState: {
+            /** @description The host and the number of the process. */
+            name: string;
+            /** @description The version of the service. */
+            version: string;
+            node_version: string;
+            started_at: components["schemas"]["Timestamp"];
+            /** @description The memory that the process has (resident set). */
+            memory_bytes: number;
+            /** @description Why it is not ready; empty when it is. */
+            not_ready: {
+                path: string;
+                message: string;
+            }[];
+            database: {
+                /** @enum {string} */
+                engine: "sqlite" | "postgres";
+                version: string;
+                /** @description The size of the database. */
+                bytes: number;
+            };
+            /** @description The servers that share a PostgreSQL database, in the order of their starts; empty on SQLite. */
+            servers: {
+                name: string;
+                /**
+                 * @description `idle`: it starts, or is a command. `leaving`: it stops.
+                 * @enum {string}
+                 */
+                state: "idle" | "running" | "leaving";
+                started_at: components["schemas"]["Timestamp"];
+                /** @description How many relayers it sends for now. */
+                relayers: number;
+                /** @description Whether it gave this response. */
+                is_this: boolean;
+            }[];
+            /** @description The newest first. */
+            incidents: components["schemas"]["Incident"][];
+        };
+        Incident: {
+            at: components["schemas"]["Timestamp"];
+            /**
+             * @description `over`: it ended what an earlier one began.
+             * @enum {string}
+             */
+            severity: "error" | "warning" | "over";
+            /** @description A relayer's id, the host of a node, or the type of a key service with the address of a key. */
+            subject: string;
+            text: string;
+        };
         Spending: {
             relayer_id: components["schemas"]["Id"];
             network: components["schemas"]["NetworkName"];
@@ -3863,6 +3932,21 @@ export interface components {
                 "application/json": {
                     success: components["schemas"]["Succeeded"];
                     data: components["schemas"]["Health"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The state now. */
+        ServiceResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["ServiceState"];
                     error: components["schemas"]["NoError"];
                     pagination: components["schemas"]["Pagination"];
                 };
@@ -4932,6 +5016,8 @@ export type NetworkNode = components['schemas']['NetworkNode'];
 export type Queue = components['schemas']['Queue'];
 export type QueueHead = components['schemas']['QueueHead'];
 export type Activity = components['schemas']['Activity'];
+export type ServiceState = components['schemas']['ServiceState'];
+export type Incident = components['schemas']['Incident'];
 export type Spending = components['schemas']['Spending'];
 export type ActivityPoint = components['schemas']['ActivityPoint'];
 export type Caller = components['schemas']['Caller'];
@@ -4949,6 +5035,7 @@ export type ResponseUnavailable = components['responses']['Unavailable'];
 export type ResponseBadGateway = components['responses']['BadGateway'];
 export type ResponseNotReady = components['responses']['NotReady'];
 export type ResponseHealthResponse = components['responses']['HealthResponse'];
+export type ResponseServiceResponse = components['responses']['ServiceResponse'];
 export type ResponseDeleted = components['responses']['Deleted'];
 export type ResponseSignatureResultResponse = components['responses']['SignatureResultResponse'];
 export type ResponseSignatureList = components['responses']['SignatureList'];
@@ -7090,6 +7177,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
         };
     };
@@ -7588,6 +7676,22 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
+    getService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["ServiceResponse"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
 }
 type FlattenedDeepRequired<T> = {
     [K in keyof T]-?: FlattenedDeepRequired<T[K] extends unknown[] | undefined | null ? Extract<T[K], unknown[]>[number] : T[K]>;
@@ -7629,3 +7733,6 @@ export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["
 export const remoteConfigInterfaceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RemoteConfig"]["interface"]> = ["rest", "json_rpc"];
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];
 export const activitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Activity"]["seconds_per_point"]> = [60, 900, 86400];
+export const serviceStateDatabaseEngineValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServiceState"]["database"]["engine"]> = ["sqlite", "postgres"];
+export const serviceStateServersStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServiceState"]["servers"]["state"]> = ["idle", "running", "leaving"];
+export const incidentSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Incident"]["severity"]> = ["error", "warning", "over"];

@@ -21,6 +21,7 @@ const Pools = lazy(async () => ({ default: (await import('./pages/pools.tsx')).P
 const Pool = lazy(async () => ({ default: (await import('./pages/pool.tsx')).Pool }))
 const Transactions = lazy(async () => ({ default: (await import('./pages/transactions.tsx')).Transactions }))
 const Spending = lazy(async () => ({ default: (await import('./pages/spending.tsx')).Spending }))
+const Service = lazy(async () => ({ default: (await import('./pages/service.tsx')).Service }))
 const Signers = lazy(async () => ({ default: (await import('./pages/signers.tsx')).Signers }))
 const Sandbox = lazy(async () => ({ default: (await import('./pages/sandbox.tsx')).Sandbox }))
 
@@ -70,6 +71,7 @@ function Shell() {
           {(may('sign') || may('send')) && <Page to="/sandbox">Sandbox</Page>}
           {caller.may_administer && <Page to="/keys">API keys</Page>}
           {mayManageAll && <Page to="/audit">Audit</Page>}
+          {mayManageAll && <Page to="/service">Service</Page>}
         </nav>
         <div className="who">
           <button
@@ -126,6 +128,7 @@ function Pages() {
       {(may('sign') || may('send')) && <Route path="/sandbox/:relayer_id?/:transaction_id?" component={Sandbox} />}
       {mayManageAll && <Route path="/signers" component={Signers} />}
       {caller.may_administer && <Route path="/keys" component={ApiKeys} />}
+      {mayManageAll && <Route path="/service" component={Service} />}
       {mayManageAll && <Route path="/audit/:find?">{({ find }: { find?: string }) => <Audit find={find} />}</Route>}
       <Route>
         <Heading name="Page not found" />

@@ -5,7 +5,7 @@ import type { Caller, Handlers } from '../core/operation.ts'
 import type { PoolRow, RelayerRow } from '../core/rows.ts'
 import { RpcError } from '../evm/rpc.ts'
 import { revertDataOf } from '../evm/rpc-error.ts'
-import { noRelayer } from '../sending/request/pool-order.ts'
+import { unavailable } from '../sending/request/pool-order.ts'
 import { createBudget } from './budget.ts'
 import { idOf, invalid, readCall } from './call.ts'
 import type { Context, JsonRpcDependencies, Method, Request } from './context.ts'
@@ -100,7 +100,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
 
   async function answerAll(request: Request, endpoint: Endpoint): ReturnType<Handlers['callJsonRpc']> {
     const [relayer] = endpoint.relayers
-    if (!relayer) throw noRelayer()
+    if (!relayer) throw unavailable('The pool has no relayers')
     const parts = { ...endpoint, relayer, request, inOrder: inOrder(), onClose: gather(request) }
     const { body } = request
     if (!Array.isArray(body)) return answer(body, { ...parts, index: undefined })

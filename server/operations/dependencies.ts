@@ -1,4 +1,5 @@
 import type { Detail } from '../core/errors.ts'
+import type { Incident } from '../core/incident.ts'
 import type { Observer } from '../core/observer.ts'
 import type { Caller } from '../core/operation.ts'
 import type { Chains } from '../evm/chains.ts'
@@ -49,6 +50,10 @@ export interface OperationDependencies {
   /** A monotonic clock in milliseconds. */
   elapsed(): number
   isStopping(): boolean
+  /** The newest changes of state, newest first. */
+  incidents(): Incident[]
+  /** Of the contract. */
+  version: string
   /** The reasons why the process is not ready; empty when it is. */
   unready(): Promise<Detail[]>
   /** Logs an error that does not change the answer. */

@@ -14,6 +14,7 @@ import { notifications } from './notifications.ts'
 import { pools } from './pools.ts'
 import { problems } from './problems.ts'
 import { relayers } from './relayers.ts'
+import { service } from './service.ts'
 import { signers } from './signers.ts'
 import { signing } from './signing.ts'
 import { transactionLists } from './transaction-lists.ts'
@@ -41,4 +42,5 @@ export const createOperations = (
   ...audit(dependencies),
   ...problems(dependencies),
   ...health(dependencies),
+  ...service(dependencies),
 })

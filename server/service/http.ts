@@ -101,8 +101,20 @@ export async function serveHttp(
 }
 
 function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }: Parts): Handlers {
-  const { store, observer, now, elapsed, vault, chains, keyring, keyServices, checkTarget, contract, logger } =
-    foundation
+  const {
+    store,
+    observer,
+    now,
+    elapsed,
+    vault,
+    chains,
+    keyring,
+    keyServices,
+    checkTarget,
+    contract,
+    logger,
+    observation,
+  } = foundation
   const effects = {
     store,
     observer,
@@ -124,6 +136,8 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
     now,
     elapsed,
     isStopping,
+    incidents: observation.incidents,
+    version: contract.document.info.version,
     unready: () => unready(foundation, isStopping()),
     unexpected: (error: unknown) => logger.error({ err: error }, 'request failed unexpectedly'),
   }

@@ -1,6 +1,7 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { ConfigError } from '../core/config-error.ts'
+import type { Incident } from '../core/incident.ts'
 import type { Observer } from '../core/observer.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import type { Chains } from '../evm/chains.ts'
@@ -8,6 +9,7 @@ import { createRequestLog, type Ended, type RequestContext } from '../http/reque
 import type { Store } from '../store/store.ts'
 import type { WorkShare } from '../store/work-share.ts'
 import { createBalances } from '../telemetry/balances.ts'
+import { createIncidents } from '../telemetry/incidents.ts'
 import { serveMetrics } from '../telemetry/metrics-server.ts'
 import { createStateLog } from '../telemetry/state-log.ts'
 
@@ -15,6 +17,8 @@ import { createStateLog } from '../telemetry/state-log.ts'
 export interface Observation {
   /** Receives the events of all modules. */
   observer: Observer
+  /** The newest changes of state, newest first. */
+  incidents(): Incident[]
   /** Wraps a listener, so that each request runs in its span. */
   around(listener: RequestListener): RequestListener
   /** Called at the end of every request. */
@@ -48,13 +52,20 @@ interface ObservationSettings {
 /** Loads prom-client and OpenTelemetry only when a setting enables them. */
 export async function createObservation(settings: ObservationSettings, observed: Observed): Promise<Observation> {
   const log = createRequestLog(observed.logger)
+  const incidents = createIncidents(observed.now)
   const metrics = await createMeters(settings, observed)
   const traces = await createTracing(settings, observed)
   const [counted, traced] = [metrics?.observer.rpc, traces?.observer.rpc]
   const rpc: Observer['rpc'] = counted && traced ? (work, run) => counted(work, () => traced(work, run)) : undefined
 
   return {
-    observer: { ...createStateLog(observed.logger), ...metrics?.observer, ...traces?.observer, ...(rpc && { rpc }) },
+    observer: {
+      ...createStateLog(observed.logger, incidents),
+      ...metrics?.observer,
+      ...traces?.observer,
+      ...(rpc && { rpc }),
+    },
+    incidents: incidents.list,
     around: (listener) =>
       traces
         ? (request, response: ServerResponse & { locals?: RequestContext }) =>

@@ -71,6 +71,10 @@ export interface Store
   /** Adds some of the quarters of an hour that no chart shows to the days, and removes old days. `more`: it has to be called again. */
   pruneActivity(now_s: number): Promise<{ more: boolean }>
 
+  databaseFacts(): Promise<DatabaseFacts>
+  /** The servers that use the database, in the order of their starts; none on SQLite. */
+  servers(): Promise<ServerRow[]>
+
   /** The sealed proof of the master key, and the encrypted master key if a key service decrypts it; undefined: the database is new. */
   masterKeyCheck(): Promise<MasterKeyCheck | undefined>
   /**
@@ -129,6 +133,22 @@ export interface Pruned {
   removed: number
   /** The position at which the next call continues; undefined at the end. */
   next: number | undefined
+}
+
+export interface DatabaseFacts {
+  engine: 'sqlite' | 'postgres'
+  version: string
+  bytes: number
+}
+
+export interface ServerRow {
+  /** The host and the process. */
+  name: string
+  state: 'idle' | 'running' | 'leaving'
+  /** Milliseconds since the Unix epoch. */
+  started_at: number
+  /** How many relayers it sends for. */
+  relayers: number
 }
 
 export interface ActivityFilter {

@@ -1,13 +1,15 @@
 import type { Logger } from 'pino'
 import { isBlocked } from '../core/funding.ts'
 import type { Observer } from '../core/observer.ts'
+import type { Incidents } from './incidents.ts'
 
 /**
- * Log lines for operators: one per change of state, not one per failed call. Only the host of an RPC URL is logged, because its
+ * Log lines for operators, and incidents: one per change of state, not one per failed call. Only the host of an RPC URL is logged, because its
  * path, query and user may contain secrets.
  */
 export function createStateLog(
   logger: Logger,
+  { note }: Pick<Incidents, 'note'>,
 ): Pick<
   Observer,
   | 'endpointDown'
@@ -22,21 +24,50 @@ export function createStateLog(
   | 'waits'
 > {
   return {
-    endpointDown: (endpoint) => logger.warn(endpoint, 'rpc endpoint down'),
+    endpointDown(endpoint) {
+      logger.warn(endpoint, 'rpc endpoint down')
+      note('warning', endpoint.host, `The node is not used: ${endpoint.reason}`)
+    },
     endpointAnsweredTooMuch: (endpoint) => logger.warn(endpoint, 'rpc endpoint answer too large'),
-    endpointUp: (endpoint) => logger.info(endpoint, 'rpc endpoint up'),
-    keyServiceDown: (key) => logger.warn(key, 'key service down'),
-    keyServiceUp: (key) => logger.info(key, 'key service up'),
-    foreignTransaction: (foreign) => logger.error(foreign, 'foreign transaction of a relayer'),
-    nonceNoticed: (event, fields) => logger.warn(fields, event),
+    endpointUp(endpoint) {
+      logger.info(endpoint, 'rpc endpoint up')
+      note('over', endpoint.host, 'The node is used again')
+    },
+    keyServiceDown(key) {
+      logger.warn(key, 'key service down')
+      note('error', `${key.type} ${key.address}`, `The key service does not sign: ${key.reason}`)
+    },
+    keyServiceUp(key) {
+      logger.info(key, 'key service up')
+      note('over', `${key.type} ${key.address}`, 'The key service signs again')
+    },
+    foreignTransaction(foreign) {
+      logger.error(foreign, 'foreign transaction of a relayer')
+      note('error', foreign.relayer_id, `Another program sent a transaction with nonce ${foreign.nonce}`)
+    },
+    nonceNoticed(event, fields) {
+      logger.warn(fields, event)
+      note('warning', fields.relayer_id, `Nonces: ${event}`)
+    },
     waits: (wait) => logger.warn(wait, 'transaction waiting'),
     fundingChanged(funding) {
-      if (isBlocked(funding.state)) logger.warn(funding, 'relayer is not refilled')
-      else logger.info(funding, 'relayer is refilled again')
+      const { relayer_id, state, reason } = funding
+      if (isBlocked(state)) {
+        logger.warn(funding, 'relayer is not refilled')
+        note('error', relayer_id, `It is not refilled: ${reason ?? state}`)
+      } else {
+        logger.info(funding, 'relayer is refilled again')
+        note('over', relayer_id, 'It is refilled again')
+      }
     },
     relayerChanged({ relayer_id, disabled_reason }) {
-      if (disabled_reason !== null) logger.warn({ relayer_id, reason: disabled_reason }, 'relayer disabled')
-      else logger.info({ relayer_id, reason: 'The cause no longer exists' }, 'relayer enabled')
+      if (disabled_reason !== null) {
+        logger.warn({ relayer_id, reason: disabled_reason }, 'relayer disabled')
+        note('error', relayer_id, `It was disabled: ${disabled_reason}`)
+      } else {
+        logger.info({ relayer_id, reason: 'The cause no longer exists' }, 'relayer enabled')
+        note('over', relayer_id, 'It was enabled: the cause no longer exists')
+      }
     },
   }
 }

@@ -145,6 +145,29 @@ async function waiting() {
   return { account, page, read, attempts, first: await read() }
 }
 
+test('edits the lists of a relayer’s policies, line by line', async () => {
+  const account = await rig.addAccount()
+  const { page } = await at(`/relayers/${account.relayer_id}/policies`)
+  const token = `0x${'c0'.repeat(20)}`
+  const edit = (name: string, text: string) => {
+    const row = page.getByRole('listitem').filter({ has: page.getByText(name, { exact: true }) })
+    return act(page, named(row, 'Change'), (dialog) => dialog.getByLabel(name).fill(text))
+  }
+  await edit('whitelist_receivers', `${other}\n${token}\n`)
+  await page.getByText('Sends only to 2 receivers.').waitFor()
+  await edit('allowed_functions', `${token} 0xa9059cbb 0x`)
+  await edit('token_limits', `${token} - 5000`)
+  expect((await relayer(account)).policies).toMatchObject({
+    whitelist_receivers: [other, token],
+    allowed_functions: [{ receiver: token, selectors: ['0xa9059cbb', '0x'] }],
+    token_limits: [{ token, max_amount_per_day: '5000' }],
+  })
+  await page.getByText('Limits transfers of 1 token.').waitFor()
+  await edit('whitelist_receivers', '')
+  await page.getByText('Sends to any receiver.').waitFor()
+  expect((await relayer(account)).policies.whitelist_receivers).toBeUndefined()
+})
+
 test('speeds up a transaction', async () => {
   const { account, page, read, attempts, first } = await waiting()
   await act(page, named(page, 'Speed up'), async (dialog) => {

@@ -62,6 +62,7 @@ const pages = () => ({
   sandbox: '/sandbox',
   keys: '/keys',
   audit: '/audit',
+  service: '/service',
 })
 
 test.each([

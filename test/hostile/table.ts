@@ -288,6 +288,7 @@ export const table: Record<string, Make> = {
     `/audit?outcome=refused&callers=others&operation=sign`,
   ),
   getAuditHead: get('/audit/head'),
+  getService: get('/service'),
   // Last, because they change most rows and continue in the background.
   cancelPendingTransactions: send('DELETE', '/relayers/demo/transactions/pending', undefined, { after_ms: bulk_ms }),
   redeliverFailed: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {

@@ -105,7 +105,7 @@ async function read(network: string, notification: string, signer: string, ask: 
     'listAllTransactions',
   ])
     await ask(id)
-  for (const id of ['listAudit', 'getAuditHead', 'getHealth', 'getReadiness']) await ask(id)
+  for (const id of ['listAudit', 'getAuditHead', 'getHealth', 'getReadiness', 'getService']) await ask(id)
   for (const id of ['getCaller', 'listQueues', 'getActivity', 'getSpending', 'search']) await ask(id)
   await ask('getNetwork', [network])
   await ask('listNodes', [network])

@@ -11,9 +11,12 @@ const tones: Record<string, Tone> = {
     enabled: 'good',
     in_step: 'good',
     active: 'good',
+    running: 'good',
+    over: 'good',
     sufficient: 'good',
   },
   ...{ failed: 'bad', unreachable: 'bad', wrong_chain: 'bad', disabled: 'bad', chain_restarted: 'bad', revoked: 'bad' },
+  ...{ error: 'bad', warning: 'warn', leaving: 'warn' },
   ...{ limit_reached: 'bad', treasury_short: 'bad', refused: 'bad', fee_too_high: 'warn' },
   ...{ paused: 'warn', rate_limited: 'warn', expired: 'warn', gap: 'warn', chain_ahead: 'warn', failing: 'warn' },
 }

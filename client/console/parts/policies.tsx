@@ -1,13 +1,14 @@
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import type { Relayer, RelayerPolicies, RelayerPoliciesPatch } from '../../index.ts'
 import { exactly, weiOf } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 
-/** How a policy is shown and entered. `unit`: the unit of an amount in wei. */
+/** How a policy is shown and entered. `unit`: the unit of an amount in wei. `lines`: of a list, what each line has. */
 interface Form {
   name: keyof RelayerPolicies & keyof RelayerPoliciesPatch
-  unit: 'gwei' | 'ether' | 'number' | 'yes'
+  unit: 'gwei' | 'ether' | 'number' | 'yes' | 'lines'
+  lines?: string
   words: (value: string) => string
   none: string
 }
@@ -52,14 +53,67 @@ const forms: Form[] = [
   {
     name: 'min_balance',
     unit: 'ether',
-    words: (value) => `Warns when the balance is below ${value} ether.`,
-    none: 'Does not report a low balance.',
+    words: (value) => `Sends only while the balance is at least ${value} ether.`,
+    none: 'Sends whatever the balance is.',
   },
   {
     name: 'max_unfinished',
     unit: 'number',
     words: (value) => `Accepts at most ${value} unfinished transactions.`,
     none: 'Accepts the default number of unfinished transactions.',
+  },
+  {
+    name: 'max_gap_fills_per_hour',
+    unit: 'number',
+    words: (value) => `Uses up at most ${value} free nonces per hour by transfers to itself.`,
+    none: 'Uses up at most 10 free nonces per hour by transfers to itself.',
+  },
+  {
+    name: 'whitelist_receivers',
+    unit: 'lines',
+    lines: 'one address per line',
+    words: (value) => `Sends only to ${counted(value, 'receiver')}.`,
+    none: 'Sends to any receiver.',
+  },
+  {
+    name: 'allowed_functions',
+    unit: 'lines',
+    lines: 'a receiver and the selectors of its functions per line; 0x is a transfer without data',
+    words: (value) => `Calls only the listed functions of ${counted(value, 'receiver')}.`,
+    none: 'Calls any function.',
+  },
+  {
+    name: 'token_limits',
+    unit: 'lines',
+    lines:
+      'a token, the highest amount per transaction and the highest per day, in its smallest unit, per line; - for none',
+    words: (value) => `Limits transfers of ${counted(value, 'token')}.`,
+    none: 'No limits on transfers of tokens.',
+  },
+  {
+    name: 'allowed_domain_separators',
+    unit: 'lines',
+    lines: 'one domain separator per line',
+    words: (value) => `Signs typed data of ${counted(value, 'domain')} only.`,
+    none: 'Signs typed data of any domain.',
+  },
+  {
+    name: 'allow_transactions',
+    unit: 'yes',
+    words: (value) => `${value === 'yes' ? 'Takes' : 'Does not take'} transactions.`,
+    none: 'Takes transactions.',
+  },
+  {
+    name: 'allow_authorizations',
+    unit: 'yes',
+    words: (value) => `${value === 'yes' ? 'Signs and sends' : 'Neither signs nor sends'} EIP-7702 authorizations.`,
+    none: 'Neither signs nor sends EIP-7702 authorizations.',
+  },
+  {
+    name: 'allow_blind_typed_data',
+    unit: 'yes',
+    words: (value) => `${value === 'yes' ? 'Signs' : 'Does not sign'} hashes of typed data.`,
+    none: 'Signs hashes of typed data.',
   },
   {
     name: 'allow_messages',
@@ -88,7 +142,7 @@ export function Policies({ relayer }: { relayer: Relayer }) {
       </ul>
       {others.length > 0 && (
         <>
-          <h2>Allowlists and token limits</h2>
+          <h2>Other policies</h2>
           <pre>{JSON.stringify(Object.fromEntries(others), null, 2)}</pre>
           <p className="hint">Change these with the API operation “Update a relayer”.</p>
         </>
@@ -97,13 +151,14 @@ export function Policies({ relayer }: { relayer: Relayer }) {
   )
 }
 
-function Policy({ form: { name, unit, words, none }, relayer }: { form: Form; relayer: Relayer }) {
+function Policy({ form: { name, unit, lines, words, none }, relayer }: { form: Form; relayer: Relayer }) {
   const { client, may } = useSession()
   const current = relayer.policies[name]
-  const shown = current === undefined ? undefined : shownIn(unit, current)
+  const shown = current === undefined ? undefined : unit === 'lines' ? textOf(current) : shownIn(unit, current)
   const [changed, setChanged] = useState<string>()
+  const field = useId()
   const typed = changed ?? shown ?? ''
-  const value = typed.trim() === '' ? null : valueIn(unit, typed)
+  const value = typed.trim() === '' ? null : unit === 'lines' ? listIn(name, typed) : valueIn(unit, typed)
   const body = { policies: { [name]: value } as RelayerPoliciesPatch }
   return (
     <li>
@@ -126,17 +181,30 @@ function Policy({ form: { name, unit, words, none }, relayer }: { form: Form; re
             return client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayer.id }, body })
           }}
         >
-          <label>
+          <label htmlFor={field}>
             {name}
             {unit === 'yes'
               ? ' (yes, no, or empty for the default)'
-              : `${unit === 'number' ? '' : ` in ${unit}`} (empty: default)`}
+              : unit === 'lines'
+                ? `: ${lines} (empty: no limit)`
+                : `${unit === 'number' ? '' : ` in ${unit}`} (empty: default)`}
+          </label>
+          {unit === 'lines' ? (
+            <textarea
+              id={field}
+              rows={5}
+              spellCheck={false}
+              value={typed}
+              onChange={(event) => setChanged(event.target.value)}
+            />
+          ) : (
             <input
+              id={field}
               value={typed}
               inputMode={unit === 'yes' ? 'text' : 'decimal'}
               onChange={(event) => setChanged(event.target.value)}
             />
-          </label>
+          )}
         </Action>
       )}
     </li>
@@ -147,6 +215,48 @@ function shownIn(unit: Form['unit'], value: unknown): string {
   if (unit === 'yes') return value ? 'yes' : 'no'
   if (unit === 'number') return String(value)
   return exactly(String(value), unit === 'gwei' ? 9 : 18)
+}
+
+const counted = (text: string, what: string): string => {
+  const lines = linesOf(text).length
+  return lines === 1 ? `1 ${what}` : `${lines} ${what}s`
+}
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+interface FunctionsOf {
+  receiver: string
+  selectors: string[]
+}
+interface LimitOf {
+  token: string
+  max_amount?: string
+  max_amount_per_day?: string
+}
+
+/** A line for each item of a list. */
+const textOf = (value: unknown): string => (value as (string | FunctionsOf | LimitOf)[]).map(lineOf).join('\n')
+
+function lineOf(item: string | FunctionsOf | LimitOf): string {
+  if (typeof item === 'string') return item
+  if ('token' in item) return [item.token, item.max_amount ?? '-', item.max_amount_per_day ?? '-'].join(' ')
+  return [item.receiver, ...item.selectors].join(' ')
+}
+
+/** The service says what is wrong with an item. */
+function listIn(name: Form['name'], text: string): (string | FunctionsOf | LimitOf)[] {
+  const rows = linesOf(text).map((line) => line.split(/[\s,]+/))
+  if (name === 'allowed_functions') return rows.map(([receiver = '', ...selectors]) => ({ receiver, selectors }))
+  if (name !== 'token_limits') return rows.flat()
+  return rows.map(([token = '', one = '-', day = '-']) => ({
+    token,
+    ...(one !== '-' && { max_amount: one }),
+    ...(day !== '-' && { max_amount_per_day: day }),
+  }))
 }
 
 /** Undefined: the input is not valid. */

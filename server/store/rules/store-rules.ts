@@ -1,6 +1,7 @@
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { abis } from './abis.ts'
+import { about } from './about.ts'
 import { activity } from './activity.ts'
 import { apiKeys } from './api-keys.ts'
 import { bulkChanges } from './bulk-changes.ts'
@@ -71,6 +72,7 @@ export const storeRules = (database: Database, dependencies: StoreDependencies):
   ...nonces(database, dependencies.now),
   ...watches(database),
   ...activity(database),
+  ...about(database),
   ...problems(database),
   ...searchAll(database),
 })
