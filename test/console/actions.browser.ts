@@ -97,6 +97,23 @@ test('pauses and resumes a relayer', async () => {
   await named(page, 'Pause').waitFor()
 })
 
+test('pauses and resumes several relayers at once', async () => {
+  const [one, two] = [await rig.addAccount(), await rig.addAccount()]
+  const { page } = await at('/')
+  await page.getByLabel(`Choose ${one.relayer_id}`).check()
+  await page.getByLabel(`Choose ${two.relayer_id}`).check()
+  const both = async () => Promise.all([one, two].map(async (its) => (await relayer(its)).paused))
+  await act(page, named(page, 'Pause chosen'))
+  await opened(page).getByText('2 done, 0 refused.').waitFor()
+  expect(await both()).toEqual([true, true])
+  await named(opened(page), 'Close').click()
+  await named(page, 'Choose none').click()
+  await page.getByRole('row').filter({ hasText: two.relayer_id }).getByText('paused').waitFor()
+  await page.getByLabel(`Choose ${two.relayer_id}`).check()
+  await act(page, named(page, 'Resume chosen'))
+  expect(await both()).toEqual([true, false])
+})
+
 test('keeps a policy exact to the wei, and unchanged when nothing is typed, also after a change elsewhere', async () => {
   const account = await rig.addAccount()
   const exact = '1234567890123456789'

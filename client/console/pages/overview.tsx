@@ -1,10 +1,12 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
+import type { Relayer } from '../../index.ts'
 import { age, amount, count, words } from '../data/format.ts'
 import { useRelayers, useStatuses, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
+import { Bulk, type Choice, useChoice } from '../parts/bulk.tsx'
 import { CreateRelayer } from '../parts/create-relayer.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
@@ -20,6 +22,7 @@ type Rows = NonNullable<ReturnType<typeof useRelayers>['data']>['rows']
 export function Overview() {
   const [page, setPage] = useState(1)
   const relayers = useRelayers(page, per_page)
+  const choice = useChoice(({ id }: Relayer) => id)
   return (
     <>
       <Heading name="Overview" />
@@ -35,7 +38,8 @@ export function Overview() {
               <FirstSteps />
             ) : (
               <>
-                <Relayers rows={rows} />
+                {choice.items.length > 0 && <Chosen choice={choice} />}
+                <Relayers rows={rows} choice={choice} />
                 <Pages
                   of="relayers"
                   page={page}
@@ -70,7 +74,39 @@ function FirstSteps() {
   )
 }
 
-function Relayers({ rows }: { rows: Rows }) {
+/** What can be done with several relayers. */
+function Chosen({ choice }: { choice: Choice<Relayer> }) {
+  const { client } = useSession()
+  const set = (paused: boolean) => ({
+    items: choice.items,
+    nameOf: ({ id }: Relayer) => id,
+    run: ({ id }: Relayer) =>
+      client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: id }, body: { paused } }),
+  })
+  return (
+    <section className="bar chosen" aria-label="Chosen relayers">
+      <span>{count(choice.items.length)} chosen</span>
+      <Bulk
+        {...set(true)}
+        label="Pause chosen"
+        tone="danger"
+        effect={<p>They sign and send nothing until they are resumed. What a node already has may still be mined.</p>}
+      />
+      <Bulk
+        {...set(false)}
+        label="Resume chosen"
+        tone="primary"
+        effect={<p>They sign and send again, and their waiting transactions continue.</p>}
+      />
+      <button type="button" onClick={() => choice.set([])}>
+        Choose none
+      </button>
+    </section>
+  )
+}
+
+function Relayers({ rows, choice }: { rows: Rows; choice: Choice<Relayer> }) {
+  const { may } = useSession()
   const statuses = useStatuses(rows.map(({ relayer }) => relayer.id))
   const symbolOf = useSymbols()
   return (
@@ -78,6 +114,16 @@ function Relayers({ rows }: { rows: Rows }) {
       <table>
         <thead>
           <tr>
+            {may('manage') && (
+              <th>
+                <input
+                  type="checkbox"
+                  aria-label="Choose all of this page"
+                  checked={rows.every(({ relayer }) => choice.has(relayer))}
+                  onChange={({ target }) => choice.set(target.checked ? rows.map(({ relayer }) => relayer) : [])}
+                />
+              </th>
+            )}
             <th>Relayer</th>
             <th>State</th>
             <th>Network</th>
@@ -87,11 +133,22 @@ function Relayers({ rows }: { rows: Rows }) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ relayer: { id, network, paused, system_disabled, disabled_reason }, queue }) => {
+          {rows.map(({ relayer, queue }) => {
+            const { id, network, paused, system_disabled, disabled_reason } = relayer
             const { unfinished = 0, first = null } = queue ?? {}
             const status = statuses.get(id)
             return (
               <tr key={id}>
+                {may('manage') && (
+                  <td>
+                    <input
+                      type="checkbox"
+                      aria-label={`Choose ${id}`}
+                      checked={choice.has(relayer)}
+                      onChange={() => choice.toggle(relayer)}
+                    />
+                  </td>
+                )}
                 <td>
                   <RelayerLink id={id} />
                 </td>
