@@ -3436,6 +3436,7 @@ export interface components {
                 token: components["schemas"]["Address"];
                 max_amount?: components["schemas"]["Amount"];
                 max_amount_per_day?: components["schemas"]["Amount"];
+                count_signatures?: boolean;
             }[];
             max_gap_fills_per_hour?: number;
             allow_transactions?: boolean;
@@ -3518,13 +3519,19 @@ export interface components {
              *     set.
              */
             max_value_per_day?: components["schemas"]["AmountInput"];
-            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Typed data for the token (a permit grants an allowance) is refused unless `allowed_domain_separators` lists its domain. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
+            /**
+             * @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once.
+             *
+             *     Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain.
+             */
             token_limits?: {
                 token: components["schemas"]["AddressInput"];
-                /** @description The highest amount of one transaction. */
+                /** @description The highest amount of one transaction or signature. */
                 max_amount?: components["schemas"]["AmountInput"];
                 /** @description The highest total amount in any 24 hours. */
                 max_amount_per_day?: components["schemas"]["AmountInput"];
+                /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
+                count_signatures?: boolean;
             }[];
             /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number;
@@ -3560,10 +3567,12 @@ export interface components {
             max_value_per_day?: components["schemas"]["AmountInput"] | null;
             token_limits?: {
                 token: components["schemas"]["AddressInput"];
-                /** @description The highest amount of one transaction. */
+                /** @description The highest amount of one transaction or signature. */
                 max_amount?: components["schemas"]["AmountInput"];
                 /** @description The highest total amount in any 24 hours. */
                 max_amount_per_day?: components["schemas"]["AmountInput"];
+                /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
+                count_signatures?: boolean;
             }[] | null;
             max_gap_fills_per_hour?: number | null;
             allow_transactions?: boolean | null;
@@ -3599,7 +3608,7 @@ export interface components {
             }[];
             token_limits?: {
                 token: components["schemas"]["AddressInput"];
-                /** @description The highest amount of one transaction. */
+                /** @description The highest amount of one transaction or signature. */
                 max_amount?: components["schemas"]["AmountInput"];
                 /** @description The highest total amount in any 24 hours. */
                 max_amount_per_day?: components["schemas"]["AmountInput"];

@@ -204,6 +204,14 @@ export const securityClaims: Claims = {
 
 /** README.md and docs/. */
 export const documentClaims: Claims = {
+  'counted-signatures': [
+    'policies/counted-signatures.test: signs 20 of 50 concurrent authorizations of 1 under a limit of 20 a day, on two services, and a token accepts each',
+    'policies/counted-signatures.test: counts signatures and transfers in one sum',
+  ],
+  'known-token-signatures': [
+    'policies/token-signatures.test: does not count %s',
+    'policies/counted-signatures.test: refuses %s',
+  ],
   'one-refill': [
     'sending/funding.test: refills a relayer to its target when it falls below the minimum, one refill at a time',
     'sending/funding.test: counts what unfinished transactions may cost',

@@ -2,6 +2,9 @@ import { type ApiError, relayerNotFound, relayerPaused } from '../core/errors.ts
 import { toHex } from '../core/hex.ts'
 import type { SignatureKind } from '../core/observer.ts'
 import type { Caller, OperationId, OperationRequest } from '../core/operation.ts'
+import { overLimit } from '../core/policies/transaction-policies.ts'
+import type { Account, Spend } from '../core/sending-rows.ts'
+import { isUnsigned } from '../keys/key-service.ts'
 import type { HeldRelayer } from '../keys/keyring.ts'
 import type { Signature } from '../keys/signer.ts'
 import type { OperationDependencies } from './dependencies.ts'
@@ -27,8 +30,18 @@ export interface Signable {
   check(rights: Rights): void
 }
 
+/** The amounts that daily limits count for a signature, and the account whose limits they are. */
+export interface Charge {
+  account: Account
+  spending: Spend[]
+}
+
 /** The way of every signature that a caller asks for to its key. */
-export function createKeyUse({ observer, keyring }: Pick<OperationDependencies, 'observer' | 'keyring'>) {
+export function createKeyUse({
+  observer,
+  keyring,
+  store,
+}: Pick<OperationDependencies, 'observer' | 'keyring' | 'store'>) {
   /**
    * Checks the caller, the relayer and its pause now. Every signature takes these rights, and no other work may run between this check
    * and the use of the key. Throws ApiError.
@@ -45,7 +58,7 @@ export function createKeyUse({ observer, keyring }: Pick<OperationDependencies, 
     return { caller, held }
   }
 
-  return { rightsTo, sign }
+  return { rightsTo, sign, signCounted }
 
   /**
    * The only use of a key for a caller: the policies are checked here, by the rights of this moment. A key service may let the request
@@ -68,5 +81,31 @@ export function createKeyUse({ observer, keyring }: Pick<OperationDependencies, 
     }
     const signature = rights.held.signer.sign(content.digest, content.preimage, undefined, again)
     return signature instanceof Promise ? signature.then(signed) : signed(signature)
+  }
+
+  /**
+   * Signs after the charge is reserved, which is given back when there is certainly no signature. The audit entry of the reservation has
+   * the result 102; the operation's own entry follows with the result of the signature.
+   */
+  async function signCounted(
+    request: SignRequest & Pick<OperationRequest<'signMessage'>, 'auditEntry'>,
+    operation: OperationId,
+    rights: Rights,
+    signable: Signable,
+    charge: Charge | undefined,
+  ): Promise<Signature> {
+    if (!charge || charge.spending.length === 0) return sign(request, operation, rights, signable)
+    const { account, spending } = charge
+    request.auditEntry.subject = toHex(signable.content.digest)
+    signable.check(rights)
+    const { chain_id, address } = account
+    const taken = await store.spend({ chain_id, address }, spending, { ...request.auditEntry, result: 102 })
+    if ('outcome' in taken) throw overLimit(taken)
+    try {
+      return await sign(request, operation, await rightsTo(request, operation), signable)
+    } catch (error) {
+      if (taken.spent !== null && isUnsigned(error)) await store.unspend({ chain_id, address }, taken.spent)
+      throw error
+    }
   }
 }

@@ -60,13 +60,19 @@ function readFunctions(input: NonNullable<RelayerPoliciesInput['allowed_function
 
 function readTokenLimits(input: NonNullable<RelayerPoliciesInput['token_limits']>) {
   const own = `${place}/token_limits`
-  const limits = input.map(({ token, max_amount, max_amount_per_day }, index) => ({
-    token: readAddress(token, `${own}/${index}/token`),
-    ...(max_amount !== undefined && { max_amount: readAmount(max_amount, `${own}/${index}/max_amount`) }),
-    ...(max_amount_per_day !== undefined && {
-      max_amount_per_day: readAmount(max_amount_per_day, `${own}/${index}/max_amount_per_day`),
-    }),
-  }))
+  const limits = input.map(({ token, max_amount, max_amount_per_day, count_signatures }, index) => {
+    if (count_signatures && max_amount === undefined && max_amount_per_day === undefined) {
+      throw badRequest(`${own}/${index}/count_signatures`, 'needs max_amount or max_amount_per_day')
+    }
+    return {
+      token: readAddress(token, `${own}/${index}/token`),
+      ...(max_amount !== undefined && { max_amount: readAmount(max_amount, `${own}/${index}/max_amount`) }),
+      ...(max_amount_per_day !== undefined && {
+        max_amount_per_day: readAmount(max_amount_per_day, `${own}/${index}/max_amount_per_day`),
+      }),
+      ...(count_signatures !== undefined && { count_signatures }),
+    }
+  })
   checkOnce(
     limits,
     ({ token }) => token,

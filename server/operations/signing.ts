@@ -1,13 +1,14 @@
 import type { SignMessageRequest, SignTypedDataRequest } from '../../generated/openapi.ts'
 import { messageDigest, messagePreimage, typedDataDigest, typedDataPreimage } from '../core/encoding/digest.ts'
 import { authorizationDigest, authorizationPreimage } from '../core/encoding/envelope.ts'
-import { hashTypedData } from '../core/encoding/typed-data.ts'
+import { type HashedTypedData, hashTypedData } from '../core/encoding/typed-data.ts'
 import { parseUnsigned, type UnsignedTransaction } from '../core/encoding/unsigned-transaction.ts'
 import { badRequest, notFound } from '../core/errors.ts'
 import { toHex } from '../core/hex.ts'
 import { type Handlers, single } from '../core/operation.ts'
 import { checkFee } from '../core/policies/fee-policies.ts'
 import {
+  type AskedTypedData,
   checkAddress,
   checkAuthorization,
   checkSignTransaction,
@@ -15,12 +16,12 @@ import {
   messageFault,
   typedDataFault,
 } from '../core/policies/signing-policies.ts'
-import { checkPolicies, type Judged, overLimit, spendingOf } from '../core/policies/transaction-policies.ts'
-import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
+import { signatureSpending } from '../core/policies/token-signatures.ts'
+import { checkPolicies, type Judged, spendingOf } from '../core/policies/transaction-policies.ts'
+import type { RelayerRow } from '../core/rows.ts'
 import { readAddress } from '../core/values.ts'
-import { isUnsigned } from '../keys/key-service.ts'
 import type { OperationDependencies } from './dependencies.ts'
-import { type Content, createKeyUse, type Rights, type Signable } from './key-use.ts'
+import { type Charge, type Content, createKeyUse, type Rights, type Signable } from './key-use.ts'
 import { type ReadyToSign, signBatch } from './sign-batch.ts'
 import { hash, messageOf, signatureResult } from './signing-values.ts'
 
@@ -36,8 +37,8 @@ type Signing = Pick<
 export function signing(
   dependencies: Pick<OperationDependencies, 'store' | 'observer' | 'keyring' | 'countCalls'>,
 ): Signing {
-  const { rightsTo, sign } = createKeyUse(dependencies)
-  const { store, countCalls } = dependencies
+  const { rightsTo, sign, signCounted } = createKeyUse(dependencies)
+  const { countCalls } = dependencies
 
   return {
     ...signBatch({ countCalls, rightsTo, prepare, sign }),
@@ -52,15 +53,20 @@ export function signing(
       const rights = await rightsTo(request, 'signTypedData')
       const separator = hash('domain_separator', request.body)
       const content = typedDataContent(separator, hash('hash_struct_message', request.body))
-      return single(signatureResult(await sign(request, 'signTypedData', rights, typedData(content, separator, true))))
+      return single(
+        signatureResult(
+          await sign(request, 'signTypedData', rights, typedData(content, { domain_separator: separator })),
+        ),
+      )
     },
 
     async signTypedDataFull(request) {
       const rights = await rightsTo(request, 'signTypedDataFull')
-      const { domain_separator, struct_hash, chain_id } = hashTypedData(request.body)
-      const blank = typedData(typedDataContent(domain_separator, struct_hash), domain_separator, false)
+      const document = hashTypedData(request.body)
+      const { domain_separator, struct_hash, chain_id } = document
+      const unbound = typedData(typedDataContent(domain_separator, struct_hash), { domain_separator, document })
       const check = (rights: Rights) => {
-        blank.check(rights)
+        unbound.check(rights)
         const { relayer } = rights.held
         if (chain_id === undefined || chain_id === BigInt(relayer.chain_id)) return
         // A policy that allows exactly this domain takes precedence over its chain id.
@@ -71,7 +77,9 @@ export function signing(
           )
         }
       }
-      return single(signatureResult(await sign(request, 'signTypedDataFull', rights, { ...blank, check })))
+      const signable = { ...unbound, check }
+      const charge = signatureCharge(rights.held, document)
+      return single(signatureResult(await signCounted(request, 'signTypedDataFull', rights, signable, charge)))
     },
 
     async signAuthorization(request) {
@@ -90,34 +98,30 @@ export function signing(
     },
 
     async signTransaction(request) {
-      const { body, auditEntry } = request
-      const { held } = await rightsTo(request, 'signTransaction')
-      checkSignTransaction(held.relayer.policies)
-      const transaction = parse(body.unsigned_transaction)
-      if (transaction.chain_id !== BigInt(held.relayer.chain_id)) {
+      const rights = await rightsTo(request, 'signTransaction')
+      const { relayer } = rights.held
+      checkSignTransaction(relayer.policies)
+      const transaction = parse(request.body.unsigned_transaction)
+      if (transaction.chain_id !== BigInt(relayer.chain_id)) {
         throw badRequest(
           place,
-          `chain id must be ${held.relayer.chain_id}, as the relayer's network has it; it is ${transaction.chain_id}`,
+          `chain id must be ${relayer.chain_id}, as the relayer's network has it; it is ${transaction.chain_id}`,
         )
       }
-      auditEntry.subject = toHex(transaction.digest)
-      const { relayer } = held
-      const spent = await spend(relayer, transaction, auditEntry)
-      try {
-        const signature = await sign(request, 'signTransaction', await rightsTo(request, 'signTransaction'), {
-          kind: 'transaction',
-          content: transaction,
-          check: ({ held }) => {
-            checkSignTransaction(held.relayer.policies)
-            judge(held.relayer, transaction)
-          },
-        })
-        const { raw, hash, signature: told } = transaction.finish(signature)
-        return single({ signed_transaction: toHex(raw), hash, signature: told })
-      } catch (error) {
-        if (spent !== null && isUnsigned(error)) await store.unspend(relayer, spent)
-        throw error
+      const signable: Signable = {
+        kind: 'transaction',
+        content: transaction,
+        check: ({ held }) => {
+          checkSignTransaction(held.relayer.policies)
+          judge(held.relayer, transaction)
+        },
       }
+      request.auditEntry.subject = toHex(transaction.digest)
+      const { judged, fee } = judge(relayer, transaction)
+      const charge = { account: relayer, spending: spendingOf(relayer, judged, fee) }
+      const signature = await signCounted(request, 'signTransaction', rights, signable, charge)
+      const { raw, hash, signature: told } = transaction.finish(signature)
+      return single({ signed_transaction: toHex(raw), hash, signature: told })
     },
   }
 
@@ -129,16 +133,19 @@ export function signing(
     }
     const separator = hash('domain_separator', item)
     const content = typedDataContent(separator, hash('hash_struct_message', item))
-    return { digest: toHex(content.digest), operation: 'signTypedData', ...typedData(content, separator, true) }
+    return {
+      digest: toHex(content.digest),
+      operation: 'signTypedData',
+      ...typedData(content, { domain_separator: separator }),
+    }
   }
 
   function message(content: Content): Signable {
     return { kind: 'message', content, check: ({ held, caller }) => checkAddress(held, caller, messageFault) }
   }
 
-  function typedData(content: Content, separator: Uint8Array, isBlind: boolean): Signable {
-    const check = ({ held, caller }: Rights) =>
-      checkAddress(held, caller, (policies) => typedDataFault(policies, separator, isBlind))
+  function typedData(content: Content, asked: AskedTypedData): Signable {
+    const check = ({ held, caller }: Rights) => checkAddress(held, caller, (relayer) => typedDataFault(relayer, asked))
     return { kind: 'typed_data', content, check }
   }
 
@@ -154,6 +161,12 @@ export function signing(
     }
   }
 
+  /** A document that moves tokens counts against the limits of the relayer on the chain where it does. */
+  function signatureCharge({ on_address }: Rights['held'], document: HashedTypedData): Charge | undefined {
+    const account = on_address.find(({ chain_id }) => BigInt(chain_id) === document.chain_id)
+    return account && { account, spending: signatureSpending(account.policies, document) }
+  }
+
   /** The amounts and the highest possible fee of a transaction that the policies permit. Throws ApiError (403). */
   function judge(
     relayer: RelayerRow,
@@ -165,25 +178,6 @@ export function signing(
     const fee = gas_limit * gas_price
     checkFee(relayer, fee)
     return { judged, fee }
-  }
-
-  /**
-   * Reserves the amounts that count against daily limits before the transaction is signed. The audit entry of the reservation has the
-   * result 102; the operation's own entry follows with the result of the signature.
-   */
-  async function spend(
-    relayer: RelayerRow,
-    transaction: UnsignedTransaction,
-    auditEntry: PendingAuditEntry,
-  ): Promise<string | null> {
-    const { chain_id, address } = relayer
-    const { judged, fee } = judge(relayer, transaction)
-    const spending = spendingOf(relayer, judged, fee)
-    if (spending.length === 0) return null
-    const intent = { ...auditEntry, result: 102 }
-    const taken = await store.spend({ chain_id, address }, spending, intent)
-    if ('outcome' in taken) throw overLimit(taken)
-    return taken.spent
   }
 
   function parse(hex: string) {

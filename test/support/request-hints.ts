@@ -70,7 +70,10 @@ function policies(chain: Anvil) {
     allowed_functions: mostly<unknown>([], [{ receiver: receivers[0], selectors: ['0x', '0xA9059cbb'] }]),
     max_value: mostly<unknown>(`${10n ** 18n}`, 0),
     max_value_per_day: mostly<unknown>(10n ** 19n, '1').map(String),
-    token_limits: mostly<unknown>([], [{ token: receivers[2], max_amount: 1, max_amount_per_day: '2' }]),
+    token_limits: mostly<unknown>(
+      [],
+      [{ token: receivers[2], max_amount: 1, max_amount_per_day: '2', count_signatures: true }],
+    ),
     allow_messages: mostly(true, false),
     allow_blind_typed_data: mostly(true, false),
     allow_sign_transaction: mostly(true, false),

@@ -86,7 +86,7 @@ const forms: Form[] = [
     name: 'token_limits',
     unit: 'lines',
     lines:
-      'a token, the highest amount per transaction and the highest per day, in its smallest unit, per line; - for none',
+      'a token, the highest amount per transaction and the highest per day, in its smallest unit, per line; - for none; then "signatures" to allow and count those that move it',
     words: (value) => `Limits transfers of ${counted(value, 'token')}.`,
     none: 'No limits on transfers of tokens.',
   },
@@ -236,6 +236,7 @@ interface LimitOf {
   token: string
   max_amount?: string
   max_amount_per_day?: string
+  count_signatures?: boolean
 }
 
 /** A line for each item of a list. */
@@ -243,7 +244,10 @@ const textOf = (value: unknown): string => (value as (string | FunctionsOf | Lim
 
 function lineOf(item: string | FunctionsOf | LimitOf): string {
   if (typeof item === 'string') return item
-  if ('token' in item) return [item.token, item.max_amount ?? '-', item.max_amount_per_day ?? '-'].join(' ')
+  if ('token' in item) {
+    const signatures = item.count_signatures ? ['signatures'] : []
+    return [item.token, item.max_amount ?? '-', item.max_amount_per_day ?? '-', ...signatures].join(' ')
+  }
   return [item.receiver, ...item.selectors].join(' ')
 }
 
@@ -252,10 +256,11 @@ function listIn(name: Form['name'], text: string): (string | FunctionsOf | Limit
   const rows = linesOf(text).map((line) => line.split(/[\s,]+/))
   if (name === 'allowed_functions') return rows.map(([receiver = '', ...selectors]) => ({ receiver, selectors }))
   if (name !== 'token_limits') return rows.flat()
-  return rows.map(([token = '', one = '-', day = '-']) => ({
+  return rows.map(([token = '', one = '-', day = '-', signatures]) => ({
     token,
     ...(one !== '-' && { max_amount: one }),
     ...(day !== '-' && { max_amount_per_day: day }),
+    ...(signatures !== undefined && { count_signatures: signatures === 'signatures' }),
   }))
 }
 

@@ -5,6 +5,8 @@ import { keccak256 } from './digest.ts'
 export interface Struct {
   kind: 'struct'
   members: { name: string; type: Type }[]
+  /** Its own part of EIP-712's `encodeType`: the name and the members, without the structs that it refers to. */
+  text: string
   /** The hash of `encodeType`. */
   type_hash: Buffer
 }
@@ -20,7 +22,6 @@ interface Resolved {
   struct: Struct
   /** The encoded types of the structs that it refers to, by name, without itself. */
   parts: Map<string, string>
-  text: string
 }
 
 const unknownType = 'must be an elementary type of EIP-712, a struct that `types` declares, or an array of these'
@@ -50,7 +51,7 @@ export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, r
     })
     const text = `${name}(${declared.map(({ name, type }) => `${type} ${name}`).join(',')})`
     const sorted = [...parts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part)
-    const made = { struct: { kind: 'struct' as const, members, type_hash: keccak256(text, ...sorted) }, parts, text }
+    const made = { struct: { kind: 'struct' as const, members, text, type_hash: keccak256(text, ...sorted) }, parts }
     open.delete(name)
     resolved.set(name, made)
     return made
@@ -66,8 +67,8 @@ export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, r
   }
 
   const structOf = (name: string, place: string, parts: Map<string, string>): Struct => {
-    const { struct, text, parts: its } = resolve(name, place)
-    parts.set(name, text)
+    const { struct, parts: its } = resolve(name, place)
+    parts.set(name, struct.text)
     for (const [part, own] of its) parts.set(part, own)
     return struct
   }

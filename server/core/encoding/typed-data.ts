@@ -8,6 +8,11 @@ export interface HashedTypedData {
   struct_hash: Buffer
   /** The domain's `chainId`. */
   chain_id: bigint | undefined
+  /** The domain's `verifyingContract`, in lower case. */
+  contract: string | undefined
+  /** The primary type, and the values of its members, which are valid. */
+  struct: Struct
+  message: TypedData['message']
 }
 
 /** A value takes up to 6 us, so a document blocks other requests for at most 30 ms. */
@@ -43,6 +48,9 @@ export function hashTypedData({ domain, types, primaryType, message }: TypedData
     domain_separator: hashOf(domainStruct(structs, domain), domain, '/body/domain', budget),
     struct_hash: hashOf(struct, message, '/body/message', budget),
     chain_id: domain.chainId === undefined ? undefined : BigInt(domain.chainId),
+    contract: domain.verifyingContract?.toLowerCase(),
+    struct,
+    message,
   }
 }
 

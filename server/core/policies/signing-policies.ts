@@ -1,9 +1,13 @@
 import type { RelayerPolicies } from '../../../generated/openapi.ts'
+import type { HashedTypedData } from '../encoding/typed-data.ts'
 import { refusedBy } from '../errors.ts'
 import { toHex } from '../hex.ts'
 import type { Caller } from '../operation.ts'
 import type { RelayerRow } from '../rows.ts'
+import { judgeTokenSignature } from './token-signatures.ts'
 import { checkNewTransactions } from './transaction-policies.ts'
+
+type Policed = Pick<RelayerRow, 'policies' | 'chain_id'>
 
 /** A policy that refuses a signature. */
 export interface Fault {
@@ -24,35 +28,51 @@ export interface OnAddress {
 export function checkAddress(
   { relayer, on_address }: OnAddress,
   caller: Caller,
-  faultOf: (policies: RelayerPolicies) => Fault | undefined,
+  faultOf: (relayer: RelayerRow) => Fault | undefined,
 ): void {
-  const own = faultOf(relayer.policies)
+  const own = faultOf(relayer)
   if (own) throw refused(own)
   for (const other of on_address) {
-    const fault = faultOf(other.policies)
+    const fault = faultOf(other)
     if (!fault) continue
     throw refused({ ...fault, message: `${fault.message} (policy of ${nameOf(other, caller)} on the same address)` })
   }
 }
 
-export function messageFault({ allow_messages }: RelayerPolicies): Fault | undefined {
-  return allow_messages === false
+export function messageFault({ policies }: Pick<Policed, 'policies'>): Fault | undefined {
+  return policies.allow_messages === false
     ? { policy: 'allow_messages', message: 'This relayer does not sign messages' }
     : undefined
 }
 
-/** `isBlind`: the request contains the hashes only, not the typed data (EIP-712). */
-export function typedDataFault(policies: RelayerPolicies, separator: Uint8Array, isBlind: boolean): Fault | undefined {
-  if (isBlind && policies.allow_blind_typed_data === false) return blindFault
-  if (isAllowedDomain(policies, separator)) return undefined
-  if (policies.allowed_domain_separators) {
+/** Typed data (EIP-712) to sign. `document`: absent when the request contains the hashes only. */
+export interface AskedTypedData {
+  domain_separator: Uint8Array
+  document?: HashedTypedData
+}
+
+export function typedDataFault(
+  { policies, chain_id }: Policed,
+  { domain_separator, document }: AskedTypedData,
+): Fault | undefined {
+  const { allowed_domain_separators, allow_blind_typed_data, token_limits } = policies
+  if (!document && allow_blind_typed_data === false) return blindFault
+  const isAllowed = isAllowedDomain(policies, domain_separator)
+  if (allowed_domain_separators && !isAllowed) {
     return {
       policy: 'allowed_domain_separators',
-      message: `The domain separator ${toHex(separator)} is not in allowed_domain_separators`,
+      message: `The domain separator ${toHex(domain_separator)} is not in allowed_domain_separators`,
     }
   }
-  return policies.token_limits && permitFault
+  if (!token_limits) return undefined
+  const judged = document ? judgeTokenSignature(token_limits, chain_id, document) : uncountable
+  if (judged.outcome === 'above_limit') return { policy: 'token_limits', message: judged.reason }
+  if (judged.outcome === 'counted' || isAllowed) return undefined
+  return { policy: 'token_limits', message: `${judged.reason}; ${permits}` }
 }
+
+const uncountable = { outcome: 'uncounted', reason: 'token_limits cannot count typed data from its hashes' } as const
+const permits = 'without that, typed data is signed only for domains in allowed_domain_separators'
 
 export function checkSignTransaction(policies: RelayerPolicies): void {
   checkNewTransactions(policies)
@@ -85,11 +105,6 @@ const blindFault: Fault = {
   policy: 'allow_blind_typed_data',
   message: 'Typed data must be given in full; hashes alone are not signed',
 }
-// An ERC-2612 permit grants an allowance by a signature, which `token_limits` cannot count.
-const permitFault: Fault = {
-  policy: 'token_limits',
-  message: 'With token_limits, typed data is signed only for domains in allowed_domain_separators',
-}
 
 const max_warnings = 20
 
@@ -117,13 +132,15 @@ export function addressWarnings({ relayer, on_address }: OnAddress, caller: Call
 /** The policies that refuse signatures which the other relayer's policies allow. */
 function stricterRules(strict: RelayerPolicies, lax: RelayerPolicies): Fault[] {
   const faults: Fault[] = []
-  const message = messageFault(strict)
-  if (message && !messageFault(lax)) faults.push(message)
+  const message = messageFault({ policies: strict })
+  if (message && !messageFault({ policies: lax })) faults.push(message)
   if (strict.allow_blind_typed_data === false && lax.allow_blind_typed_data !== false) faults.push(blindFault)
   const [allowed, others] = [domainsOf(strict), domainsOf(lax)]
   if (allowed && !others?.every((separator) => allowed.includes(separator))) {
     const policy = strict.allowed_domain_separators ? 'allowed_domain_separators' : 'token_limits'
-    faults.push({ policy, message: 'Typed data is signed only for domains in its allowed_domain_separators' })
+    const counted = strict.token_limits?.some(({ count_signatures }) => count_signatures) ? ', or counted' : ''
+    const message = `Typed data is signed only for domains in its allowed_domain_separators${counted}`
+    faults.push({ policy, message })
   }
   return faults
 }
