@@ -1459,6 +1459,147 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "A display name."
   ]
  ],
+ "post /api/v1/sponsorships": [
+  [
+   "id",
+   "text",
+   "The id."
+  ],
+  [
+   "relayer_id",
+   "text",
+   "The relayer that sends the calls and pays for them."
+  ],
+  [
+   "pool_id",
+   "text",
+   "The pool whose relayers do."
+  ],
+  [
+   "targets",
+   "list of object",
+   "The functions that are paid for, by contract."
+  ],
+  [
+   "forwarders",
+   "list of text",
+   "Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5."
+  ],
+  [
+   "delegates",
+   "list of text",
+   "The code that users' accounts may run (EIP-7702), with the interface of ERC-7821."
+  ],
+  [
+   "max_gas",
+   "integer",
+   "The highest gas limit of one call."
+  ],
+  [
+   "max_fee",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest fee of one call, in wei."
+  ],
+  [
+   "budget_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest total fee in any 24 hours, in wei."
+  ],
+  [
+   "origins",
+   "list of text",
+   "The pages from which browsers may call /rpc."
+  ],
+  [
+   "paused",
+   "boolean",
+   ""
+  ],
+  [
+   "per_user.count",
+   "integer",
+   ""
+  ],
+  [
+   "per_user.fee",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+  ]
+ ],
+ "patch /api/v1/sponsorships/{sponsorship_id}": [
+  [
+   "targets",
+   "list of object",
+   "The functions that are paid for, by contract."
+  ],
+  [
+   "forwarders",
+   "list of text",
+   "Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5."
+  ],
+  [
+   "delegates",
+   "list of text",
+   "The code that users' accounts may run (EIP-7702), with the interface of ERC-7821."
+  ],
+  [
+   "max_gas",
+   "integer",
+   "The highest gas limit of one call."
+  ],
+  [
+   "max_fee",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest fee of one call, in wei."
+  ],
+  [
+   "budget_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest total fee in any 24 hours, in wei."
+  ],
+  [
+   "origins",
+   "list of text",
+   "The pages from which browsers may call /rpc."
+  ],
+  [
+   "paused",
+   "boolean",
+   ""
+  ],
+  [
+   "per_user.count",
+   "integer",
+   ""
+  ],
+  [
+   "per_user.fee",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+  ]
+ ],
+ "post /api/v1/sponsorships/{sponsorship_id}/calls": [
+  [
+   "to",
+   "text",
+   "A forwarder, a target, or the account of a user."
+  ],
+  [
+   "data",
+   "text",
+   "Call data, at most 130,848 bytes of hex, with or without 0x."
+  ],
+  [
+   "authorization_list",
+   "list of object",
+   "The user's authorization (EIP-7702), if `to` is an account that does not run the code yet."
+  ],
+  [
+   "user",
+   "text",
+   "Whose plain call it is, in the words of your server."
+  ]
+ ],
  "post /api/v1/api-keys": [
   [
    "name",
@@ -1553,4 +1694,4 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
 }
 
 /** The members that are amounts. */
-export const amountMembers: ReadonlySet<string> = new Set(["chainId","value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day"])
+export const amountMembers: ReadonlySet<string> = new Set(["chainId","value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","max_fee","budget_per_day","fee"])

@@ -201,6 +201,26 @@ export interface GeneratedMethods {
     /** Rotate the token of an API key. */
     rotate(api_key_id: string, body: Body<'/api/v1/api-keys/{api_key_id}/rotate', 'post'>, options?: Options<'/api/v1/api-keys/{api_key_id}/rotate', 'post'>): Promise<Data<'/api/v1/api-keys/{api_key_id}/rotate', 'post'>>
   }
+  sponsorships: {
+    /** List sponsorships. */
+    list(options?: Options<'/api/v1/sponsorships', 'get'>): AsyncGenerator<ItemOf<'/api/v1/sponsorships'>, void, undefined>
+    /** Create a sponsorship. */
+    create(body: Body<'/api/v1/sponsorships', 'post'>, options?: Options<'/api/v1/sponsorships', 'post'>): Promise<Data<'/api/v1/sponsorships', 'post'>>
+    /** Get a sponsorship. */
+    get(sponsorship_id: string, options?: Options<'/api/v1/sponsorships/{sponsorship_id}', 'get'>): Promise<Data<'/api/v1/sponsorships/{sponsorship_id}', 'get'>>
+    /** Update a sponsorship. */
+    update(sponsorship_id: string, body: Body<'/api/v1/sponsorships/{sponsorship_id}', 'patch'>, options?: Options<'/api/v1/sponsorships/{sponsorship_id}', 'patch'>): Promise<Data<'/api/v1/sponsorships/{sponsorship_id}', 'patch'>>
+    /** Delete a sponsorship. */
+    delete(sponsorship_id: string, options?: Options<'/api/v1/sponsorships/{sponsorship_id}', 'delete'>): Promise<Data<'/api/v1/sponsorships/{sponsorship_id}', 'delete'>>
+    /** Get what a user has left. */
+    getSponsoredUser(sponsorship_id: string, user: string, options?: Options<'/api/v1/sponsorships/{sponsorship_id}/users/{user}', 'get'>): Promise<Data<'/api/v1/sponsorships/{sponsorship_id}/users/{user}', 'get'>>
+    /** Send a sponsored call. */
+    sendSponsoredCall(sponsorship_id: string, body: Body<'/api/v1/sponsorships/{sponsorship_id}/calls', 'post'>, options?: Options<'/api/v1/sponsorships/{sponsorship_id}/calls', 'post'> & Once): Promise<Data<'/api/v1/sponsorships/{sponsorship_id}/calls', 'post'>>
+    /** Get a sponsored call. */
+    getSponsoredCall(sponsorship_id: string, call_id: string, options?: Options<'/api/v1/sponsorships/{sponsorship_id}/calls/{call_id}', 'get'>): Promise<Data<'/api/v1/sponsorships/{sponsorship_id}/calls/{call_id}', 'get'>>
+    /** Call the JSON-RPC of a sponsorship. */
+    callSponsoredJsonRpc(body: Body<'/rpc', 'post'>, options?: Options<'/rpc', 'post'> & Once): Promise<Data<'/rpc', 'post'>>
+  }
   audit: {
     /** List the audit trail. */
     list(options?: Options<'/api/v1/audit', 'get'>): AsyncGenerator<ItemOf<'/api/v1/audit'>, void, undefined>
@@ -327,6 +347,17 @@ export const methods = {
     update: ['patch', '/api/v1/api-keys/{api_key_id}', 'body'],
     delete: ['delete', '/api/v1/api-keys/{api_key_id}', 'plain'],
     rotate: ['post', '/api/v1/api-keys/{api_key_id}/rotate', 'body'],
+  },
+  sponsorships: {
+    list: ['get', '/api/v1/sponsorships', 'list'],
+    create: ['post', '/api/v1/sponsorships', 'body'],
+    get: ['get', '/api/v1/sponsorships/{sponsorship_id}', 'plain'],
+    update: ['patch', '/api/v1/sponsorships/{sponsorship_id}', 'body'],
+    delete: ['delete', '/api/v1/sponsorships/{sponsorship_id}', 'plain'],
+    getSponsoredUser: ['get', '/api/v1/sponsorships/{sponsorship_id}/users/{user}', 'plain'],
+    sendSponsoredCall: ['post', '/api/v1/sponsorships/{sponsorship_id}/calls', 'once'],
+    getSponsoredCall: ['get', '/api/v1/sponsorships/{sponsorship_id}/calls/{call_id}', 'plain'],
+    callSponsoredJsonRpc: ['post', '/rpc', 'once'],
   },
   audit: {
     list: ['get', '/api/v1/audit', 'list'],

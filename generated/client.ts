@@ -1900,6 +1900,190 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sponsorships": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sponsorships
+         * @description In order of creation.
+         */
+        get: operations["listSponsorships"];
+        put?: never;
+        /**
+         * Create a sponsorship
+         * @description The response contains its API key, which is shown only once. Rotate it with "Rotate an API key".
+         */
+        post: operations["createSponsorship"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sponsorships/{sponsorship_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the sponsorship.
+                 * @example game
+                 */
+                sponsorship_id: components["parameters"]["sponsorship_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a sponsorship
+         * @description Its settings, and what its budget has left now.
+         */
+        get: operations["getSponsorship"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a sponsorship
+         * @description Its API key is revoked with it. Accepted transactions stay.
+         */
+        delete: operations["deleteSponsorship"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a sponsorship
+         * @description `paused: true` refuses every call from the next one on. Calls that were accepted are sent; to stop them, cancel
+         *     their transactions.
+         */
+        patch: operations["updateSponsorship"];
+        trace?: never;
+    };
+    "/api/v1/sponsorships/{sponsorship_id}/users/{user}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the sponsorship.
+                 * @example game
+                 */
+                sponsorship_id: components["parameters"]["sponsorship_id"];
+                /**
+                 * @description The address of the user.
+                 * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+                 */
+                user: components["schemas"]["AddressInput"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get what a user has left
+         * @description The use of the limits in `per_user`.
+         */
+        get: operations["getSponsoredUser"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sponsorships/{sponsorship_id}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the sponsorship.
+                 * @example game
+                 */
+                sponsorship_id: components["parameters"]["sponsorship_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a sponsored call
+         * @description The call is simulated first: one that would revert is refused (400) and costs nothing. An equal forward request,
+         *     or an equal call of an account, is the same call for 24 hours: it returns the same `id`.
+         *
+         *     With the key of the sponsorship, or with any key for all relayers that has the scope `send`.
+         */
+        post: operations["sendSponsoredCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sponsorships/{sponsorship_id}/calls/{call_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the sponsorship.
+                 * @example game
+                 */
+                sponsorship_id: components["parameters"]["sponsorship_id"];
+                /**
+                 * @description The id that "Send a sponsored call" returned.
+                 * @example 0x0000000000000000000000000000000001a201574bff70dda8c0cc47d1d6c262
+                 */
+                call_id: components["schemas"]["CallId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a sponsored call
+         * @description Its state, its hash and what it cost.
+         */
+        get: operations["getSponsoredCall"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rpc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call the JSON-RPC of a sponsorship
+         * @description With the key of a sponsorship, as `Authorization: Bearer` or as `X-API-Key`. Browsers may call it from the pages
+         *     in `origins`. `params` is an object, or an array with that object; batches are refused. Equal plain calls are separate
+         *     calls, unless they have the same `Idempotency-Key`. `gas` and `skipSimulation` are accepted and not used: every call is
+         *     simulated.
+         *
+         *     | method | params | result |
+         *     |---|---|---|
+         *     | `relayer_sendTransaction` | `chainId` (a decimal text), `to`, `data`; optional `authorizationList`, `payment` (`{type: "sponsored"}`), `context` | the id, 32 bytes as hex |
+         *     | `relayer_sendTransactionSync` | the same, and `timeout` in milliseconds (10,000; at most 60,000) | the final status; after the timeout, error -32070 with the id in `data` |
+         *     | `relayer_getStatus` | `id` | `{id, chainId, createdAt, status}`: 100 pending, 110 submitted (with `hash`), 200 success (with `receipt`), 400 rejected (with `message`), 500 reverted (with `data`, `message`, `receipt`). With an array of ids: an array |
+         *     | `relayer_getCapabilities` | none | an object by chain id |
+         *     | `relayer_getFeeData` | `chainId`, optional `token` (the zero address) | `{chainId, gasPrice, rate, expiry, token}` |
+         *
+         *     Errors: 4100 not allowed by the sponsorship, 4205 budget used up, 4206 another chain, 4208 unknown id, 4210
+         *     invalid authorization, 4211 would revert (with the bytes of the revert in `data`).
+         */
+        post: operations["callSponsoredJsonRpc"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/api-keys": {
         parameters: {
             query?: never;
@@ -2262,6 +2446,8 @@ export interface components {
         IdOrNull: string | null;
         /** @description An address, 20 bytes of hex with 0x, or null. In mixed case, the EIP-55 checksum must be correct. */
         AddressInputOrNull: string | null;
+        /** @description Call data, at most 130,848 bytes of hex, with or without 0x. */
+        CallDataInput: string;
         /**
          * @description Call data, at most 130,848 bytes of hex, with or without 0x, or null. Nodes accept transactions of at most 131,072 bytes;
          *     the other fields and the signature take up to 224 of them.
@@ -3235,6 +3421,8 @@ export interface components {
          * @enum {string}
          */
         Scope: "sign" | "send" | "read" | "notifications" | "manage";
+        /** @description `relay`: it is the key of a sponsorship, and has no other scope. The others are those of "Create an API key". */
+        GrantedScopes: ("sign" | "send" | "read" | "notifications" | "manage" | "relay")[];
         Scopes: components["schemas"]["Scope"][];
         /**
          * @description An IPv4 or IPv6 range in CIDR notation.
@@ -3250,7 +3438,7 @@ export interface components {
         ApiKey: {
             id: components["schemas"]["Id"];
             name: components["schemas"]["ApiKeyName"];
-            scopes: components["schemas"]["Scopes"];
+            scopes: components["schemas"]["GrantedScopes"];
             /**
              * @description The relayers that the key may use. Null: all. Any other relayer gets the same 404 as one that does not
              *     exist. A deleted relayer is removed from the list, even if a new relayer gets its id.
@@ -3384,6 +3572,156 @@ export interface components {
         Word: string;
         /** @description The relayers of the pool, all on its network. */
         PoolRelayerIds: components["schemas"]["Id"][];
+        /** @description The id of a sponsored call, 32 bytes as hex. */
+        CallId: string;
+        SponsoredTarget: {
+            address: components["schemas"]["Address"];
+            selectors: components["schemas"]["Selector"][];
+        };
+        SponsoredTargetInput: {
+            address: components["schemas"]["AddressInput"];
+            /** @description The functions that are paid for. */
+            selectors: components["schemas"]["SelectorInput"][];
+        };
+        /** @description The origin of a web page. */
+        Origin: string;
+        /**
+         * @description Limits of one user in any 24 hours. Whose call it is comes from a signature: of the forward request, or of the account. With these
+         *     limits, a plain call needs `user`, which only an API key with the scope `send` may give.
+         */
+        PerUser: {
+            count?: number;
+            fee?: components["schemas"]["AmountInput"];
+        };
+        CreateSponsorshipRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
+            id?: components["schemas"]["Id"];
+            /** @description The relayer that sends the calls and pays for them. Give this or `pool_id`. */
+            relayer_id?: components["schemas"]["Id"];
+            /** @description The pool whose relayers do. */
+            pool_id?: components["schemas"]["Id"];
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
+            targets?: components["schemas"]["SponsoredTargetInput"][];
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
+            forwarders?: components["schemas"]["AddressInput"][];
+            /**
+             * @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy
+             *     `allow_authorizations`.
+             */
+            delegates?: components["schemas"]["AddressInput"][];
+            /** @description The highest gas limit of one call. */
+            max_gas: number;
+            /**
+             * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A call that
+             *     would cost more now is refused, and the price of an accepted one is never raised above it.
+             */
+            max_fee: components["schemas"]["AmountInput"];
+            /** @description The highest total fee in any 24 hours, in wei. */
+            budget_per_day: components["schemas"]["AmountInput"];
+            /** @description The pages from which browsers may call /rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            origins?: components["schemas"]["Origin"][];
+            paused?: boolean;
+            per_user?: components["schemas"]["PerUser"];
+        };
+        UpdateSponsorshipRequest: {
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
+            targets?: components["schemas"]["SponsoredTargetInput"][];
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
+            forwarders?: components["schemas"]["AddressInput"][];
+            /**
+             * @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy
+             *     `allow_authorizations`.
+             */
+            delegates?: components["schemas"]["AddressInput"][];
+            /** @description The highest gas limit of one call. */
+            max_gas?: number;
+            /**
+             * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A call that
+             *     would cost more now is refused, and the price of an accepted one is never raised above it.
+             */
+            max_fee?: components["schemas"]["AmountInput"];
+            /** @description The highest total fee in any 24 hours, in wei. */
+            budget_per_day?: components["schemas"]["AmountInput"];
+            /** @description The pages from which browsers may call /rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            origins?: components["schemas"]["Origin"][];
+            paused?: boolean;
+            /** @description Null removes the limits. */
+            per_user?: components["schemas"]["PerUser"] | null;
+        };
+        /** @description The use of a limit in the last 24 hours. */
+        Usage: {
+            used: components["schemas"]["Amount"];
+            remaining: components["schemas"]["Amount"];
+            limit: components["schemas"]["Amount"];
+            /** @description When the oldest part of `used` leaves the sum. Null while nothing is used. */
+            resets_at: components["schemas"]["TimestampOrNull"];
+        };
+        Sponsorship: {
+            id: components["schemas"]["Id"];
+            network: components["schemas"]["NetworkName"];
+            relayer_id: components["schemas"]["IdOrNull"];
+            pool_id: components["schemas"]["IdOrNull"];
+            targets: components["schemas"]["SponsoredTarget"][];
+            forwarders: components["schemas"]["Address"][];
+            delegates: components["schemas"]["Address"][];
+            max_gas: number;
+            max_fee: components["schemas"]["Amount"];
+            budget_per_day: components["schemas"]["Amount"];
+            per_user: {
+                count?: number;
+                fee?: components["schemas"]["Amount"];
+            } | null;
+            origins: components["schemas"]["Origin"][];
+            paused: boolean;
+            /** @description The id of its API key. */
+            api_key_id: components["schemas"]["Id"];
+            created_at: components["schemas"]["Timestamp"];
+            usage: components["schemas"]["Usage"];
+        };
+        SponsorshipCreation: {
+            sponsorship: components["schemas"]["Sponsorship"];
+            /** @description The API key. It calls this sponsorship and does nothing else, so that it may stand in a web page. */
+            token: string;
+        };
+        SponsoredUser: {
+            user: components["schemas"]["Address"];
+            /** @description The number of calls. Null without this limit. */
+            count: components["schemas"]["Usage"] | null;
+            /** @description The fees, in wei. Null without this limit. */
+            fee: components["schemas"]["Usage"] | null;
+        };
+        SponsoredCallRequest: {
+            /** @description A forwarder, a target, or the account of a user. */
+            to: components["schemas"]["AddressInput"];
+            data: components["schemas"]["CallDataInput"];
+            /** @description The user's authorization (EIP-7702), if `to` is an account that does not run the code yet. */
+            authorization_list?: components["schemas"]["Authorization"][];
+            /**
+             * @description Whose plain call it is, in the words of your server. Only with an API key that has the scope `send`; the user of a
+             *     forward request or of an account is known by its signature.
+             */
+            user?: components["schemas"]["AddressInput"];
+        };
+        SponsoredCall: {
+            id: components["schemas"]["CallId"];
+            transaction_id: components["schemas"]["Id"];
+            relayer_id: components["schemas"]["Id"];
+            /** @description Null for a plain call without one. */
+            user: components["schemas"]["AddressOrNull"];
+            /**
+             * @description `rejected`: it was not executed. `reverted`: it was mined without effect, and cost its fee.
+             * @enum {string}
+             */
+            status: "pending" | "submitted" | "success" | "rejected" | "reverted";
+            hash: components["schemas"]["HashOrNull"];
+            /** @description What was paid, in wei. Null until it is mined. */
+            fee: components["schemas"]["AmountOrNull"];
+            /** @description Why it was rejected or reverted. */
+            message: string | null;
+            /** @description The bytes of the revert. */
+            data: components["schemas"]["BytesOrNull"];
+            created_at: components["schemas"]["Timestamp"];
+        };
         CreatePoolRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -4292,7 +4630,7 @@ export interface components {
             id: string;
             /** @description The API key's name. Null for the key of the setting `API_KEY`. */
             name: string | null;
-            scopes: components["schemas"]["Scopes"];
+            scopes: components["schemas"]["GrantedScopes"];
             /** @description The relayers that the key may use. Null means all. */
             relayer_ids: components["schemas"]["Id"][] | null;
             /** @description The pools that the key may use without rights to their relayers. */
@@ -5041,6 +5379,81 @@ export interface components {
                 };
             };
         };
+        /** @description The sponsorship, and its API key. */
+        SponsorshipCreated: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["SponsorshipCreation"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The sponsorship. */
+        SponsorshipResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Sponsorship"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The sponsorships. */
+        SponsorshipList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["Sponsorship"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description What the user has left. */
+        SponsoredUserResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["SponsoredUser"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
+        /** @description The call. */
+        SponsoredCallResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["SponsoredCall"];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The pool. */
         PoolResponse: {
             headers: {
@@ -5308,6 +5721,11 @@ export interface components {
          */
         pool_id: components["schemas"]["PathId"];
         /**
+         * @description The id of the sponsorship.
+         * @example game
+         */
+        sponsorship_id: components["schemas"]["PathId"];
+        /**
          * @description The id of a relayer of the pool.
          * @example demo
          */
@@ -5387,6 +5805,7 @@ export type AmountOrNull = components['schemas']['AmountOrNull'];
 export type TimestampOrNull = components['schemas']['TimestampOrNull'];
 export type IdOrNull = components['schemas']['IdOrNull'];
 export type AddressInputOrNull = components['schemas']['AddressInputOrNull'];
+export type CallDataInput = components['schemas']['CallDataInput'];
 export type CallDataInputOrNull = components['schemas']['CallDataInputOrNull'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
@@ -5465,6 +5884,7 @@ export type LowBalancePayload = components['schemas']['LowBalancePayload'];
 export type FundingPayload = components['schemas']['FundingPayload'];
 export type TestPayload = components['schemas']['TestPayload'];
 export type Scope = components['schemas']['Scope'];
+export type GrantedScopes = components['schemas']['GrantedScopes'];
 export type Scopes = components['schemas']['Scopes'];
 export type Cidr = components['schemas']['Cidr'];
 export type KeyRateLimit = components['schemas']['KeyRateLimit'];
@@ -5481,6 +5901,19 @@ export type RpcUrlInput = components['schemas']['RpcUrlInput'];
 export type ChainId = components['schemas']['ChainId'];
 export type Word = components['schemas']['Word'];
 export type PoolRelayerIds = components['schemas']['PoolRelayerIds'];
+export type CallId = components['schemas']['CallId'];
+export type SponsoredTarget = components['schemas']['SponsoredTarget'];
+export type SponsoredTargetInput = components['schemas']['SponsoredTargetInput'];
+export type Origin = components['schemas']['Origin'];
+export type PerUser = components['schemas']['PerUser'];
+export type CreateSponsorshipRequest = components['schemas']['CreateSponsorshipRequest'];
+export type UpdateSponsorshipRequest = components['schemas']['UpdateSponsorshipRequest'];
+export type Usage = components['schemas']['Usage'];
+export type Sponsorship = components['schemas']['Sponsorship'];
+export type SponsorshipCreation = components['schemas']['SponsorshipCreation'];
+export type SponsoredUser = components['schemas']['SponsoredUser'];
+export type SponsoredCallRequest = components['schemas']['SponsoredCallRequest'];
+export type SponsoredCall = components['schemas']['SponsoredCall'];
 export type CreatePoolRequest = components['schemas']['CreatePoolRequest'];
 export type UpdatePoolRequest = components['schemas']['UpdatePoolRequest'];
 export type PoolWeight = components['schemas']['PoolWeight'];
@@ -5601,6 +6034,11 @@ export type ResponseRelayerResponse = components['responses']['RelayerResponse']
 export type ResponseRelayerList = components['responses']['RelayerList'];
 export type ResponseSignerResponse = components['responses']['SignerResponse'];
 export type ResponseSignerList = components['responses']['SignerList'];
+export type ResponseSponsorshipCreated = components['responses']['SponsorshipCreated'];
+export type ResponseSponsorshipResponse = components['responses']['SponsorshipResponse'];
+export type ResponseSponsorshipList = components['responses']['SponsorshipList'];
+export type ResponseSponsoredUserResponse = components['responses']['SponsoredUserResponse'];
+export type ResponseSponsoredCallResponse = components['responses']['SponsoredCallResponse'];
 export type ResponsePoolResponse = components['responses']['PoolResponse'];
 export type ResponsePoolList = components['responses']['PoolList'];
 export type ResponseAbiResponse = components['responses']['AbiResponse'];
@@ -5630,6 +6068,7 @@ export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterProblemId = components['parameters']['problem_id'];
 export type ParameterOfPool = components['parameters']['of_pool'];
 export type ParameterPoolId = components['parameters']['pool_id'];
+export type ParameterSponsorshipId = components['parameters']['sponsorship_id'];
 export type ParameterMemberId = components['parameters']['member_id'];
 export type ParameterAbiId = components['parameters']['abi_id'];
 export type ParameterNetworkId = components['parameters']['network_id'];
@@ -8021,6 +8460,260 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
+    listSponsorships: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["SponsorshipList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    createSponsorship: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSponsorshipRequest"];
+            };
+        };
+        responses: {
+            201: components["responses"]["SponsorshipCreated"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getSponsorship: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the sponsorship.
+                 * @example game
+                 */
+                sponsorship_id: components["parameters"]["sponsorship_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["SponsorshipResponse"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    deleteSponsorship: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the sponsorship.
+                 * @example game
+                 */
+                sponsorship_id: components["parameters"]["sponsorship_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    updateSponsorship: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the sponsorship.
+                 * @example game
+                 */
+                sponsorship_id: components["parameters"]["sponsorship_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateSponsorshipRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["SponsorshipResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getSponsoredUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the sponsorship.
+                 * @example game
+                 */
+                sponsorship_id: components["parameters"]["sponsorship_id"];
+                /**
+                 * @description The address of the user.
+                 * @example 0x70997970c51812dc3a010c7d01b50e0d17dc79c8
+                 */
+                user: components["schemas"]["AddressInput"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["SponsoredUserResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    sendSponsoredCall: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            path: {
+                /**
+                 * @description The id of the sponsorship.
+                 * @example game
+                 */
+                sponsorship_id: components["parameters"]["sponsorship_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SponsoredCallRequest"];
+            };
+        };
+        responses: {
+            201: components["responses"]["SponsoredCallResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getSponsoredCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the sponsorship.
+                 * @example game
+                 */
+                sponsorship_id: components["parameters"]["sponsorship_id"];
+                /**
+                 * @description The id that "Send a sponsored call" returned.
+                 * @example 0x0000000000000000000000000000000001a201574bff70dda8c0cc47d1d6c262
+                 */
+                call_id: components["schemas"]["CallId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["SponsoredCallResponse"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    callSponsoredJsonRpc: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                /**
+                 * @description Browsers send it. It must be in `origins` of the sponsorship.
+                 * @example https://game.example
+                 */
+                Origin?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JsonRpcRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["JsonRpcResponse"];
+            /** @description The request is a notification, which has no response. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
     listApiKeys: {
         parameters: {
             query?: {
@@ -8305,6 +8998,8 @@ export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<component
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
 export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
+export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
+export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "success", "rejected", "reverted"];
 export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service"];
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning"];
 export const problemsUncheckedPartValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problems"]["unchecked"]["part"]> = ["accounts", "nodes", "notifications"];

@@ -63,9 +63,24 @@ export interface TransactionRow extends Omit<Transaction, 'data' | 'call' | 'met
   reserved: string | null
   /** When its status or `waiting_for` last changed; null in rows from older versions. */
   changed_at: string | null
+  /** Which sponsorship pays for it; null: none. */
+  sponsored: Sponsored | null
+  /** Of several unfinished transactions only one may have it. */
+  sponsored_lane: string | null
   /** When to reprice it, in milliseconds since the Unix epoch. */
   reprice_at: number
   revision: number
+}
+
+/** How a transaction counts for the limits of a sponsorship. */
+export interface Sponsored {
+  sponsorship_row_id: number
+  /** Lower case. Null: not known. */
+  user: string | null
+  /** What it counts until it is mined, in wei. */
+  charge: string
+  /** The time step that it is counted in. */
+  bucket: number
 }
 
 export interface WholeTransactionRow extends TransactionRow {
@@ -116,6 +131,8 @@ export type NewTransaction = Pick<
   warnings?: Warning[]
   /** Absent: no limit. */
   capacity?: Capacity
+  /** Absent: no sponsorship pays for it. `lane`: null: any number of its unfinished transactions may exist. */
+  sponsored?: Omit<Sponsored, 'bucket'> & { lane: string | null }
 }
 
 /** A transaction that one of several relayers of a pool takes. All candidates have the same id and idempotency key. */
@@ -156,12 +173,14 @@ export interface Account {
 
 /** An amount that a daily limit counts: in wei, or in the token's smallest unit. */
 export interface Spend {
-  policy: 'max_value_per_day' | 'token_limits' | 'max_fee_per_day' | 'funding'
-  /** `wei`, `fee` (wei too), a token's address, or that of refills (funding.ts). */
+  policy:
+    | ('max_value_per_day' | 'token_limits' | 'max_fee_per_day' | 'funding')
+    | ('budget_per_day' | 'per_user/fee' | 'per_user/count')
+  /** `wei`, `fee` (wei too), a token's address, that of refills (funding.ts), or `calls` of a sponsorship's user. */
   asset: string
   amount: string
   limit: string
-  /** Whose limit it is, if not the account's: `pool N`. Such an amount is not given back. */
+  /** Whose limit it is, if not the account's: `pool N`, which is not given back, or a sponsorship's (policies/sponsored-calls.ts). */
   holder?: string
 }
 
@@ -186,6 +205,8 @@ export type Creation =
   | { outcome: 'other_nonce'; next_nonce: number }
   /** The relayer was deleted meanwhile. */
   | { outcome: 'relayer_gone' }
+  /** Another unfinished transaction has its lane. */
+  | { outcome: 'lane_taken' }
   /** The unfinished transactions leave too little of the funds. */
   | { outcome: 'too_little'; reserved: string }
   | OverLimit

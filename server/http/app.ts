@@ -32,13 +32,15 @@ export interface AppDependencies {
   countConnection: CountConnection
   /** The milliseconds to wait before the next event of the caller's streams. */
   streamPace: (caller: Caller, characters: number) => number
+  /** What is before the authentication of calls from browsers. */
+  callsFromPages: RequestHandler
   quiet: Quiet
   logger: Logger
 }
 
 /** The Express application. Its middleware is in the order of the checks. A failed check throws ApiError. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { operations, authenticate, audit, reference, quiet, logger } = dependencies
+  const { operations, authenticate, audit, reference, callsFromPages, quiet, logger } = dependencies
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -59,6 +61,7 @@ export function createApp(dependencies: AppDependencies): Express {
   for (const { path, serve } of reference) app.get(path, serve)
   const open = operations.filter(({ guarded }) => !guarded)
   for (const operation of open) mount(app.route(expressPath(operation.path)), operation, dependencies)
+  app.use(callsFromPages)
   app.use(async function authentication(request, response, next) {
     contextOf(response).caller = await authenticate(request)
     next()

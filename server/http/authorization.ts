@@ -22,6 +22,9 @@ export async function authorize(
 
 /** Throws ApiError (403) when the caller's key lacks a role that the operation requires. */
 export function checkRoles({ roles }: Caller, { roles: wanted, anyRole }: Pick<Operation, 'roles' | 'anyRole'>): void {
+  if (roles.has('relay') && !wanted.includes('relay')) {
+    throw new ApiError('forbidden', 'Forbidden', [{ path: 'api_key', message: only_relays }])
+  }
   if (anyRole && wanted.some((role) => roles.has(role))) return
   const missing = wanted.find((role) => !roles.has(role))
   if (missing !== undefined) {
@@ -31,6 +34,7 @@ export function checkRoles({ roles }: Caller, { roles: wanted, anyRole }: Pick<O
   }
 }
 
+const only_relays = 'this API key is that of a sponsorship, and does nothing else'
 const lacks = (scope: string, roles: ReadonlySet<string>) =>
   `this API key lacks the scope "${scope}" (it has: ${[...roles].filter((role) => !(role in reasons)).join(', ')})`
 const reasons: Record<string, string> = {

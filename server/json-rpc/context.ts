@@ -8,7 +8,7 @@ import type { Call } from './call.ts'
 /** What a call needs of the service. Most methods are an operation of the contract, with its rights, policies and limits. */
 export interface JsonRpcDependencies
   extends Pick<OperationDependencies, 'store' | 'keyring' | 'findPool' | 'sending' | 'countCalls' | 'unexpected'> {
-  operations: Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc'>
+  operations: Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc'>
   contract: ContractDocument
   /** A monotonic clock in milliseconds. */
   elapsed(): number

@@ -151,7 +151,7 @@ function gather(request: Request): Context['onClose'] {
 const refusal = ({ code, message }: JsonRpcError): Answer => ({ jsonrpc: '2.0', id: null, error: { code, message } })
 
 /** The bytes of a revert; null: it reverts without bytes; undefined: the error is no revert. */
-function revertIn(error: unknown): string | null | undefined {
+export function revertIn(error: unknown): string | null | undefined {
   if (error instanceof RpcError) return revertDataOf(error.error)
   return typeof error === 'object' && error !== null ? revertDataOf(error) : undefined
 }

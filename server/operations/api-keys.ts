@@ -54,6 +54,10 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
 
     async updateApiKey({ path, body, auditEntry }) {
       const changes = readChanges(body)
+      // Other rights would make a key that stands in web pages more than the key of a sponsorship.
+      const isSponsorships = (await store.getApiKey(path.api_key_id))?.scopes.includes('relay')
+      if (isSponsorships && (body.scopes || body.relayer_ids !== undefined || body.pool_ids !== undefined))
+        throw conflict('/body', 'it is the key of a sponsorship, whose rights cannot be changed')
       const updated = await store.updateApiKey(path.api_key_id, changes, auditEntry)
       if (updated === 'missing') throw missing()
       if (!('id' in updated)) throw unknown(updated)
@@ -61,7 +65,10 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
     },
 
     async deleteApiKey({ path, auditEntry }) {
-      if (!(await store.deleteApiKey(path.api_key_id, auditEntry))) throw missing()
+      const outcome = await store.deleteApiKey(path.api_key_id, auditEntry)
+      if (outcome === 'missing') throw missing()
+      if (outcome === 'in_use')
+        throw conflict('/path/api_key_id', 'it is the key of a sponsorship; rotate it, or delete the sponsorship')
       return single('API key revoked successfully')
     },
 

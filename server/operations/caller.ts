@@ -1,8 +1,8 @@
-import type { Scope } from '../../generated/openapi.ts'
+import type { GrantedScopes } from '../../generated/openapi.ts'
 import { type Handlers, single } from '../core/operation.ts'
 import type { OperationDependencies } from './dependencies.ts'
 
-const scopes: readonly Scope[] = ['sign', 'send', 'read', 'notifications', 'manage']
+const scopes: GrantedScopes = ['sign', 'send', 'read', 'notifications', 'manage', 'relay']
 
 /** The rights of the API key that asks. */
 export const caller = ({ store }: Pick<OperationDependencies, 'store'>): Pick<Handlers, 'getCaller'> => ({

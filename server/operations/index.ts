@@ -17,13 +17,14 @@ import { relayers } from './relayers.ts'
 import { service } from './service.ts'
 import { signers } from './signers.ts'
 import { signing } from './signing.ts'
+import { sponsorships } from './sponsorships.ts'
 import { transactionLists } from './transaction-lists.ts'
 import { transactions } from './transactions.ts'
 
 /** All operations of the contract, except JSON-RPC, which uses them. A missing one does not compile. */
 export const createOperations = (
   dependencies: OperationDependencies,
-): Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc'> => ({
+): Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc'> => ({
   ...signing(dependencies),
   ...transactions(dependencies),
   ...transactionLists(dependencies),
@@ -37,6 +38,7 @@ export const createOperations = (
   ...networks(dependencies),
   ...abis(dependencies),
   ...pools(dependencies),
+  ...sponsorships(dependencies),
   ...apiKeys(dependencies),
   ...caller(dependencies),
   ...audit(dependencies),

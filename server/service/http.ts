@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Caller, Handlers } from '../core/operation.ts'
 import { createApp } from '../http/app.ts'
 import { createApiKeyUses, createAuthentication } from '../http/authentication.ts'
+import { callsFromPages } from '../http/calls-from-pages.ts'
 import { createKeyConnections } from '../http/connections.ts'
 import { readConsole } from '../http/console.ts'
 import { createQuiet } from '../http/quiet.ts'
@@ -12,6 +13,7 @@ import { createSharedRateLimit } from '../http/shared-rate-limit.ts'
 import { createShares, createStreamPace } from '../http/shares.ts'
 import { makeId } from '../ids.ts'
 import { jsonRpc } from '../json-rpc/json-rpc.ts'
+import { sponsoredJsonRpc } from '../json-rpc/sponsored.ts'
 import { createFindPool } from '../operations/find-pool.ts'
 import { createOperations } from '../operations/index.ts'
 import { max_page_characters } from '../operations/transaction-lists.ts'
@@ -72,6 +74,7 @@ export async function serveHttp(
     reference: [...readReference(), ...pages],
     bodyBytes: createShares(body_byte_limits),
     streamPace: createStreamPace(() => performance.now()),
+    callsFromPages: callsFromPages(byGeneration(store.generation, store.sponsorshipOrigins)),
     quiet,
     countConnection: createKeyConnections(createShares(connection_limits)),
     logger,
@@ -142,7 +145,18 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
     unexpected: (error: unknown) => logger.error({ err: error }, 'request failed unexpectedly'),
   }
   const operations = createOperations(effects)
-  return { ...operations, ...jsonRpc({ ...effects, operations, contract: contract.document }) }
+  const forJsonRpc = { ...effects, operations, contract: contract.document }
+  return { ...operations, ...jsonRpc(forJsonRpc), ...sponsoredJsonRpc(forJsonRpc) }
+}
+
+/** Reads again when rows that processes cache have changed. */
+function byGeneration<T>(generation: () => Promise<number>, read: () => Promise<T>): () => Promise<T> {
+  let known: { generation: number; value: T } | undefined
+  return async () => {
+    const now = await generation()
+    if (!known || known.generation < now) known = { generation: now, value: await read() }
+    return known.value
+  }
 }
 
 /** Counts the members of a batch beside the request itself. */

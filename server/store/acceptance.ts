@@ -1,5 +1,13 @@
 import { exceededBy, type Unfinished } from '../core/capacity.ts'
-import type { Account, Creation, NewTransaction, OverLimit, Spend, TransactionRow } from '../core/sending-rows.ts'
+import type {
+  Account,
+  Creation,
+  NewTransaction,
+  OverLimit,
+  Spend,
+  Sponsored,
+  TransactionRow,
+} from '../core/sending-rows.ts'
 import { shownTransaction } from '../core/shown-transaction.ts'
 import { answerAgain, type KnownAnswer } from './first-responses.ts'
 import { type ReservationSums, reservedOf, sumsAfter } from './reservation.ts'
@@ -19,6 +27,10 @@ export interface Ledger {
   /** Counts amounts, all or none. Returns the column `spent`. */
   spend(account: Account, spending: Spend[]): { spent: string | null } | OverLimit
   accepted: Acceptance[]
+  /** The lanes that unfinished sponsored transactions have, of those that are wanted. */
+  lanes: Set<string>
+  /** The time step in which amounts are counted. */
+  bucket: number
 }
 
 export interface AccountState extends Account, ReservationSums {
@@ -49,7 +61,7 @@ export const nonceOf = (account: Account, nonce: number): string => `${accountOf
 
 /** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
 export function accept(ledger: Ledger, created_at: string, its: NewTransaction): Creation {
-  const { idempotency, spending, funds, warnings = [], capacity, expected_nonce, ...wanted } = its
+  const { idempotency, spending, funds, warnings = [], capacity, expected_nonce, sponsored, ...wanted } = its
   const { relayer_row_id, data } = wanted
   const known = idempotency && ledger.known.get(keyOf(relayer_row_id, idempotency))
   if (known) return answerAgain(known, idempotency.body_hash)
@@ -62,6 +74,8 @@ export function accept(ledger: Ledger, created_at: string, its: NewTransaction):
   const nonce = wanted.nonce ?? account.next_nonce
   if (expected_nonce !== undefined && expected_nonce !== nonce) return { outcome: 'other_nonce', next_nonce: nonce }
   if (ledger.held.has(nonceOf(place, nonce))) return { outcome: 'held' }
+  const lane = sponsored?.lane
+  if (lane != null && ledger.lanes.has(lane)) return { outcome: 'lane_taken' }
   const reserved = reservedOf({ ...wanted, status: 'pending', block_hash: null })
   if (funds !== undefined && BigInt(reserved ?? 0) + BigInt(account.reserved) > BigInt(funds)) {
     return { outcome: 'too_little', reserved: account.reserved }
@@ -81,6 +95,7 @@ export function accept(ledger: Ledger, created_at: string, its: NewTransaction):
     isChanged: true,
   })
   ledger.held.add(nonceOf(place, nonce))
+  if (lane != null) ledger.lanes.add(lane)
   const row: AcceptedRow = {
     ...newRow(wanted),
     row_id: take(ledger.row_ids.transactions),
@@ -90,6 +105,7 @@ export function accept(ledger: Ledger, created_at: string, its: NewTransaction):
     created_at,
     reserved,
     spent: taken.spent,
+    ...sponsoredColumns(sponsored, ledger.bucket),
   }
   const shown = { ...read(row), data }
   const transaction = { ...shownTransaction(shown), warnings }
@@ -105,7 +121,22 @@ export function accept(ledger: Ledger, created_at: string, its: NewTransaction):
   return { outcome: 'created', transaction, row_id: row.row_id }
 }
 
-type Assigned = 'row_id' | 'data_row_id' | 'sequence' | 'nonce' | 'created_at' | 'reserved' | 'spent'
+const sponsoredColumns = (sponsored: NewTransaction['sponsored'], bucket: number) => {
+  if (!sponsored) return { sponsored: null, sponsored_lane: null }
+  const { lane, ...its } = sponsored
+  return { sponsored: JSON.stringify({ ...its, bucket } satisfies Sponsored), sponsored_lane: lane }
+}
+
+type Assigned =
+  | 'sponsored'
+  | 'sponsored_lane'
+  | 'row_id'
+  | 'data_row_id'
+  | 'sequence'
+  | 'nonce'
+  | 'created_at'
+  | 'reserved'
+  | 'spent'
 
 const newRow = (its: NewTransaction): Omit<AcceptedRow, Assigned> => ({
   id: its.id,

@@ -113,7 +113,7 @@ export interface ConfigurationStore {
     former_valid_until: string | null,
     auditEntry?: PendingAuditEntry,
   ): Promise<ApiKeyRow | undefined>
-  deleteApiKey(id: string, auditEntry?: PendingAuditEntry): Promise<boolean>
+  deleteApiKey(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion>
   /** All of them, for the authentication of requests; there are at most 1,000. */
   apiKeys(): Promise<ApiKeyRow[]>
   /** One of them; undefined when there is none, or another program changed it. */

@@ -12,6 +12,10 @@ export const rightsColumns = {
   notifications: ['id', 'url', 'signing_key', 'former_key', 'former_until', 'created_by'],
   signers: ['id', 'type', 'address', 'secret'],
   pools: ['id', 'network', 'policies'],
+  sponsorships: [
+    ...['id', 'network', 'chain_id', 'relayer_id', 'relayer_row_id', 'pool_id', 'pool_row_id'],
+    ...['rules', 'paused', 'api_key_id'],
+  ],
 } as const
 
 /** The tables that list relayers of a row; the MAC of the row covers the list. */

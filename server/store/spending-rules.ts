@@ -15,6 +15,9 @@ export interface Spent {
 /** The current time step. `now`: milliseconds since the Unix epoch. */
 export const bucketAt = (now: number): number => Math.floor(now / bucket_ms)
 
+/** When the amounts of a time step leave the sums of a day, in milliseconds since the Unix epoch. */
+export const endOfBucket = (bucket: number): number => (bucket + day_buckets + 1) * bucket_ms
+
 /** The oldest time step that still counts for a limit per day, and for one per hour. */
 export const oldestBucket = (bucket: number): number => bucket - day_buckets
 

@@ -7,6 +7,7 @@ import type { FundingStore } from './funding-store.ts'
 import type { OutboxStore } from './outbox-store.ts'
 import type { ProblemStore } from './problem-store.ts'
 import type { SignalStore } from './signal-store.ts'
+import type { SponsorshipStore } from './sponsorship-store.ts'
 import type { TransactionStore } from './transaction-store.ts'
 import type { WorkKind, WorkShare } from './work-share.ts'
 
@@ -40,6 +41,7 @@ export interface Store
     OutboxStore,
     ProblemStore,
     FundingStore,
+    SponsorshipStore,
     SignalStore {
   /**
    * The wall clock that all users of the database share, in milliseconds since the Unix epoch: this machine's for a file, and the

@@ -14,6 +14,7 @@ const json_columns = [
   'metadata',
   'access_list',
   'authorization_list',
+  'sponsored',
 ] as const
 
 /** A row of the table `transactions`. */
@@ -36,14 +37,14 @@ export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, g
   fragments, metadata, access_list, authorization_list,
   block_number, block_hash, waiting_for, wait_text, changed_at`
 
-export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, intent, resign, type, fee_ceiling, tip_ceiling, replaces_foreign, waits_told, reserved, reprice_at, revision, data_bytes,
+export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, intent, resign, type, fee_ceiling, tip_ceiling, replaces_foreign, waits_told, reserved, sponsored, sponsored_lane, reprice_at, revision, data_bytes,
   data_row_id`
 
 export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
 
 const parsed = (text: string | null) => (text === null ? null : JSON.parse(text))
 
-function decode<R extends Pick<Row, JsonColumn>>(row: R) {
+function decode<R extends Pick<Row, Exclude<JsonColumn, 'sponsored'>>>(row: R) {
   return {
     ...row,
     signature: parsed(row.signature),
@@ -73,6 +74,7 @@ export const show = (row: ShownRow, data: string | null): ShownColumns => ({ ...
 
 export const read = (row: Row): TransactionRow => ({
   ...decode(row),
+  sponsored: parsed(row.sponsored),
   type: row.type ?? formerType(row),
   resign: row.resign === 1,
   replaces_foreign: row.replaces_foreign === 1,
@@ -91,6 +93,7 @@ export const encode = (row: TransactionRow) => ({
   metadata: row.metadata && JSON.stringify(row.metadata),
   access_list: row.access_list && JSON.stringify(row.access_list),
   authorization_list: row.authorization_list && JSON.stringify(row.authorization_list),
+  sponsored: row.sponsored && JSON.stringify(row.sponsored),
   resign: row.resign ? 1 : 0,
   replaces_foreign: row.replaces_foreign ? 1 : 0,
   waits_told: JSON.stringify(row.waits_told),

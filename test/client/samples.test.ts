@@ -24,6 +24,8 @@ const published = exampleCalls(document).map(({ operation, call }) => ({
 const first = ['createNetwork', 'createSigner', 'createRelayer', 'createPool', 'createNotification', 'createApiKey']
 /** These end what others use. */
 const last = [
+  'updateSponsorship',
+  'deleteSponsorship',
   'sweepRelayer',
   'deletePool',
   'updateRelayer',
@@ -60,7 +62,7 @@ test('compiles the TypeScript samples under strict', async () => {
 })
 
 test.each(['curl', 'TypeScript'])('runs every sample for %s', async (label) => {
-  const { service, prepare, valuesOf } = await world()
+  const { service, prepare, valuesOf, sponsorshipKey } = await world()
   const folder = project()
   const env = { ...process.env, ...nodeEnvironment, RELAYER_API_KEY: service.api_key }
   const imports = startImports(folder, env)
@@ -68,6 +70,8 @@ test.each(['curl', 'TypeScript'])('runs every sample for %s', async (label) => {
   for (const { id, success, path, streams, samples } of inOrder) {
     await prepare(id)
     let source = sampleOf(samples, label).replace('http://127.0.0.1:8080', service.url)
+    if (id === 'callSponsoredJsonRpc')
+      source = source.replace(/process\.env\.RELAYER_API_KEY|\$RELAYER_API_KEY/, await sponsorshipKey(label))
     for (const [name, value] of Object.entries(await valuesOf(path))) {
       source = source.replaceAll(path[name] as string, value)
     }
@@ -203,6 +207,11 @@ async function world() {
       return (problems.find(({ acknowledgement }) => acknowledgement) ?? problems[0])?.id as string
     },
     api_key_id: async () => (await client.get('/api/v1/api-keys')).data[0]?.id as string,
+    call_id: async () => {
+      const call = { to: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', data: '0xa9059cbb' }
+      const user = `0x${'1'.repeat(40)}`
+      return (await client.sponsorships.sendSponsoredCall('game', { ...call, user })).id
+    },
     delivery_id: async () => {
       const path = { notification_id: 'treasury-events' }
       const { data } = await client.get('/api/v1/notifications/{notification_id}/deliveries', { path })
@@ -215,6 +224,12 @@ async function world() {
     async prepare(id: string) {
       isFull = false
       await before[id]?.()
+    },
+    /** A key of a sponsorship, as text of a program. */
+    async sponsorshipKey(label: string) {
+      const rules = { relayer_id: 'demo', max_gas: 100_000, max_fee: '1', budget_per_day: '1' }
+      const { token } = await client.sponsorships.create(rules)
+      return label === 'curl' ? token : `'${token}'`
     },
     async valuesOf(path: Record<string, string>) {
       const values: Record<string, string> = {}

@@ -95,6 +95,11 @@ async function useEverything(rig: Rig, hook_url: string): Promise<void> {
     header: { 'Idempotency-Key': 'of-the-pool' },
     body: { to: receiver, value: '79', ordering_key: 'customer' },
   })
+  await client.sponsorships.create({
+    ...{ id: 'game', relayer_id: account.relayer_id, targets: [{ address: receiver, selectors: ['0x12345678'] }] },
+    ...{ max_gas: 100_000, max_fee: `${10n ** 16n}`, budget_per_day: `${10n ** 18n}` },
+  })
+  await client.sponsorships.sendSponsoredCall('game', { to: receiver, data: '0x12345678' })
   await client.put('/api/v1/relayers/{relayer_id}/funding', {
     path: { relayer_id: 'demo' },
     body: {

@@ -14,6 +14,12 @@ export interface Stored {
 const data = `0x${'ab'.repeat(130_000)}`
 const to = `0x${'5a'.repeat(20)}`
 const transaction = { to, value: '1', data, gas_limit: 6_000_000 }
+const listed = Array.from({ length: 50 }, (_, index) => `0x${index.toString(16).padStart(40, '0')}`)
+const selectors = Array.from({ length: 50 }, (_, index) => `0x${index.toString(16).padStart(8, '0')}`)
+const sponsorship = {
+  ...{ relayer_id: 'demo', max_gas: 1_000_000, max_fee: '1', budget_per_day: '1', forwarders: listed.slice(0, 20) },
+  targets: listed.map((address) => ({ address, selectors })),
+}
 const long_url = `http://127.0.0.1:1/${'x'.repeat(2_000)}`
 const megabyte = 1_000_000
 const page = 'per_page=1000'
@@ -256,6 +262,34 @@ export const table: Record<string, Make> = {
     Array.from({ length: 1_000 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'eth_sendTransaction', params: [{ to }] })),
   ),
   deletePool: send('DELETE', '/pools/pool-{attempt}'),
+  createSponsorship: send('POST', '/sponsorships', (_, attempt) => ({ ...sponsorship, id: `sponsorship-${attempt}` })),
+  listSponsorships: get(`/sponsorships?${page}`),
+  getSponsorship: get('/sponsorships/sponsorship-0'),
+  updateSponsorship: send('PATCH', '/sponsorships/sponsorship-{attempt}', () => ({ targets: sponsorship.targets })),
+  getSponsoredUser: get(`/sponsorships/sponsorship-0/users/${to}`),
+  sendSponsoredCall: send(
+    'POST',
+    '/sponsorships/sponsorship-{attempt}/calls',
+    () => ({ to: sponsorship.forwarders[0], data }),
+    { succeeds: false },
+  ),
+  getSponsoredCall: () => [
+    {
+      name: 'an unknown call',
+      method: 'GET',
+      path: `/api/v1/sponsorships/sponsorship-0/calls/0x${'0'.repeat(64)}`,
+    },
+  ],
+  callSponsoredJsonRpc: () => [
+    {
+      name: 'a batch with another key',
+      method: 'POST',
+      path: '/rpc',
+      type: 'application/json',
+      body: JSON.stringify(Array(1_000).fill({ jsonrpc: '2.0', id: 1, method: 'relayer_getStatus', params: [] })),
+    },
+  ],
+  deleteSponsorship: send('DELETE', '/sponsorships/sponsorship-{attempt}'),
   listAbis: get(`/abis?${page}`),
   createAbi: send('POST', '/abis', (_, attempt) => ({
     id: `abi-${attempt}`,

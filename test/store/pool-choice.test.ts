@@ -24,6 +24,8 @@ function choose(its: Its[], { ordering_key = null as string | null, pinned = new
       ]),
     ),
     accounts: new Map(),
+    lanes: new Set(),
+    bucket: 0,
     held: new Set(),
     spend: () => ({ spent: null }),
     accepted: [],

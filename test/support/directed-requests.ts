@@ -3,8 +3,8 @@ import { operations } from './contract.ts'
 import type { Liar } from './liar.ts'
 import { until } from './until.ts'
 
-/** Sends a request to the operation with these ids in its path. Resolves to `data` of the response. Throws when it is refused. */
-export type Ask = (operationId: string, ids?: string[], body?: unknown) => Promise<unknown>
+/** Sends a request to the operation with these ids in its path, with the first API key unless another is given. Resolves to `data` of the response. Throws when it is refused. */
+export type Ask = (operationId: string, ids?: string[], body?: unknown, token?: string) => Promise<unknown>
 
 interface Named {
   id: string
@@ -61,6 +61,7 @@ export async function directedRequests(
   await fund(network.replace('evm:', ''), relayer, ask)
   await chain.setBalance(((await ask('getRelayer', [`${relayer}-reserve`])) as { address: string }).address, 10n ** 20n)
   await sendInPool(network.replace('evm:', ''), relayer, node, ask)
+  await sponsor(relayer, ask)
   await sendAndCancel(relayer, ask)
   await ask('sweepRelayer', [relayer], example('sweepRelayer', {}))
   await chain.rpc('evm_setIntervalMining', [1])
@@ -171,6 +172,21 @@ async function sendInPool(network: string, relayer: string, node: Liar, ask: Ask
   await ask('getPoolFunding', [pool])
   await ask('deletePoolFunding', [pool])
   await ask('deletePool', [pool])
+}
+
+async function sponsor(relayer: string, ask: Ask): Promise<void> {
+  const id = `${relayer}-sponsorship`
+  const { token } = (await ask('createSponsorship', [], example('createSponsorship', { id, relayer_id: relayer }))) as {
+    token: string
+  }
+  await ask('listSponsorships')
+  await ask('getSponsorship', [id])
+  const call = (await ask('sendSponsoredCall', [id], example('sendSponsoredCall', {}))) as Named & { user: string }
+  await ask('getSponsoredCall', [id, call.id], undefined, token)
+  await ask('getSponsoredUser', [id, call.user])
+  await ask('callSponsoredJsonRpc', [], example('callSponsoredJsonRpc', {}), token)
+  await ask('updateSponsorship', [id], example('updateSponsorship', {}))
+  await ask('deleteSponsorship', [id])
 }
 
 /** What stands behind a transaction that no node accepts is not signed. */

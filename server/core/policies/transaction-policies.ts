@@ -113,10 +113,14 @@ export function overLimit({ spend, left }: OverLimit): ApiError {
         ? amount
         : asset === 'fee'
           ? `A fee of up to ${amount}`
-          : `${amount} of the token ${asset}`
+          : asset === 'calls'
+            ? 'One more call'
+            : `${amount} of the token ${asset}`
   return refusedBy([
     {
-      path: `${holder === undefined ? '' : 'pool/'}policies/${policy}`,
+      path: holder?.startsWith('sponsorship')
+        ? `sponsorship/${policy}`
+        : `${holder === undefined ? '' : 'pool/'}policies/${policy}`,
       message: `${spent} is above the remaining ${left} of the daily limit of ${limit}`,
     },
   ])

@@ -13,6 +13,7 @@ import type { SendingDependencies } from '../dependencies.ts'
 import type { createDryRun } from '../request/dry-run.ts'
 import { default_tier } from '../request/pricing.ts'
 import type { Submit } from '../request/submit.ts'
+import type { Complete } from '../request/submit-parts.ts'
 import { availableTo } from './balance.ts'
 
 interface FundingDependencies
@@ -127,7 +128,10 @@ export function createFunding(dependencies: FundingDependencies) {
   async function send(refill: Refill, relayer: RelayerRow, applied: AppliedFunding): Promise<Result> {
     const { row_id, treasury_id, request, amount } = refill
     const idempotency = { caller, key: `refill ${row_id}` }
-    const count = (max_cost: bigint) => [spendOf(relayer, applied, BigInt(amount), max_cost)]
+    const complete: Complete = (transaction, { max_cost }) => ({
+      ...transaction,
+      spending: [...(transaction.spending ?? []), spendOf(relayer, applied, BigInt(amount), max_cost)],
+    })
     try {
       const { transaction } = await submit.send(
         treasury_id,
@@ -135,7 +139,7 @@ export function createFunding(dependencies: FundingDependencies) {
         idempotency,
         auditEntry(treasury_id),
         async () => undefined,
-        { count },
+        { complete },
       )
       await store.noteRefillSent(row_id, transaction.id)
       return result('refilling')

@@ -11,7 +11,14 @@ export type Authorize = () => Promise<unknown>
 export interface Idempotency {
   caller: string
   key: string
+  /** Of what is the same request; absent: of the body. */
+  body_hash?: string
 }
+
+/** Changes a transaction before it is accepted: other limits count it too. Throws ApiError. */
+export type Complete = (transaction: NewTransaction, quote: Quote) => NewTransaction
+
+export const unchanged: Complete = (transaction) => transaction
 
 export interface Accepted {
   transaction: AcceptedTransaction

@@ -15,7 +15,7 @@ import { readTransactionRequest, type TransactionRequest } from '../../core/tran
 import { type Member, noRelayer, type Order, type PoolOrder } from './pool-order.ts'
 import { type Quote, tooLittle } from './preparation.ts'
 import { stateOf } from './replace.ts'
-import type { Accepted, Idempotency, SubmitParts } from './submit-parts.ts'
+import { type Accepted, type Complete, type Idempotency, type SubmitParts, unchanged } from './submit-parts.ts'
 
 export type SendToPool = (
   pool: PoolRow,
@@ -25,6 +25,7 @@ export type SendToPool = (
   authorize: AuthorizePool,
   /** The relayer that the caller names; absent: the service chooses. `nonce`: the one that it must get. */
   by?: { relayer: RelayerRow; nonce: number | undefined },
+  complete?: Complete,
 ) => Promise<Accepted>
 
 /** Accepts a transaction that was never signed again for another relayer of the pool, and withdraws it. Throws ApiError. */
@@ -69,7 +70,13 @@ export interface PoolParts extends SubmitParts {
 export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; moveInPool: MoveInPool } {
   const { store, findRelayer, prepare, order } = parts
   /** Those of some members that can take it, and why the others cannot. */
-  async function ask(members: Member[], request: TransactionRequest, id: string, authorize: AuthorizePool) {
+  async function ask(
+    members: Member[],
+    request: TransactionRequest,
+    id: string,
+    authorize: AuthorizePool,
+    complete: Complete,
+  ) {
     const prepared = await Promise.allSettled(
       members.map(async ({ relayer, weight }) => ({
         weight,
@@ -90,7 +97,10 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
           weight,
           relayer,
           quote,
-          transaction: { ...countedBy(pool, request, parts.newTransaction(relayer, request, quote)), id },
+          transaction: complete(
+            { ...countedBy(pool, request, parts.newTransaction(relayer, request, quote)), id },
+            quote,
+          ),
         })
       } catch (error) {
         errors.push(error)
@@ -108,12 +118,13 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
     auditEntry: PendingAuditEntry,
     authorize: AuthorizePool,
     commit: Commit,
+    complete: Complete,
   ): Promise<Accepted | undefined> {
     let refusal: unknown
     const count = prepared_at_once[request.gas_limit === null ? 'estimated' : 'given']
     for (let from = 0; from < members.length; from += count) {
       const asked = members.slice(from, from + count)
-      const { candidates, errors } = await ask(asked, request, parts.makeId(), authorize)
+      const { candidates, errors } = await ask(asked, request, parts.makeId(), authorize, complete)
       refusal ??= errors[0]
       const [first] = candidates
       if (!first) {
@@ -149,13 +160,14 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
     auditEntry: PendingAuditEntry,
     authorize: AuthorizePool,
     commit: Commit,
+    complete: Complete = unchanged,
   ): Promise<Accepted> {
     // An early check, before the chain is asked.
     checkPolicies(pool, request, place)
     for (let count = 0; count < max_attempts; count += 1) {
       const { members, done } = await inOrder()
       try {
-        const accepted = await offer(members, pool, request, more, auditEntry, authorize, commit)
+        const accepted = await offer(members, pool, request, more, auditEntry, authorize, commit, complete)
         if (!accepted) continue
         const { row_id } = await findRelayer(accepted.transaction.relayer_id)
         order.chose(row_id)
@@ -169,10 +181,10 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
   }
 
   return {
-    async sendToPool(pool, body, idempotency, auditEntry, authorize, by) {
+    async sendToPool(pool, body, idempotency, auditEntry, authorize, by, complete) {
       const { row_id: pool_row_id } = pool
       const asked = by ? { ...body, from: by.relayer.id, nonce: by.nonce } : body
-      const once = idempotency && { ...idempotency, body_hash: parts.hashOf(asked), pool_row_id }
+      const once = idempotency && { body_hash: parts.hashOf(asked), ...idempotency, pool_row_id }
       if (once) {
         const replayed = await store.replayInPool(once.caller, pool_row_id, once.key, once.body_hash)
         if (replayed) return parts.accepted(replayed, pool.id)
@@ -187,7 +199,7 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
         ...(once && { idempotency: once }),
         ...(by?.nonce !== undefined && { expected_nonce: by.nonce }),
       }
-      return submit(pool, request, inOrder, more, auditEntry, authorize, store.createPoolTransaction)
+      return submit(pool, request, inOrder, more, auditEntry, authorize, store.createPoolTransaction, complete)
     },
 
     async moveInPool(pool, from, row, auditEntry, authorize) {

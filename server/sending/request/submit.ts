@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
-import { ApiError, NonceTaken, relayerNotFound } from '../../core/errors.ts'
+import { ApiError, conflict, NonceTaken, relayerNotFound } from '../../core/errors.ts'
 import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
 import { percentileOf, priceColumns } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
-import type { NewTransaction, Replay, Spend } from '../../core/sending-rows.ts'
+import type { NewTransaction, Replay } from '../../core/sending-rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import { createSweep, type Sweep } from '../funding/sweep.ts'
@@ -16,7 +16,7 @@ import { checkFunds, type Preparation, type Quote, tooLittle } from './preparati
 import { default_tier } from './pricing.ts'
 import { createReplace, type Prepare, type Replace } from './replace.ts'
 import { createSubmitBatch, type SendBatch, type SendBatchToPool } from './submit-batch.ts'
-import type { Accepted, Authorize, Idempotency } from './submit-parts.ts'
+import { type Accepted, type Authorize, type Complete, type Idempotency, unchanged } from './submit-parts.ts'
 import { createSubmitToPool, type MoveInPool, type SendToPool } from './submit-to-pool.ts'
 import { warningsOf } from './warnings.ts'
 
@@ -40,8 +40,7 @@ export interface Submit {
     more?: {
       /** The nonce that it must get; absent: any. Throws NonceTaken when another one is next. */
       nonce?: number
-      /** What other daily limits count of it. `max_cost`: its value and its highest fee, in wei. */
-      count?(max_cost: bigint): Spend[]
+      complete?: Complete
     },
   ): Promise<Accepted>
   sendBatch: SendBatch
@@ -129,10 +128,10 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     ...batches,
     ...createSubmitToPool({ ...parts, order: dependencies.order, makeId, accepted }),
     sweep: createSweep({ ...parts, networkClient, accepted }),
-    async send(relayer_id, body, idempotency, auditEntry, authorize, { nonce, count } = {}) {
+    async send(relayer_id, body, idempotency, auditEntry, authorize, { nonce, complete = unchanged } = {}) {
       const found = await findRelayer(relayer_id)
       // A repeated request gets its first response, even if the relayer was changed since.
-      const once = idempotency && { ...idempotency, body_hash: hashOf(body, nonce) }
+      const once = idempotency && { body_hash: hashOf(body, nonce), ...idempotency }
       if (once) {
         const replayed = await store.replay(once.caller, found.row_id, once.key, once.body_hash)
         if (replayed) return accepted(replayed, found.id)
@@ -149,13 +148,11 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       if (exceeded) throw tooMany(exceeded)
       const { relayer, quote } = await prepare(found, request, authorize)
 
-      const transaction = newTransaction(relayer, request, quote)
-      const spending = [...(transaction.spending ?? []), ...(count?.(quote.max_cost) ?? [])]
+      const transaction = complete(newTransaction(relayer, request, quote), quote)
       auditEntry.subject = transaction.id
       const creation = await store.createTransaction(
         {
           ...transaction,
-          ...(spending.length > 0 && { spending }),
           ...(once && { idempotency: once }),
           ...(nonce !== undefined && { expected_nonce: nonce }),
         },
@@ -184,6 +181,11 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
       throw tooMany(creation)
     case 'other_nonce':
       throw new NonceTaken(creation.next_nonce)
+    case 'lane_taken':
+      throw conflict(
+        '/body/data',
+        'another call of this user waits for the same nonce of the forwarder; send it afterwards',
+      )
     case 'held':
       throw new Error('Another transaction holds the next nonce')
     default:

@@ -93,6 +93,7 @@ const rotate = sql(`
     former_valid_until = $former_valid_until, secret_hash = $secret_hash
   WHERE row_id = $row_id`)
 const remove = sql('DELETE FROM api_keys WHERE row_id = $row_id')
+const ofSponsorship = sql('SELECT 1 FROM sponsorships WHERE api_key_id = $id')
 const use = sql({
   sqlite: 'UPDATE api_keys SET last_used_at = $at WHERE id = $id',
   // Sorted, so that two of them never wait for each other.
@@ -113,6 +114,28 @@ const limit = sql({
     INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id)
     SELECT $row_id::bigint, relayer_row_id FROM json_to_recordset($rows::json) AS relayer (relayer_row_id bigint)`,
 })
+
+/** Undefined: there are as many API keys as there may be. Its list of relayers is written apart. */
+export async function insertApiKey(
+  transaction: Transaction,
+  rights: Database['rights'],
+  api_key: ApiKeyRow,
+): Promise<number | undefined> {
+  const { count } = (await transaction.one(countAll)) as { count: number }
+  if (count >= max_api_keys) return undefined
+  const { row_id } = (await transaction.one(insert, encode(api_key))) as { row_id: number }
+  rights.inserted(transaction, 'api_keys', row_id)
+  return row_id
+}
+
+/** Whether there was one. */
+export async function removeApiKey(transaction: Transaction, rights: Database['rights'], id: string): Promise<boolean> {
+  const row = await transaction.one(rowIdOf, { id })
+  if (!row) return false
+  await rights.deleted(transaction, 'api_keys', row.row_id)
+  await transaction.run(remove, row)
+  return true
+}
 
 export function apiKeys({ read, readTogether, lister, write, writeCached, rights }: Database): ApiKeys {
   async function get(session: Session, id: string): Promise<ApiKeyRow | undefined> {
@@ -151,14 +174,12 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
   return {
     createApiKey: (api_key, auditEntry) =>
       writeCached(async (transaction) => {
-        const { count } = (await transaction.one(countAll)) as { count: number }
-        if (count >= max_api_keys) return 'too_many'
         const relayers = await rowIdsOf(transaction, api_key.relayer_ids ?? [])
         if (!Array.isArray(relayers)) return relayers
         const unknown_pool = await unknownPool(transaction, api_key.pool_ids ?? [])
         if (unknown_pool >= 0) return { unknown_pool }
-        const { row_id } = (await transaction.one(insert, encode(api_key))) as { row_id: number }
-        rights.inserted(transaction, 'api_keys', row_id)
+        const row_id = await insertApiKey(transaction, rights, api_key)
+        if (row_id === undefined) return 'too_many'
         await limitTo(transaction, row_id, relayers)
         return (await get(transaction, api_key.id)) as ApiKeyRow
       }, auditEntry),
@@ -188,11 +209,8 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
       }, auditEntry),
     deleteApiKey: (id, auditEntry) =>
       writeCached(async (transaction) => {
-        const row = await transaction.one(rowIdOf, { id })
-        if (!row) return false
-        await rights.deleted(transaction, 'api_keys', row.row_id)
-        await transaction.run(remove, row)
-        return true
+        if (await transaction.one(ofSponsorship, { id })) return 'in_use'
+        return (await removeApiKey(transaction, rights, id)) ? 'deleted' : 'missing'
       }, auditEntry),
     // API keys that another program changed grant no rights, and do not affect the others.
     apiKeys: async () => (await rights.trusted('api_keys', () => read.all(selectAll))).map(readRow),

@@ -3,7 +3,15 @@ import type { Rights } from './rights.ts'
 import type { Grouped, RelayersToLock, Session, Together, Transaction } from './session.ts'
 import type { Engine } from './statement.ts'
 
-export type ListedTable = 'networks' | 'abis' | 'pools' | 'signers' | 'relayers' | 'notifications' | 'api_keys'
+export type ListedTable =
+  | 'networks'
+  | 'abis'
+  | 'pools'
+  | 'sponsorships'
+  | 'signers'
+  | 'relayers'
+  | 'notifications'
+  | 'api_keys'
 
 /** One database, as the rules use it. */
 export interface Database {

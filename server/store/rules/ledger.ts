@@ -34,6 +34,14 @@ const selectRelayers = sql<{ row_id: number; last_sequence: number; count: numbe
   SELECT row_id, ${sumOfBlocks('unfinished')} AS count, ${sumOfBlocks('unfinished_bytes')} AS bytes,
     (SELECT coalesce(max(sequence), 0) FROM transactions WHERE relayer_row_id = relayers.row_id) AS last_sequence
   FROM relayers WHERE row_id = ANY ($row_ids::bigint[])`)
+const laneAt = (row: string) => `
+  SELECT sponsored_lane FROM transactions
+  WHERE sponsored_lane = ${row}lane AND status IN ('pending', 'sent', 'submitted') LIMIT 1`
+const selectLanes = sql<{ sponsored_lane: string }>({
+  sqlite: laneAt('$'),
+  postgres: `
+    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (lane text), LATERAL (${laneAt('wanted.')} OFFSET 0) AS its`,
+})
 // The nonces that are named, and those that follow the counter of an account.
 const heldAt = (row: string) => `
   SELECT nonce FROM transactions, (
@@ -79,13 +87,15 @@ export async function readLedger(
   const spending = wanted.flatMap(({ chain_id, from, spending }) =>
     spending ? { account: { chain_id, address: from }, spending } : [],
   )
+  const lanes = wanted.flatMap(({ sponsored }) => (sponsored?.lane == null ? [] : { lane: sponsored.lane }))
   const withData = wanted.filter(({ data }) => data !== null).length
   // They are sent together, and run one after the other.
-  const [known, relayers, accounts, held, book, row_ids] = await Promise.all([
+  const [known, relayers, accounts, held, taken, book, row_ids] = await Promise.all([
     keys.size === 0 ? [] : session.allOf(selectKnown, [...keys.values()]),
     session.all(selectRelayers, { row_ids: [...new Set(wanted.map((its) => its.relayer_row_id))] }),
     readAccounts(session, [...places.values()]),
     session.allOf(selectHeld, noncesOf(wanted)),
+    lanes.length === 0 ? [] : session.allOf(selectLanes, lanes),
     openSpendingBook(session, spending, now),
     session.all(assignRowIds, { transactions: wanted.length, data: withData }),
   ])
@@ -101,7 +111,9 @@ export async function readLedger(
     ),
     accounts: new Map([...accounts].map(([name, its]) => [name, { ...its, isChanged: false }])),
     held: new Set(held.map((its) => nonceOf(its, its.nonce))),
+    lanes: new Set(taken.map(({ sponsored_lane }) => sponsored_lane)),
     spend: book.spend,
+    bucket: book.bucket,
     accepted: [],
   }
   return {

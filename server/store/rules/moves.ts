@@ -9,6 +9,7 @@ import type { Events } from './events.ts'
 import { changeReservations } from './reservations.ts'
 import type { Transaction } from './session.ts'
 import type { Spending } from './spending.ts'
+import { changeCharges } from './sponsorships.ts'
 import { sql } from './statement.ts'
 import { allColumns, type Column, recordsOf } from './transaction-columns.ts'
 import { addData, readData } from './transaction-data.ts'
@@ -23,7 +24,19 @@ const rowsById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = AN
 const setWaitsTold = sql('UPDATE transactions SET waits_told = $waits_told WHERE row_id = $row_id')
 
 /** What a transaction keeps from its acceptance, and what has a statement of its own (spending.ts). */
-const kept = ['row_id', 'id', 'relayer_row_id', 'relayer_id', 'sequence', 'chain_id', 'from', 'created_at', 'spent']
+const kept = [
+  'row_id',
+  'id',
+  'relayer_row_id',
+  'relayer_id',
+  'sequence',
+  'chain_id',
+  'from',
+  'created_at',
+  'spent',
+  'sponsored',
+  'sponsored_lane',
+]
 /** They change rarely: they are long or, in SQLite, setting such a column, even to its present value, rewrites its indexes. */
 const rare = ['nonce', 'to', 'reference', 'metadata', 'data_row_id'] as const
 const changing = allColumns.filter((name) => !kept.includes(name) && !rare.some((its) => its === name))
@@ -94,6 +107,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     const [changed] = await Promise.all([
       Promise.all(updates),
       changeReservations(transaction, steps.map(reservationOf)),
+      changeCharges(transaction, steps),
       writeAttempts(
         transaction,
         steps.map(({ move, before }) => ({ ...move, row: before })),

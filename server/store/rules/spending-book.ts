@@ -36,10 +36,13 @@ const set = sql(
   ${
     engine === 'sqlite'
       ? 'VALUES ($chain_id, $address, $asset, $bucket, $amount)'
-      : `SELECT chain_id, address, asset, bucket, amount FROM json_to_recordset($rows::json)
-         AS changed (chain_id bigint, address text, asset text, bucket bigint, amount text)`
+      : `SELECT chain_id, address, asset, bucket, added FROM json_to_recordset($rows::json)
+         AS changed (chain_id bigint, address text, asset text, bucket bigint, added text)`
   }
-  ON CONFLICT (chain_id, address, asset, bucket) DO UPDATE SET amount = excluded.amount`,
+  ON CONFLICT (chain_id, address, asset, bucket) DO UPDATE SET amount = ${
+    // What a mined transaction did not use of a sponsorship is given back under the locks of its relayer alone.
+    engine === 'sqlite' ? 'excluded.amount' : '(spending.amount::numeric + excluded.amount::numeric)::text'
+  }`,
 )
 const prune = sql(`
   DELETE FROM spending
@@ -53,6 +56,8 @@ export interface SpendingBook {
    */
   spend(account: Account, spending: Spend[], counted?: Spent[]): { spent: string | null } | OverLimit
   write(session: Session): Promise<void>
+  /** The time step in which it counts. */
+  bucket: number
 }
 
 const placeOf = ({ chain_id, address }: Account, { asset, holder }: Spend): Place => ({
@@ -84,9 +89,10 @@ export async function openSpendingBook(
       amounts.get(nameOf(row))?.set(row.bucket, row.amount)
     }
   }
-  const changed = new Map<string, Place>()
+  const changed = new Map<string, Place & { added: bigint }>()
 
   return {
+    bucket,
     spend(account, spending, counted = []) {
       const added = addedAmounts(spending, counted).map((one) => {
         const place = placeOf(account, one.spend)
@@ -98,20 +104,22 @@ export async function openSpendingBook(
       }
       const taken: Spent[] = added.flatMap(({ spend, place, its, amount }) => {
         its.set(bucket, sumOfBucket(its.get(bucket), amount))
-        changed.set(nameOf(place), place)
+        changed.set(nameOf(place), { ...place, added: (changed.get(nameOf(place))?.added ?? 0n) + amount })
         return spend.holder === undefined ? [{ asset: place.asset, amount: amount.toString(), bucket }] : []
       })
       return { spent: writeSpent([...counted, ...taken]) }
     },
     async write(to) {
       if (changed.size === 0) return
-      const rows = [...changed].map(([name, place]) => ({
-        ...place,
-        bucket,
-        amount: amounts.get(name)?.get(bucket),
-      }))
+      // In one order, so that two database transactions that count the same limits never wait for each other.
+      const rows = [...changed]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, { added, ...place }]) => ({
+          ...{ ...place, bucket, added: `${added}` },
+          amount: amounts.get(name)?.get(bucket),
+        }))
       await Promise.all([
-        ...[...changed.values()].map((place) => to.run(prune, { ...place, oldest })),
+        ...[...changed.values()].map(({ added: _, ...place }) => to.run(prune, { ...place, oldest })),
         to.runOf(set, rows),
       ])
     },

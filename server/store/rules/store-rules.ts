@@ -25,6 +25,7 @@ import { retention } from './retention.ts'
 import { searchAll } from './search.ts'
 import { signers } from './signers.ts'
 import { spendings } from './spending.ts'
+import { sponsorships } from './sponsorships.ts'
 import { sql } from './statement.ts'
 import { tokenLogins } from './token-logins.ts'
 import { transactionLists } from './transaction-lists.ts'
@@ -56,6 +57,7 @@ export const storeRules = (database: Database, dependencies: StoreDependencies):
   ...funding(database, dependencies),
   ...notifications(database, dependencies),
   ...apiKeys(database),
+  ...sponsorships(database, dependencies),
   ...eventLog(database),
   ...outbox(database, dependencies),
   ...deliveries(database, dependencies),

@@ -47,6 +47,8 @@ export const columnTypes: Record<keyof AcceptedRow, string> = {
   waits_told: 'text',
   spent: 'text',
   reserved: 'text',
+  sponsored: 'text',
+  sponsored_lane: 'text',
   changed_at: 'text',
   reprice_at: 'bigint',
   revision: 'bigint',

@@ -1,0 +1,107 @@
+import type { Authorization, Sponsorship } from '../../../generated/openapi.ts'
+import { type AccountCall, readAccountCalls, readForwardRequest } from '../encoding/sponsored-data.ts'
+import { badRequest, refusedBy } from '../errors.ts'
+import type { Spend } from '../sending-rows.ts'
+import { selectorOf } from './token-calls.ts'
+
+/** What a sponsorship pays for. Addresses and selectors in lower case, amounts as decimal strings in wei. */
+export type SponsorshipRules = Pick<
+  Sponsorship,
+  'targets' | 'forwarders' | 'delegates' | 'max_gas' | 'max_fee' | 'budget_per_day' | 'per_user' | 'origins'
+>
+
+/** A call in normal form: addresses and data in lower case hex. `authorization`: of the account `to`. */
+export interface AskedCall {
+  to: string
+  data: string
+  authorization?: Authorization | undefined
+}
+
+/**
+ * A call that the rules pay for, before the chain was asked. `user`: whose it is, once the chain has checked the signature. `lane`: only
+ * one unfinished call may have it, because their order is that of a nonce on chain. `signed`: equal requests are the same call.
+ */
+export interface JudgedCall {
+  kind: 'plain' | 'forward' | 'account'
+  user: string | null
+  lane: string | null
+  signed: boolean
+}
+
+/** Throws ApiError (400, 403) for a call that the rules do not pay for. `now`: in milliseconds since the Unix epoch. */
+export function judgeCall(rules: SponsorshipRules, { to, data, authorization }: AskedCall, now: number): JudgedCall {
+  if (rules.forwarders.includes(to)) {
+    if (authorization) throw badRequest('/body/authorization_list', 'cannot be given for a forwarder')
+    const request = readForwardRequest(data)
+    if (!request)
+      throw badRequest('/body/data', 'must be a call of execute((address,address,uint256,uint256,uint48,bytes,bytes))')
+    if (request.value !== 0n) throw refused('targets', 'a forward request must have the value 0')
+    if (request.deadline * 1_000n < BigInt(now))
+      throw badRequest('/body/data', 'the deadline of the forward request has passed')
+    if (request.gas > BigInt(rules.max_gas))
+      throw refused('max_gas', `the forward request asks for ${request.gas} gas; at most ${rules.max_gas} is paid for`)
+    checkTarget(rules, request)
+    return { kind: 'forward', user: request.from, lane: `${to} ${request.from}`, signed: true }
+  }
+  if (rules.targets.some(({ address }) => address === to)) {
+    if (authorization) throw badRequest('/body/authorization_list', 'cannot be given for a plain call')
+    checkTarget(rules, { to, data })
+    return { kind: 'plain', user: null, lane: null, signed: false }
+  }
+  if (rules.delegates.length === 0) throw notListed(to)
+  const calls = readAccountCalls(data)
+  if (!calls)
+    throw refused(
+      'targets',
+      `${to} is not listed, and the data is no call of execute(bytes32,bytes) of an account (ERC-7821)`,
+    )
+  for (const call of calls) checkTarget(rules, call)
+  return { kind: 'account', user: to, lane: null, signed: true }
+}
+
+/** Throws ApiError (403) unless the function is paid for. */
+function checkTarget({ targets }: SponsorshipRules, { to, data }: AccountCall): void {
+  const target = targets.find(({ address }) => address === to)
+  if (!target) throw notListed(to)
+  const selector = selectorOf(data)
+  if (selector === undefined || !target.selectors.includes(selector)) {
+    throw refused('targets', `the function ${selector ?? 'without a selector'} of ${to} is not listed`)
+  }
+}
+
+/** Throws ApiError (403) unless the code of the account may be run. `delegate`: what its account runs; undefined: it runs none. */
+export function checkDelegate({ delegates }: SponsorshipRules, account: string, delegate: string | undefined): void {
+  if (delegate !== undefined && delegates.includes(delegate)) return
+  const runs =
+    delegate === undefined ? 'is not listed, and runs no code of another contract' : `runs the code of ${delegate}`
+  throw refused('delegates', `${account} ${runs}; delegates lists what accounts may run`)
+}
+
+/** The amounts that the limits of a sponsorship count for a call that is accepted. Throws ApiError (403) when its user is not known. */
+export function sponsoredSpending(
+  sponsorship_row_id: number,
+  { max_fee, budget_per_day, per_user }: SponsorshipRules,
+  user: string | null,
+): Spend[] {
+  const holder = holderOf(sponsorship_row_id, null)
+  const spending: Spend[] = [{ policy: 'budget_per_day', asset: 'fee', amount: max_fee, limit: budget_per_day, holder }]
+  if (!per_user) return spending
+  if (user === null)
+    throw refused('per_user', 'a plain call needs a user, which only an API key with the scope send may give')
+  const own = holderOf(sponsorship_row_id, user)
+  const { count, fee } = per_user
+  if (fee !== undefined)
+    spending.push({ policy: 'per_user/fee', asset: 'fee', amount: max_fee, limit: fee, holder: own })
+  if (count !== undefined)
+    spending.push({ policy: 'per_user/count', asset: 'calls', amount: '1', limit: `${count}`, holder: own })
+  return spending
+}
+
+/** Under which name the amounts of a sponsorship, or of one of its users, are counted. */
+export const holderOf = (sponsorship_row_id: number, user: string | null): string =>
+  `sponsorship ${sponsorship_row_id}${user === null ? '' : ` ${user}`}`
+
+export const refused = (rule: keyof SponsorshipRules | 'paused', message: string) =>
+  refusedBy([{ path: `sponsorship/${rule}`, message }])
+
+const notListed = (to: string) => refused('targets', `the contract ${to} is not listed`)

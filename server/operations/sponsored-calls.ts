@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto'
+import type { Authorization, SponsoredCall } from '../../generated/openapi.ts'
+import { authorityOf } from '../core/encoding/envelope.ts'
+import { ApiError, badRequest, notFound } from '../core/errors.ts'
+import { feeOf } from '../core/policies/fee-policies.ts'
+import {
+  type AskedCall,
+  checkDelegate,
+  judgeCall,
+  refused,
+  sponsoredSpending,
+} from '../core/policies/sponsored-calls.ts'
+import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
+import type { TransactionRow } from '../core/sending-rows.ts'
+import { shownTransaction } from '../core/shown-transaction.ts'
+import { isFinal } from '../core/statuses.ts'
+import { readAddress } from '../core/values.ts'
+import type { NetworkClient } from '../evm/chains.ts'
+import type { Accepted, Complete, Idempotency } from '../sending/request/submit-parts.ts'
+import type { SponsorshipRow } from '../store/sponsorship-store.ts'
+import type { OperationDependencies } from './dependencies.ts'
+
+/** A call as callers give it. `user`: whose plain call it is, by the word of a server. */
+export interface GivenCall {
+  to: string
+  data: string
+  authorization_list?: Authorization[]
+  user?: string
+}
+
+export interface FoundCall {
+  row: TransactionRow
+  relayer: RelayerRow
+}
+
+/** Checks the rights of the caller as they are now, and resolves to the sponsorship as it is now. Throws ApiError. */
+export type AuthorizeSponsorship = () => Promise<SponsorshipRow>
+
+export type SponsoredCalls = ReturnType<typeof createSponsoredCalls>
+
+/** Accepts and finds the calls of sponsorships, for the operations and for JSON-RPC. */
+export function createSponsoredCalls({
+  store,
+  keyring,
+  chains,
+  sending,
+  now,
+}: Pick<OperationDependencies, 'store' | 'keyring' | 'chains' | 'sending' | 'now'>) {
+  /** The relayers that send the calls. Throws ApiError (404) when the relayer, or the pool, was deleted. */
+  async function sendersOf({ relayer_id, relayer_row_id, pool_id, pool_row_id }: SponsorshipRow) {
+    if (relayer_id !== null) {
+      const relayer = await keyring.findRelayer(relayer_id)
+      if (relayer.row_id !== relayer_row_id) throw notFound('The relayer of the sponsorship was deleted')
+      return { pool: undefined, relayers: [relayer] as [RelayerRow] }
+    }
+    const pool = await store.getPool(pool_id as string)
+    if (pool?.row_id !== pool_row_id) throw notFound('The pool of the sponsorship was deleted')
+    const relayers = await Promise.all(pool.relayers.map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
+    if (relayers.length === 0)
+      throw new ApiError('unavailable', 'Service Unavailable', [{ path: 'pool', message: 'The pool has no relayers' }])
+    return { pool, relayers: relayers as [RelayerRow, ...RelayerRow[]] }
+  }
+
+  async function clientOf(sponsorship: SponsorshipRow): Promise<NetworkClient> {
+    const { relayers } = await sendersOf(sponsorship)
+    const client = await chains.networkClient(relayers[0])
+    if (!client) throw notFound('The network of the sponsorship was deleted')
+    return client
+  }
+
+  return {
+    clientOf,
+
+    /**
+     * Accepts a call. `given`: the caller's key for plain calls, which are not known by a signature. Throws ApiError: 400 for a call that would revert,
+     * 403 for one that is not paid for.
+     */
+    async send(
+      sponsorship: SponsorshipRow,
+      call: GivenCall,
+      given: Idempotency | undefined,
+      auditEntry: PendingAuditEntry,
+      authorize: AuthorizeSponsorship,
+    ): Promise<Accepted> {
+      const asked: AskedCall = {
+        to: readAddress(call.to, '/body/to'),
+        data: `0x${call.data.replace(/^0x/, '').toLowerCase()}`,
+        authorization: call.authorization_list?.[0],
+      }
+      const own = ownKey(sponsorship, asked)
+      const { pool, relayers } = await sendersOf(sponsorship)
+      const known = pool
+        ? await store.replayInPool(own.caller, pool.row_id, own.key, own.body_hash)
+        : await store.replay(own.caller, relayers[0].row_id, own.key, own.body_hash)
+      if (known?.outcome === 'created' || known?.outcome === 'replayed') return known
+
+      const { kind, lane, signed, ...judged } = judgeCall(sponsorship, asked, now())
+      if (call.user !== undefined && kind !== 'plain')
+        throw badRequest('/body/user', 'cannot be given here: the signature says whose call it is')
+      const user = call.user === undefined ? judged.user : readAddress(call.user, '/body/user')
+      // An early check, before the chain is asked. The commit counts.
+      sponsoredSpending(sponsorship.row_id, sponsorship, user)
+      if (sponsorship.paused) throw refused('paused', 'the sponsorship is paused')
+      const authorization = kind === 'account' ? await checkAccount(sponsorship, asked) : undefined
+
+      let current = sponsorship
+      const complete: Complete = (transaction, { gas_limit, prices }) => {
+        const { max_gas, max_fee, row_id } = current
+        if (gas_limit > max_gas) throw refused('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
+        const fee = feeOf(gas_limit, prices)
+        if (fee > BigInt(max_fee)) throw refused('max_fee', `a fee of up to ${fee} is above the limit of ${max_fee}`)
+        return {
+          ...transaction,
+          fee_ceiling: `${BigInt(max_fee) / BigInt(gas_limit)}`,
+          spending: [...(transaction.spending ?? []), ...sponsoredSpending(row_id, current, user)],
+          sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, lane },
+        }
+      }
+      const authorized = async () => {
+        current = await authorize()
+        if (current.paused) throw refused('paused', 'the sponsorship is paused')
+        judgeCall(current, asked, now())
+        return pool && ((await store.getPool(pool.id)) ?? pool)
+      }
+      const { to, data } = asked
+      const body = { to, data, ...(authorization && { authorization_list: [authorization] }) }
+      const once = signed ? own : given
+      return pool
+        ? sending.submit.sendToPool(
+            pool,
+            body,
+            once,
+            auditEntry,
+            async () => (await authorized()) ?? pool,
+            undefined,
+            complete,
+          )
+        : sending.submit.send(relayers[0].id, body, once, auditEntry, authorized, { complete })
+    },
+
+    /** Undefined: it is no call of this sponsorship. */
+    async find(sponsorship: SponsorshipRow, call_id: string): Promise<FoundCall | undefined> {
+      const id = transactionIdOf(call_id)
+      if (id === undefined) return undefined
+      for (const relayer of (await sendersOf(sponsorship)).relayers) {
+        const row = await store.getTransaction(relayer.row_id, id)
+        if (row?.sponsored?.sponsorship_row_id === sponsorship.row_id) return { row, relayer }
+      }
+      return undefined
+    },
+  }
+
+  /** The authorization to send with a call of an account; undefined: the account runs its code already. Throws ApiError (400, 403). */
+  async function checkAccount(sponsorship: SponsorshipRow, { to, authorization }: AskedCall) {
+    const { callers } = await clientOf(sponsorship)
+    const code = await callers.rpc('eth_getCode', [to, 'latest'])
+    const delegate = typeof code === 'string' ? delegation.exec(code.toLowerCase())?.[1] : undefined
+    const runs = delegate === undefined ? undefined : `0x${delegate}`
+    if (!authorization) {
+      checkDelegate(sponsorship, to, runs)
+      return undefined
+    }
+    const wanted = authorization.address.toLowerCase()
+    checkDelegate(sponsorship, to, wanted)
+    const place = '/body/authorization_list/0'
+    if (authorityOf(authorization) !== to) throw badRequest(place, 'must be signed by the account to')
+    // Some chains refuse an authorization that changes nothing.
+    if (runs === wanted) return undefined
+    const nonce = await callers.latestNonce(to)
+    if (authorization.nonce !== nonce)
+      throw badRequest(
+        `${place}/nonce`,
+        `must be ${nonce}, the present nonce of the account; it is ${authorization.nonce}`,
+      )
+    return authorization
+  }
+}
+
+/** EIP-7702: the code of an account that runs another contract's. */
+const delegation = /^0xef0100([0-9a-f]{40})$/
+
+/** Equal requests of users are one call, whichever door they come through. */
+function ownKey({ row_id }: SponsorshipRow, { to, data, authorization }: AskedCall) {
+  const content = JSON.stringify([
+    to,
+    data,
+    authorization && [authorization.address.toLowerCase(), authorization.nonce],
+  ])
+  const key = createHash('sha256').update(content).digest('hex')
+  return { caller: `sponsorship ${row_id}`, key, body_hash: key }
+}
+
+const id_zeros = '0'.repeat(32)
+
+/** The id of a call: that of its transaction, a UUID, as the last 16 of 32 bytes. */
+export const callIdOf = (transaction_id: string): string => `0x${id_zeros}${transaction_id.replaceAll('-', '')}`
+
+function transactionIdOf(call_id: string): string | undefined {
+  const [, a, b, c, d, e] =
+    /^0x0{32}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/.exec(call_id.toLowerCase()) ?? []
+  return a === undefined ? undefined : [a, b, c, d, e].join('-')
+}
+
+/** A transaction as the call that it carries out. */
+export function shownCallOf(row: TransactionRow): SponsoredCall {
+  const { id, relayer_id, receipt, error, hash, created_at, status_reason } = shownTransaction({ ...row, data: null })
+  const isReverted =
+    receipt !== null && (error?.code === 'reverted' || error?.code === 'out_of_gas' || row.status === 'failed')
+  return {
+    id: callIdOf(id),
+    transaction_id: id,
+    relayer_id,
+    user: row.sponsored?.user ?? null,
+    status: statusOf(row, receipt !== null, isReverted),
+    hash,
+    fee: receipt?.fee ?? null,
+    message: error?.message ?? (isFinal(row.status) && receipt === null ? (status_reason ?? row.status) : null),
+    data: error?.revert_data ?? null,
+    created_at,
+  }
+}
+
+function statusOf({ status }: TransactionRow, isMined: boolean, isReverted: boolean): SponsoredCall['status'] {
+  if (isReverted) return 'reverted'
+  if (status === 'mined' || status === 'confirmed') return 'success'
+  if (isFinal(status) && !isMined) return 'rejected'
+  return status === 'submitted' ? 'submitted' : 'pending'
+}

@@ -1,0 +1,285 @@
+import type { Wallet } from 'ethers'
+import { expect, test } from 'vitest'
+import { RelayerError } from '../../client/index.ts'
+import { createRelayer } from '../support/resources.ts'
+import { startTestService } from '../support/service.ts'
+import { burn, max_fee, newUser, play, type SponsoredRig, sponsoredRig } from '../support/sponsorship.ts'
+import { until } from '../support/until.ts'
+
+type Call = Parameters<SponsoredRig['calls']['sponsorships']['sendSponsoredCall']>[1]
+
+const send = ({ calls }: Pick<SponsoredRig, 'calls'>, call: Call) => calls.sponsorships.sendSponsoredCall('game', call)
+const outcomeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'accepted',
+    (error) => {
+      if (!(error instanceof RelayerError)) throw error
+      return `${error.status} ${error.details[0]?.path}: ${error.details[0]?.message}`
+    },
+  )
+const usageOf = async ({ client }: SponsoredRig) => (await client.sponsorships.get('game')).usage
+const ended = (sponsored: SponsoredRig, id: string) =>
+  until('the call has ended', async () => {
+    const { status } = await sponsored.calls.sponsorships.getSponsoredCall('game', id)
+    return status !== 'pending' && status !== 'submitted'
+  })
+
+test.each<[string, (its: SponsoredRig, user: Wallet) => Promise<string>, string]>([
+  [
+    'a used nonce',
+    async (its, user) => {
+      await ended(its, (await send(its, { to: its.forwarder, data: await its.forward(user) })).id)
+      return its.forward(user, { nonce: 0n, gas: 90_000n })
+    },
+    '400 /body: would revert: ',
+  ],
+  ['a later nonce', ({ forward }, user) => forward(user, { nonce: 7n }), '400 /body: would revert: '],
+  [
+    'a past deadline',
+    ({ forward }, user) => forward(user, { deadline: 1 }),
+    '400 /body/data: the deadline of the forward request has passed',
+  ],
+  ['another signer', ({ forward }, user) => forward(user, { signer: newUser() }), '400 /body: would revert: '],
+  [
+    'value',
+    ({ forward }, user) => forward(user, { value: 1n }),
+    '403 sponsorship/targets: a forward request must have the value 0',
+  ],
+  [
+    'another target',
+    ({ forward }, user) => forward(user, { to: user.address }),
+    '403 sponsorship/targets: the contract',
+  ],
+  [
+    'another function',
+    ({ forward }, user) => forward(user, { data: burn(1) }),
+    '403 sponsorship/targets: the function',
+  ],
+  [
+    'too much gas',
+    ({ forward }, user) => forward(user, { gas: 300_001n }),
+    '403 sponsorship/max_gas: the forward request asks for 300001 gas',
+  ],
+  ['an inner failure', ({ forward }, user) => forward(user, { data: play(0) }), '400 /body: would revert: '],
+])('spends nothing for a forward request with %s', async (_name, requestOf, outcome) => {
+  const its = await sponsoredRig()
+  const data = await requestOf(its, newUser())
+  const state = async () => [await its.balance(), (await usageOf(its)).used, await its.plays()]
+  const before = await state()
+  expect(await outcomeOf(send(its, { to: its.forwarder, data }))).toContain(outcome)
+  expect(await state()).toEqual(before)
+})
+
+test('accepts 40 calls of 100 users at once under a budget of 40, and counts what they paid once they are mined', async () => {
+  const its = await sponsoredRig({ budget_per_day: `${max_fee * 40n}` }, { chain: { noMining: true } })
+  const users = Array.from({ length: 100 }, newUser)
+  const requests = await Promise.all(users.map((user) => its.forward(user, { nonce: 0n })))
+  const outcomes = await Promise.all(requests.map((data) => outcomeOf(send(its, { to: its.forwarder, data }))))
+  expect(outcomes.filter((outcome) => outcome === 'accepted')).toHaveLength(40)
+  expect(new Set(outcomes.filter((outcome) => outcome !== 'accepted'))).toEqual(
+    new Set([
+      `403 sponsorship/budget_per_day: A fee of up to ${max_fee} is above the remaining 0 of the daily limit of ${max_fee * 40n}`,
+    ]),
+  )
+  expect(await usageOf(its)).toMatchObject({ used: `${max_fee * 40n}`, remaining: '0', limit: `${max_fee * 40n}` })
+
+  const before = await its.balance()
+  await until('all are mined', async () => {
+    await its.rig.chain.mine()
+    return (await its.plays()) === 40n
+  })
+  await until('the paid fees are counted', async () => {
+    await its.rig.chain.mine()
+    return BigInt((await usageOf(its)).used) === before - (await its.balance())
+  })
+})
+
+test('counts the worst case again while a reorganization has taken a call out of its block', async () => {
+  const its = await sponsoredRig({}, { chain: { noMining: true }, confirmations: 3 })
+  await its.rig.chain.mine(3)
+  const { id } = await send(its, { to: its.game, data: play(1) })
+  const used = async () => BigInt((await usageOf(its)).used)
+  expect(await used()).toBe(max_fee)
+  await until('it is submitted', async () => (await call()).status === 'submitted')
+  await its.rig.chain.mine()
+  await until('the paid fee is counted', async () => (await used()) < max_fee)
+  expect(`${await used()}`).toBe((await call()).fee)
+  await its.rig.chain.reorg(1)
+  await until('the worst case is counted', async () => (await used()) === max_fee)
+  await until('the paid fee is counted again', async () => {
+    await its.rig.chain.mine()
+    return (await used()) < max_fee
+  })
+
+  async function call() {
+    return its.calls.sponsorships.getSponsoredCall('game', id)
+  }
+})
+
+test('holds the limits of each user, whom a signature or a server names, never a browser', async () => {
+  const its = await sponsoredRig({ per_user: { count: 2, fee: `${max_fee * 10n}` } })
+  const [anna, ben] = [newUser(), newUser()]
+  const forward = async (user: Wallet) => {
+    const outcome = await outcomeOf(
+      send(its, { to: its.forwarder, data: await its.forward(user) }).then(({ id }) => ended(its, id)),
+    )
+    return outcome
+  }
+  expect([await forward(anna), await forward(anna)]).toEqual(['accepted', 'accepted'])
+  expect(await forward(anna)).toBe(
+    '403 sponsorship/per_user/count: One more call is above the remaining 0 of the daily limit of 2',
+  )
+  expect(await forward(ben)).toBe('accepted')
+
+  const plain = { to: its.game, data: play(1) }
+  expect(await outcomeOf(send(its, plain))).toContain('403 sponsorship/per_user: a plain call needs a user')
+  expect(await outcomeOf(send(its, { ...plain, user: ben.address }))).toContain('400 /body/user')
+  const byServer = (user: string) => outcomeOf(its.client.sponsorships.sendSponsoredCall('game', { ...plain, user }))
+  expect(await byServer(ben.address)).toBe('accepted')
+  expect(await byServer(ben.address)).toContain('403 sponsorship/per_user/count')
+  const known = await its.client.sponsorships.getSponsoredUser('game', ben.address)
+  expect(known).toMatchObject({ user: ben.address.toLowerCase(), count: { used: '2', remaining: '0', limit: '2' } })
+  expect(BigInt(known.fee?.used ?? 0)).toBeGreaterThan(0n)
+})
+
+test('sends one forward request of a user at a time', async () => {
+  const its = await sponsoredRig({}, { chain: { noMining: true } })
+  const user = newUser()
+  const first = await send(its, { to: its.forwarder, data: await its.forward(user, { nonce: 0n }) })
+  const second = { to: its.forwarder, data: await its.forward(user, { nonce: 0n, gas: 90_000n }) }
+  expect(await outcomeOf(send(its, second))).toContain('409 /body/data: another call of this user waits')
+  expect(await outcomeOf(send(its, { to: its.forwarder, data: await its.forward(newUser()) }))).toBe('accepted')
+  await until('the first is mined', async () => {
+    await its.rig.chain.mine()
+    return (await its.calls.sponsorships.getSponsoredCall('game', first.id)).status === 'success'
+  })
+  expect(await outcomeOf(send(its, second))).toContain('400 /body: would revert')
+})
+
+test('lets the stolen key of a sponsorship do nothing else, and spend no more than the budget', async () => {
+  const its = await sponsoredRig({ budget_per_day: `${max_fee * 3n}`, max_gas: 100_000 })
+  const { calls, game, relayer, client } = its
+  const others = [
+    () => calls.get('/api/v1/relayers', {}),
+    () => calls.sponsorships.get('game'),
+    () => calls.sponsorships.update('game', { budget_per_day: '9999999999999999999' }),
+    () => calls.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id: relayer.id } }),
+    () => calls.transactions.send(relayer.id, { to: game, data: play(1) }),
+    () => calls.signing.signMessage(relayer.id, { message: 'hello' }),
+    () => calls.relayers.callRpc(relayer.id, { method: 'eth_accounts' as 'eth_call', params: [] }),
+    () => calls.apiKeys.create({ name: 'mine', scopes: ['sign', 'send', 'read', 'notifications', 'manage'] }),
+    () => calls.apiKeys.getCaller(),
+  ]
+  for (const attempt of others) {
+    expect(await outcomeOf(attempt())).toContain('403 api_key: this API key is that of a sponsorship')
+  }
+  const before = await its.balance()
+  const tries = Array.from({ length: 60 }, (_, index): Call => {
+    const address = newUser().address
+    const kinds = [
+      { to: game, data: play(index + 1) },
+      { to: game, data: burn(10_000) },
+      { to: address, data: play(1) },
+      { to: game, data: `${play(1)}${'ff'.repeat(20_000)}` },
+      { to: relayer.address, data: '0x' },
+      { to: its.account_code, data: play(1) },
+    ]
+    return kinds[index % kinds.length] as Call
+  })
+  const outcomes = await Promise.all(tries.map((body) => outcomeOf(send(its, body))))
+  expect(new Set(outcomes.map((outcome) => outcome.slice(0, 3)))).toEqual(new Set(['acc', '403']))
+  await until('what was accepted has ended', async () => {
+    const { data } = await client.get('/api/v1/relayers/{relayer_id}/transactions/', {
+      path: { relayer_id: relayer.id },
+    })
+    return data.every(({ status }) => status === 'confirmed' || status === 'mined')
+  })
+  expect(before - (await its.balance())).toBeLessThanOrEqual(max_fee * 3n)
+})
+
+test('carries out calls of an account only with listed code, and with an authorization that is fresh and its own', async () => {
+  const its = await sponsoredRig()
+  const user = newUser()
+  const authorizationOf = async (signer: Wallet, nonce: number, address = its.account_code) => {
+    const { signature } = await signer.authorize({ address, nonce, chainId: 31_337n })
+    return { chain_id: 31_337, address, nonce, r: signature.r, s: signature.s, y_parity: signature.yParity }
+  }
+  const body = { to: user.address, data: await its.accountCall(user, 1) }
+  const withOne = async (signer: Wallet, nonce: number, address?: string) =>
+    outcomeOf(send(its, { ...body, authorization_list: [await authorizationOf(signer, nonce, address)] }))
+  expect(await outcomeOf(send(its, body))).toContain('is not listed, and runs no code of another contract')
+  expect(await withOne(newUser(), 0)).toContain('400 /body/authorization_list/0: must be signed by the account to')
+  expect(await withOne(user, 1)).toContain('400 /body/authorization_list/0/nonce: must be 0')
+  expect(await withOne(user, 0, its.game)).toContain('403 sponsorship/delegates')
+  expect(await its.plays()).toBe(0n)
+  expect(await withOne(user, 0)).toBe('accepted')
+  await until('it is executed', async () => (await its.plays(user.address)) === 1n)
+  const again = { to: user.address, data: await its.accountCall(user, 1, 1) }
+  // It is in force: left out, and its nonce does not matter.
+  expect(await outcomeOf(send(its, { ...again, authorization_list: [await authorizationOf(user, 9)] }))).toBe(
+    'accepted',
+  )
+  await until('it is executed too', async () => (await its.plays(user.address)) === 2n)
+})
+
+test('sends the calls of a sponsorship through a pool', async () => {
+  const its = await sponsoredRig()
+  const members = await Promise.all([its.rig.addAccount(), its.rig.addAccount()])
+  await its.client.pools.create({
+    id: 'many',
+    network: 'local',
+    relayer_ids: members.map(({ relayer_id }) => relayer_id),
+  })
+  const { targets, forwarders, max_gas } = its.sponsorship
+  const created = await its.client.sponsorships.create({
+    id: 'pooled',
+    pool_id: 'many',
+    targets,
+    forwarders,
+    max_gas,
+    max_fee: `${max_fee}`,
+    budget_per_day: `${max_fee * 10n}`,
+  })
+  expect(created.sponsorship).toMatchObject({ relayer_id: null, pool_id: 'many', network: 'local' })
+  const users = Array.from({ length: 6 }, newUser)
+  const sent = await Promise.all(
+    users.map(async (user) => {
+      const body = { to: its.forwarder, data: await its.forward(user) }
+      return its.client.sponsorships.sendSponsoredCall('pooled', body)
+    }),
+  )
+  expect(new Set(sent.map(({ relayer_id }) => relayer_id)).size).toBe(2)
+  await until('all are executed', async () => (await its.plays()) === 6n)
+  const first = sent[0]?.id ?? ''
+  expect((await its.client.sponsorships.getSponsoredCall('pooled', first)).id).toBe(first)
+  expect(await outcomeOf(its.client.sponsorships.getSponsoredCall('game', first))).toContain('404')
+})
+
+test('pauses, changes and deletes a sponsorship, with its key', async () => {
+  const its = await sponsoredRig()
+  const plain = { to: its.game, data: play(1) }
+  await its.client.sponsorships.update('game', { paused: true })
+  expect(await outcomeOf(send(its, plain))).toBe('403 sponsorship/paused: the sponsorship is paused')
+  const changed = await its.client.sponsorships.update('game', { paused: false, max_fee: '1' })
+  expect(changed).toMatchObject({ paused: false, max_fee: '1', targets: its.sponsorship.targets })
+  expect(await outcomeOf(send(its, plain))).toContain('403 sponsorship/max_fee: a fee of up to ')
+  const key_id = its.sponsorship.api_key_id
+  expect(await outcomeOf(its.client.apiKeys.delete(key_id))).toContain('409')
+  await its.client.sponsorships.delete('game')
+  expect(await outcomeOf(send(its, plain))).toContain('401')
+  expect((await its.client.get('/api/v1/sponsorships', {})).data).toEqual([])
+})
+
+test('refuses a sponsorship without, or with two, or with unknown senders, and a taken id', async () => {
+  const { client } = await startTestService()
+  await createRelayer(client)
+  const rules = { max_gas: 21_000, max_fee: '1', budget_per_day: '1' }
+  const create = (body: object) => outcomeOf(client.sponsorships.create({ ...rules, ...body }))
+  expect(await create({})).toContain('400 /body/relayer_id: give exactly one')
+  expect(await create({ relayer_id: 'demo', pool_id: 'x' })).toContain('400 /body/relayer_id: give exactly one')
+  expect(await create({ relayer_id: 'nobody' })).toContain('400 /body/relayer_id: no relayer has this ID')
+  expect(await create({ pool_id: 'nobody' })).toContain('400 /body/pool_id: no pool has this ID')
+  expect(await create({ id: 'game', relayer_id: 'demo' })).toBe('accepted')
+  expect(await create({ id: 'game', relayer_id: 'demo' })).toContain('409 /body/id')
+  expect((await client.get('/api/v1/api-keys', {})).data).toHaveLength(1)
+})
