@@ -208,6 +208,31 @@ export const documentClaims: Claims = {
     'policies/counted-signatures.test: signs 20 of 50 concurrent authorizations of 1 under a limit of 20 a day, on two services, and a token accepts each',
     'policies/counted-signatures.test: counts signatures and transfers in one sum',
   ],
+  'sponsored-targets': [
+    'sponsorships/sponsorships.test: spends nothing for a forward request with %s',
+    'sponsorships/sponsorships.test: carries out calls of an account only with listed code, and with an authorization that is fresh and its own',
+  ],
+  'sponsored-simulated': [
+    'sponsorships/sponsorships.test: spends nothing for a forward request with %s',
+    'sponsorships/json-rpc.test: serves @gelatocloud/gasless: it sends, waits, gets the status, and reads why a call would revert',
+  ],
+  'sponsored-once': [
+    'sponsorships/json-rpc.test: executes a forward request once, and answers the same id for the same request',
+    'sponsorships/json-rpc.test: separates equal plain calls, unless they have one Idempotency-Key',
+    'sponsorships/kills.test: executes each call of users once through kills before the broadcast: %s',
+  ],
+  'sponsored-fee': [
+    'sponsorships/sponsorships.test: counts the worst case again while a reorganization has taken a call out of its block',
+    'sponsorships/sponsorships.test: never pays more than max_fee for a call, also when prices rise',
+  ],
+  'sponsored-budget': [
+    'sponsorships/sponsorships.test: accepts 40 calls of 100 users at once under a budget of 40, and counts what they paid once they are mined',
+    'sponsorships/sponsorships.test: holds the limits of each user, whom a signature or a server names, never a browser',
+  ],
+  'sponsored-key': [
+    'sponsorships/sponsorships.test: lets the stolen key of a sponsorship do nothing else, and spend no more than the budget',
+  ],
+  'sponsored-origins': ['sponsorships/json-rpc.test: lets only the pages of its origins call it'],
   'known-token-signatures': [
     'policies/token-signatures.test: does not count %s',
     'policies/counted-signatures.test: refuses %s',

@@ -82,6 +82,18 @@ test('carries out the call of a viem account that runs listed code, in the trans
   expect(await plays(wallet.address)).toBe(2n)
 })
 
+test('separates equal plain calls, unless they have one Idempotency-Key', async () => {
+  const { rpc, game, plays } = await sponsoredRig()
+  const once = () =>
+    rpc('relayer_sendTransactionSync', { chainId, to: game, data: play(1) }, { 'Idempotency-Key': 'order-7' })
+  const answers = await Promise.all([once(), once()])
+  const ids = answers.map(({ result }) => (result as { id: string }).id)
+  expect(ids[0]).toBe(ids[1])
+  const { result } = await rpc('relayer_sendTransactionSync', { chainId, to: game, data: play(1) })
+  expect((result as { id: string }).id).not.toBe(ids[0])
+  expect(await plays()).toBe(2n)
+})
+
 test('answers the id when the outcome is not known in time', async () => {
   const { rig, rpc, game } = await sponsoredRig({}, { chain: { noMining: true } })
   const params = { chainId, to: game, data: play(1), timeout: 50 }

@@ -116,6 +116,21 @@ test('counts the worst case again while a reorganization has taken a call out of
   }
 })
 
+test('never pays more than max_fee for a call, also when prices rise', async () => {
+  const its = await sponsoredRig({ max_fee: `${max_fee / 20n}` }, { chain: { noMining: true } })
+  await send(its, { to: its.game, data: play(1) })
+  const list = async () =>
+    (await its.client.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id: its.relayer.id } })).data
+  await until('it is submitted', async () => (await list())[0]?.status === 'submitted')
+  await its.rig.chain.setBaseFee(10n ** 12n)
+  await its.rig.chain.mine()
+  await until('it waits for a lower price', async () => (await list())[0]?.status_reason !== null)
+  for (const { gas_limit, max_fee_per_gas } of await list()) {
+    expect(BigInt(gas_limit ?? 0) * BigInt(max_fee_per_gas ?? 0)).toBeLessThanOrEqual(max_fee / 20n)
+  }
+  expect(await its.plays()).toBe(0n)
+})
+
 test('holds the limits of each user, whom a signature or a server names, never a browser', async () => {
   const its = await sponsoredRig({ per_user: { count: 2, fee: `${max_fee * 10n}` } })
   const [anna, ben] = [newUser(), newUser()]
@@ -264,6 +279,8 @@ test('pauses, changes and deletes a sponsorship, with its key', async () => {
   expect(changed).toMatchObject({ paused: false, max_fee: '1', targets: its.sponsorship.targets })
   expect(await outcomeOf(send(its, plain))).toContain('403 sponsorship/max_fee: a fee of up to ')
   const key_id = its.sponsorship.api_key_id
+  const more = its.client.apiKeys.update(key_id, { scopes: ['sign'] })
+  expect(await outcomeOf(more)).toContain('409 /body: it is the key of a sponsorship')
   expect(await outcomeOf(its.client.apiKeys.delete(key_id))).toContain('409')
   await its.client.sponsorships.delete('game')
   expect(await outcomeOf(send(its, plain))).toContain('401')

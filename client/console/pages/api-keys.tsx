@@ -62,27 +62,31 @@ function KeyRow({ its }: { its: ApiKey }) {
   const { client } = useSession()
   const [token, setToken] = useState('')
   const path = { api_key_id: id }
+  // Its rights do not change, and it ends with its sponsorship.
+  const isSponsorships = allowed.includes('relay')
   return (
     <tr>
       <td title={id}>{name}</td>
       <td>{allowed.join(', ')}</td>
-      <td>{whatOf(relayer_ids, pool_ids)}</td>
+      <td>{isSponsorships ? 'its sponsorship' : whatOf(relayer_ids, pool_ids)}</td>
       <td>{expires_at === null ? 'never' : time(expires_at)}</td>
       <td>{last_used_at === null ? 'never' : time(last_used_at)}</td>
       <td className="buttons">
-        <EditKey its={its} />
+        {!isSponsorships && <EditKey its={its} />}
         <Action
           label="Rotate"
           effect={<p>Issues a new token for “{name}”. The current token stays valid for a grace period.</p>}
           run={async () => setToken((await client.post(`${one}/rotate`, { path, body: {} })).data.token)}
           done={<NewToken token={token} />}
         />
-        <Action
-          label="Revoke"
-          tone="danger"
-          effect={<p>Requests with “{name}” are refused at once. A revoked key cannot be restored.</p>}
-          run={() => client.delete(one, { path })}
-        />
+        {!isSponsorships && (
+          <Action
+            label="Revoke"
+            tone="danger"
+            effect={<p>Requests with “{name}” are refused at once. A revoked key cannot be restored.</p>}
+            run={() => client.delete(one, { path })}
+          />
+        )}
       </td>
     </tr>
   )
@@ -106,7 +110,7 @@ const none: Rights = { name: '', scopes: ['read'], relayers: '', pools: '', addr
 
 const rightsOf = ({ name, scopes: allowed, relayer_ids, pool_ids, allowed_cidrs, expires_at }: ApiKey): Rights => ({
   name,
-  scopes: allowed,
+  scopes: scopes.filter((scope) => allowed.includes(scope)),
   relayers: (relayer_ids ?? []).join('\n'),
   pools: (pool_ids ?? []).join('\n'),
   addresses: (allowed_cidrs ?? []).join('\n'),
