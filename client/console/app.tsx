@@ -19,6 +19,7 @@ const Audit = lazy(async () => ({ default: (await import('./pages/audit.tsx')).A
 const Networks = lazy(async () => ({ default: (await import('./pages/networks.tsx')).Networks }))
 const Pools = lazy(async () => ({ default: (await import('./pages/pools.tsx')).Pools }))
 const Pool = lazy(async () => ({ default: (await import('./pages/pool.tsx')).Pool }))
+const Sponsorships = lazy(async () => ({ default: (await import('./pages/sponsorships.tsx')).Sponsorships }))
 const Transactions = lazy(async () => ({ default: (await import('./pages/transactions.tsx')).Transactions }))
 const Spending = lazy(async () => ({ default: (await import('./pages/spending.tsx')).Spending }))
 const Service = lazy(async () => ({ default: (await import('./pages/service.tsx')).Service }))
@@ -64,6 +65,7 @@ function Shell() {
           {may('read') && <Page to="/">Overview</Page>}
           {may('read') && <Page to="/transactions">Transactions</Page>}
           {may('read') && caller.relayer_ids === null && <Page to="/pools">Pools</Page>}
+          {may('read') && caller.relayer_ids === null && <Page to="/sponsorships">Sponsorships</Page>}
           {may('read') && <Page to="/spending">Spending</Page>}
           {may('notifications') && <Page to="/notifications">Notifications</Page>}
           {may('read') && <Page to="/networks">Networks</Page>}
@@ -122,6 +124,7 @@ function Pages() {
       {may('read') && <Route path="/spending" component={Spending} />}
       <Route<ListPage> path="/transactions/:group?/:find?">{(shown: ListPage) => <Transactions {...shown} />}</Route>
       {may('read') && caller.relayer_ids === null && <Route path="/pools" component={Pools} />}
+      {may('read') && caller.relayer_ids === null && <Route path="/sponsorships" component={Sponsorships} />}
       <Route<PoolPage> path="/pools/:pool_id/:tab?/:group?/:find?">
         {(shown: PoolPage) => <Pool key={shown.pool_id} {...shown} />}
       </Route>

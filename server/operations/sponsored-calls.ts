@@ -125,6 +125,7 @@ export function createSponsoredCalls({
       const { to, data } = asked
       const body = { to, data, ...(authorization && { authorization_list: [authorization] }) }
       const once = signed ? own : given
+      if (!pool) auditEntry.relayer_id = relayers[0].id
       return pool
         ? sending.submit.sendToPool(
             pool,

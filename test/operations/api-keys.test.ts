@@ -33,7 +33,11 @@ const signs = async (...given: Parameters<typeof sign>) => (await sign(...given)
 /** A request that the contract's own example makes, to one relayer; `body` in its place. */
 function send(service: TestService, token: string, operation: ContractOperation, relayer_id: string, body?: string) {
   const path = parametersIn(operation, 'path').reduce(
-    (filled, { name }) => filled.replace(`{${name}}`, name === 'relayer_id' ? relayer_id : '1'),
+    (filled, { name }) =>
+      filled.replace(
+        `{${name}}`,
+        name === 'relayer_id' ? relayer_id : name === 'call_id' ? `0x${'1'.repeat(64)}` : '1',
+      ),
     operation.path,
   )
   const [example] = operation.examples

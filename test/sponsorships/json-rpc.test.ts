@@ -20,6 +20,9 @@ test('serves @gelatocloud/gasless: it sends, waits, gets the status, and reads w
   expect(await relayer.getStatus({ id })).toMatchObject({ status: 200, id, receipt: { status: 'success' } })
   expect(await relayer.sendTransactionSync(call)).toMatchObject({ status: 'success' })
   expect(await plays()).toBe(2n)
+  const recorded = await client.get('/api/v1/audit', { query: { operation: 'sendSponsoredCall' } })
+  const { api_key_id: caller, relayer_id } = sponsorship
+  expect(recorded.data).toMatchObject(Array(2).fill({ result: 201, caller, relayer_id }))
 
   const before = await balance()
   await expect(relayer.sendTransaction({ ...call, data: play(0) as `0x${string}` })).rejects.toMatchObject({
@@ -154,7 +157,7 @@ test('lets only the pages of its origins call it', async () => {
   expect(known.result).toBeDefined()
   expect(known.headers.get('access-control-allow-origin')).toBe('https://game.example')
   const other = await rpc('relayer_getCapabilities', [], { Origin: 'https://evil.example' })
-  expect(other.status).toBe(403)
+  expect(other.error?.code).toBe(4100)
   expect(other.headers.get('access-control-allow-origin')).toBeNull()
 
   // The page of another sponsorship is known to the service, and not to this key.

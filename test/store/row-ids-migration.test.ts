@@ -18,12 +18,14 @@ function restoreFormer(file: string): void {
   const former = new Database(':memory:')
   for (const text of migrations.slice(0, at)) former.exec(text)
   const db = new Database(file)
-  const namesIn = (database: Database.Database, type: 'table' | 'trigger') =>
+  const namesIn = (database: Database.Database, type: 'table' | 'trigger' | 'index') =>
     database.prepare<[string], string>('SELECT name FROM sqlite_schema WHERE type = ?').pluck().all(type)
   for (const name of namesIn(db, 'trigger')) db.exec(`DROP TRIGGER ${name}`)
   // Of later migrations.
   const known = namesIn(former, 'table')
   for (const name of namesIn(db, 'table').filter((table) => !known.includes(table))) db.exec(`DROP TABLE ${name}`)
+  const indexes = namesIn(former, 'index')
+  for (const name of namesIn(db, 'index').filter((index) => !indexes.includes(index))) db.exec(`DROP INDEX ${name}`)
   const added = migrations.slice(at + 1).flatMap((text) => [...text.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)])
   for (const [, table = '', column] of added.reverse()) {
     if (known.includes(table)) db.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`)

@@ -26,7 +26,7 @@ onEveryStore((opened) => {
     })
     expect(await store.updateApiKey(limited.id, { relayer_ids: null })).toMatchObject({ relayer_ids: null })
     expect(await store.updateApiKey('none', { name: 'x' })).toBe('missing')
-    expect([await store.deleteApiKey(limited.id), await store.deleteApiKey(limited.id)]).toEqual([true, false])
+    expect([await store.deleteApiKey(limited.id), await store.deleteApiKey(limited.id)]).toEqual(['deleted', 'missing'])
     expect(await store.getApiKey(limited.id)).toBeUndefined()
   })
 

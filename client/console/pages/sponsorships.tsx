@@ -1,0 +1,231 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { Sponsorship, UpdateSponsorshipRequest } from '../../index.ts'
+import { given, listOf, useForm } from '../data/form.ts'
+import { amount, count, exactly, short, time, weiOf } from '../data/format.ts'
+import { useSymbols } from '../data/overview.ts'
+import { useSession } from '../data/session.tsx'
+import { Action } from '../parts/action.tsx'
+import { Badge } from '../parts/badge.tsx'
+import { Loaded } from '../parts/feedback.tsx'
+import { Heading } from '../parts/heading.tsx'
+import { Copyable, poolPath, RelayerLink } from '../parts/links.tsx'
+
+const poll_ms = 5_000
+const one = '/api/v1/sponsorships/{sponsorship_id}'
+
+/** Users' calls that relayers pay for, and what their budgets have left. */
+export function Sponsorships() {
+  const { client, mayManageAll } = useSession()
+  const sponsorships = useQuery({
+    queryKey: ['sponsorships'],
+    queryFn: async ({ signal }) =>
+      (await client.get('/api/v1/sponsorships', { query: { per_page: 1_000 }, signal })).data,
+    refetchInterval: poll_ms,
+  })
+  return (
+    <>
+      <div className="bar">
+        <Heading name="Sponsorships" />
+        {mayManageAll && <Create />}
+      </div>
+      <Loaded query={sponsorships}>
+        {(all) =>
+          all.length === 0 ? (
+            <p>None yet. A sponsorship is what a relayer pays for, for users who have no coins.</p>
+          ) : (
+            <div className="scroll">
+              <table>
+                <thead>
+                  <tr>
+                    <th>Sponsorship</th>
+                    <th>Sent by</th>
+                    <th>Pays for</th>
+                    <th className="number">Used in 24 hours</th>
+                    <th className="number">Left</th>
+                    <th className="number">For one call</th>
+                    <th>
+                      <span className="hidden">Actions</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {all.map((its) => (
+                    <Row key={its.id} its={its} />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Loaded>
+    </>
+  )
+}
+
+function Row({ its }: { its: Sponsorship }) {
+  const { id, network, relayer_id, pool_id, targets, paused, usage, max_fee } = its
+  const symbol = useSymbols()(network)
+  const { mayManageAll } = useSession()
+  return (
+    <tr>
+      <td>
+        {id} {paused && <Badge state="paused" />}
+      </td>
+      <td>
+        {relayer_id === null ? (
+          <Link to={poolPath(pool_id as string)}>pool {pool_id}</Link>
+        ) : (
+          <RelayerLink id={relayer_id} />
+        )}
+      </td>
+      <td title={targets.map(({ address, selectors }) => `${address}: ${selectors.join(', ')}`).join('\n')}>
+        {targets.length === 0
+          ? 'nothing yet'
+          : targets.map(({ address, selectors }) => `${short(address)} (${count(selectors.length)})`).join(', ')}
+      </td>
+      <td className="number">{amount(usage.used, symbol)}</td>
+      <td className="number" title={usage.resets_at === null ? undefined : `More from ${time(usage.resets_at)}`}>
+        {amount(usage.remaining, symbol)}
+      </td>
+      <td className="number">{amount(max_fee, symbol)}</td>
+      <td className="buttons">{mayManageAll && <Actions its={its} symbol={symbol} />}</td>
+    </tr>
+  )
+}
+
+function Actions({ its, symbol }: { its: Sponsorship; symbol: string }) {
+  const { client } = useSession()
+  const { id, paused } = its
+  const path = { sponsorship_id: id }
+  const update = (body: UpdateSponsorshipRequest) => client.patch(one, { path, body })
+  const { values, bind, reset } = useForm({ day: exactly(its.budget_per_day), call: exactly(its.max_fee) })
+  return (
+    <>
+      <Action
+        label={paused ? 'Resume' : 'Pause'}
+        effect={
+          paused ? (
+            <p>Calls of “{id}” are accepted again.</p>
+          ) : (
+            <p>Every call of “{id}” is refused from the next one on. Accepted ones are sent.</p>
+          )
+        }
+        run={() => update({ paused: !paused })}
+      />
+      <Action
+        label="Change budgets"
+        opened={reset}
+        effect={<p>They hold from the next call on. What is used already counts.</p>}
+        run={() => update({ budget_per_day: weiIn(values.day), max_fee: weiIn(values.call) })}
+      >
+        <label>
+          For 24 hours, in {symbol}
+          <input required inputMode="decimal" {...bind('day')} />
+        </label>
+        <label>
+          For one call, in {symbol}
+          <input required inputMode="decimal" {...bind('call')} />
+        </label>
+      </Action>
+      <Action
+        label="Delete"
+        tone="danger"
+        effect={<p>Its API key is revoked with it, in every page that has it. Accepted calls are sent.</p>}
+        run={() => client.delete(one, { path })}
+      />
+    </>
+  )
+}
+
+/** Throws for a text that is no amount. */
+function weiIn(text: string): string {
+  const wei = weiOf(text)
+  if (wei === undefined) throw new Error(`${text} is no amount`)
+  return wei
+}
+
+const blank = { id: '', relayer: '', pool: '', target: '', selectors: '', forwarders: '' }
+const usual = { gas: '300000', call: '', day: '', user: '', origins: '' }
+
+function Create() {
+  const { client } = useSession()
+  const { values, bind, reset } = useForm({ ...blank, ...usual })
+  const [token, setToken] = useState('')
+  const create = async () => {
+    const { data } = await client.post('/api/v1/sponsorships', {
+      body: {
+        ...given({ id: values.id, relayer_id: values.relayer, pool_id: values.pool }),
+        targets: values.target === '' ? [] : [{ address: values.target, selectors: listOf(values.selectors) }],
+        forwarders: listOf(values.forwarders),
+        max_gas: Number(values.gas),
+        max_fee: weiIn(values.call),
+        budget_per_day: weiIn(values.day),
+        ...(values.user !== '' && { per_user: { count: Number(values.user) } }),
+        origins: listOf(values.origins),
+      },
+    })
+    setToken(data.token)
+  }
+  return (
+    <Action
+      label="Create a sponsorship"
+      tone="primary"
+      opened={reset}
+      effect={<p>The relayer pays for users’ calls of these functions, within the budgets.</p>}
+      run={create}
+      done={
+        <>
+          <p>Copy the key for your page or app now. It is not shown again:</p>
+          <Copyable value={token} whole />
+        </>
+      }
+    >
+      <label>
+        Id (optional)
+        <input spellCheck={false} {...bind('id')} />
+      </label>
+      <label>
+        Relayer
+        <input spellCheck={false} {...bind('relayer')} />
+      </label>
+      <label>
+        Or pool
+        <input spellCheck={false} {...bind('pool')} />
+      </label>
+      <label>
+        Contract
+        <input spellCheck={false} {...bind('target')} />
+      </label>
+      <label>
+        Selectors of its functions, one per line
+        <textarea rows={2} spellCheck={false} {...bind('selectors')} />
+      </label>
+      <label>
+        Forwarders (ERC-2771), one per line (optional)
+        <textarea rows={2} spellCheck={false} {...bind('forwarders')} />
+      </label>
+      <label>
+        Most gas of one call
+        <input required inputMode="numeric" {...bind('gas')} />
+      </label>
+      <label>
+        Highest fee of one call, in coins
+        <input required inputMode="decimal" {...bind('call')} />
+      </label>
+      <label>
+        Budget for 24 hours, in coins
+        <input required inputMode="decimal" {...bind('day')} />
+      </label>
+      <label>
+        Calls of one user in 24 hours (optional)
+        <input inputMode="numeric" {...bind('user')} />
+      </label>
+      <label>
+        Pages that may call it, one origin per line (https://…)
+        <textarea rows={2} spellCheck={false} {...bind('origins')} />
+      </label>
+    </Action>
+  )
+}
