@@ -1,6 +1,6 @@
 import type { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
-import { RelayerError } from '../../client/index.ts'
+import { RelayerError, type Transaction } from '../../client/index.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 import { burn, max_fee, newUser, play, type SponsoredRig, sponsoredRig } from '../support/sponsorship.ts'
@@ -117,18 +117,28 @@ test('counts the worst case again while a reorganization has taken a call out of
 })
 
 test('never pays more than max_fee for a call, also when prices rise', async () => {
-  const its = await sponsoredRig({ max_fee: `${max_fee / 20n}` }, { chain: { noMining: true } })
+  const limit = max_fee / 20n
+  const its = await sponsoredRig({ max_fee: `${limit}` }, { chain: { noMining: true } })
   await send(its, { to: its.game, data: play(1) })
-  const list = async () =>
-    (await its.client.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id: its.relayer.id } })).data
-  await until('it is submitted', async () => (await list())[0]?.status === 'submitted')
-  await its.rig.chain.setBaseFee(10n ** 12n)
-  await its.rig.chain.mine()
-  await until('it waits for a lower price', async () => (await list())[0]?.status_reason !== null)
-  for (const { gas_limit, max_fee_per_gas } of await list()) {
-    expect(BigInt(gas_limit ?? 0) * BigInt(max_fee_per_gas ?? 0)).toBeLessThanOrEqual(max_fee / 20n)
+  const [first, call] = [await read(), read]
+  await until('it is submitted', async () => (await call()).status === 'submitted')
+  // The market asks for twice what the call may cost.
+  await until('it is repriced', async () => {
+    await its.rig.chain.setBaseFee(5n * 10n ** 9n)
+    await its.rig.chain.mine()
+    its.rig.clock.passed_ms += 60_000
+    return (await call()).max_fee_per_gas !== first.max_fee_per_gas
+  })
+  const { gas_limit, max_fee_per_gas } = await call()
+  const highest = BigInt(gas_limit ?? 0) * BigInt(max_fee_per_gas ?? 0)
+  expect(highest).toBeLessThanOrEqual(limit)
+  expect(highest).toBeGreaterThan((limit * 9n) / 10n)
+
+  async function read() {
+    const of_relayer = { path: { relayer_id: its.relayer.id } }
+    const { data } = await its.client.get('/api/v1/relayers/{relayer_id}/transactions/', of_relayer)
+    return data[0] as Transaction
   }
-  expect(await its.plays()).toBe(0n)
 })
 
 test('holds the limits of each user, whom a signature or a server names, never a browser', async () => {
@@ -188,6 +198,11 @@ test('lets the stolen key of a sponsorship do nothing else, and spend no more th
   for (const attempt of others) {
     expect(await outcomeOf(attempt())).toContain('403 api_key: this API key is that of a sponsorship')
   }
+  const { targets, max_gas, max_fee: highest, budget_per_day } = its.sponsorship
+  const own = { relayer_id: relayer.id, targets, max_gas, max_fee: highest, budget_per_day }
+  const other = await client.sponsorships.create({ id: 'other', ...own })
+  expect(await outcomeOf(calls.sponsorships.sendSponsoredCall('other', { to: game, data: play(1) }))).toContain('404')
+  expect(other.sponsorship.usage.used).toBe('0')
   const before = await its.balance()
   const tries = Array.from({ length: 60 }, (_, index): Call => {
     const address = newUser().address
@@ -226,6 +241,11 @@ test('carries out calls of an account only with listed code, and with an authori
   expect(await withOne(newUser(), 0)).toContain('400 /body/authorization_list/0: must be signed by the account to')
   expect(await withOne(user, 1)).toContain('400 /body/authorization_list/0/nonce: must be 0')
   expect(await withOne(user, 0, its.game)).toContain('403 sponsorship/delegates')
+  const authorization_list = [await authorizationOf(user, 0)]
+  const elsewhere = { to: user.address, data: await its.accountCall(user, 1, 0, its.forwarder), authorization_list }
+  expect(await outcomeOf(send(its, elsewhere))).toContain('403 sponsorship/targets: the contract')
+  const wasteful = { ...elsewhere, data: await its.accountCall(user, 1, 0, its.game, burn(1)) }
+  expect(await outcomeOf(send(its, wasteful))).toContain('403 sponsorship/targets: the function')
   expect(await its.plays()).toBe(0n)
   expect(await withOne(user, 0)).toBe('accepted')
   await until('it is executed', async () => (await its.plays(user.address)) === 1n)

@@ -30,7 +30,7 @@ export interface Game {
   /** A signed forward request as call data of `execute`. */
   forward(user: Wallet, request?: Partial<Forwarded>): Promise<string>
   /** The call that an account makes for its user, signed with the key of the account. */
-  accountCall(user: Wallet, number: number, used?: number): Promise<string>
+  accountCall(user: Wallet, number: number, used?: number, to?: string, data?: string): Promise<string>
   balanceOf(address: string): Promise<bigint>
   /** What a sponsorship pays for in this game. */
   rules: Omit<CreateSponsorshipRequest, 'relayer_id'>
@@ -142,9 +142,9 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
       const signature = await signer.signTypedData(domain, types, { ...content, nonce })
       return execute.encodeFunctionData('execute', [{ ...content, signature }])
     },
-    async accountCall(user, number, used = 0) {
+    async accountCall(user, number, used = 0, to = game, data = play(number)) {
       const coder = AbiCoder.defaultAbiCoder()
-      const its = [[game, 0n, play(number)]]
+      const its = [[to, 0n, data]]
       const content = coder.encode(['uint256', 'address', 'uint256', calls_type], [31_337, user.address, used, its])
       const signature = await user.signMessage(getBytes(keccak256(content)))
       return account.encodeFunctionData('execute', [mode, coder.encode([calls_type, 'bytes'], [its, signature])])

@@ -205,6 +205,8 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
     async moveInPool(pool, from, row, auditEntry, authorize) {
       // An early check. The commit checks again.
       if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)
+      // Its user knows it by this id, and a moved transaction gets another one.
+      if (row.sponsored) throw new ApiError('conflict', 'The call of a sponsorship stays at its relayer')
       const inOrder = async () => {
         const { members, done } = await order.inOrder(pool, null)
         const others = members.filter(({ relayer }) => relayer.row_id !== from.row_id)
