@@ -586,7 +586,7 @@ export interface paths {
          * Send all that is left
          * @description Sends the whole balance, less what unfinished transactions may cost at their present prices, less the fee of this transaction: drain the relayer first. To leave exactly `keep` behind, the fee is all of a fixed price: the base fee with a margin for rising prices. With `asset`, it sends the tokens; refused (409) while an unfinished transaction could still move some.
          *
-         *     Policies apply, except that a drained relayer may be swept: drain it, wait until it has finished, sweep it, and delete it. On rollups with a data fee, `keep` must cover that fee.
+         *     Policies apply, except that a drained relayer may be swept: drain it, wait until it has finished, sweep it, and delete it. On chains of the OP stack, an upper bound of the data fee is left too; on other rollups with a data fee beside the gas, `keep` must cover it.
          */
         post: operations["sweepRelayer"];
         delete?: never;
@@ -2495,11 +2495,11 @@ export interface components {
         AcceptedTransaction: components["schemas"]["TransactionFields"] & {
             warnings: components["schemas"]["Warnings"];
         };
-        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `waiting_for` is the code that "Explain a transaction" gives while the condition lasts. */
+        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `waiting_for` is the code that "Explain a transaction" gives while the condition lasts. */
         Warnings: components["schemas"]["Warning"][];
         Warning: {
             /** @enum {string} */
-            code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue" | "cap_below_base_fee" | "account_has_code";
+            code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue" | "cap_below_base_fee" | "account_has_code" | "balance_not_checked";
             message: string;
             waiting_for: components["schemas"]["WaitingFor"] | null;
         };
@@ -2697,8 +2697,9 @@ export interface components {
             gas_price: components["schemas"]["AmountOrNull"];
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
-            /** @description The value plus the gas limit times the highest price, before any later price increase. */
+            /** @description The value plus the gas limit times the highest price, before any later price increase, plus the data fee on chains of the OP stack. */
             max_cost: string | null;
+            /** @description Null where balances are not checked (the feature `no_native_coin`). */
             balance: components["schemas"]["AmountOrNull"];
             /** @description The highest total cost of the accepted, unfinished transactions of the address. The balance must cover this and `max_cost`. */
             reserved: string | null;
@@ -3470,6 +3471,7 @@ export interface components {
             average_blocktime_ms: number | null;
             is_testnet: boolean;
             explorer_urls: string[];
+            /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
             features: components["schemas"]["Word"][];
             tags: components["schemas"]["Word"][];
             /** @description The nodes that do not answer, or are on another chain. Only in responses of "Create a network" and "Update a network"; absent when there are none. */
@@ -3801,7 +3803,9 @@ export interface components {
             /**
              * @description The highest fee of one signature, in wei: its gas limit times its highest price. It applies to every
              *     signature, by the policies at that time. If it does not allow a higher price, the transaction or its
-             *     cancellation waits, and `status_reason` gives the reason. The data fee of some rollups is not counted.
+             *     cancellation waits, and `status_reason` gives the reason. On chains of the OP
+             *     stack the data fee counts too, by the chain's own upper bound when the transaction is accepted; no signed field
+             *     limits what the chain then charges.
              */
             max_fee_per_transaction?: components["schemas"]["AmountInput"];
             /**
@@ -8393,7 +8397,7 @@ export const pathsApiV1AuditGetParametersQueryCallersValues: ReadonlyArray<Flatt
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
-export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code"];
+export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
 export const sendTransactionRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
 export const sendTransactionRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["type"]> = [0, 1, 2, 4];
 export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];

@@ -208,6 +208,10 @@ export const documentClaims: Claims = {
     'policies/counted-signatures.test: signs 20 of 50 concurrent authorizations of 1 under a limit of 20 a day, on two services, and a token accepts each',
     'policies/counted-signatures.test: counts signatures and transfers in one sum',
   ],
+  'data-fee': [
+    'sending/data-fee.test: counts the data fee of the OP stack in the cost, the balance, and what unfinished transactions reserve',
+    'sending/data-fee.test: counts the data fee in max_fee_per_transaction and max_fee_per_day',
+  ],
   'sponsored-targets': [
     'sponsorships/sponsorships.test: spends nothing for a forward request with %s',
     'sponsorships/sponsorships.test: carries out calls of an account only with listed code, and with an authorization that is fresh and its own',

@@ -45,6 +45,8 @@ export interface TransactionRow extends Omit<Transaction, 'data' | 'call' | 'met
   /** The highest price, and the highest priority fee, that the request gave, in wei per unit of gas; null: the service chooses. */
   fee_ceiling: string | null
   tip_ceiling: string | null
+  /** What a rollup charges for the data besides the gas, in wei, by the estimate at its acceptance; null: nothing. */
+  data_fee: string | null
   /** The caller asked to replace what another sender has put into the pool at its nonce. */
   replaces_foreign: boolean
   /** The newest attempt does not match the requested content: sign again. */
@@ -108,6 +110,7 @@ export type NewTransaction = Pick<
   | 'status_reason'
 > & {
   /** Absent: the service chooses the prices. */
+  data_fee?: string | null
   fee_ceiling?: string | null
   tip_ceiling?: string | null
   /** The caller's; absent: none. */

@@ -1,6 +1,7 @@
 import type { AccessList, Authorization } from '../../generated/openapi.ts'
 import type { Receipt } from '../core/decide.ts'
 import { balanceOfCall } from '../core/encoding/erc20.ts'
+import { dataFeeCall, gas_price_oracle, operatorFeeCall } from '../core/encoding/gas-price-oracle.ts'
 import { toHex } from '../core/hex.ts'
 import type { Revert } from '../core/outcome.ts'
 import type { Market } from '../core/prices.ts'
@@ -45,6 +46,8 @@ export interface Chain {
   /** The block gas limit; undefined when the node does not report it. */
   blockGasLimit(): Promise<number | undefined>
   estimateGas(call: CallRequest): Promise<number>
+  /** What a chain of the OP stack charges besides the gas, at most, by its contract GasPriceOracle. `bytes`: of the unsigned transaction. */
+  dataFee(bytes: number, gas_limit: number): Promise<bigint>
   /** Each in the order given; undefined where a node has taken it. `everywhere`: every healthy node gets them. */
   send(raws: Uint8Array[], everywhere?: boolean): Promise<(Error | undefined)[]>
   /** Whether a node has a transaction of this hash, in its pool or in a block. */
@@ -124,6 +127,24 @@ export function createChain(rpc: Rpc): Chain {
       const estimate = Number(await quantity('eth_estimateGas', [encodeCall(call)]))
       if (!Number.isSafeInteger(estimate)) throw noAnswer('eth_estimateGas')
       return estimate
+    },
+    async dataFee(bytes, gas_limit) {
+      const ask = async (data: string) => {
+        const answer = await rpc('eth_call', [{ to: gas_price_oracle, data }, 'latest'])
+        if (!isHex(answer) || answer.length !== word_length) throw noAnswer('eth_call')
+        return BigInt(answer)
+      }
+      // Chains before the fork Isthmus have no operator fee, and refuse the call.
+      const operatorFee = ask(operatorFeeCall(gas_limit)).catch((error) => {
+        if (error instanceof RpcError) return 0n
+        throw error
+      })
+      const dataFee = ask(dataFeeCall(bytes)).catch((error) => {
+        if (!(error instanceof RpcError)) throw error
+        throw new RpcUnavailable('The contract GasPriceOracle of the chain does not tell the data fee')
+      })
+      const [data, operator] = await Promise.all([dataFee, operatorFee])
+      return data + operator
     },
     send: (raws, everywhere = false) =>
       Promise.all(

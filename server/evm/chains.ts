@@ -25,7 +25,7 @@ export interface NetworkClient {
    */
   callers: Chain
   /** For what callers ask in bursts: the nodes and the health of `callers`, in batches. */
-  estimates: Pick<Chain, 'estimateGas' | 'balance' | 'latestNonce'>
+  estimates: Pick<Chain, 'estimateGas' | 'balance' | 'latestNonce' | 'dataFee'>
   /** The network's endpoints, each asked alone. */
   each: Chain[]
   /** The health of each endpoint, cached for two seconds. */

@@ -104,14 +104,15 @@ export function createSponsoredCalls({
       const authorization = kind === 'account' ? await checkAccount(sponsorship, asked) : undefined
 
       let current = sponsorship
-      const complete: Complete = (transaction, { gas_limit, prices }) => {
+      const complete: Complete = (transaction, quote) => {
+        const { gas_limit, data_fee } = quote
         const { max_gas, max_fee, row_id } = current
         if (gas_limit > max_gas) throw refused('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
-        const fee = feeOf(gas_limit, prices)
+        const fee = feeOf(quote)
         if (fee > BigInt(max_fee)) throw refused('max_fee', `a fee of up to ${fee} is above the limit of ${max_fee}`)
         return {
           ...transaction,
-          fee_ceiling: `${BigInt(max_fee) / BigInt(gas_limit)}`,
+          fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
           spending: [...(transaction.spending ?? []), ...sponsoredSpending(row_id, current, user)],
           sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, lane },
         }

@@ -171,6 +171,7 @@ const newRow = (its: NewTransaction): Omit<AcceptedRow, Assigned> => ({
   type: its.type,
   fee_ceiling: its.fee_ceiling ?? null,
   tip_ceiling: its.tip_ceiling ?? null,
+  data_fee: its.data_fee ?? null,
   replaces_foreign: 0,
   resign: 0,
   block_number: null,

@@ -2,7 +2,12 @@ import { transfer_gas } from '../core/gas.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { isUnmined } from '../core/statuses.ts'
 
-type Costly = Pick<TransactionRow, 'status' | 'block_hash' | 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'>
+type Costly = Pick<
+  TransactionRow,
+  'status' | 'block_hash' | 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'
+> & {
+  data_fee?: string | null
+}
 
 /** The sums of an account, in wei. */
 export interface ReservationSums {
@@ -29,5 +34,6 @@ export function sumsAfter(
 export function reservedOf({ status, block_hash, ...row }: Costly): string | null {
   if (!isUnmined(status) || block_hash !== null) return null
   const price = row.gas_price ?? row.max_fee_per_gas ?? '0'
-  return (BigInt(row.value) + BigInt(row.gas_limit ?? transfer_gas) * BigInt(price)).toString()
+  const fee = BigInt(row.gas_limit ?? transfer_gas) * BigInt(price) + BigInt(row.data_fee ?? 0)
+  return (BigInt(row.value) + fee).toString()
 }

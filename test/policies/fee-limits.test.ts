@@ -57,7 +57,7 @@ describe('prices that the market and the fee policies refuse', () => {
     ],
     ['both', old(999n * gwei), busy, { max_fee_per_transaction: '1' }, ['max_fee_multiple', 'max_fee_per_transaction']],
   ])('%s', (_, prices, its, policies, refused) => {
-    const check = () => checkFees({ policies } as never, { gas_limit: 100_000, prices, market: its })
+    const check = () => checkFees({ policies } as never, { gas_limit: 100_000, prices, data_fee: 0n, market: its })
     const details = refused.map((name) => expect.objectContaining({ path: `policies/${name}` }))
     if (refused.length === 0) expect(check).not.toThrow()
     else expect(check).toThrow(expect.objectContaining({ code: 'policy_violation', details }))

@@ -9,21 +9,28 @@ const reference_tier: Tier = 'fastest'
 
 type Policed = Pick<RelayerRow, 'policies'>
 
-/** The highest possible gas fee of a transaction, in wei. The data fee of rollups is not counted. */
-export const feeOf = (gas_limit: number | bigint, prices: Prices): bigint => BigInt(gas_limit) * most(prices)
+/** What a transaction costs besides its value. `data_fee`: what a rollup charges for its data, by an estimate in wei; 0 elsewhere. */
+export interface Cost {
+  gas_limit: number | bigint
+  prices: Prices
+  data_fee: bigint
+}
+
+/** The highest possible fee of a transaction, in wei. */
+export const feeOf = ({ gas_limit, prices, data_fee }: Cost): bigint => BigInt(gas_limit) * most(prices) + data_fee
 
 export const multipleOf = ({ policies }: Policed): bigint => BigInt(policies.max_fee_multiple ?? default_fee_multiple)
 
 /**
- * The highest gas price that the policies allow, in wei: the lower of `gas_price_cap` and `max_fee_per_transaction` divided by the gas
- * limit. Undefined when neither policy is set.
+ * The highest gas price that the policies allow, in wei: the lower of `gas_price_cap` and `max_fee_per_transaction`, without the data fee,
+ * divided by the gas limit. Undefined when neither policy is set.
  */
-export function capOf({ policies }: Policed, gas_limit?: number): bigint | undefined {
+export function capOf({ policies }: Policed, gas_limit?: number, data_fee = 0n): bigint | undefined {
   const { gas_price_cap, max_fee_per_transaction } = policies
   const caps: bigint[] = []
   if (gas_price_cap !== undefined) caps.push(BigInt(gas_price_cap))
   if (max_fee_per_transaction !== undefined && gas_limit !== undefined) {
-    caps.push(BigInt(max_fee_per_transaction) / BigInt(Math.max(gas_limit, 1)))
+    caps.push(greatest(BigInt(max_fee_per_transaction) - data_fee, 0n) / BigInt(Math.max(gas_limit, 1)))
   }
   // biome-ignore lint/complexity/useMathMinMax: Math.min knows no bigint.
   return caps.length === 0 ? undefined : caps.reduce((a, b) => (a < b ? a : b))
@@ -36,11 +43,8 @@ export function checkFee(relayer: Policed, fee: bigint): void {
 }
 
 /** Throws ApiError (403) when the policies forbid the fee of a transaction, or its prices compared with the market's. */
-export function checkFees(
-  relayer: Policed,
-  { gas_limit, prices, market }: { gas_limit: number; prices: Prices; market: Market },
-): void {
-  const details = [...marketRule(relayer, prices, market), ...feeRule(relayer, feeOf(gas_limit, prices))]
+export function checkFees(relayer: Policed, { market, ...cost }: Cost & { market: Market }): void {
+  const details = [...marketRule(relayer, cost.prices, market), ...feeRule(relayer, feeOf(cost))]
   if (details.length > 0) throw refusedBy(details)
 }
 

@@ -1,4 +1,5 @@
 import type { SendTransactionRequest, SweepRequest } from '../../../generated/openapi.ts'
+import { paysForData, unsignedBytes } from '../../core/data-fee.ts'
 import { transferCall } from '../../core/encoding/erc20.ts'
 import { ApiError, conflict, insufficientFunds } from '../../core/errors.ts'
 import { transfer_gas, withMargin } from '../../core/gas.ts'
@@ -49,8 +50,10 @@ export function createSweep(parts: SweepParts): Sweep {
     const call = { from: relayer.address, to, value: 1n, data: null }
     const estimate = await client.estimates.estimateGas(call).catch(() => transfer_gas)
     const gas_limit = withMargin(estimate, undefined)
+    const empty = { data: null, access_list: null, authorization_list: null }
+    const data_fee = paysForData(client.network) ? await client.estimates.dataFee(unsignedBytes(empty), gas_limit) : 0n
     const { funds, balance, account } = await readFunds.byChain(relayer, client.chain)
-    const value = funds - BigInt(account.reserved) - BigInt(gas_limit) * price - keep
+    const value = funds - BigInt(account.reserved) - BigInt(gas_limit) * price - data_fee - keep
     if (value <= 0n) {
       throw insufficientFunds(`of ${balance} wei nothing is left after unfinished transactions, the fee and keep`)
     }

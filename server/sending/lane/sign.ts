@@ -90,7 +90,8 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
       return { move, isNew: false, bytes: { ...last, raw: await store.rawOf(row.row_id, last.number) } }
     }
 
-    const fee = feeOf(content.gas_limit, prices)
+    const data_fee = BigInt(row.data_fee ?? 0)
+    const fee = feeOf({ gas_limit: content.gas_limit, prices, data_fee })
     const spending = feeSpending(relayer, fee)
     if (spending.length > 0) {
       const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row.row_id)
@@ -165,7 +166,7 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     market: () => Promise<Market>,
   ): Promise<Prices | Wait | 'at_ceiling'> {
     const taken = highestTaken(attempts, row.nonce)
-    const cap = capOf(relayer, gas_limit)
+    const cap = capOf(relayer, gas_limit, BigInt(row.data_fee ?? 0))
     const ceiling = purpose === 'send' ? ceilingOf(row) : { fee: undefined, tip: undefined }
     // Prices from the acceptance, or from a replacement request, are used unchanged.
     const given = purpose === 'send' && !slow ? pricesOf(row) : undefined
@@ -233,7 +234,7 @@ function atLimit(
     return tooLow(ceiling, `a node has an earlier version, which takes at least ${most(least)} to replace`)
   }
   const { gas_price_cap, max_fee_per_transaction } = relayer.policies
-  if (gas_price_cap !== undefined && capOf(relayer, gas_limit) === BigInt(gas_price_cap)) {
+  if (gas_price_cap !== undefined && capOf(relayer, gas_limit, BigInt(row.data_fee ?? 0)) === BigInt(gas_price_cap)) {
     const text = `the policy gas_price_cap (${gas_price_cap}) leaves no room for a higher price`
     return { waiting_for: 'price_cap', text }
   }

@@ -8,7 +8,7 @@ import { readTransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import { objections } from './admission.ts'
 import { capacityOf, dataBytes, tooMany } from './capacity.ts'
-import { checkFunds, type Preparation } from './preparation.ts'
+import { checkFunds, type Preparation, unlimited } from './preparation.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface DryRunDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'now'> {
@@ -33,7 +33,7 @@ export function createDryRun({ store, findRelayer, preparation, now }: DryRunDep
         noting(error)
       }
     }
-    const fee = quote && feeOf(quote.gas_limit, quote.prices)
+    const fee = quote && feeOf(quote)
     const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, request, fee))
     if (over) refusals.push(overLimit(over))
     const exceeded = await store.exceededCapacity(relayer.row_id, dataBytes(request), capacityOf(relayer))
@@ -48,7 +48,7 @@ export function createDryRun({ store, findRelayer, preparation, now }: DryRunDep
       gas_limit: quote?.gas_limit ?? null,
       ...(quote ? priceColumns(quote.prices) : no_prices),
       max_cost: quote ? quote.max_cost.toString() : null,
-      balance: quote ? quote.balance.toString() : null,
+      balance: quote && quote.balance !== unlimited ? quote.balance.toString() : null,
       reserved: quote ? quote.reserved.toString() : null,
       warnings: quote ? warningsOf(relayer, request, quote) : [],
     }

@@ -38,7 +38,7 @@ const max_multiple = 1_000
 export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, 'suggestions'> {
   const { relayer, market, head, required_confirmations } = facts
   const prices = pricesOf(row)
-  const cap = capOf(relayer, row.gas_limit ?? undefined)
+  const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))
   const base_fee = market?.kind === 'eip1559' ? market.base_fee : undefined
   const price = prices && most(prices)
   const ceiling = row.intent === 'send' ? ceilingOf(row).fee : undefined
@@ -225,7 +225,7 @@ function raisedBudget(
 
 /** Prices that are likely to replace an unknown transaction, within the policies; undefined: there is no room. */
 function pricesToEvict(row: WholeTransactionRow, relayer: RelayerRow, market: Market) {
-  const cap = capOf(relayer, row.gas_limit ?? undefined)
+  const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))
   const wanted = quote(market, 'fastest', priceKindOf(row.type))
   if (cap !== undefined && most(wanted) > cap) return undefined
   const given = Object.entries(priceColumns(wanted)).filter(([, price]) => price !== null)

@@ -1,8 +1,10 @@
+import { hasNoCoin, paysForData, unsignedBytes } from '../../core/data-fee.ts'
 import { decodeError } from '../../core/encoding/decoded-call.ts'
 import { authorityOf } from '../../core/encoding/envelope.ts'
 import { ApiError, badRequest, insufficientFunds, refusedBy } from '../../core/errors.ts'
 import { withMargin } from '../../core/gas.ts'
-import { type Market, most, type Prices } from '../../core/prices.ts'
+import { feeOf } from '../../core/policies/fee-policies.ts'
+import type { Market, Prices } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
 import type { TransactionType } from '../../core/transaction-form.ts'
@@ -21,7 +23,9 @@ export interface Quote {
   type: TransactionType
   prices: Prices
   market: Market
-  /** The value plus the gas limit at the highest price. */
+  /** What the chain charges for the data besides the gas, by its estimate (core/data-fee.ts). */
+  data_fee: bigint
+  /** The value, the gas limit at the highest price, and the data fee. */
   max_cost: bigint
   balance: bigint
   /** The most that it and all unfinished transactions may cost together (funds.ts). */
@@ -44,6 +48,12 @@ export interface Preparation {
    */
   quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
 }
+
+/** The balance where balances say nothing. */
+export const unlimited = 2n ** 256n
+
+/** The column of a new row; 0 elsewhere than on rollups, which is no column. */
+export const dataFeeColumn = ({ data_fee }: Quote): string | null => (data_fee === 0n ? null : `${data_fee}`)
 
 /** 0x and 4 bytes. */
 const selector_length = 10
@@ -71,7 +81,10 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
         throw disabled(await currentOf({ store }, relayer))
       }
       const { type, prices } = priceRequest(relayer, request, market)
-      const max_cost = BigInt(request.value) + BigInt(gas_limit) * most(prices)
+      const data_fee = paysForData(networkClient.network)
+        ? await networkClient.estimates.dataFee(unsignedBytes(request), gas_limit)
+        : 0n
+      const max_cost = BigInt(request.value) + feeOf({ gas_limit, prices, data_fee })
       const own = BigInt(replaced?.reserved ?? 0)
       const { min_balance = '0' } = relayer.policies
       const { balance, funds, account } = await fundsFor(relayer, networkClient, { known, before, max_cost, own })
@@ -80,7 +93,7 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
       }
       const reserved = BigInt(account.reserved) - own
       const { next_nonce } = account
-      const cost = { max_cost, balance, funds, reserved }
+      const cost = { data_fee, max_cost, balance, funds, reserved }
       return { gas_limit, type, prices, market, ...cost, latest: known.latest, next_nonce, has_code, fragments }
     } catch (error) {
       await nonces.disableOnWrongChain(relayer, error)
@@ -97,7 +110,7 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
   /** The account may just have been funded, so a cached balance refuses nothing. */
   async function fundsFor(
     relayer: RelayerRow,
-    { chain }: NetworkClient,
+    { chain, network }: NetworkClient,
     {
       known,
       before,
@@ -110,6 +123,7 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
       own: bigint
     },
   ): Promise<Funds> {
+    if (hasNoCoin(network)) return { balance: unlimited, funds: unlimited, account: before }
     const remembered = await readFunds.byMemory(relayer, known, before)
     const isEnough = remembered.funds >= max_cost + BigInt(remembered.account.reserved) - own
     const { min_balance = '0' } = relayer.policies

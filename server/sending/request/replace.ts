@@ -11,7 +11,7 @@ import { readTransactionRequest, type TransactionRequest } from '../../core/tran
 import type { SendingDependencies } from '../dependencies.ts'
 import { ceilingColumns, checkPause, isPriced } from './admission.ts'
 import { capacityOf, tooMany } from './capacity.ts'
-import type { Quote } from './preparation.ts'
+import { dataFeeColumn, type Quote } from './preparation.ts'
 import { default_tier } from './pricing.ts'
 import { atLeast, checkDifference } from './replacement.ts'
 import type { Authorize } from './submit-parts.ts'
@@ -56,7 +56,7 @@ export function createReplace({ store, findRelayer, prepare, wake }: ReplaceDepe
     checkContent(body)
     const request = readTransactionRequest(body)
     const { relayer, quote } = await prepare(found, request, authorize, replaced)
-    const { prices, market, gas_limit } = quote
+    const { prices, market, gas_limit, data_fee } = quote
 
     // The sender may change the row meanwhile; then it is read again.
     for (;;) {
@@ -65,8 +65,8 @@ export function createReplace({ store, findRelayer, prepare, wake }: ReplaceDepe
       const before = highestTaken(await store.attempts(row.row_id), row.nonce)
       const replacing = before ? atLeast(before, request, relayer, quote, row) : prices
       checkDifference(relayer, row, request, { ...quote, prices: replacing })
-      checkFees(relayer, { gas_limit, prices: replacing, market })
-      const spending = spendingOf(relayer, request, feeOf(gas_limit, replacing))
+      checkFees(relayer, { gas_limit, prices: replacing, data_fee, market })
+      const spending = spendingOf(relayer, request, feeOf({ gas_limit, prices: replacing, data_fee }))
       const { to, value, data, valid_until, access_list, authorization_list } = request
       const move: Move = {
         row_id: row.row_id,
@@ -79,6 +79,7 @@ export function createReplace({ store, findRelayer, prepare, wake }: ReplaceDepe
           access_list,
           authorization_list,
           gas_limit,
+          data_fee: dataFeeColumn(quote),
           ...(valid_until !== undefined && { valid_until }),
           ...(request.reference !== undefined && { reference: request.reference }),
           ...(request.metadata !== undefined && { metadata: request.metadata }),

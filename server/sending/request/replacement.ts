@@ -21,14 +21,14 @@ export function atLeast(
   its: Quote,
   row: TransactionRow,
 ): Prices {
-  const { prices, market, gas_limit } = its
+  const { prices, market, gas_limit, data_fee } = its
   const least = leastToReplace(before, prices.kind)
   if (isPriced(request)) {
     if (isEnough(prices, least)) return prices
     const message = `must pay at least 10 % more for both fees than the transaction that it replaces: ${shown(least)}`
     throw badRequest('/body', message)
   }
-  const cap = capOf(relayer, gas_limit)
+  const cap = capOf(relayer, gas_limit, data_fee)
   const asked = quote(market, request.tier ?? tierOf(row), prices.kind)
   const raised = bump(before, asked, cap)
   if (raised) return raised
@@ -40,7 +40,7 @@ export function checkDifference(
   relayer: RelayerRow,
   row: WholeTransactionRow,
   request: TransactionRequest,
-  { type, prices, gas_limit, market }: Quote,
+  { type, prices, gas_limit, data_fee, market }: Quote,
 ): void {
   const signed = pricesOf(row)
   if (row.hash === null || !signed) return
@@ -57,7 +57,7 @@ export function checkDifference(
   if (!isSame) return
   const asked = most(quote(market, request.tier ?? tierOf(row), prices.kind))
   const change = `It would be the same transaction at the same price of ${most(prices)}; its tier asks for ${asked}`
-  throw capped(change, capOf(relayer, gas_limit))
+  throw capped(change, capOf(relayer, gas_limit, data_fee))
 }
 
 const tipOf = (prices: Prices) => (prices.kind === 'legacy' ? prices.gas_price : prices.max_priority_fee_per_gas)

@@ -12,7 +12,7 @@ import { createSweep, type Sweep } from '../funding/sweep.ts'
 import { admit, ceilingColumns, checkPause } from './admission.ts'
 import { capacityOf, dataBytes, tooMany } from './capacity.ts'
 import type { PoolOrder } from './pool-order.ts'
-import { checkFunds, type Preparation, type Quote, tooLittle } from './preparation.ts'
+import { checkFunds, dataFeeColumn, type Preparation, type Quote, tooLittle } from './preparation.ts'
 import { default_tier } from './pricing.ts'
 import { createReplace, type Prepare, type Replace } from './replace.ts'
 import { createSubmitBatch, type SendBatch, type SendBatchToPool } from './submit-batch.ts'
@@ -75,7 +75,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   }
 
   function newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction {
-    const spending = spendingOf(relayer, request, feeOf(quote.gas_limit, quote.prices))
+    const spending = spendingOf(relayer, request, feeOf(quote))
     const tier = request.tier ?? default_tier
     return {
       id: makeId(),
@@ -87,6 +87,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       value: request.value,
       data: request.data,
       gas_limit: quote.gas_limit,
+      data_fee: dataFeeColumn(quote),
       type: quote.type,
       ...ceilingColumns(request),
       ...priceColumns(quote.prices),

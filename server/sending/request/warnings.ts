@@ -3,7 +3,7 @@ import { most, quote } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
 import { isPriced } from './admission.ts'
-import type { Quote } from './preparation.ts'
+import { type Quote, unlimited } from './preparation.ts'
 import { default_tier } from './pricing.ts'
 
 /** The number of earlier transactions from which on the warning `long_queue` is given. */
@@ -13,7 +13,7 @@ const long_queue = 100
 export function warningsOf(
   { policies }: Pick<RelayerRow, 'policies'>,
   request: TransactionRequest,
-  { prices, market, max_cost, reserved, funds, latest, next_nonce, has_code }: Quote,
+  { prices, market, max_cost, reserved, balance, funds, latest, next_nonce, has_code }: Quote,
 ): Warning[] {
   const warnings: Warning[] = []
   const warn = (code: Warning['code'], message: string, waiting_for: Warning['waiting_for'] = null) =>
@@ -38,6 +38,8 @@ export function warningsOf(
       `The price of its tier is ${asked}, but the policy gas_price_cap allows only ${gas_price_cap}`,
     )
   }
+  if (balance === unlimited)
+    warn('balance_not_checked', 'The network has the feature no_native_coin: what the account can pay is not checked')
   const left = funds - reserved - max_cost
   if (min_balance !== undefined && left < BigInt(min_balance)) {
     const message = `The balance may fall to ${left}; the policy min_balance refuses transactions below ${min_balance}`

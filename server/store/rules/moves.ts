@@ -38,7 +38,7 @@ const kept = [
   'sponsored_lane',
 ]
 /** They change rarely: they are long or, in SQLite, setting such a column, even to its present value, rewrites its indexes. */
-const rare = ['nonce', 'to', 'reference', 'metadata', 'data_row_id'] as const
+const rare = ['data_fee', 'nonce', 'to', 'reference', 'metadata', 'data_row_id'] as const
 const changing = allColumns.filter((name) => !kept.includes(name) && !rare.some((its) => its === name))
 
 // In PostgreSQL, the list of row ids lets the planner look them up by the index; by a join, it would read the whole table while it is small.

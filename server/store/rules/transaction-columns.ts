@@ -39,6 +39,7 @@ export const columnTypes: Record<keyof AcceptedRow, string> = {
   type: 'integer',
   fee_ceiling: 'text',
   tip_ceiling: 'text',
+  data_fee: 'text',
   replaces_foreign: 'integer',
   block_number: 'bigint',
   block_hash: 'text',

@@ -1,0 +1,39 @@
+import type { Network } from '../../generated/openapi.ts'
+import type { TransactionRequest } from './transaction-request.ts'
+
+/** Chains of the OP stack, whose transactions also pay for their data on the parent chain (docs.optimism.io, "Transaction fees"). */
+const op_stack = new Set([
+  ...[10, 130, 135, 185, 204, 252, 255, 288, 360, 424, 480, 690, 957, 1_135, 1_750, 1_868, 1_923, 2_741, 4_326, 5_000],
+  ...[5_330, 7_560, 8_008, 8_453, 34_443, 42_220, 57_073, 60_808, 81_457, 543_210, 7_777_777, 666_666_666],
+  ...[1_301, 1_946, 4_801, 11_142_220, 84_532, 763_373, 11_155_420, 999_999_999],
+])
+const [of_op_stack, without_coin] = ['op_stack', 'no_native_coin'] as const
+
+/** Whether transactions pay a data fee that the contract GasPriceOracle tells. The feature `op_stack` names a chain that the table lacks. */
+export const paysForData = ({ chain_id, features }: Pick<Network, 'chain_id' | 'features'>): boolean =>
+  op_stack.has(chain_id) || features.includes(of_op_stack)
+
+/** Whether balances are a constant, and say nothing about what an account can pay. */
+export const hasNoCoin = ({ features }: Pick<Network, 'features'>): boolean => features.includes(without_coin)
+
+/** What a transaction has besides its data and lists: numbers, address and lengths. */
+const fixed_bytes = 150
+const bytes_of_address = 24
+const bytes_of_key = 33
+const bytes_of_authorization = 140
+
+/** At least the length of the unsigned transaction. */
+export function unsignedBytes({
+  data,
+  access_list,
+  authorization_list,
+}: Pick<TransactionRequest, 'data' | 'access_list' | 'authorization_list'>): number {
+  const keys = (access_list ?? []).reduce((sum, { storage_keys }) => sum + storage_keys.length, 0)
+  return (
+    fixed_bytes +
+    ((data?.length ?? 2) - 2) / 2 +
+    (access_list?.length ?? 0) * bytes_of_address +
+    keys * bytes_of_key +
+    (authorization_list?.length ?? 0) * bytes_of_authorization
+  )
+}

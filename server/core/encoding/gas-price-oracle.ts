@@ -1,0 +1,15 @@
+import { Interface } from 'ethers/abi'
+
+/** The predeployed contract of chains of the OP stack (specs.optimism.io, "Predeploys"). */
+export const gas_price_oracle = '0x420000000000000000000000000000000000000f'
+
+const oracle = new Interface([
+  'function getL1FeeUpperBound(uint256 unsignedTxSize) view returns (uint256)',
+  'function getOperatorFee(uint256 gasUsed) view returns (uint256)',
+])
+
+/** The highest fee for the data of a transaction of this unsigned length (since the fork Fjord). */
+export const dataFeeCall = (bytes: number): string => oracle.encodeFunctionData('getL1FeeUpperBound', [bytes])
+
+/** The fee of the chain's operator (since the fork Isthmus). */
+export const operatorFeeCall = (gas: number): string => oracle.encodeFunctionData('getOperatorFee', [gas])

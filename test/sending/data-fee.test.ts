@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { RelayerError, type RelayerPoliciesInput } from '../../client/index.ts'
+import { compileSolidity } from '../support/solidity.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+const oracle = '0x420000000000000000000000000000000000000F'
+const to = `0x${'5a'.repeat(20)}`
+/** Of a transfer of coins: 150 bytes and 21,000 gas by the oracle of the test. */
+const data_fee = 150n * 10n ** 12n + 21_000n * 10n ** 6n
+const network = { path: { network_id: 'evm:local' } }
+
+/** A chain with the oracle, known as one of the OP stack by the network's feature. */
+async function opChain(policies: RelayerPoliciesInput = {}) {
+  const rig = await testRig({ chain: { noMining: true } })
+  const [{ abi, bytecode }, from] = [compileSolidity('GasPriceOracle.sol', 'GasPriceOracle'), rig.chain.accounts[9]]
+  expect(abi).toBeDefined()
+  const call = { from: from?.address, data: bytecode }
+  await rig.chain.rpc('anvil_setCode', [oracle, await rig.chain.rpc('eth_call', [call, 'latest'])])
+  const client = rig.client()
+  await client.patch('/api/v1/networks/{network_id}', { ...network, body: { features: ['op_stack'] } })
+  const account = await rig.addAccount({ policies })
+  const path = { relayer_id: account.relayer_id }
+  const dryRun = async (body: object) =>
+    (await client.post('/api/v1/relayers/{relayer_id}/transactions/dry-run', { path, body })).data
+  const send = (body: object) => client.post('/api/v1/relayers/{relayer_id}/transactions', { path, body })
+  return { rig, client, path, account, dryRun, send }
+}
+
+const gas = { gas_limit: 21_000, max_fee_per_gas: '2000000000', max_priority_fee_per_gas: '1000000000' }
+const gas_fee = 21_000n * 2_000_000_000n
+const refusal = (error: unknown) => (error instanceof RelayerError ? `${error.code} ${error.details[0]?.path}` : error)
+
+test('counts the data fee of the OP stack in the cost, the balance, and what unfinished transactions reserve', async () => {
+  const { rig, dryRun, send, account } = await opChain()
+  const cost = 1n + gas_fee + data_fee
+  expect(await dryRun({ to, value: '1', ...gas })).toMatchObject({ max_cost: `${cost}`, accepted: true })
+  const data = `0x${'ab'.repeat(100)}`
+  const longer = await dryRun({ to, value: '1', ...gas, gas_limit: 100_000, data })
+  expect(BigInt(longer.max_cost ?? 0)).toBe(1n + 100_000n * 2_000_000_000n + 250n * 10n ** 12n + 100_000n * 10n ** 6n)
+
+  await rig.chain.setBalance(account.address, cost - 1n)
+  await until('the balance is read again', async () => !(await dryRun({ to, value: '1', ...gas })).accepted)
+  expect(await send({ to, value: '1', ...gas }).catch(refusal)).toContain('insufficient_funds')
+  await rig.chain.setBalance(account.address, 2n * cost - 1n)
+  expect(await send({ to, value: '1', ...gas })).toMatchObject({ data: { status: 'pending' } })
+  expect(await send({ to, value: '1', ...gas }).catch(refusal)).toContain('insufficient_funds')
+  expect(await dryRun({ to, value: '1', ...gas })).toMatchObject({ reserved: `${cost}` })
+})
+
+test('counts the data fee in max_fee_per_transaction and max_fee_per_day', async () => {
+  const { send, client, path } = await opChain()
+  const set = (policies: RelayerPoliciesInput) =>
+    client.patch('/api/v1/relayers/{relayer_id}', { path, body: { policies } })
+  await set({ max_fee_per_transaction: `${gas_fee + data_fee - 1n}` })
+  expect(await send({ to, value: '1', ...gas }).catch(refusal)).toBe(
+    'policy_violation policies/max_fee_per_transaction',
+  )
+  await set({ max_fee_per_transaction: `${gas_fee + data_fee}` })
+  expect(await send({ to, value: '1', ...gas })).toMatchObject({ data: { status: 'pending' } })
+  await set({ max_fee_per_transaction: `${gas_fee * 9n}`, max_fee_per_day: `${(gas_fee + data_fee) * 2n - 1n}` })
+  expect(await send({ to, value: '1', ...gas })).toMatchObject({ data: { status: 'pending' } })
+  expect(await send({ to, value: '1', ...gas }).catch(refusal)).toBe('policy_violation policies/max_fee_per_day')
+})
+
+test('answers 503 while the oracle does not tell the fee', async () => {
+  const { rig, send } = await opChain()
+  await rig.chain.rpc('anvil_setCode', [oracle, '0x'])
+  expect(await send({ to, value: '1', ...gas }).catch(refusal)).toBe('unavailable network')
+})
+
+test('checks no balance on a chain without a native coin', async () => {
+  const { rig, client, send, account } = await opChain()
+  await client.patch('/api/v1/networks/{network_id}', { ...network, body: { features: ['no_native_coin'] } })
+  await rig.chain.setBalance(account.address, 0n)
+  expect(await send({ to, value: '1', ...gas })).toMatchObject({
+    data: { status: 'pending', warnings: [{ code: 'balance_not_checked' }] },
+  })
+})

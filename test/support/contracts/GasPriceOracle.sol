@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+/// What chains of the OP stack have at 0x420000000000000000000000000000000000000F: the fees for a transaction's data and for the operator.
+contract GasPriceOracle {
+    function getL1FeeUpperBound(uint256 unsignedTxSize) external pure returns (uint256) {
+        return unsignedTxSize * 1e12;
+    }
+
+    function getOperatorFee(uint256 gasUsed) external pure returns (uint256) {
+        return gasUsed * 1e6;
+    }
+}
