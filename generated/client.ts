@@ -2578,7 +2578,6 @@ export interface components {
         Metadata: {
             [key: string]: string;
         };
-        MetadataName: string;
         /** @description Addresses and their storage keys, at most 200 keys in all. */
         AccessList: {
             address: components["schemas"]["AddressInput"];
@@ -5831,7 +5830,6 @@ export type Speed = components['schemas']['Speed'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type TransactionFields = components['schemas']['TransactionFields'];
 export type Metadata = components['schemas']['Metadata'];
-export type MetadataName = components['schemas']['MetadataName'];
 export type AccessList = components['schemas']['AccessList'];
 export type AuthorizationList = components['schemas']['AuthorizationList'];
 export type Authorization = components['schemas']['Authorization'];

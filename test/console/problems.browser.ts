@@ -121,7 +121,7 @@ test('has the filter of a list in its address, and leads a path to its page', as
   await open(`/relayers/${account.relayer_id}`)
   await named(page, 'failed').click()
   await page.getByLabel('Filter by hash').fill('order 7')
-  await expect.poll(() => page.url()).toContain(`/relayers/${account.relayer_id}/list/failed/order%207`)
+  await expect.poll(() => page.url()).toContain(`/relayers/${account.relayer_id}/list/failed/order%25207`)
   await page.reload()
   await expect.poll(() => page.getByLabel('Filter by hash').inputValue()).toBe('order 7')
   expect(await named(page, 'failed').getAttribute('aria-pressed')).toBe('true')

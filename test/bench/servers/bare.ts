@@ -85,7 +85,8 @@ function store(file: string): Record<string, [method: string, path: RegExp, Work
            (SELECT max(sequence) FROM transactions WHERE relayer_row_id = +?) AS last`)
   const range = db.prepare(`
     SELECT id, relayer_id, hash, "from", "to", value, NULL AS data, nonce, gas_limit, gas_price, max_fee_per_gas,
-      max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error,
+      max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, confirmed_at AS ended_at, signature, speed, receipt,
+      error,
       reference, access_list, authorization_list
     FROM transactions WHERE relayer_row_id = +? AND sequence BETWEEN ? AND ? ORDER BY sequence DESC`)
   const columns = 'id, type, url, signing_key IS NOT NULL AS has_signing_key'
