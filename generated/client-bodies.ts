@@ -157,6 +157,16 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance."
   ],
   [
+   "submission.mode",
+   "public | private | private_then_public",
+   ""
+  ],
+  [
+   "submission.after_blocks",
+   "integer",
+   "Required with `private_then_public`, and not permitted otherwise."
+  ],
+  [
    "access_list",
    "list of values",
    "The addresses and storage keys that the transaction uses (EIP-2930)."
@@ -261,6 +271,16 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance."
   ],
   [
+   "submission.mode",
+   "public | private | private_then_public",
+   ""
+  ],
+  [
+   "submission.after_blocks",
+   "integer",
+   "Required with `private_then_public`, and not permitted otherwise."
+  ],
+  [
    "access_list",
    "list of values",
    "The addresses and storage keys that the transaction uses (EIP-2930)."
@@ -356,6 +376,16 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "ordering_key",
    "text",
    "For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance."
+  ],
+  [
+   "submission.mode",
+   "public | private | private_then_public",
+   ""
+  ],
+  [
+   "submission.after_blocks",
+   "integer",
+   "Required with `private_then_public`, and not permitted otherwise."
   ],
   [
    "access_list",
@@ -1052,6 +1082,21 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "tags",
    "list of text",
    ""
+  ],
+  [
+   "private_rpc_urls",
+   "list of text or object",
+   "Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy."
+  ],
+  [
+   "submission.mode",
+   "public | private | private_then_public",
+   ""
+  ],
+  [
+   "submission.after_blocks",
+   "integer",
+   "Required with `private_then_public`, and not permitted otherwise."
   ]
  ],
  "patch /api/v1/networks/{network_id}": [
@@ -1094,6 +1139,21 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "tags",
    "list of text",
    ""
+  ],
+  [
+   "private_rpc_urls",
+   "list of text or object",
+   ""
+  ],
+  [
+   "submission.mode",
+   "public | private | private_then_public",
+   ""
+  ],
+  [
+   "submission.after_blocks",
+   "integer",
+   "Required with `private_then_public`, and not permitted otherwise."
   ]
  ],
  "post /api/v1/pools": [
@@ -1269,6 +1329,16 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance."
   ],
   [
+   "submission.mode",
+   "public | private | private_then_public",
+   ""
+  ],
+  [
+   "submission.after_blocks",
+   "integer",
+   "Required with `private_then_public`, and not permitted otherwise."
+  ],
+  [
    "access_list",
    "list of values",
    "The addresses and storage keys that the transaction uses (EIP-2930)."
@@ -1371,6 +1441,16 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "ordering_key",
    "text",
    "For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance."
+  ],
+  [
+   "submission.mode",
+   "public | private | private_then_public",
+   ""
+  ],
+  [
+   "submission.after_blocks",
+   "integer",
+   "Required with `private_then_public`, and not permitted otherwise."
   ],
   [
    "access_list",

@@ -2563,10 +2563,35 @@ export interface components {
             reference: components["schemas"]["ReferenceOrNull"];
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
+            /** @description Absent when it was public from the beginning. */
+            submission?: components["schemas"]["TransactionSubmission"];
             /** @description The access list (EIP-2930). Null when none was given. */
             access_list: components["schemas"]["AccessList"] | null;
             /** @description The authorizations (EIP-7702). Null when none were given. */
             authorization_list: components["schemas"]["AuthorizationList"] | null;
+        };
+        /**
+         * @description Which nodes get the signed bytes. `public`: those of the network's `rpc_urls`. `private`: only those of its
+         *     `private_rpc_urls`, also the bytes of its repricing and of its cancellation; before a block has the transaction's
+         *     nonce, no other node gets the bytes, is asked for the hash, or estimates the gas. `private_then_public`:
+         *     `private`, until more than half of all nodes have counted `after_blocks` blocks without it; then public.
+         * @example {
+         *       "mode": "private_then_public",
+         *       "after_blocks": 25
+         *     }
+         */
+        Submission: {
+            mode: components["schemas"]["SubmissionMode"];
+            /** @description Required with `private_then_public`, and not permitted otherwise. */
+            after_blocks?: number | null;
+        };
+        /** @enum {string} */
+        SubmissionMode: "public" | "private" | "private_then_public";
+        TransactionSubmission: {
+            mode: components["schemas"]["SubmissionMode"];
+            after_blocks: number | null;
+            /** @description When its bytes were released to the public nodes. Null while they are private. */
+            public_since: components["schemas"]["TimestampOrNull"];
         };
         /**
          * @description Names and values of the caller.
@@ -2685,6 +2710,8 @@ export interface components {
             reference: components["schemas"]["ReferenceOrNull"];
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
+            /** @description Absent when it was public from the beginning. */
+            submission?: components["schemas"]["TransactionSubmission"];
             /** @description The access list (EIP-2930). Null when none was given. */
             access_list: components["schemas"]["AccessList"] | null;
             /** @description The authorizations (EIP-7702). Null when none were given. */
@@ -2737,6 +2764,8 @@ export interface components {
             reference?: components["schemas"]["ReferenceOrNull"];
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
+            /** @description Absent when it was public from the beginning. */
+            submission?: components["schemas"]["TransactionSubmission"];
             /** @description The access list (EIP-2930). Null when none was given. */
             access_list?: components["schemas"]["AccessList"] | null;
             /** @description The authorizations (EIP-7702). Null when none were given. */
@@ -2821,6 +2850,11 @@ export interface components {
              *     key.
              */
             ordering_key?: string | null;
+            /**
+             * @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction
+             *     stays public.
+             */
+            submission?: components["schemas"]["Submission"] | null;
             /**
              * @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has
              *     type 1. Policies do not check the list, because a listed address is not called.
@@ -2986,6 +3020,7 @@ export interface components {
                 valid_until?: components["schemas"]["TimestampOrNull"];
                 access_list?: components["schemas"]["AccessList"] | null;
                 authorization_list?: components["schemas"]["AuthorizationList"] | null;
+                submission?: components["schemas"]["Submission"];
             } | null;
         };
         DryRun: {
@@ -3352,10 +3387,12 @@ export interface components {
          *     `uncertain_nonce`: it is not known yet which transaction used its nonce. `unproven`: a node shows its receipt,
          *     and most endpoints of the network do not.
          *     `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`:
-         *     the relayer is disabled. `key_service`: the key service does not sign. `other`: see `status_reason`.
+         *     the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private
+         *     relay answers, or they had it for `drops_after_blocks` blocks and dropped it then; they get it again. `other`: see
+         *     `status_reason`.
          * @enum {string}
          */
-        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "other";
+        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
         /**
          * @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same
          *     bytes.
@@ -3572,6 +3609,27 @@ export interface components {
             url: components["schemas"]["HttpUrl"];
             weight?: number;
         };
+        PrivateRpcUrl: {
+            /** @description The URL. Its path and query are masked, because they often contain a secret. */
+            url: string;
+            method: components["schemas"]["PrivateMethod"];
+            drops_after_blocks: number;
+        };
+        /**
+         * @description A URL, or a URL with its rules. `method`: how it takes a transaction. `drops_after_blocks`: after so many blocks it
+         *     drops a transaction that is in none of them (default 25, as Flashbots Protect).
+         */
+        PrivateRpcUrlInput: components["schemas"]["HttpUrl"] | {
+            url: components["schemas"]["HttpUrl"];
+            method?: components["schemas"]["PrivateMethod"];
+            drops_after_blocks?: number;
+        };
+        /**
+         * @description `eth_sendRawTransaction` (the default), or `eth_sendPrivateTransaction` with the highest block, `drops_after_blocks`
+         *     from now.
+         * @enum {string}
+         */
+        PrivateMethod: "eth_sendRawTransaction" | "eth_sendPrivateTransaction";
         ChainId: number;
         /** @description A label. */
         Word: string;
@@ -3881,6 +3939,14 @@ export interface components {
             features: components["schemas"]["Word"][];
             tags: components["schemas"]["Word"][];
             /**
+             * @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example
+             *     https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked
+             *     whether they have them and for estimates of their gas.
+             */
+            private_rpc_urls: components["schemas"]["PrivateRpcUrl"][];
+            /** @description The default of the transactions on this network. */
+            submission: components["schemas"]["Submission"];
+            /**
              * @description The nodes that do not answer, or are on another chain. Only in responses of "Create a network" and "Update a
              *     network"; absent when there are none.
              */
@@ -3904,6 +3970,14 @@ export interface components {
             explorer_urls?: components["schemas"]["HttpUrl"][];
             features?: components["schemas"]["Word"][];
             tags?: components["schemas"]["Word"][];
+            /**
+             * @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example
+             *     https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked
+             *     whether they have them and for estimates of their gas.
+             */
+            private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][];
+            /** @description The default of the transactions on this network. */
+            submission?: components["schemas"]["Submission"];
         };
         UpdateNetworkRequest: {
             rpc_urls?: components["schemas"]["RpcUrlInput"][];
@@ -3915,6 +3989,8 @@ export interface components {
             explorer_urls?: components["schemas"]["HttpUrl"][] | null;
             features?: components["schemas"]["Word"][] | null;
             tags?: components["schemas"]["Word"][] | null;
+            private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][] | null;
+            submission?: components["schemas"]["Submission"] | null;
         };
         Signer: {
             id: components["schemas"]["Id"];
@@ -5829,6 +5905,9 @@ export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type TransactionFields = components['schemas']['TransactionFields'];
+export type Submission = components['schemas']['Submission'];
+export type SubmissionMode = components['schemas']['SubmissionMode'];
+export type TransactionSubmission = components['schemas']['TransactionSubmission'];
 export type Metadata = components['schemas']['Metadata'];
 export type AccessList = components['schemas']['AccessList'];
 export type AuthorizationList = components['schemas']['AuthorizationList'];
@@ -5909,6 +5988,9 @@ export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditHead = components['schemas']['AuditHead'];
 export type RpcUrl = components['schemas']['RpcUrl'];
 export type RpcUrlInput = components['schemas']['RpcUrlInput'];
+export type PrivateRpcUrl = components['schemas']['PrivateRpcUrl'];
+export type PrivateRpcUrlInput = components['schemas']['PrivateRpcUrlInput'];
+export type PrivateMethod = components['schemas']['PrivateMethod'];
 export type ChainId = components['schemas']['ChainId'];
 export type Word = components['schemas']['Word'];
 export type PoolRelayerIds = components['schemas']['PoolRelayerIds'];
@@ -8994,6 +9076,7 @@ export const pathsApiV1AuditGetParametersQueryCallersValues: ReadonlyArray<Flatt
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
+export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
 export const sendTransactionRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
 export const sendTransactionRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["type"]> = [0, 1, 2, 4];
@@ -9007,9 +9090,10 @@ export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
-export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "other"];
+export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
+export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "success", "rejected", "reverted"];
 export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service"];
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning"];

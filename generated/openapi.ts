@@ -2348,10 +2348,32 @@ export interface components {
             reference: components["schemas"]["ReferenceOrNull"];
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
+            /** @description Absent when it was public from the beginning. */
+            submission?: components["schemas"]["TransactionSubmission"];
             /** @description The access list (EIP-2930). Null when none was given. */
             access_list: components["schemas"]["AccessList"] | null;
             /** @description The authorizations (EIP-7702). Null when none were given. */
             authorization_list: components["schemas"]["AuthorizationList"] | null;
+        };
+        /**
+         * @description Which nodes get the signed bytes. `public`: those of the network's `rpc_urls`. `private`: only those of its `private_rpc_urls`, also the bytes of its repricing and of its cancellation; before a block has the transaction's nonce, no other node gets the bytes, is asked for the hash, or estimates the gas. `private_then_public`: `private`, until more than half of all nodes have counted `after_blocks` blocks without it; then public.
+         * @example {
+         *       "mode": "private_then_public",
+         *       "after_blocks": 25
+         *     }
+         */
+        Submission: {
+            mode: components["schemas"]["SubmissionMode"];
+            /** @description Required with `private_then_public`, and not permitted otherwise. */
+            after_blocks?: number | null;
+        };
+        /** @enum {string} */
+        SubmissionMode: "public" | "private" | "private_then_public";
+        TransactionSubmission: {
+            mode: components["schemas"]["SubmissionMode"];
+            after_blocks: number | null;
+            /** @description When its bytes were released to the public nodes. Null while they are private. */
+            public_since: components["schemas"]["TimestampOrNull"];
         };
         /**
          * @description Names and values of the caller.
@@ -2444,6 +2466,8 @@ export interface components {
             reference: components["schemas"]["ReferenceOrNull"];
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
+            /** @description Absent when it was public from the beginning. */
+            submission?: components["schemas"]["TransactionSubmission"];
             /** @description The access list (EIP-2930). Null when none was given. */
             access_list: components["schemas"]["AccessList"] | null;
             /** @description The authorizations (EIP-7702). Null when none were given. */
@@ -2485,6 +2509,8 @@ export interface components {
             reference?: components["schemas"]["ReferenceOrNull"];
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
+            /** @description Absent when it was public from the beginning. */
+            submission?: components["schemas"]["TransactionSubmission"];
             /** @description The access list (EIP-2930). Null when none was given. */
             access_list?: components["schemas"]["AccessList"] | null;
             /** @description The authorizations (EIP-7702). Null when none were given. */
@@ -2536,6 +2562,8 @@ export interface components {
             metadata?: components["schemas"]["Metadata"] | null;
             /** @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the key. */
             ordering_key?: string | null;
+            /** @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction stays public. */
+            submission?: components["schemas"]["Submission"] | null;
             /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
             access_list?: components["schemas"]["AccessList"] | null;
             /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
@@ -2672,6 +2700,7 @@ export interface components {
                 valid_until?: components["schemas"]["TimestampOrNull"];
                 access_list?: components["schemas"]["AccessList"] | null;
                 authorization_list?: components["schemas"]["AuthorizationList"] | null;
+                submission?: components["schemas"]["Submission"];
             } | null;
         };
         DryRun: {
@@ -3000,10 +3029,10 @@ export interface components {
         /** @enum {string} */
         EventName: "transaction_update" | "transaction_waiting" | "relayer_state_update" | "test";
         /**
-         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiple`: the policy `max_fee_multiple` does not allow a higher price. `fee_budget`: the fee budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `contested_nonce`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `unproven`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `other`: see `status_reason`.
+         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiple`: the policy `max_fee_multiple` does not allow a higher price. `fee_budget`: the fee budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `contested_nonce`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `unproven`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private relay answers, or they had it for `drops_after_blocks` blocks and dropped it then; they get it again. `other`: see `status_reason`.
          * @enum {string}
          */
-        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "other";
+        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
         /** @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same bytes. */
         Event: {
             /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
@@ -3186,6 +3215,23 @@ export interface components {
             url: components["schemas"]["HttpUrl"];
             weight?: number;
         };
+        PrivateRpcUrl: {
+            /** @description The URL. Its path and query are masked, because they often contain a secret. */
+            url: string;
+            method: components["schemas"]["PrivateMethod"];
+            drops_after_blocks: number;
+        };
+        /** @description A URL, or a URL with its rules. `method`: how it takes a transaction. `drops_after_blocks`: after so many blocks it drops a transaction that is in none of them (default 25, as Flashbots Protect). */
+        PrivateRpcUrlInput: components["schemas"]["HttpUrl"] | {
+            url: components["schemas"]["HttpUrl"];
+            method?: components["schemas"]["PrivateMethod"];
+            drops_after_blocks?: number;
+        };
+        /**
+         * @description `eth_sendRawTransaction` (the default), or `eth_sendPrivateTransaction` with the highest block, `drops_after_blocks` from now.
+         * @enum {string}
+         */
+        PrivateMethod: "eth_sendRawTransaction" | "eth_sendPrivateTransaction";
         ChainId: number;
         /** @description A label. */
         Word: string;
@@ -3473,6 +3519,10 @@ export interface components {
             /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
             features: components["schemas"]["Word"][];
             tags: components["schemas"]["Word"][];
+            /** @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked whether they have them and for estimates of their gas. */
+            private_rpc_urls: components["schemas"]["PrivateRpcUrl"][];
+            /** @description The default of the transactions on this network. */
+            submission: components["schemas"]["Submission"];
             /** @description The nodes that do not answer, or are on another chain. Only in responses of "Create a network" and "Update a network"; absent when there are none. */
             warnings?: string[];
         };
@@ -3489,6 +3539,10 @@ export interface components {
             explorer_urls?: components["schemas"]["HttpUrl"][];
             features?: components["schemas"]["Word"][];
             tags?: components["schemas"]["Word"][];
+            /** @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked whether they have them and for estimates of their gas. */
+            private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][];
+            /** @description The default of the transactions on this network. */
+            submission?: components["schemas"]["Submission"];
         };
         UpdateNetworkRequest: {
             rpc_urls?: components["schemas"]["RpcUrlInput"][];
@@ -3500,6 +3554,8 @@ export interface components {
             explorer_urls?: components["schemas"]["HttpUrl"][] | null;
             features?: components["schemas"]["Word"][] | null;
             tags?: components["schemas"]["Word"][] | null;
+            private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][] | null;
+            submission?: components["schemas"]["Submission"] | null;
         };
         Signer: {
             id: components["schemas"]["Id"];
@@ -5287,6 +5343,9 @@ export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type TransactionFields = components['schemas']['TransactionFields'];
+export type Submission = components['schemas']['Submission'];
+export type SubmissionMode = components['schemas']['SubmissionMode'];
+export type TransactionSubmission = components['schemas']['TransactionSubmission'];
 export type Metadata = components['schemas']['Metadata'];
 export type AccessList = components['schemas']['AccessList'];
 export type AuthorizationList = components['schemas']['AuthorizationList'];
@@ -5367,6 +5426,9 @@ export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditHead = components['schemas']['AuditHead'];
 export type RpcUrl = components['schemas']['RpcUrl'];
 export type RpcUrlInput = components['schemas']['RpcUrlInput'];
+export type PrivateRpcUrl = components['schemas']['PrivateRpcUrl'];
+export type PrivateRpcUrlInput = components['schemas']['PrivateRpcUrlInput'];
+export type PrivateMethod = components['schemas']['PrivateMethod'];
 export type ChainId = components['schemas']['ChainId'];
 export type Word = components['schemas']['Word'];
 export type PoolRelayerIds = components['schemas']['PoolRelayerIds'];
@@ -8395,6 +8457,7 @@ export const pathsApiV1AuditGetParametersQueryCallersValues: ReadonlyArray<Flatt
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
+export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
 export const sendTransactionRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
 export const sendTransactionRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["type"]> = [0, 1, 2, 4];
@@ -8408,9 +8471,10 @@ export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
-export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "other"];
+export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
+export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "success", "rejected", "reverted"];
 export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service"];
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning"];

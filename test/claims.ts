@@ -208,7 +208,25 @@ export const documentClaims: Claims = {
     'policies/counted-signatures.test: signs 20 of 50 concurrent authorizations of 1 under a limit of 20 a day, on two services, and a token accepts each',
     'policies/counted-signatures.test: counts signatures and transfers in one sum',
   ],
+  'private-bytes': [
+    'sending/private-submission.test: gives the bytes of a private transaction, of its repricing and of its cancellation to relays only',
+    'sending/private-kills.test: shows public nodes neither bytes nor hashes of private transactions, through replacements, cancellations and kills',
+  ],
+  'private-release': [
+    'sending/private-submission.test: releases private_then_public by the height that most nodes prove, not by that of one',
+  ],
+  'private-word': [
+    'sending/private-submission.test: waits for a relay that is down, and falls back only by the caller’s word',
+  ],
+  'private-hashes': [
+    'sending/private-submission.test: gives the bytes of a private transaction, of its repricing and of its cancellation to relays only',
+    'sending/private-kills.test: shows public nodes neither bytes nor hashes of private transactions, through replacements, cancellations and kills',
+  ],
+  'private-dropped': [
+    'sending/private-submission.test: tells what relays have dropped by their rules, and gives it to them again',
+  ],
   'data-fee': [
+    'sending/data-fee.test: counts what was paid for max_fee_per_day when the chain charged more for the data than it had told',
     'sending/data-fee.test: counts the data fee of the OP stack in the cost, the balance, and what unfinished transactions reserve',
     'sending/data-fee.test: counts the data fee in max_fee_per_transaction and max_fee_per_day',
   ],

@@ -80,7 +80,7 @@ export function differences(entry: Entry, current: Entry, before = ''): Differen
     if (isEntry(after) && isEntry(its)) return differences(after, its, `${member}.`)
     const isSame = JSON.stringify(normal(after, name)) === JSON.stringify(normal(its, name))
     // The URLs of nodes often contain secrets.
-    const shown = name.endsWith('rpc_urls') ? normal(after, name) : after
+    const shown = name in nodeDefaults ? normal(after, name) : after
     return isSame ? [] : [{ member, before: its ?? null, after: shown }]
   })
 }
@@ -88,7 +88,7 @@ export function differences(entry: Entry, current: Entry, before = ''): Differen
 /** The one form of values that can be written in several: amounts, addresses, URLs of nodes, null and absent members. */
 function normal(value: unknown, name: string): unknown {
   if (value === undefined || value === null) return null
-  if (Array.isArray(value)) return value.map((one) => (name.endsWith('rpc_urls') ? node(one) : normal(one, name)))
+  if (Array.isArray(value)) return value.map((one) => (name in nodeDefaults ? node(one, name) : normal(one, name)))
   if (typeof value === 'number') return String(value)
   if (typeof value === 'string') return /^0x[0-9a-fA-F]*$/.test(value) ? value.toLowerCase() : value
   if (isEntry(value)) return Object.fromEntries(Object.entries(value).map(([key, its]) => [key, normal(its, key)]))
@@ -96,8 +96,16 @@ function normal(value: unknown, name: string): unknown {
 }
 
 /** The service shows only the origins of the URLs of nodes, because their paths often contain secrets. */
-function node(given: unknown): unknown {
-  const { url, weight = 100 } = (typeof given === 'string' ? { url: given } : given) as { url: string; weight?: number }
-  const { origin, pathname, search } = URL.parse(url) ?? { origin: url, pathname: '/', search: '' }
-  return { url: pathname === '/' && search === '' ? origin : `${origin}/***`, weight }
+function node(given: unknown, name: string): unknown {
+  const its = (typeof given === 'string' ? { url: given } : given) as { url: string }
+  const { origin, pathname, search } = URL.parse(its.url) ?? { origin: its.url, pathname: '/', search: '' }
+  const url = pathname === '/' && search === '' ? origin : `${origin}/***`
+  return { ...nodeDefaults[name], ...its, url }
+}
+
+/** The members that the service fills in, by the list of nodes that they are in. */
+const nodeDefaults: Record<string, object> = {
+  rpc_urls: { url: '', weight: 100 },
+  custom_rpc_urls: { url: '', weight: 100 },
+  private_rpc_urls: { url: '', method: 'eth_sendRawTransaction', drops_after_blocks: 25 },
 }

@@ -20,6 +20,7 @@ export interface ContentOptions extends PriceOptions {
   validUntil?: string
   reference?: string
   metadata?: Record<string, string>
+  submission?: SendTransactionRequest['submission']
 }
 
 interface SendCommandOptions extends ContentOptions, WaitOptions {
@@ -71,6 +72,18 @@ export const addContent = (command: Command): Command =>
     .option('--valid-until <time>', 'do not send after this time (RFC 3339)')
     .option('--reference <text>', 'your own name for it: the list can be filtered by it')
     .option('--metadata <name=value>', 'a name and a value of yours; may be repeated', pair)
+    .option('--submission <mode>', `${modes.join(', ')}:BLOCKS (default: that of the network)`, readSubmission)
+
+const modes = ['public', 'private', 'private_then_public'] as const
+
+/** `private_then_public:25` is released after 25 blocks. */
+function readSubmission(text: string): SendTransactionRequest['submission'] {
+  const [name, blocks] = text.split(':')
+  const mode = modes.find((one) => one === name)
+  if (mode === undefined || (blocks !== undefined && !/^\d{1,5}$/.test(blocks)))
+    throw new CommandError(`--submission must be ${modes.join(', ')}:BLOCKS; it is ${text}`)
+  return { mode, ...(blocks !== undefined && { after_blocks: Number(blocks) }) }
+}
 
 /** Adds `name=value` to the others. */
 function pair(text: string, others: Record<string, string> = {}): Record<string, string> {
@@ -80,7 +93,7 @@ function pair(text: string, others: Record<string, string> = {}): Record<string,
 }
 
 export async function bodyOf(values: string[], options: ContentOptions): Promise<SendTransactionRequest> {
-  const { to, value, call, create, gasLimit, validUntil, reference, metadata } = options
+  const { to, value, call, create, gasLimit, validUntil, reference, metadata, submission } = options
   if ((to === undefined) !== (create === true)) throw new CommandError('Give --to, or --create for a new contract')
   if (call !== undefined && options.data !== undefined) throw new CommandError('Give one of --call and --data')
   if (call === undefined && values.length > 0) throw new CommandError('Arguments require --call')
@@ -94,6 +107,7 @@ export async function bodyOf(values: string[], options: ContentOptions): Promise
     ...(validUntil !== undefined && { valid_until: validUntil }),
     ...(reference !== undefined && { reference }),
     ...(metadata !== undefined && { metadata }),
+    ...(submission !== undefined && { submission }),
     ...pricesOf(options),
   }
 }

@@ -7,6 +7,7 @@ import type {
   Warning,
 } from '../../generated/openapi.ts'
 import type { Intent } from './decide.ts'
+import type { PrivateSubmission } from './submission.ts'
 import type { TransactionType } from './transaction-form.ts'
 
 export type { Intent } from './decide.ts'
@@ -27,11 +28,13 @@ export interface TransactionFilter {
 }
 
 /** A transaction row without `data`, which may be large. */
-export interface TransactionRow extends Omit<Transaction, 'data' | 'call' | 'metadata' | 'ended_at'> {
+export interface TransactionRow extends Omit<Transaction, 'data' | 'call' | 'metadata' | 'ended_at' | 'submission'> {
   /** The caller's names and values; null: none. */
   metadata: Metadata | null
   /** What decodes the data, as human-readable ABI; null: nothing is known of it. */
   fragments: string[] | null
+  /** Null: public from the beginning. */
+  submission: PrivateSubmission | null
   row_id: number
   /** The size of its data, and the row id of its stored version. */
   data_bytes: number
@@ -118,6 +121,7 @@ export type NewTransaction = Pick<
   /** Absent: none. */
   fragments?: TransactionRow['fragments']
   metadata?: TransactionRow['metadata']
+  submission?: TransactionRow['submission']
   access_list?: TransactionRow['access_list']
   authorization_list?: TransactionRow['authorization_list']
   /** Only to fill a gap; absent: the account's next nonce. */

@@ -3,13 +3,14 @@ import { decodeCall } from './encoding/decoded-call.ts'
 import { without_reason } from './outcome.ts'
 import type { TransactionRow } from './sending-rows.ts'
 import { isFinal, isUnmined } from './statuses.ts'
+import { shownSubmission } from './submission.ts'
 import { shownReason, type WaitColumns } from './wait-reason.ts'
 
 type Block = { block_number: number | null; block_hash: string | null }
 
 /** What the contract's form of a row is made of. */
-export type ShownColumns = Omit<Transaction, 'call' | 'metadata' | 'ended_at'> &
-  Pick<TransactionRow, 'fragments' | 'metadata' | 'changed_at'> &
+export type ShownColumns = Omit<Transaction, 'call' | 'metadata' | 'ended_at' | 'submission'> &
+  Pick<TransactionRow, 'fragments' | 'metadata' | 'submission' | 'changed_at'> &
   Block &
   WaitColumns
 
@@ -40,6 +41,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   error: currentError(row),
   reference: row.reference,
   ...(row.metadata && { metadata: row.metadata }),
+  ...shownSubmission(row.submission),
   access_list: row.access_list,
   authorization_list: row.authorization_list,
 })

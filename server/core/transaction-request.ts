@@ -4,6 +4,7 @@ import type {
   Authorization,
   Metadata,
   SendTransactionRequest,
+  Submission,
 } from '../../generated/openapi.ts'
 import { encodeCall } from './encoding/contract-call.ts'
 import { badRequest } from './errors.ts'
@@ -37,6 +38,8 @@ export interface TransactionRequest {
   reference: string | null | undefined
   /** The caller's names and values; undefined: not given; null: none. */
   metadata: Metadata | null | undefined
+  /** Undefined: not given. */
+  submission: Submission | undefined
 }
 
 /** Normalizes a request. Throws ApiError (400) for faults that the contract's schema cannot express. */
@@ -80,6 +83,7 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
     ordering_key: body.ordering_key?.toWellFormed() ?? null,
     reference: body.reference,
     metadata: readMetadata(body.metadata),
+    submission: body.submission ?? undefined,
     access_list: readAccessList(body.access_list),
     authorization_list: readAuthorizations(body.authorization_list),
   }

@@ -37,6 +37,7 @@ const fixed_methods: ReadonlySet<string> = new Set([
   'eth_getStorageAt',
   'eth_getTransactionCount',
   'eth_maxPriorityFeePerGas',
+  'eth_sendPrivateTransaction',
   'eth_sendRawTransaction',
   'eth_syncing',
   'net_version',

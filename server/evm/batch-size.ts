@@ -35,4 +35,6 @@ export const sizeOf = (params: unknown[]): number =>
     .flatMap((param) => (typeof param === 'object' && param !== null ? Object.values(param) : [param]))
     .reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 20), envelope_bytes)
 
-export const isSending = (call: RpcCall | undefined): boolean => call?.method === 'eth_sendRawTransaction'
+export const sending_method = 'eth_sendRawTransaction'
+
+export const isSending = (call: RpcCall | undefined): boolean => call?.method === sending_method

@@ -14,6 +14,8 @@ export interface ChainWatch {
    * concurrent callers share. Throws RpcError or RpcUnavailable.
    */
   poll(address: string, max_age_ms: number): Promise<Poll>
+  /** The height of the last answer; undefined: none yet. */
+  height(): number | undefined
 }
 
 interface Questions {
@@ -52,6 +54,7 @@ const max_remembered = 10_000
 export function createChainWatch(chain: Questions, now: () => number): ChainWatch {
   const accounts = new BoundedMap<string, Known>(max_remembered)
   let current: Shared | undefined
+  let height: number | undefined
 
   function begin(): Shared {
     const started: Shared = { at: now(), head: chain.head() }
@@ -62,6 +65,7 @@ export function createChainWatch(chain: Questions, now: () => number): ChainWatc
   }
 
   return {
+    height: () => height,
     async poll(address, max_age_ms) {
       const known = accounts.get(address)
       const isFresh = current !== undefined && now() - current.at < max_age_ms
@@ -69,6 +73,7 @@ export function createChainWatch(chain: Questions, now: () => number): ChainWatc
       if (current === undefined || !isFresh || isHurried) current = begin()
       const poll = current
       const head = await poll.head
+      height = head.number
       const isKnown = known?.head_hash === head.hash && known.asked >= asks_per_head && known.latest >= known.highest
       if (known && isKnown && !isHurried) {
         known.poll = poll

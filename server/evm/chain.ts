@@ -2,7 +2,6 @@ import type { AccessList, Authorization } from '../../generated/openapi.ts'
 import type { Receipt } from '../core/decide.ts'
 import { balanceOfCall } from '../core/encoding/erc20.ts'
 import { dataFeeCall, gas_price_oracle, operatorFeeCall } from '../core/encoding/gas-price-oracle.ts'
-import { toHex } from '../core/hex.ts'
 import type { Revert } from '../core/outcome.ts'
 import type { Market } from '../core/prices.ts'
 import { readMarket } from './market.ts'
@@ -26,7 +25,7 @@ export interface CallRequest {
   authorization_list?: Authorization[] | null
 }
 
-/** The calls of a chain that the service makes, and no others. All throw RpcError or RpcUnavailable. */
+/** The calls of a chain that the service makes, and no others, but for those about transactions that wait for a block (mempool.ts). All throw RpcError or RpcUnavailable. */
 export interface Chain {
   rpc: Rpc
   /** The newest block. */
@@ -48,10 +47,6 @@ export interface Chain {
   estimateGas(call: CallRequest): Promise<number>
   /** What a chain of the OP stack charges besides the gas, at most, by its contract GasPriceOracle. `bytes`: of the unsigned transaction. */
   dataFee(bytes: number, gas_limit: number): Promise<bigint>
-  /** Each in the order given; undefined where a node has taken it. `everywhere`: every healthy node gets them. */
-  send(raws: Uint8Array[], everywhere?: boolean): Promise<(Error | undefined)[]>
-  /** Whether a node has a transaction of this hash, in its pool or in a block. */
-  isKnown(hash: string): Promise<boolean>
   receipts(hashes: string[]): Promise<(Receipt | undefined)[]>
   /** Why a call reverts at a block; undefined when it does not, or the node does not say. */
   replay(call: CallRequest, block_number: number): Promise<Revert | undefined>
@@ -146,16 +141,6 @@ export function createChain(rpc: Rpc): Chain {
       const [data, operator] = await Promise.all([dataFee, operatorFee])
       return data + operator
     },
-    send: (raws, everywhere = false) =>
-      Promise.all(
-        raws.map((raw) =>
-          rpc('eth_sendRawTransaction', [toHex(raw)], { everywhere }).then(
-            (answer) => (isHex(answer) ? undefined : noAnswer('eth_sendRawTransaction')),
-            (error: Error) => error,
-          ),
-        ),
-      ),
-    isKnown: async (hash) => (await rpc('eth_getTransactionByHash', [hash])) !== null,
     receipts: (hashes) =>
       Promise.all(
         hashes.map(async (hash) => readReceipt((await rpc('eth_getTransactionReceipt', [hash])) as RawReceipt | null)),
@@ -244,9 +229,10 @@ function feeOf({
 const isAddress = (text: unknown): text is string => typeof text === 'string' && /^0x[0-9a-f]{40}$/i.test(text)
 
 /** A malformed result counts as no answer. */
-const noAnswer = (method: string) => new RpcUnavailable(`A node answers ${method} with nothing`)
+export const noAnswer = (method: string) => new RpcUnavailable(`A node answers ${method} with nothing`)
 
-const isHex = (answer: unknown): answer is string => typeof answer === 'string' && /^0x[0-9a-f]{1,64}$/i.test(answer)
+export const isHex = (answer: unknown): answer is string =>
+  typeof answer === 'string' && /^0x[0-9a-f]{1,64}$/i.test(answer)
 
 const hex = (number: number | bigint): string => `0x${number.toString(16)}`
 

@@ -1,9 +1,11 @@
 import type { LookupFunction } from 'node:net'
-import type { Network, RpcUrl } from '../../generated/openapi.ts'
+import type { Network, PrivateRpcUrl, RpcUrl } from '../../generated/openapi.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
 import type { Observer } from '../core/observer.ts'
 import type { Market } from '../core/prices.ts'
 import type { RelayerRow } from '../core/rows.ts'
+import type { TransactionRow } from '../core/sending-rows.ts'
+import { isPrivate } from '../core/submission.ts'
 import type { TargetCheck } from '../outbound/address-guard.ts'
 import type { Store } from '../store/store.ts'
 import type { Audience } from './answer-limits.ts'
@@ -11,6 +13,7 @@ import { type Chain, createChain } from './chain.ts'
 import { type ChainWatch, createChainWatch } from './chain-watch.ts'
 import { createEndpoint, type Endpoint, TargetRefused } from './endpoint.ts'
 import { medianMarket } from './market.ts'
+import { createMempool, type Mempool, toRelay, withoutRelays } from './mempool.ts'
 import { examine, type NodeHealth } from './node-health.ts'
 import { createPost, type Post } from './post.ts'
 import { createRpc, type Rpc, RpcError, type RpcLimits, RpcUnavailable } from './rpc.ts'
@@ -26,6 +29,8 @@ export interface NetworkClient {
   callers: Chain
   /** For what callers ask in bursts: the nodes and the health of `callers`, in batches. */
   estimates: Pick<Chain, 'estimateGas' | 'balance' | 'latestNonce' | 'dataFee'>
+  /** Where the bytes of a transaction go while it is in no block. */
+  mempoolOf(transaction: Pick<TransactionRow, 'submission'>): Mempool
   /** The network's endpoints, each asked alone. */
   each: Chain[]
   /** The health of each endpoint, cached for two seconds. */
@@ -58,6 +63,8 @@ const max_remembered = 10_000
 const max_connections = 300
 /** With three answers, one node with false prices does not determine the result. */
 const max_price_sources = 3
+/** Relays share what is sent evenly. */
+const relay_weight = 1
 /** One call per request, so that a slow call delays no other. */
 const caller_limits: RpcLimits = { max_batch: 1, max_batch_bytes: 512 * 1024, max_at_once: 64, max_waiting: 20_000 }
 
@@ -78,25 +85,24 @@ export function createChains(
   const connections = new BoundedMap<string, Omit<NetworkClient, 'network'>>(max_connections)
   let generation = 0
 
-  const connect = (chain_id: number, given: RpcUrl[]): Omit<NetworkClient, 'network'> => {
+  const openEndpoint = (chain_id: number, url: string, weight: number, audience: Audience): Endpoint => {
+    const post = permitted(openPost(url), url, checkTarget)
+    const endpoint = createEndpoint(post, weight, chain_id, now, urlScrubber(url), audience)
+    return watched(endpoint, { url, chain_id, audience }, now, observer)
+  }
+
+  const connect = (chain_id: number, given: RpcUrl[], relays: PrivateRpcUrl[]): Omit<NetworkClient, 'network'> => {
     const urls = distinct(given)
-    const open = (audience: Audience) =>
-      urls.map(({ url, weight }) => {
-        const endpoint = createEndpoint(
-          permitted(openPost(url), url, checkTarget),
-          weight,
-          chain_id,
-          now,
-          urlScrubber(url),
-          audience,
-        )
-        return watched(endpoint, { url, chain_id, audience }, now, observer)
-      })
+    const open = (audience: Audience) => urls.map(({ url, weight }) => openEndpoint(chain_id, url, weight, audience))
     const endpoints = open('service')
-    const chain = openChain(createRpc(endpoints, now))
+    const rpc = createRpc(endpoints, now)
+    const chain = openChain(rpc)
+    const watch = createChainWatch(chain, now)
     const forCallers = open('callers')
     const callers = openChain(createRpc(forCallers, now, Math.random, caller_limits))
     const estimates = openChain(createRpc(forCallers, now))
+    const mempool = guarded(createMempool(rpc, estimates.estimateGas, undefined))
+    const relay = openRelays(chain_id, distinct(relays), watch.height)
     const each = endpoints.map((endpoint) => openChain(createRpc([endpoint], now)))
     const market = remember(market_ms, now, async () => {
       const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= now()
@@ -116,9 +122,10 @@ export function createChains(
     const hasCode = remember(code_ms, now, (address: string) => chain.hasCode(address).catch(() => false))
     const gasLimit = remember(gas_limit_ms, now, () => chain.blockGasLimit().catch(() => undefined))
     return {
-      chain: { ...chain, ...createChainWatch(chain, now) },
+      chain: { ...chain, ...watch },
       callers,
       estimates,
+      mempoolOf: (transaction) => (isPrivate(transaction) ? relay : mempool),
       each,
       nodes: () => nodes(''),
       market: () => market(''),
@@ -126,6 +133,15 @@ export function createChains(
       blockGasLimit: () => gasLimit(''),
       hasCode,
     }
+  }
+
+  function openRelays(chain_id: number, relays: PrivateRpcUrl[], height: () => number | undefined): Mempool {
+    if (relays.length === 0) return withoutRelays()
+    const open = (audience: Audience) =>
+      relays.map((relay) => toRelay(openEndpoint(chain_id, relay.url, relay_weight, audience), relay, height))
+    const estimates = openChain(createRpc(open('callers'), now))
+    const drops_after_blocks = Math.max(...relays.map((relay) => relay.drops_after_blocks))
+    return guarded(createMempool(createRpc(open('service'), now), estimates.estimateGas, drops_after_blocks))
   }
 
   return {
@@ -140,8 +156,8 @@ export function createChains(
       networks.set(relayer.network, known)
       const urls = relayer.custom_rpc_urls.length > 0 ? relayer.custom_rpc_urls : known.rpc_urls
       // A node's health is kept until its URL changes.
-      const key = JSON.stringify([known.chain_id, urls])
-      const connection = connections.get(key) ?? connect(known.chain_id, urls)
+      const key = JSON.stringify([known.chain_id, urls, known.private_rpc_urls])
+      const connection = connections.get(key) ?? connect(known.chain_id, urls, known.private_rpc_urls)
       // The last of the map is the one that was used last.
       connections.delete(key)
       connections.set(key, connection)
@@ -151,20 +167,24 @@ export function createChains(
 }
 
 /** A chain whose calls fail as RpcError or RpcUnavailable only: an answer of a form that no code expects is a fault of the node. */
-function openChain(rpc: Rpc): Chain {
-  const guarded = Object.entries(createChain(rpc)).map(([name, call]) => [
-    name,
-    async (...args: unknown[]) => {
-      try {
-        return await (call as (...args: unknown[]) => unknown)(...args)
-      } catch (error) {
-        if (error instanceof RpcError || error instanceof RpcUnavailable) throw error
-        throw new RpcUnavailable(`A node's answer is malformed (${(error as Error).name})`)
-      }
-    },
-  ])
-  return Object.fromEntries(guarded)
+const openChain = (rpc: Rpc): Chain => guarded(createChain(rpc))
+
+/** The calls of `its`, which fail as RpcError or RpcUnavailable only; other members stay. */
+function guarded<T extends object>(its: T): T {
+  const members = Object.entries(its).map(([name, call]) => [name, typeof call === 'function' ? guard(call) : call])
+  return Object.fromEntries(members)
 }
+
+const guard =
+  (call: (...args: unknown[]) => unknown) =>
+  async (...args: unknown[]) => {
+    try {
+      return await call(...args)
+    } catch (error) {
+      if (error instanceof RpcError || error instanceof RpcUnavailable) throw error
+      throw new RpcUnavailable(`A node's answer is malformed (${(error as Error).name})`)
+    }
+  }
 
 /** Calls nothing while the URL may not be called. */
 function permitted(post: Post, url: string, checkTarget: TargetCheck): Post {
@@ -176,7 +196,7 @@ function permitted(post: Post, url: string, checkTarget: TargetCheck): Post {
 }
 
 /** The same address twice is one witness. */
-function distinct(urls: RpcUrl[]): RpcUrl[] {
+function distinct<T extends { url: string }>(urls: T[]): T[] {
   const addresses = urls.map(({ url }) => new URL(url).href)
   return urls.filter((_, index) => addresses.indexOf(addresses[index] as string) === index)
 }

@@ -38,6 +38,13 @@ export async function proveCount({ each }: Witnesses, address: string): Promise<
   return new Proof({ at_least, at_most: -least, head })
 }
 
+/** That more than half of all endpoints have at least this height. */
+export async function proveHead({ each }: Witnesses): Promise<Proof<{ head: number }> | undefined> {
+  const heads = await askEach(each, (node) => node.head())
+  const head = reachedByMost(heads.map((one) => one?.number))
+  return head === undefined ? undefined : new Proof({ head })
+}
+
 /** An attempt of a transaction. */
 interface Own {
   hash: string

@@ -2,6 +2,7 @@ import { Transaction } from 'ethers/transaction'
 import { toHex } from '../core/hex.ts'
 import type { AttemptRow, WholeTransactionRow } from '../core/sending-rows.ts'
 import { isFinal } from '../core/statuses.ts'
+import { isSecret } from '../core/submission.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import type { AskNode } from './reading.ts'
 
@@ -14,7 +15,6 @@ interface Found {
   blockNumber?: string | null
 }
 
-const hash = /^0x[0-9a-fA-F]{64}$/
 /** The most hashes of a transaction that are looked up; each costs a call of a node. */
 const max_aliases = 50
 
@@ -29,33 +29,38 @@ const max_aliases = 50
 export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNode: AskNode): Record<string, Method> {
   return {
     async eth_getTransactionReceipt(context) {
+      const row = await find(context)
+      if (row && isSecret(row)) return null
       const answer = await askNode(context, context.method, context.params)
-      if (answer !== null) return answer
-      const own = await find(context)
+      if (answer !== null || !row) return answer
+      const own = await signedOf(context, row)
       return own ? await findMined(context, own) : null
     },
 
     async eth_getTransactionByHash(context) {
-      const answer = await askNode(context, context.method, context.params)
-      if (answer !== null) return answer
-      const own = await find(context)
+      const row = await find(context)
+      const answer = row && isSecret(row) ? null : await askNode(context, context.method, context.params)
+      if (answer !== null || !row) return answer
+      const own = await signedOf(context, row)
       if (!own) return null
-      const mined = await findMined(context, own)
+      const mined = isSecret(row) ? null : await findMined(context, own)
       if (mined !== null) return mined
       // A node drops bytes that it replaced, and receives new ones only after they are stored.
       return !isFinal(own.row.status) && hasContentOf(own.row, own.given.transaction) ? pendingForm(own.given) : null
     },
   }
 
-  /** The transaction with this hash, and all its attempts with the same content; undefined: none of the relayers has it. */
-  async function find({ relayers, params }: Context) {
-    const [wanted] = params
-    if (typeof wanted !== 'string' || !hash.test(wanted)) return undefined
-    const rows = await Promise.all(
-      relayers.map(({ row_id }) => store.getTransactionByHash(row_id, wanted.toLowerCase())),
-    )
-    const row = rows.find((its) => its !== undefined)
-    if (!row) return undefined
+  /** The transaction with this hash; undefined: none of the relayers has it. */
+  async function find({ relayers, params }: Context): Promise<WholeTransactionRow | undefined> {
+    const wanted = hashIn(params)
+    if (wanted === undefined) return undefined
+    const rows = await Promise.all(relayers.map(({ row_id }) => store.getTransactionByHash(row_id, wanted)))
+    return rows.find((its) => its !== undefined)
+  }
+
+  /** The attempt with this hash, and all others with the same content. */
+  async function signedOf({ params }: Context, row: WholeTransactionRow) {
+    const wanted = hashIn(params)
     const attempts = (await store.attempts(row.row_id)).filter(({ purpose }) => purpose === 'send')
     const signed = await Promise.all(
       attempts.map(async (attempt): Promise<Signed> => {
@@ -63,7 +68,7 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
         return { attempt, transaction: Transaction.from(toHex(raw)) }
       }),
     )
-    const given = signed.find(({ attempt }) => attempt.hash === wanted.toLowerCase())
+    const given = signed.find(({ attempt }) => attempt.hash === wanted)
     if (!given) return undefined
     const same = signed.filter(({ transaction }) => isSame(transaction, given.transaction))
     return {
@@ -81,6 +86,10 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
     return (answers as (Found | null)[]).find((answer) => answer?.blockNumber != null) ?? null
   }
 }
+
+/** Lower case; undefined: it is no hash. */
+const hashIn = ([hash]: unknown[]): string | undefined =>
+  typeof hash === 'string' && /^0x[0-9a-fA-F]{64}$/.test(hash) ? hash.toLowerCase() : undefined
 
 const isSame = (a: Transaction, b: Transaction): boolean => a.to === b.to && a.value === b.value && a.data === b.data
 

@@ -1,7 +1,9 @@
 import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
 import { ApiError, conflict } from '../core/errors.ts'
 import { type Handlers, single } from '../core/operation.ts'
+import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
+import { isSecret } from '../core/submission.ts'
 import { shownReason } from '../core/wait-reason.ts'
 import { isRpcFailure, RpcError, RpcUnavailable } from '../evm/rpc.ts'
 import type { OperationDependencies } from './dependencies.ts'
@@ -21,6 +23,14 @@ export function accounts({
     const networkClient = await chains.networkClient(relayer)
     if (!networkClient) throw unavailable('the network of the relayer was deleted')
     return { relayer, chain: networkClient.callers }
+  }
+
+  /** Nodes do not see the hash of a transaction that only private relays have. */
+  async function isAboutSecret({ row_id }: RelayerRow, method: string, params: unknown[]): Promise<boolean> {
+    const [hash] = params
+    if (!by_hash.has(method) || typeof hash !== 'string') return false
+    const row = await store.getTransactionByHash(row_id, hash.toLowerCase())
+    return row !== undefined && isSecret(row)
   }
 
   /** Turns an unreachable node and a node's error into 503, and a response above the limit into 502. */
@@ -77,10 +87,11 @@ export function accounts({
     },
 
     async callRpc({ path, body, caller }) {
-      const { chain } = await find(path.relayer_id)
-      const held = shares.rpcCalls.hold(caller, 1)
+      const { relayer, chain } = await find(path.relayer_id)
       const { id = null, method, params = [] } = body
       const answer: RpcAnswer = { jsonrpc: '2.0', id }
+      if (await isAboutSecret(relayer, method, params)) return single({ ...answer, result: null })
+      const held = shares.rpcCalls.hold(caller, 1)
       try {
         answer.result = await chain.rpc(method, params)
       } catch (error) {
@@ -107,6 +118,8 @@ export function accounts({
     },
   }
 }
+
+const by_hash: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_getTransactionReceipt'])
 
 const blockingOf = (row: TransactionRow | undefined): NonceState['blocking'] =>
   row && row.waiting_for !== null && row.nonce !== null

@@ -1,11 +1,12 @@
-import type { Network, UpdateNetworkRequest } from '../../generated/openapi.ts'
+import type { Network, PrivateRpcUrl, PrivateRpcUrlInput, UpdateNetworkRequest } from '../../generated/openapi.ts'
 import { ApiError, conflict } from '../core/errors.ts'
 import { type Handlers, list, single } from '../core/operation.ts'
+import { readSubmission } from '../core/submission.ts'
 import { confirmationsOf } from './confirmations.ts'
 import type { OperationDependencies } from './dependencies.ts'
 import { nodeWarnings } from './node-warnings.ts'
 import { page } from './page.ts'
-import { readRpcUrls, showRpcUrls } from './rpc-urls.ts'
+import { readPrivateRpcUrls, readRpcUrls, showRpcUrls } from './rpc-urls.ts'
 
 const defaultsOf = (chain_id: number) =>
   ({
@@ -16,6 +17,8 @@ const defaultsOf = (chain_id: number) =>
     explorer_urls: [],
     features: [],
     tags: [],
+    private_rpc_urls: [],
+    submission: { mode: 'public' },
   }) satisfies Partial<Network>
 
 export function networks({
@@ -32,6 +35,9 @@ export function networks({
     return warnings.length === 0 ? show(network) : { ...show(network), warnings }
   }
 
+  const privateUrls = (inputs: readonly PrivateRpcUrlInput[] | null = []): PrivateRpcUrl[] =>
+    readPrivateRpcUrls(inputs ?? [], '/body/private_rpc_urls', checkTarget)
+
   return {
     async createNetwork({ body, auditEntry }) {
       const network: Network = {
@@ -39,7 +45,9 @@ export function networks({
         ...body,
         id: `evm:${body.name}`,
         rpc_urls: readRpcUrls(body.rpc_urls, '/body/rpc_urls', checkTarget),
+        private_rpc_urls: privateUrls(body.private_rpc_urls),
       }
+      readSubmission(network.submission, network)
       auditEntry.subject = network.id
       const isNew = await store.createNetwork(network, auditEntry)
       if (!isNew) throw conflict('/body/name', 'a network with this name already exists')
@@ -64,15 +72,16 @@ export function networks({
     },
 
     async updateNetwork({ path, body, auditEntry }) {
-      const { rpc_urls, ...rest } = body
+      const { rpc_urls, private_rpc_urls, ...rest } = body
       const urls = rpc_urls && { rpc_urls: readRpcUrls(rpc_urls, '/body/rpc_urls', checkTarget) }
+      const relays = private_rpc_urls !== undefined && { private_rpc_urls: privateUrls(private_rpc_urls) }
       const network = await store.updateNetwork(
         path.network_id,
-        (current) => ({
-          ...current,
-          ...mergePatch(rest, current.chain_id),
-          ...urls,
-        }),
+        (current) => {
+          const changed = { ...current, ...mergePatch(rest, current.chain_id), ...urls, ...relays }
+          readSubmission(changed.submission, changed)
+          return changed
+        },
         auditEntry,
       )
       if (!network) throw missing(path.network_id)
@@ -90,12 +99,19 @@ export function networks({
 }
 
 /** RFC 7396: null removes a member, which restores its default. */
-function mergePatch(patch: Omit<UpdateNetworkRequest, 'rpc_urls'>, chain_id: number): Partial<Network> {
+function mergePatch(
+  patch: Omit<UpdateNetworkRequest, 'rpc_urls' | 'private_rpc_urls'>,
+  chain_id: number,
+): Partial<Network> {
   const its: Partial<Network> = defaultsOf(chain_id)
   return Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, value ?? its[name as keyof Network]]))
 }
 
-const show = (network: Network): Network => ({ ...network, rpc_urls: showRpcUrls(network.rpc_urls) })
+const show = (network: Network): Network => ({
+  ...network,
+  rpc_urls: showRpcUrls(network.rpc_urls),
+  private_rpc_urls: showRpcUrls(network.private_rpc_urls),
+})
 
 /** The id of a network begins with its type. */
 function missing(network_id: string): ApiError {

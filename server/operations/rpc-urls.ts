@@ -1,31 +1,49 @@
-import type { RpcUrl, RpcUrlInput } from '../../generated/openapi.ts'
+import type { PrivateRpcUrl, PrivateRpcUrlInput, RpcUrl, RpcUrlInput } from '../../generated/openapi.ts'
 import { badRequest } from '../core/errors.ts'
 
 const default_weight = 100
+/** Flashbots Protect drops a transaction after this number of blocks. */
+const default_drops_after_blocks = 25
 const mask = '***'
 
-/** Reads RPC URLs. `check` returns the reason why a URL may not be called. `path`: prefix of the paths in refusals. */
-export function readRpcUrls(
-  inputs: readonly RpcUrlInput[],
+/** Returns the reason why a URL may not be called. */
+type Check = (url: URL) => string | undefined
+
+/** Reads RPC URLs. `path`: prefix of the paths in refusals. */
+export const readRpcUrls = (inputs: readonly RpcUrlInput[], path: string, check: Check): RpcUrl[] =>
+  readUrls(inputs, path, check).map(({ url, weight = default_weight }) => ({ url, weight }))
+
+/** Reads the URLs of private relays. */
+export const readPrivateRpcUrls = (
+  inputs: readonly PrivateRpcUrlInput[],
   path: string,
-  check: (url: URL) => string | undefined,
-): RpcUrl[] {
-  return inputs.map((input, index) => {
-    const { url: text, weight = default_weight } = typeof input === 'string' ? { url: input } : input
-    const at = typeof input === 'string' ? `${path}/${index}` : `${path}/${index}/url`
-    const url = URL.parse(text)
+  check: Check,
+): PrivateRpcUrl[] =>
+  readUrls(inputs, path, check).map(
+    ({ url, method = 'eth_sendRawTransaction', drops_after_blocks = default_drops_after_blocks }) => ({
+      url,
+      method,
+      drops_after_blocks,
+    }),
+  )
+
+function readUrls<T extends { url: string }>(inputs: readonly (string | T)[], path: string, check: Check) {
+  return inputs.map((input, index): { url: string } & Partial<T> => {
+    const [its, at] =
+      typeof input === 'string' ? [{ url: input } as T, `${path}/${index}`] : [input, `${path}/${index}/url`]
+    const url = URL.parse(its.url)
     if (!url) throw badRequest(at, 'must be an absolute URL, for example https://rpc.example.com')
-    if (text.includes(mask)) throw badRequest(at, 'must be the complete URL, not the masked one from a response')
+    if (its.url.includes(mask)) throw badRequest(at, 'must be the complete URL, not the masked one from a response')
     const refused = check(url)
     if (refused) throw badRequest(at, refused)
-    return { url: text, weight }
+    return its
   })
 }
 
 /** Masks RPC URLs for responses. Providers put API keys into paths and queries, so only the host is shown. */
-export const showRpcUrls = (rpcUrls: readonly RpcUrl[]): RpcUrl[] =>
-  rpcUrls.map(({ url, weight }) => {
-    const { origin, pathname, search, hash } = new URL(url)
+export const showRpcUrls = <T extends { url: string }>(rpcUrls: readonly T[]): T[] =>
+  rpcUrls.map((its) => {
+    const { origin, pathname, search, hash } = new URL(its.url)
     const bare = pathname === '/' && search === '' && hash === ''
-    return { url: bare ? origin : `${origin}/${mask}`, weight }
+    return { ...its, url: bare ? origin : `${origin}/${mask}` }
   })

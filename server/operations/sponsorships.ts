@@ -1,7 +1,7 @@
 import type { CreateSponsorshipRequest, Sponsorship, UpdateSponsorshipRequest } from '../../generated/openapi.ts'
 import { ApiError, badRequest, conflict } from '../core/errors.ts'
 import { type Caller, type Handlers, single } from '../core/operation.ts'
-import { holderOf, type SponsorshipRules } from '../core/policies/sponsored-calls.ts'
+import { budgetOf, holderOf, type SponsorshipRules } from '../core/policies/sponsored-calls.ts'
 import { readAddress, readAmount } from '../core/values.ts'
 import { makeToken } from '../secrets/token.ts'
 import type { SponsorshipRow } from '../store/sponsorship-store.ts'
@@ -28,9 +28,9 @@ export function sponsorships(
     return sponsorship
   }
 
-  const show = async ({ row_id, chain_id, relayer_row_id: _, pool_row_id: __, ...row }: SponsorshipRow) => {
-    const place = { chain_id, holder: holderOf(row_id, null), asset: 'fee', limit: row.budget_per_day }
-    return { ...row, usage: await store.usage(place) } satisfies Sponsorship
+  const show = async (sponsorship: SponsorshipRow) => {
+    const { row_id: _, chain_id: __, relayer_row_id: ___, pool_row_id: ____, ...row } = sponsorship
+    return { ...row, usage: await store.usage(budgetOf(sponsorship)) } satisfies Sponsorship
   }
 
   /** The sponsorship of the path, if the caller may send or read its calls. Throws ApiError (403, 404). */

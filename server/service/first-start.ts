@@ -17,6 +17,8 @@ export async function createDemo(store: Store, enclose: () => SignerRow | undefi
     explorer_urls: [],
     features: [],
     tags: [],
+    private_rpc_urls: [],
+    submission: { mode: 'public' },
   })
   const signer = enclose()
   if (!signer) throw new Error('A generated key is not a valid private key')

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { ConfigError } from '../core/config-error.ts'
 import type { Incident } from '../core/incident.ts'
 import type { Observer } from '../core/observer.ts'
+import { budgetOf } from '../core/policies/sponsored-calls.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import type { Chains } from '../evm/chains.ts'
 import { createRequestLog, type Ended, type RequestContext } from '../http/request-context.ts'
@@ -90,6 +91,7 @@ export async function createObservation(settings: ObservationSettings, observed:
 
 /** All of this work is one row's. */
 const row = 0
+const max_budgets = 100
 
 async function createMeters(settings: ObservationSettings, { store, chains, logger, now, elapsed }: Observed) {
   const { metrics_host: host, metrics_port: port } = settings
@@ -104,7 +106,8 @@ async function createMeters(settings: ObservationSettings, { store, chains, logg
   const metrics = createMetrics({
     async readGauges() {
       share ??= store().share('gauges')
-      return (await share.claim(row)) ? store().readGauges(now()) : undefined
+      if (!(await share.claim(row))) return undefined
+      return { ...(await store().readGauges(now())), budgets: await readBudgets(store()) }
     },
     balances,
   })
@@ -120,6 +123,16 @@ async function createMeters(settings: ObservationSettings, { store, chains, logg
       await share?.release()
     },
   }
+}
+
+async function readBudgets(store: Store) {
+  const { items } = await store.listSponsorships({ offset: 0, limit: max_budgets })
+  return Promise.all(
+    items.map(async (sponsorship) => {
+      const { used, limit } = await store.usage(budgetOf(sponsorship))
+      return { sponsorship_id: sponsorship.id, used, limit }
+    }),
+  )
 }
 
 async function createTracing(settings: ObservationSettings, { operations }: Observed) {

@@ -164,6 +164,7 @@ const newRow = (its: NewTransaction): Omit<AcceptedRow, Assigned> => ({
   reference: its.reference?.toWellFormed() ?? null,
   fragments: its.fragments ? JSON.stringify(its.fragments) : null,
   metadata: its.metadata ? JSON.stringify(its.metadata) : null,
+  submission: its.submission ? JSON.stringify(its.submission) : null,
   access_list: its.access_list ? JSON.stringify(its.access_list) : null,
   authorization_list: its.authorization_list ? JSON.stringify(its.authorization_list) : null,
   valid_until: its.valid_until,

@@ -33,6 +33,7 @@ export const laterColumns: { [table in RightsTable]?: string[] } = {
   notifications: ['filter'],
   api_keys: ['pool_ids'],
   pools: ['funding'],
+  networks: ['private_rpc_urls', 'submission'],
 }
 
 export type RightsTable = keyof typeof rightsColumns

@@ -12,6 +12,7 @@ const json_columns = [
   'error',
   'fragments',
   'metadata',
+  'submission',
   'access_list',
   'authorization_list',
   'sponsored',
@@ -34,7 +35,7 @@ export type WholeRow = Row & { data: Uint8Array | null }
 /** The columns that the contract shows, without the data. */
 export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
   max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
-  fragments, metadata, access_list, authorization_list,
+  fragments, metadata, submission, access_list, authorization_list,
   block_number, block_hash, waiting_for, wait_text, changed_at`
 
 export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, intent, resign, type, fee_ceiling, tip_ceiling, data_fee, replaces_foreign, waits_told, reserved, sponsored, sponsored_lane, reprice_at, revision, data_bytes,
@@ -53,6 +54,7 @@ function decode<R extends Pick<Row, Exclude<JsonColumn, 'sponsored'>>>(row: R) {
     error: parsed(row.error),
     fragments: parsed(row.fragments),
     metadata: parsed(row.metadata),
+    submission: parsed(row.submission),
     access_list: parsed(row.access_list),
     authorization_list: parsed(row.authorization_list),
   }
@@ -91,6 +93,7 @@ export const encode = (row: TransactionRow) => ({
   error: row.error && JSON.stringify(row.error),
   fragments: row.fragments && JSON.stringify(row.fragments),
   metadata: row.metadata && JSON.stringify(row.metadata),
+  submission: row.submission && JSON.stringify(row.submission),
   access_list: row.access_list && JSON.stringify(row.access_list),
   authorization_list: row.authorization_list && JSON.stringify(row.authorization_list),
   sponsored: row.sponsored && JSON.stringify(row.sponsored),

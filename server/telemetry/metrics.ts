@@ -14,9 +14,16 @@ export interface Balance {
   min_balance: bigint
 }
 
+/** What the calls of a sponsorship counted in the last 24 hours, and its limit, in wei. */
+export interface Budget {
+  sponsorship_id: string
+  used: string
+  limit: string
+}
+
 export interface MetricsDependencies {
   /** Undefined: another server exposes the gauges of the store. */
-  readGauges(): Promise<Gauges | undefined>
+  readGauges(): Promise<(Gauges & { budgets: Budget[] }) | undefined>
   /** The last known balances. */
   balances(): Balance[]
 }
@@ -124,6 +131,10 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
   const poolUnfinished = gauge('relayer_pool_transactions_unfinished', "Unfinished transactions of a pool's relayers", [
     'pool',
   ])
+  const budgetUsed = gauge('relayer_sponsorship_used_wei', 'What counts for the budget of a sponsorship', [
+    'sponsorship',
+  ])
+  const budgetLimit = gauge('relayer_sponsorship_budget_wei', 'The budget of a sponsorship per day', ['sponsorship'])
   const balance = gauge('relayer_balance_wei', 'Last known balance', ['relayer', 'chain_id'])
 
   const leastBalance = gauge('relayer_min_balance_wei', 'The policy min_balance; 0 without it', ['relayer', 'chain_id'])
@@ -131,7 +142,7 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
   auditWritable.set(1)
 
   /** With a value per row of a table. */
-  const perRow = [gaps, poolRelayers, poolUnfinished, balance, leastBalance]
+  const perRow = [gaps, poolRelayers, poolUnfinished, budgetUsed, budgetLimit, balance, leastBalance]
 
   async function readStore(): Promise<void> {
     const gauges = await readGauges()
@@ -150,6 +161,10 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
     for (const { pool_id: pool, relayers, unfinished: count } of gauges.pools) {
       poolRelayers.set({ pool }, relayers)
       poolUnfinished.set({ pool }, count)
+    }
+    for (const { sponsorship_id: sponsorship, used, limit } of gauges.budgets) {
+      budgetUsed.set({ sponsorship }, Number(used))
+      budgetLimit.set({ sponsorship }, Number(limit))
     }
     for (const one of gauges.nonce_gaps) gaps.set({ relayer: one.relayer_id }, one.gaps)
     for (const { relayer_id: relayer, chain_id, wei, min_balance } of balances()) {

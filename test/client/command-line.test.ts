@@ -195,6 +195,16 @@ test('returns an exit code for each kind of failure', async () => {
     [0, run(['--help']), ''],
     [2, run(['relayers', 'list', '--wrong']), /unknown option '--wrong'/],
     [2, run(['send', '--value', '1']), /--to, or --create/],
+    [
+      2,
+      run(['send', '--to', to, '--submission', 'secret']),
+      /--submission must be public, private, private_then_public:BLOCKS/,
+    ],
+    [
+      3,
+      run(['send', '--to', to, '--submission', 'private_then_public:9']),
+      /body\/submission\/mode: must be public: the network/,
+    ],
     [2, run(['send', '--to', to, '--value', '1.5']), /1000, 2\.5gwei or 0\.1ether/],
     [2, run(['send', '--to', to, '--call', 'transfer(address)']), /takes 1 arguments, and 0 are given/],
     [2, keyless.run(['relayers', 'list']), /RELAYER_API_KEY is not set/],

@@ -63,6 +63,27 @@ test('counts the data fee in max_fee_per_transaction and max_fee_per_day', async
   expect(await send({ to, value: '1', ...gas }).catch(refusal)).toBe('policy_violation policies/max_fee_per_day')
 })
 
+test('counts what was paid for max_fee_per_day when the chain charged more for the data than it had told', async () => {
+  const policies = { max_fee_per_day: `${(gas_fee + data_fee) * 3n}` }
+  const { rig, send } = await opChain(policies)
+  rig.proxy.setLiar(async (call, honest) => {
+    if (call.method !== 'eth_getTransactionReceipt') return undefined
+    const { result } = await honest()
+    return { result: result && { ...result, l1Fee: `0x${(data_fee * 4n + gas_fee).toString(16)}` } }
+  })
+  const { data: sent } = await send({ to, value: '1', ...gas })
+  expect(await send({ to, value: '2', ...gas })).toMatchObject({ data: { status: 'pending' } })
+  await until('both are confirmed', async () => {
+    await rig.chain.mine()
+    const { data } = await rig.client().get('/api/v1/relayers/{relayer_id}/transactions/', {
+      path: { relayer_id: sent.relayer_id },
+      query: { status: ['confirmed'] },
+    })
+    return data.length === 2
+  })
+  expect(await send({ to, value: '3', ...gas }).catch(refusal)).toBe('policy_violation policies/max_fee_per_day')
+})
+
 test('answers 503 while the oracle does not tell the fee', async () => {
   const { rig, send } = await opChain()
   await rig.chain.rpc('anvil_setCode', [oracle, '0x'])

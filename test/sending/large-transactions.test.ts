@@ -36,6 +36,8 @@ async function openWithRelayer() {
     explorer_urls: [],
     features: [],
     tags: [],
+    private_rpc_urls: [],
+    submission: { mode: 'public' },
   })
   await store.createSigner({ id: 's', type: 'local', address, secret: new Uint8Array() })
   const relayer = await store.createRelayer({

@@ -71,7 +71,8 @@ test.each<[string, (its: SponsoredRig, user: Wallet) => Promise<string>, string]
 })
 
 test('accepts 40 calls of 100 users at once under a budget of 40, and counts what they paid once they are mined', async () => {
-  const its = await sponsoredRig({ budget_per_day: `${max_fee * 40n}` }, { chain: { noMining: true } })
+  const options = { chain: { noMining: true }, settings: { METRICS_PORT: '0' } }
+  const its = await sponsoredRig({ budget_per_day: `${max_fee * 40n}` }, options)
   const users = Array.from({ length: 100 }, newUser)
   const requests = await Promise.all(users.map((user) => its.forward(user, { nonce: 0n })))
   const outcomes = await Promise.all(requests.map((data) => outcomeOf(send(its, { to: its.forwarder, data }))))
@@ -82,6 +83,13 @@ test('accepts 40 calls of 100 users at once under a budget of 40, and counts wha
     ]),
   )
   expect(await usageOf(its)).toMatchObject({ used: `${max_fee * 40n}`, remaining: '0', limit: `${max_fee * 40n}` })
+
+  const metrics = await (await fetch(its.rig.metrics_url())).text()
+  for (const name of ['used', 'budget']) {
+    const [, value] =
+      new RegExp(`^relayer_sponsorship_${name}_wei\\{sponsorship="game"\\} (\\S+)$`, 'm').exec(metrics) ?? []
+    expect(Number(value)).toBe(Number(max_fee * 40n))
+  }
 
   const before = await its.balance()
   await until('all are mined', async () => {

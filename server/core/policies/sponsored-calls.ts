@@ -97,6 +97,17 @@ export function sponsoredSpending(
   return spending
 }
 
+/** The place of what all calls of a sponsorship paid, under which its budget counts it. */
+export const budgetOf = ({
+  row_id,
+  chain_id,
+  budget_per_day,
+}: {
+  row_id: number
+  chain_id: number
+  budget_per_day: string
+}) => ({ chain_id, holder: holderOf(row_id, null), asset: 'fee', limit: budget_per_day })
+
 /** Under which name the amounts of a sponsorship, or of one of its users, are counted. */
 export const holderOf = (sponsorship_row_id: number, user: string | null): string =>
   `sponsorship ${sponsorship_row_id}${user === null ? '' : ` ${user}`}`

@@ -3,9 +3,11 @@ import { highestTaken } from '../../core/attempts.ts'
 import { errorOf } from '../../core/outcome.ts'
 import { isEnough, leastToReplace, pricesOf } from '../../core/prices.ts'
 import type { Attempt, Move, TransactionRow } from '../../core/sending-rows.ts'
+import { isPrivate } from '../../core/submission.ts'
 import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
+import type { Mempool } from '../../evm/mempool.ts'
 import { type RpcError, rpcKindOf } from '../../evm/rpc.ts'
-import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
+import type { SendingDependencies } from '../dependencies.ts'
 import { cheapWait, doubtedRefusal, endingReason, laterWait, refusal, verdictOf } from './refusals.ts'
 
 export interface Broadcast {
@@ -60,7 +62,7 @@ type BroadcastDependencies = Pick<SendingDependencies, 'store' | 'now'>
 /** Sends signed, durable bytes to the nodes, in the order of their nonces. */
 export async function broadcast(
   dependencies: BroadcastDependencies,
-  chain: NetworkClient['chain'],
+  mempool: Mempool,
   state: BroadcastState,
   wanted: Broadcast[],
 ): Promise<BroadcastResult> {
@@ -68,9 +70,9 @@ export async function broadcast(
   const errors: (Error | undefined)[] = []
   while (errors.length < wanted.length) {
     const raws = nextBatch(wanted, errors.length)
-    errors.push(...(await chain.send(raws, state.everywhere)))
+    errors.push(...(await mempool.send(raws, state.everywhere)))
   }
-  for (const [index, one] of wanted.entries()) await judge(dependencies, chain, state, one, errors[index], result)
+  for (const [index, one] of wanted.entries()) await judge(dependencies, mempool, state, one, errors[index], result)
   return result
 }
 
@@ -88,7 +90,7 @@ function nextBatch(wanted: Broadcast[], from: number): Uint8Array[] {
 /** Adds the consequences of an answer to the result. */
 async function judge(
   dependencies: BroadcastDependencies,
-  chain: NetworkClient['chain'],
+  mempool: Mempool,
   state: BroadcastState,
   { row, attempt, isFirst }: Broadcast,
   error: Error | undefined,
@@ -111,7 +113,7 @@ async function judge(
       result.poll = true
       break
     case 'contested':
-      result.moves.push(...(await contestedMoves(dependencies, chain, row, refused)))
+      result.moves.push(...(await contestedMoves(dependencies, mempool, row, refused)))
       break
     case 'cheap': {
       const set = {
@@ -131,7 +133,9 @@ async function judge(
     }
     case 'later':
       if (kind === 'pool_full') result.full_at = Math.min(result.full_at ?? Infinity, row.nonce as number)
-      result.moves.push(...waitMoves(row, refused, laterWait(kind, text), state.next))
+      // Relays that took it once may be silent for a while.
+      if (kind === 'unreachable' && isPrivate(row) && row.status === 'submitted') break
+      result.moves.push(...waitMoves(row, refused, laterWait(kind, text, isPrivate(row)), state.next))
       break
   }
 }
@@ -164,13 +168,13 @@ function acceptedMoves({ now }: BroadcastDependencies, row: TransactionRow, take
  */
 async function contestedMoves(
   dependencies: BroadcastDependencies,
-  chain: NetworkClient['chain'],
+  mempool: Mempool,
   row: TransactionRow,
   { attempt, text, kind }: Refused,
 ): Promise<Move[]> {
   const { store } = dependencies
   const own = (await store.attempts(row.row_id)).filter(({ nonce }) => nonce === row.nonce)
-  const isKnown = await Promise.all(own.map(({ hash }) => chain.isKnown(hash).catch(() => false)))
+  const isKnown = await Promise.all(own.map(({ hash }) => mempool.isKnown(hash).catch(() => false)))
   const known = own.filter((_, index) => isKnown[index])
   const taken = known.filter(({ taken_at }) => taken_at === null).map(({ number }) => number)
   if (known.some(({ number }) => number === attempt.number)) return acceptedMoves(dependencies, row, taken)
@@ -206,7 +210,7 @@ function waitMoves(
 ): Move[] {
   const { row_id, revision, nonce } = row
   const isSame = row.waiting_for === wait.waiting_for && (nonce !== next || isSameWait(row, wait))
-  const isOutage = wait.waiting_for === 'unreachable'
+  const isOutage = wait.waiting_for === 'unreachable' || wait.waiting_for === 'private_relay'
   const isTold = !isSame && (nonce === next || !isOutage)
   if (!isTold) return Object.keys(set).length > 0 ? [{ row_id, revision, set }] : []
   const refused = isOutage ? {} : { refused: { number: attempt.number, refusal: text, kind } }

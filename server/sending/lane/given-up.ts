@@ -62,7 +62,7 @@ export function createGivenUp({ store, now, elapsed, observer, commit, settlemen
     if (step.do !== 'end') return false
     const { hash } = proof.fact
     observer.nonceNoticed?.('transaction corrected', { relayer_id: row.relayer_id, transaction_id: row.id, hash })
-    await commit(await settlement.movesOf(networkClient.chain, { ...row, error: null }, step))
+    await commit(await settlement.movesOf(lane, { ...row, error: null }, step))
     return true
   }
 

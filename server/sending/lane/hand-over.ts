@@ -2,12 +2,13 @@ import { capOf } from '../../core/policies/fee-policies.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
 import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
+import type { Mempool } from '../../evm/mempool.ts'
 import { CannotSign, KeyServiceUnavailable } from '../../keys/key-service.ts'
 import { nextTurn } from '../../next-turn.ts'
 import { type Broadcast, broadcast, type Hopeless } from './broadcast.ts'
 import type { Commit } from './commit.ts'
 import { inGivenOrder } from './in-given-order.ts'
-import { narrow, noteNotTaken, noteSent } from './in-pool.ts'
+import { narrow, noteGiven, noteNotTaken, noteSent } from './in-pool.ts'
 import type { Decided, Lane, SenderDependencies } from './lane.ts'
 import { pollSoon } from './schedule.ts'
 import { createSign, type Signed } from './sign.ts'
@@ -135,17 +136,33 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
 
   async function handOver(lane: Lane, wanted: Broadcast[], everywhere: boolean): Promise<void> {
     if (wanted.length === 0) return
-    const { held, networkClient, seen, schedule, pool } = lane
-    for (const { row } of wanted) noteSent(pool, row.row_id, elapsed())
+    const { networkClient } = lane
+    const again: number[] = []
+    for (const [mempool, some] of Map.groupBy(wanted, ({ row }) => networkClient.mempoolOf(row)))
+      again.push(...(await handOverTo(lane, mempool, some, everywhere)))
+    noteNotTaken(lane.pool, again, elapsed())
+  }
+
+  /** Resolves to the rows whose bytes no node accepted. */
+  async function handOverTo(
+    { held, seen, schedule, pool }: Lane,
+    mempool: Mempool,
+    wanted: Broadcast[],
+    everywhere: boolean,
+  ): Promise<number[]> {
+    for (const { row, attempt } of wanted) {
+      noteSent(pool, row.row_id, elapsed())
+      if (mempool.drops_after_blocks !== undefined) noteGiven(pool, row.row_id, attempt.hash, seen.head?.number ?? 0)
+    }
     const state = { next: seen.latest, cap: capOf(held.relayer), everywhere }
-    const result = await broadcast(dependencies, networkClient.chain, state, wanted)
+    const result = await broadcast(dependencies, mempool, state, wanted)
     await commit(result.moves)
     if (result.full_at !== undefined) narrow(pool, result.full_at, seen.latest)
     for (const foreign of result.foreign) await nonces.noteForeign(held.relayer, foreign)
     const ended = await endHopeless(held.relayer, result.hopeless)
     if (ended > 0) changed()
     if (result.poll || ended > 0) pollSoon(schedule, elapsed())
-    noteNotTaken(pool, result.again, elapsed())
+    return result.again
   }
 
   /** Each uses its nonce with a zero-value transfer, so their number per hour is bounded. Resolves to how many were ended. */

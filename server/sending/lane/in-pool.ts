@@ -24,6 +24,8 @@ export interface InPool {
   not_taken: Set<number>
   /** By transaction: when its newest bytes were last broadcast or looked up. */
   looked_at: Map<number, number>
+  /** By transaction: the bytes that private relays were given, and the chain's height then. */
+  given_to_relays: Map<number, { hash: string; height: number }>
   /** The window: how many nonces beyond the account's count may be broadcast, by the estimated capacity of the nodes' pools. */
   window: number
   /** A node refused a nonce since the window last grew. */
@@ -42,6 +44,7 @@ export const newInPool = (): InPool => ({
   sent_now: new Set(),
   not_taken: new Set(),
   looked_at: new Map(),
+  given_to_relays: new Map(),
   window: max_window,
   was_full: false,
   pooled: 0,
@@ -82,13 +85,30 @@ export function beginRound(pool: InPool): void {
 /** Forgets transactions that are no longer in flight. */
 export function keepOnly(pool: InPool, open: ReadonlySet<number>): void {
   for (const row_id of pool.not_taken) if (!open.has(row_id)) pool.not_taken.delete(row_id)
-  for (const row_id of pool.looked_at.keys()) if (!open.has(row_id)) pool.looked_at.delete(row_id)
+  for (const known of [pool.looked_at, pool.given_to_relays])
+    for (const row_id of known.keys()) if (!open.has(row_id)) known.delete(row_id)
 }
 
 export function noteSent(pool: InPool, row_id: number, elapsed: number): void {
   pool.sent_now.add(row_id)
+  noteKnown(pool, row_id, elapsed)
+}
+
+/** A node has it. */
+export function noteKnown(pool: InPool, row_id: number, elapsed: number): void {
   pool.not_taken.delete(row_id)
   pool.looked_at.set(row_id, elapsed)
+}
+
+/** Relays count from the first time that they get the same bytes. */
+export function noteGiven(pool: InPool, row_id: number, hash: string, height: number): void {
+  if (pool.given_to_relays.get(row_id)?.hash !== hash) pool.given_to_relays.set(row_id, { hash, height })
+}
+
+/** Whether relays that drop a transaction after this number of blocks have dropped it. */
+export function isDropped(pool: InPool, row_id: number, height: number, drops_after_blocks: number): boolean {
+  const since = pool.given_to_relays.get(row_id)?.height
+  return since !== undefined && height - since >= drops_after_blocks && !pool.not_taken.has(row_id)
 }
 
 /** The transactions of a broadcast that no node accepted. */

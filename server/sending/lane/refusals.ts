@@ -23,8 +23,10 @@ const verdicts: Partial<Record<RpcErrorKind | 'unreachable', Verdict>> = {
 export const verdictOf = (kind: RpcErrorKind | 'unreachable' | 'unknown' | undefined): Verdict =>
   kind === undefined ? 'accepted' : (verdicts[kind as RpcErrorKind] ?? 'later')
 
-/** A node that does not take the bytes now may take them later. */
-export function laterWait(kind: string | undefined, text: string): Wait {
+/** A node that does not take the bytes now may take them later. `isPrivate`: private relays, beside which the nodes may answer. */
+export function laterWait(kind: string | undefined, text: string, isPrivate: boolean): Wait {
+  if (kind === 'unreachable' && isPrivate)
+    return { waiting_for: 'private_relay', text: `no private relay answers: ${text}` }
   if (kind === 'unreachable') return { waiting_for: 'unreachable', text }
   if (kind === 'insufficient_funds') return { waiting_for: 'funds', text: `the balance is too low: ${text}` }
   return refusal(text)

@@ -1,14 +1,17 @@
 import { decide } from '../../core/decide.ts'
+import { given } from '../../core/majority.ts'
 import type { Market } from '../../core/prices.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
+import { isUnmined } from '../../core/statuses.ts'
 import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
 import { tierOf } from '../dependencies.ts'
 import type { AccountViews } from './account-view.ts'
 import type { Commit } from './commit.ts'
 import type { createHandOver } from './hand-over.ts'
-import { beginRound, isSilent, isStalled, noteSent } from './in-pool.ts'
+import { beginRound, isDropped, isSilent, isStalled, noteKnown } from './in-pool.ts'
 import { type Decided, type Lane, mendGaps, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
 import type { createObserve, Polled } from './observe.ts'
+import type { createPublish } from './publish.ts'
 import type { createReorganized } from './reorganized.ts'
 import { pollSoon } from './schedule.ts'
 import type { createSettlement, Settling } from './settle.ts'
@@ -26,12 +29,13 @@ interface RoundDependencies extends SenderDependencies {
   reorganized: ReturnType<typeof createReorganized>
   settlement: ReturnType<typeof createSettlement>
   handOver: ReturnType<typeof createHandOver>
+  publish: ReturnType<typeof createPublish>
   observing: ReturnType<typeof createObserve>
 }
 
 /** One round of a lane: observe the chain, decide the step of each transaction, commit what it shows, and act. */
 export function createRound(dependencies: RoundDependencies) {
-  const { store, nonces, now, elapsed, changed, commit, waits, views, reorganized, settlement } = dependencies
+  const { store, nonces, now, elapsed, changed, commit, waits, views, reorganized, settlement, publish } = dependencies
   const { signAll, handOverAgain } = dependencies.handOver
   const { poll, look, observe } = dependencies.observing
 
@@ -58,12 +62,19 @@ export function createRound(dependencies: RoundDependencies) {
     const { decided, market } = await observe(lane, polled)
     await commitShown(lane, decided)
     await act(lane, decided, market)
+    const isReleased = await publish(
+      lane,
+      decided.flatMap(({ row }) => (isUnmined(row.status) ? row : [])),
+    )
+    if (!isReleased) return
+    lane.pool.resend = true
+    pollSoon(lane.schedule, elapsed())
   }
 
   /** Commits what the chain showed: transactions that are in a block, and those that are final. */
-  async function commitShown({ networkClient }: Lane, decided: Decided[]): Promise<void> {
+  async function commitShown(lane: Lane, decided: Decided[]): Promise<void> {
     const settling = decided.filter((one): one is { row: TransactionRow; step: Settling } => isSettling(one))
-    const moves = await Promise.all(settling.map(({ row, step }) => settlement.movesOf(networkClient.chain, row, step)))
+    const moves = await Promise.all(settling.map(({ row, step }) => settlement.movesOf(lane, row, step)))
     await commit(moves.flat())
   }
 
@@ -103,7 +114,7 @@ export function createRound(dependencies: RoundDependencies) {
       const inFlight = await store.inFlight(held.relayer.row_id, max_rows)
       return inFlight.filter(({ nonce }) => nonce !== null && nonce >= seen.latest && nonce < seen.latest + pool.window)
     }
-    const forgotten = await forgottenOf(lane, decided)
+    const forgotten = [...(await forgottenOf(lane, decided)), ...(await droppedOf(lane, decided))]
     return elapsed() >= pool.retry_at
       ? [...forgotten, ...decided.filter((one) => isNotTaken(lane, one)).map(({ row }) => row)]
       : forgotten
@@ -114,10 +125,24 @@ export function createRound(dependencies: RoundDependencies) {
     const forgotten: TransactionRow[] = []
     for (const { row, step } of decided) {
       if (step.do !== 'look' || row.hash === null || !isSilent(pool, row.row_id, tierOf(row), elapsed())) continue
-      if (await networkClient.chain.isKnown(row.hash)) noteSent(pool, row.row_id, elapsed())
+      if (await networkClient.mempoolOf(row).isKnown(row.hash)) noteKnown(pool, row.row_id, elapsed())
       else forgotten.push(row)
     }
     return forgotten
+  }
+
+  /** What private relays dropped by their rules: the rows, with the reason. They get it again. */
+  async function droppedOf({ networkClient, seen, pool }: Lane, decided: Decided[]): Promise<TransactionRow[]> {
+    const height = seen.head?.number ?? 0
+    const moves = decided.flatMap(({ row, step }) => {
+      const { row_id, revision, status } = row
+      const { drops_after_blocks } = networkClient.mempoolOf(row)
+      if (status !== 'submitted' || step.do !== 'rest' || drops_after_blocks === undefined) return []
+      if (!isDropped(pool, row_id, height, drops_after_blocks)) return []
+      pool.given_to_relays.delete(row_id)
+      return [{ row_id, revision, set: waitColumns(row, droppedWait(drops_after_blocks, height)) }]
+    })
+    return moves.length === 0 ? [] : given(await commit(moves))
   }
 
   /** A transaction that a node has may have newer bytes, for example of its cancellation, that none has. */
@@ -212,5 +237,10 @@ const unproven: Wait = {
   waiting_for: 'unproven',
   text: 'the endpoints disagree about its receipt: it is final when more than half of all have the same one',
 }
+
+const droppedWait = (blocks: number, height: number): Wait => ({
+  waiting_for: 'private_relay',
+  text: `the private relays had it for ${blocks} blocks, and drop it then; they were given it again at block ${height}`,
+})
 
 const isSettling = ({ step }: Decided): boolean => step.do === 'note' || step.do === 'end'

@@ -5,6 +5,7 @@ import { createGivenUp } from './given-up.ts'
 import { createHandOver } from './hand-over.ts'
 import { type Lane, type LaneState, newLaneState, type SenderDependencies } from './lane.ts'
 import { createObserve } from './observe.ts'
+import { createPublish } from './publish.ts'
 import { createReorganized, watched_blocks } from './reorganized.ts'
 import { createRound } from './round.ts'
 import { failed, pollAfter, restInterval_ms, succeeded, watchLimit_ms } from './schedule.ts'
@@ -39,7 +40,9 @@ export function createSender(dependencies: SenderDependencies): Sender {
   const observing = createObserve({ ...dependencies, waits, views, reorganized })
   const settlement = createSettlement(dependencies)
   const givenUp = createGivenUp({ ...dependencies, commit, settlement })
-  const round = createRound({ ...dependencies, commit, waits, views, reorganized, settlement, handOver, observing })
+  const publish = createPublish(dependencies, commit)
+  const parts = { commit, waits, views, reorganized, settlement, handOver, publish, observing }
+  const round = createRound({ ...dependencies, ...parts })
 
   async function work(relayer_row_id: number): Promise<number | undefined> {
     const relayer = await store.getRelayerByRowId(relayer_row_id)

@@ -2,8 +2,11 @@ import type { TransactionError } from '../../../generated/openapi.ts'
 import type { Seen, Step } from '../../core/decide.ts'
 import { readSigned, type SignedContent } from '../../core/encoding/envelope.ts'
 import { receiptOf, revertError, revertText } from '../../core/outcome.ts'
+import { feeSpending } from '../../core/policies/fee-policies.ts'
+import type { RelayerRow } from '../../core/rows.ts'
 import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
+import type { Lane } from './lane.ts'
 
 type SettlementDependencies = Pick<SendingDependencies, 'store' | 'now' | 'observer'>
 
@@ -18,7 +21,7 @@ type AsMined = Partial<
 export function createSettlement({ store, now, observer }: SettlementDependencies) {
   return {
     /** The row shows the attempt that was mined: it may have an earlier price, or the content from before a replacement. */
-    async movesOf(chain: NetworkClient['chain'], row: TransactionRow, step: Settling): Promise<Move[]> {
+    async movesOf({ held, networkClient: { chain } }: Lane, row: TransactionRow, step: Settling): Promise<Move[]> {
       const seen = step.do === 'end' ? step.proof.fact : step.seen
       const block = { block_number: seen.block_number, block_hash: seen.block_hash, receipt: receiptOf(seen) }
       const { content, ...others } = await asMined(row, seen)
@@ -33,11 +36,13 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
       const error = seen.purpose === 'send' && seen.succeeded ? null : (found ?? row.error)
       const sent_at = row.sent_at ?? new Date(now()).toISOString()
       const { row_id, revision } = row
+      const spending = paidMore(held.relayer, seen)
 
       // A cancellation in a block does not make its transaction `mined`: the requested transaction is not in the block.
       const noted: Move = {
         row_id,
         revision,
+        ...spending,
         set: {
           ...shown,
           ...block,
@@ -85,6 +90,17 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
     return revertError(row, seen, await chain.replay({ ...call, ...gas }, seen.block_number).catch(() => undefined))
   }
 }
+
+/**
+ * A rollup may charge more for the data than was estimated at the acceptance. What was paid then counts for `max_fee_per_day`, also above the
+ * limit.
+ */
+function paidMore(relayer: RelayerRow, { fee, l1_fee }: Seen): Pick<Move, 'spending'> {
+  if (l1_fee === undefined || fee === undefined) return {}
+  return { spending: feeSpending(relayer, fee).map((spend) => ({ ...spend, limit: no_limit })) }
+}
+
+const no_limit = `${2n ** 256n}`
 
 const pricesIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: AttemptRow) => ({
   gas_price,

@@ -173,6 +173,11 @@ export function suggestionsOf(
       ]
     case 'unproven':
       return [advise("Check the nodes in the network's rpc_urls: more than half of all must agree.")]
+    case 'private_relay':
+      return [
+        ...replace('Release it to the public nodes.', { speed: 'fast', submission: { mode: 'public' } }),
+        ...cancel,
+      ]
     case 'paused':
       return [update('Resume the relayer.', { paused: false })]
     case 'disabled':

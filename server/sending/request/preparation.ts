@@ -1,3 +1,4 @@
+import type { Network } from '../../../generated/openapi.ts'
 import { hasNoCoin, paysForData, unsignedBytes } from '../../core/data-fee.ts'
 import { decodeError } from '../../core/encoding/decoded-call.ts'
 import { authorityOf } from '../../core/encoding/envelope.ts'
@@ -7,8 +8,10 @@ import { feeOf } from '../../core/policies/fee-policies.ts'
 import type { Market, Prices } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
+import { type PrivateSubmission, readSubmission } from '../../core/submission.ts'
 import type { TransactionType } from '../../core/transaction-form.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
+import type { Mempool } from '../../evm/mempool.ts'
 import { RpcError, rpcKindOf } from '../../evm/rpc.ts'
 import { revertData, revertReason } from '../../evm/rpc-error.ts'
 import { currentOf, type NetworkClient, type SendingDependencies } from '../dependencies.ts'
@@ -39,6 +42,8 @@ export interface Quote {
   has_code: boolean
   /** What decodes the data, as human-readable ABI; null: nothing is known of it. */
   fragments: string[] | null
+  /** Null: public. */
+  submission: PrivateSubmission | null
 }
 
 export interface Preparation {
@@ -68,12 +73,14 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
     const fragments = request.fragments ?? (await knownFragments(relayer, request))
     const networkClient = await clientOf(relayer)
     if (!networkClient) throw unavailable('network', 'The network of the relayer was deleted')
+    const submission = submissionOf(request, networkClient.network, replaced)
+    const mempool = networkClient.mempoolOf({ submission })
     try {
       const before = await store.getAccount(relayer.chain_id, relayer.address)
       const [known, market, gas_limit, has_code] = await Promise.all([
         networkClient.funds(relayer.address),
         networkClient.market(),
-        request.gas_limit ?? estimateGas(relayer, networkClient, request),
+        request.gas_limit ?? estimateGas(relayer, mempool, networkClient, request),
         networkClient.hasCode(relayer.address),
       ])
       // A disabled relayer is enabled again when its chain is the right one.
@@ -94,7 +101,18 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
       const reserved = BigInt(account.reserved) - own
       const { next_nonce } = account
       const cost = { data_fee, max_cost, balance, funds, reserved }
-      return { gas_limit, type, prices, market, ...cost, latest: known.latest, next_nonce, has_code, fragments }
+      return {
+        gas_limit,
+        type,
+        prices,
+        market,
+        ...cost,
+        latest: known.latest,
+        next_nonce,
+        has_code,
+        fragments,
+        submission,
+      }
     } catch (error) {
       await nonces.disableOnWrongChain(relayer, error)
       throw asApiError(error, fragments)
@@ -133,9 +151,20 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
   return { quote }
 }
 
+/** A replacement that asks for no other keeps the previous. */
+function submissionOf(
+  { submission }: TransactionRequest,
+  network: Network,
+  replaced: TransactionRow | undefined,
+): PrivateSubmission | null {
+  if (replaced && submission === undefined) return replaced.submission
+  return readSubmission(submission ?? network.submission, network)
+}
+
 async function estimateGas(
   { address, policies }: RelayerRow,
-  networkClient: NetworkClient,
+  mempool: Mempool,
+  { blockGasLimit }: NetworkClient,
   request: TransactionRequest,
 ): Promise<number> {
   if (policies.gas_limit_estimation === false) {
@@ -143,10 +172,7 @@ async function estimateGas(
   }
   const { to, data, access_list, authorization_list } = request
   const call = { from: address, to, value: BigInt(request.value), data, access_list, authorization_list }
-  const [estimate, block_gas] = await Promise.all([
-    networkClient.estimates.estimateGas(call),
-    networkClient.blockGasLimit(),
-  ])
+  const [estimate, block_gas] = await Promise.all([mempool.estimateGas(call), blockGasLimit()])
   return withMargin(estimate, block_gas)
 }
 

@@ -7,6 +7,7 @@ import { percentileOf, priceColumns } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import type { Move, TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
 import { isUnmined } from '../../core/statuses.ts'
+import { replacedSubmission } from '../../core/submission.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import { ceilingColumns, checkPause, isPriced } from './admission.ts'
@@ -34,14 +35,14 @@ export type Prepare = (
   isNew?: boolean,
 ) => Promise<{ relayer: RelayerRow; quote: Quote }>
 
-interface ReplaceDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer'> {
+interface ReplaceDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'now'> {
   prepare: Prepare
   /** Starts the background work of the relayer. */
   wake(relayer_row_id: number): void
 }
 
 /** Replaces the content or the prices of a transaction that is in no block; its nonce stays. */
-export function createReplace({ store, findRelayer, prepare, wake }: ReplaceDependencies): Replace {
+export function createReplace({ store, findRelayer, prepare, wake, now }: ReplaceDependencies): Replace {
   async function findOpen(relayer: RelayerRow, transaction_id: string): Promise<WholeTransactionRow> {
     const row = await store.getTransaction(relayer.row_id, transaction_id)
     if (!row) throw transactionNotFound(transaction_id)
@@ -83,6 +84,10 @@ export function createReplace({ store, findRelayer, prepare, wake }: ReplaceDepe
           ...(valid_until !== undefined && { valid_until }),
           ...(request.reference !== undefined && { reference: request.reference }),
           ...(request.metadata !== undefined && { metadata: request.metadata }),
+          submission: replacedSubmission(row, request.submission && quote.submission, {
+            isSigned: row.status !== 'pending',
+            now: now(),
+          }),
           resign: row.status !== 'pending',
           type: quote.type,
           ...ceilingColumns(request),

@@ -243,7 +243,7 @@ const wasSigned = (row: TransactionRow) =>
 function requestOf(row: WholeTransactionRow): TransactionRequest {
   const { to, value, data, fragments, gas_limit, valid_until, access_list, authorization_list, reference, metadata } =
     row
-  const { fee_ceiling, tip_ceiling } = row
+  const { fee_ceiling, tip_ceiling, submission } = row
   const isLegacy = row.gas_price !== null
   return {
     ...{ to, value, data, fragments, gas_limit, valid_until, access_list, authorization_list, reference, metadata },
@@ -253,6 +253,8 @@ function requestOf(row: WholeTransactionRow): TransactionRequest {
     max_fee_per_gas: isLegacy ? null : fee_ceiling,
     max_priority_fee_per_gas: isLegacy ? null : tip_ceiling,
     ordering_key: null,
+    submission:
+      submission === null ? { mode: 'public' } : { mode: submission.mode, after_blocks: submission.after_blocks },
   }
 }
 

@@ -96,6 +96,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       reference: request.reference ?? null,
       fragments: quote.fragments,
       metadata: request.metadata ?? null,
+      submission: quote.submission,
       access_list: request.access_list,
       authorization_list: request.authorization_list,
       intent: 'send',
@@ -164,7 +165,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       return accepted(creation, relayer.id)
     },
 
-    replace: createReplace({ store, findRelayer, prepare, wake }),
+    replace: createReplace({ store, findRelayer, prepare, wake, now }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Move, TransactionRow } from '../../core/sending-rows.ts'
+import { isPrivate } from '../../core/submission.ts'
 import { batchesOfMoves, bytesOfMove, max_move_bytes, movedRow } from '../move-rules.ts'
 import { reservedOf } from '../reservation.ts'
 import type { Store } from '../store.ts'
@@ -38,7 +39,7 @@ const kept = [
   'sponsored_lane',
 ]
 /** They change rarely: they are long or, in SQLite, setting such a column, even to its present value, rewrites its indexes. */
-const rare = ['data_fee', 'nonce', 'to', 'reference', 'metadata', 'data_row_id'] as const
+const rare = ['data_fee', 'nonce', 'to', 'reference', 'metadata', 'submission', 'data_row_id'] as const
 const changing = allColumns.filter((name) => !kept.includes(name) && !rare.some((its) => its === name))
 
 // In PostgreSQL, the list of row ids lets the planner look them up by the index; by a join, it would read the whole table while it is small.
@@ -115,7 +116,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
       ),
       events.ofTransactions(
         transaction,
-        steps.flatMap(({ before, after }) => (after.status === before.status ? [] : after)),
+        steps.flatMap(({ before, after }) => (isToldOf(before, after) ? after : [])),
       ),
     ])
     await indexMetadataAgain(transaction, described)
@@ -168,6 +169,10 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     return moved
   }
 }
+
+/** Its status has changed, or its bytes were released to the public nodes. */
+const isToldOf = (before: TransactionRow, after: TransactionRow): boolean =>
+  after.status !== before.status || isPrivate(before) !== isPrivate(after)
 
 const reservationOf = ({ before, after }: Step) => ({
   account: { chain_id: before.chain_id, address: before.from },

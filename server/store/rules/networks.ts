@@ -5,16 +5,21 @@ import { type StoredSeal, sealedColumns } from './rights-rows.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
 
-type Row = Omit<Network, 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'is_testnet'> & {
+type JsonColumn = 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'private_rpc_urls' | 'submission'
+type Row = Omit<Network, JsonColumn | 'is_testnet'> & {
   rpc_urls: string
   explorer_urls: string
   features: string
   tags: string
+  /** Null: none. */
+  private_rpc_urls: string | null
+  /** Null: public. */
+  submission: string | null
   is_testnet: 0 | 1
 }
 
 const columns = `id, name, network_type, chain_id, rpc_urls, symbol, required_confirmations, average_blocktime_ms,
-  is_testnet, explorer_urls, features, tags`
+  is_testnet, explorer_urls, features, tags, private_rpc_urls, submission`
 
 const readRow = (row: Row): Network => ({
   ...row,
@@ -22,6 +27,8 @@ const readRow = (row: Row): Network => ({
   explorer_urls: JSON.parse(row.explorer_urls),
   features: JSON.parse(row.features),
   tags: JSON.parse(row.tags),
+  private_rpc_urls: JSON.parse(row.private_rpc_urls ?? '[]'),
+  submission: JSON.parse(row.submission ?? '{"mode":"public"}'),
   is_testnet: row.is_testnet === 1,
 })
 
@@ -31,6 +38,8 @@ const encode = (network: Network): Row => ({
   explorer_urls: JSON.stringify(network.explorer_urls),
   features: JSON.stringify(network.features),
   tags: JSON.stringify(network.tags),
+  private_rpc_urls: network.private_rpc_urls.length > 0 ? JSON.stringify(network.private_rpc_urls) : null,
+  submission: network.submission.mode === 'public' ? null : JSON.stringify(network.submission),
   is_testnet: network.is_testnet ? 1 : 0,
 })
 
@@ -40,12 +49,12 @@ const select = sql<Row & StoredSeal>(
 const insert = sql<{ row_id: number }>(`
   INSERT INTO networks (${columns})
   VALUES ($id, $name, $network_type, $chain_id, $rpc_urls, $symbol, $required_confirmations, $average_blocktime_ms,
-    $is_testnet, $explorer_urls, $features, $tags)
+    $is_testnet, $explorer_urls, $features, $tags, $private_rpc_urls, $submission)
   ON CONFLICT DO NOTHING RETURNING row_id`)
 const update = sql(`
   UPDATE networks SET rpc_urls = $rpc_urls, symbol = $symbol, required_confirmations = $required_confirmations,
     average_blocktime_ms = $average_blocktime_ms, is_testnet = $is_testnet, explorer_urls = $explorer_urls,
-    features = $features, tags = $tags
+    features = $features, tags = $tags, private_rpc_urls = $private_rpc_urls, submission = $submission
   WHERE row_id = $row_id`)
 const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM networks WHERE id = $id')
 const used = sql('SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = $id) LIMIT 1')

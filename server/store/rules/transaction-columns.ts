@@ -31,6 +31,7 @@ export const columnTypes: Record<keyof AcceptedRow, string> = {
   reference: 'text',
   fragments: 'text',
   metadata: 'text',
+  submission: 'text',
   access_list: 'text',
   authorization_list: 'text',
   valid_until: 'text',

@@ -23,6 +23,8 @@ export const networkOf = (name: string, changes: Partial<Network> = {}): Network
   explorer_urls: [],
   features: ['eip1559'],
   tags: [],
+  private_rpc_urls: [],
+  submission: { mode: 'public' },
   ...changes,
 })
 

@@ -1,0 +1,87 @@
+import type { Network, Submission, Transaction } from '../../generated/openapi.ts'
+import { badRequest, conflict } from './errors.ts'
+import type { Proof } from './proof.ts'
+
+/** How a transaction that is not public from the beginning reaches the chain. Null in a row: public from the beginning. */
+export interface PrivateSubmission {
+  mode: 'public' | 'private' | 'private_then_public'
+  after_blocks: number | null
+  /** The proven height from which `after_blocks` counts; null: not proven yet. */
+  from_block: number | null
+  /** When its bytes were released to the public nodes; null: they are private. */
+  public_since: string | null
+}
+
+/** Whether only private relays may have its bytes and its hash. */
+export const isPrivate = ({ submission }: { submission: PrivateSubmission | null }): boolean =>
+  submission !== null && submission.public_since === null
+
+/** Whether a node must not be asked for its hash: nobody but private relays knows of it. */
+export const isSecret = (row: { submission: PrivateSubmission | null; block_hash: string | null }): boolean =>
+  isPrivate(row) && row.block_hash === null
+
+/** Checks a request's or a network's submission. Null: public. Throws ApiError (400). */
+export function readSubmission(
+  { mode, after_blocks = null }: Submission,
+  { private_rpc_urls }: Pick<Network, 'private_rpc_urls'>,
+): PrivateSubmission | null {
+  if ((mode === 'private_then_public') !== (after_blocks !== null))
+    throw badRequest('/body/submission/after_blocks', 'must be given with private_then_public, and with no other mode')
+  if (mode === 'public') return null
+  if (private_rpc_urls.length === 0)
+    throw badRequest('/body/submission/mode', 'must be public: the network has no private_rpc_urls')
+  return { mode, after_blocks, from_block: null, public_since: null }
+}
+
+/** As the contract shows it; absent when it was public from the beginning. */
+export function shownSubmission(submission: PrivateSubmission | null): Pick<Transaction, 'submission'> {
+  if (submission === null) return {}
+  const { mode, after_blocks, public_since } = submission
+  return { submission: { mode, after_blocks, public_since } }
+}
+
+/**
+ * The submission of a transaction that is replaced. `asked`: undefined: the request gives none. `isSigned`: a relay may have its bytes.
+ * Throws ApiError (409): what public nodes have seen cannot become private.
+ */
+export function replacedSubmission(
+  row: { submission: PrivateSubmission | null },
+  asked: PrivateSubmission | null | undefined,
+  { isSigned, now }: { isSigned: boolean; now: number },
+): PrivateSubmission | null {
+  const before = row.submission
+  if (asked === undefined || (asked === null && before === null)) return before
+  if (!isSigned) return asked
+  if (!isPrivate(row)) {
+    if (asked === null) return before
+    throw conflict('/body/submission/mode', 'the transaction is public already, and stays public')
+  }
+  return asked === null
+    ? {
+        ...(before as PrivateSubmission),
+        mode: 'public',
+        after_blocks: null,
+        public_since: new Date(now).toISOString(),
+      }
+    : { ...asked, from_block: before?.from_block ?? null }
+}
+
+/** Whether the height of the chain decides its next step. `head`: by one node, which is a hint. */
+export const isDueToPublish = (row: { submission: PrivateSubmission | null }, head: number): boolean => {
+  const { submission } = row
+  if (submission?.mode !== 'private_then_public' || !isPrivate(row)) return false
+  const { from_block, after_blocks } = submission
+  return from_block === null || head >= from_block + (after_blocks as number)
+}
+
+/** The step that a proven height allows: the count begins, or the bytes are released. Undefined: none yet. */
+export function afterHead(
+  submission: PrivateSubmission,
+  { fact: { head } }: Proof<{ head: number }>,
+  now: number,
+): PrivateSubmission | undefined {
+  const { from_block, after_blocks } = submission
+  if (from_block === null) return { ...submission, from_block: head }
+  if (head < from_block + (after_blocks as number)) return undefined
+  return { ...submission, public_since: new Date(now).toISOString() }
+}

@@ -1,0 +1,72 @@
+import type { PrivateRpcUrl } from '../../generated/openapi.ts'
+import { toHex } from '../core/hex.ts'
+import { isSending, sending_method } from './batch-size.ts'
+import { type Chain, isHex, noAnswer } from './chain.ts'
+import type { Endpoint } from './endpoint.ts'
+import { type Rpc, RpcUnavailable } from './rpc.ts'
+
+/**
+ * Where signed bytes wait for a block: in the pools of the network's nodes, or at private relays. Only it is sent bytes, asked for the
+ * hash of a transaction that is in no block, and told its content. All throw RpcError or RpcUnavailable.
+ */
+export interface Mempool extends Pick<Chain, 'estimateGas'> {
+  /** Each in the order given; undefined where a node has taken it. `everywhere`: every healthy node gets them. */
+  send(raws: Uint8Array[], everywhere?: boolean): Promise<(Error | undefined)[]>
+  /** Whether a node has a transaction of this hash, in its pool or in a block. */
+  isKnown(hash: string): Promise<boolean>
+  /** After so many blocks every node of it has dropped a transaction that is in none of them; undefined: no such rule. */
+  drops_after_blocks: number | undefined
+}
+
+/** `drops_after_blocks`: of relays, which all get the bytes, because each reaches other builders; undefined: of nodes. */
+export const createMempool = (
+  rpc: Rpc,
+  estimateGas: Chain['estimateGas'],
+  drops_after_blocks: number | undefined,
+): Mempool => ({
+  estimateGas,
+  drops_after_blocks,
+  send: (raws, everywhere = false) =>
+    Promise.all(
+      raws.map((raw) =>
+        rpc(sending_method, [toHex(raw)], { everywhere: everywhere || drops_after_blocks !== undefined }).then(
+          (answer) => (isHex(answer) ? undefined : noAnswer(sending_method)),
+          (error: Error) => error,
+        ),
+      ),
+    ),
+  isKnown: async (hash) => (await rpc('eth_getTransactionByHash', [hash])) !== null,
+})
+
+/** Of a network without private relays: its transactions wait. */
+export function withoutRelays(): Mempool {
+  const none = new RpcUnavailable('The network has no private_rpc_urls')
+  const refuse = () => Promise.reject(none)
+  return {
+    drops_after_blocks: undefined,
+    estimateGas: refuse,
+    isKnown: refuse,
+    send: async (raws) => raws.map(() => none),
+  }
+}
+
+/** Sends transactions in the way of a private relay. `height`: of the chain; undefined: not known yet. */
+export function toRelay(
+  endpoint: Endpoint,
+  { method, drops_after_blocks }: PrivateRpcUrl,
+  height: () => number | undefined,
+): Endpoint {
+  if (method === sending_method) return endpoint
+  const { ask } = endpoint
+  endpoint.ask = (calls) =>
+    ask(
+      calls.map((call) => {
+        if (!isSending(call)) return call
+        const newest = height()
+        const maxBlockNumber =
+          newest === undefined ? {} : { maxBlockNumber: `0x${(newest + drops_after_blocks).toString(16)}` }
+        return { ...call, method, params: [{ tx: call.params[0], ...maxBlockNumber }] }
+      }),
+    )
+  return endpoint
+}

@@ -1,0 +1,239 @@
+import { expect, test } from 'vitest'
+import type {
+  PrivateRpcUrlInput,
+  RelayerError,
+  SendTransactionRequest,
+  Submission,
+  Transaction,
+} from '../../client/index.ts'
+import { leaksOf, startPrivateRelay } from '../support/private-relay.ts'
+import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
+
+const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const [gwei, fastest_ms] = [1_000_000_000n, 16_000]
+
+async function start(
+  submission: Submission,
+  { proxies = 1, urlOf = (url) => url }: { proxies?: number; urlOf?: (url: string) => PrivateRpcUrlInput } = {},
+) {
+  const rig = await testRig({ chain: { noMining: true }, proxies })
+  const relay = await startPrivateRelay(rig.chain)
+  for (const proxy of rig.proxies) relay.watch(proxy)
+  const client = rig.client()
+  const { data: network } = await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { private_rpc_urls: [urlOf(relay.url)], submission },
+  })
+  const { relayer_id, address } = await rig.addAccount()
+  const path = { relayer_id }
+  const pathOf = ({ id }: { id: string }) => ({ relayer_id, transaction_id: id })
+  const get = async (its: { id: string }): Promise<Transaction> => (await client.get(one, { path: pathOf(its) })).data
+  const base = { to, value: '1', gas_limit: 21_000 }
+  return {
+    ...{ rig, relay, client, network, path, pathOf, get, address },
+    send: async (special: Partial<SendTransactionRequest> = {}, wait: 'none' | 'submitted' = 'submitted') =>
+      (
+        await client.post('/api/v1/relayers/{relayer_id}/transactions', {
+          path,
+          query: { wait },
+          body: { ...base, ...special },
+        })
+      ).data,
+    replace: async (its: { id: string }, special: Partial<SendTransactionRequest>) =>
+      (await client.put(one, { path: pathOf(its), body: { ...base, ...special } })).data,
+    cancel: (its: { id: string }) => client.delete(one, { path: pathOf(its) }),
+    become: (its: { id: string }, wanted: Partial<Transaction>) => expect.poll(() => get(its)).toMatchObject(wanted),
+    /** Whether a public node was ever sent these bytes. */
+    isPublic: (hash: string | null) => rig.proxies.some((proxy) => proxy.broadcast().includes(`${hash}`)),
+    rpc: async (method: string, params: unknown[]) => {
+      const response = await fetch(`${rig.url()}/api/v1/relayers/${relayer_id}/json-rpc`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${rig.api_key}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      })
+      return ((await response.json()) as { result: Record<string, unknown> | null }).result
+    },
+    /** The payloads of all its events so far. */
+    events: async () => {
+      const headers = { Authorization: `Bearer ${rig.api_key}`, 'Last-Event-ID': '0' }
+      const stream = await fetch(`${rig.url()}/api/v1/relayers/${relayer_id}/events`, { headers })
+      const reader = stream.body?.getReader()
+      const text = Buffer.from((await reader?.read())?.value ?? []).toString()
+      await reader?.cancel()
+      return text
+        .split('\n')
+        .flatMap((line): (Transaction & { payload_type: string })[] =>
+          line.startsWith('data:') ? [JSON.parse(line.slice(5)).payload] : [],
+        )
+    },
+    callRpc: async (method: 'eth_getTransactionReceipt', hash: string | null) =>
+      (
+        await client.post('/api/v1/relayers/{relayer_id}/rpc', {
+          path,
+          body: { jsonrpc: '2.0', id: 1, method, params: [hash] },
+        })
+      ).data.result,
+  }
+}
+
+const refusal = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.fail('It was not refused'),
+    (error: RelayerError) => ({ status: error.status, detail: error.details?.[0] }),
+  )
+
+test('gives the bytes of a private transaction, of its repricing and of its cancellation to relays only', async () => {
+  const { rig, relay, send, get, become, cancel, rpc, callRpc, isPublic, address } = await start({ mode: 'private' })
+  const mined = await send({ speed: 'fastest', gas_limit: null })
+  const shown = { mode: 'private', after_blocks: null, public_since: null }
+  expect(mined).toMatchObject({ status: 'submitted', submission: shown })
+  // Libraries ask for the hash again and again; the nodes do not hear of it.
+  expect(await rpc('eth_getTransactionReceipt', [mined.hash])).toBeNull()
+  expect(await rpc('eth_getTransactionByHash', [mined.hash])).toMatchObject({ hash: mined.hash, blockHash: null })
+  expect(await callRpc('eth_getTransactionReceipt', mined.hash)).toBeNull()
+
+  // A block without it, and the time of its tier.
+  await rig.chain.mine(2)
+  rig.clock.passed_ms += fastest_ms
+  await until(
+    'it is repriced',
+    async () => (await get(mined)).hash !== mined.hash,
+    () => rig.chain.mine(),
+  )
+  const { hash } = await get(mined)
+  await until('the relay has the new bytes', () => relay.sent.some(({ transaction }) => transaction.hash === hash))
+  await relay.build()
+  await become(mined, { status: 'confirmed', hash })
+  expect(await rpc('eth_getTransactionReceipt', [mined.hash])).toMatchObject({ transactionHash: hash, status: '0x1' })
+
+  const withdrawn = await send({ value: '2' })
+  await cancel(withdrawn)
+  await until('the relay has the cancellation', () => relay.sent.some(({ transaction }) => transaction.value === 0n))
+  await relay.build()
+  await become(withdrawn, { status: 'canceled' })
+  // A restart broadcasts again all that is unfinished.
+  const again = await send({ value: '3' })
+  await rig.restart()
+  const seen = () => relay.sent.filter(({ transaction }) => transaction.hash === again.hash).length
+  await until('the relay has it twice', () => seen() >= 2)
+
+  expect(relay.sent.map(({ transaction }) => isPublic(transaction.hash))).not.toContain(true)
+  expect(leaksOf(relay)).toEqual([])
+  // The log is that of the nodes: it has the receipts after the blocks.
+  expect(relay.timeline.join()).toContain(`${hash}`)
+  // Nor is its content told to them: that of a cancellation says nothing.
+  const estimates = relay.timeline.filter((one) => typeof one === 'string' && one.includes('eth_estimateGas'))
+  expect(estimates.every((one) => `${one}`.includes(`"to":"${address}"`))).toBe(true)
+})
+
+test('releases private_then_public by the height that most nodes prove, not by that of one', async () => {
+  const submission = { mode: 'private_then_public', after_blocks: 5 } as const
+  const { rig, relay, send, get, become, isPublic, events } = await start(submission, { proxies: 3 })
+  const sent = await send()
+  expect(sent.submission).toEqual({ ...submission, public_since: null })
+  // One node says that the chain is far ahead.
+  rig.proxies[0]?.setLiar(async (call, honest) => {
+    if (call.method !== 'eth_getBlockByNumber' || call.params?.[0] !== 'latest') return undefined
+    const { result } = await honest()
+    return { result: { ...(result as object), number: '0xffff', hash: `0x${'ab'.repeat(32)}` } }
+  })
+  const asked = () => rig.proxies[1]?.counts().eth_getBlockByNumber ?? 0
+  for (let block = 0; block < 4; block += 1) {
+    await rig.chain.mine()
+    const before = asked()
+    await until('most nodes are asked for their height', () => asked() >= before + 2)
+  }
+  expect(isPublic(sent.hash)).toBe(false)
+  expect(leaksOf(relay)).toEqual([])
+
+  await until(
+    'it is released',
+    async () => (await get(sent)).submission?.public_since != null,
+    () => rig.chain.mine(),
+  )
+  await until('a public node has it', () => isPublic(sent.hash))
+  await rig.chain.mine()
+  await become(sent, { status: 'confirmed' })
+  const changes = (await events()).filter(({ payload_type }) => payload_type === 'transaction')
+  const told = changes.map(({ status, submission: its }) => `${status} ${its?.public_since != null}`)
+  expect(told).toEqual([
+    'pending false',
+    'sent false',
+    'submitted false',
+    'submitted true',
+    'mined true',
+    'confirmed true',
+  ])
+})
+
+test('tells what relays have dropped by their rules, and gives it to them again', async () => {
+  const urlOf = (url: string) => ({ url, drops_after_blocks: 3, method: 'eth_sendPrivateTransaction' as const })
+  const { rig, relay, send, become, pathOf, client, isPublic, events } = await start({ mode: 'private' }, { urlOf })
+  const sent = await send({ speed: 'safe_low' })
+  const height = Number(await rig.chain.rpc<string>('eth_blockNumber'))
+  expect(relay.sent[0]).toMatchObject({ method: 'eth_sendPrivateTransaction', max_block: height + 3 })
+  relay.drop()
+  await rig.chain.mine(4)
+  await become(sent, {
+    status: 'submitted',
+    status_reason: expect.stringContaining('Waits: the private relays had it'),
+  })
+  await until('the relay has it again', () => relay.sent.length >= 2)
+  expect(relay.sent[1]).toMatchObject({ max_block: height + 7, transaction: { hash: sent.hash } })
+  const { data } = await client.get(`${one}/explanation`, { path: pathOf(sent) })
+  expect(data).toMatchObject({
+    waiting_for: 'private_relay',
+    suggestions: [{ operation: 'replaceTransaction', body: { submission: { mode: 'public' } } }, {}],
+  })
+  expect((await events()).map(({ payload_type }) => payload_type)).toContain('transaction_waiting')
+  expect(isPublic(sent.hash)).toBe(false)
+  await relay.build()
+  await become(sent, { status: 'confirmed' })
+})
+
+test('waits for a relay that is down, and falls back only by the caller’s word', async () => {
+  const { relay, rig, send, get, become, replace, isPublic } = await start({ mode: 'private' })
+  relay.refuse({ code: -32_603, message: 'overloaded' })
+  const id = await send({ max_fee_per_gas: `${10n * gwei}`, max_priority_fee_per_gas: `${gwei}` }, 'none')
+  await become(id, { status: 'sent', status_reason: expect.stringContaining('no private relay answers') })
+  expect(isPublic(id.hash)).toBe(false)
+  const released = await replace(id, { speed: 'fast', submission: { mode: 'public' } })
+  expect(released.submission).toMatchObject({ mode: 'public', public_since: expect.any(String) })
+  await until('a public node has it', async () => isPublic((await get(id)).hash))
+  expect(await refusal(replace(id, { submission: { mode: 'private' } }))).toMatchObject({
+    status: 409,
+    detail: { path: '/body/submission/mode' },
+  })
+  await rig.chain.mine()
+  await become(id, { status: 'confirmed' })
+})
+
+test('refuses a submission that the network cannot do, and shows relays without their secrets', async () => {
+  const { client, network, rig, send } = await start(
+    { mode: 'public' },
+    { urlOf: (url) => `${url}/v1/a-secret-of-the-relay` },
+  )
+  const [shown] = network.private_rpc_urls
+  expect(shown).toMatchObject({ method: 'eth_sendRawTransaction', drops_after_blocks: 25 })
+  expect(shown?.url).toMatch(/\/\*\*\*$/)
+  expect(network.submission).toEqual({ mode: 'public' })
+  const plain = await send()
+  expect(plain).not.toHaveProperty('submission')
+  await rig.chain.mine()
+
+  const after = '/body/submission/after_blocks'
+  expect(await refusal(send({ submission: { mode: 'private_then_public' } }))).toMatchObject({
+    detail: { path: after },
+  })
+  expect(await refusal(send({ submission: { mode: 'private', after_blocks: 3 } }))).toMatchObject({
+    detail: { path: after },
+  })
+  const change = (body: object) =>
+    client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body })
+  await change({ private_rpc_urls: null })
+  const mode = { status: 400, detail: { path: '/body/submission/mode' } }
+  expect(await refusal(send({ submission: { mode: 'private' } }))).toMatchObject(mode)
+  expect(await refusal(change({ submission: { mode: 'private' } }))).toMatchObject(mode)
+})
