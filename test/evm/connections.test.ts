@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createChains } from '../../server/evm/chains.ts'
 import type { Store } from '../../server/store/store.ts'
 
-const network = { id: 'evm:local', name: 'local', chain_id: 31_337, rpc_urls: [] }
+const network = { id: 'evm:local', name: 'local', chain_id: 31_337, rpc_urls: [], private_rpc_urls: [] }
 const store = { generation: async () => 1, getNetwork: async () => network } as unknown as Store
 
 test('keeps the connections of at most 300 sets of URLs, and those that were used last', async () => {
