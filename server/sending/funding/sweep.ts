@@ -6,6 +6,7 @@ import { transfer_gas, withMargin } from '../../core/gas.ts'
 import { quote } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import type { Replay } from '../../core/sending-rows.ts'
+import { readSubmission } from '../../core/submission.ts'
 import { readTransactionRequest } from '../../core/transaction-request.ts'
 import { readAddress, readAmount } from '../../core/values.ts'
 import { isRpcFailure } from '../../evm/rpc.ts'
@@ -48,7 +49,8 @@ export function createSweep(parts: SweepParts): Sweep {
     const fees = quote(market, default_tier, 'legacy')
     const price = fees.kind === 'legacy' ? fees.gas_price : fees.max_fee_per_gas
     const call = { from: relayer.address, to, value: 1n, data: null }
-    const estimate = await client.estimates.estimateGas(call).catch(() => transfer_gas)
+    const mempool = client.mempoolOf({ submission: readSubmission(client.network.submission, client.network) })
+    const estimate = await mempool.estimateGas(call).catch(() => transfer_gas)
     const gas_limit = withMargin(estimate, undefined)
     const empty = { data: null, access_list: null, authorization_list: null }
     const data_fee = paysForData(client.network) ? await client.estimates.dataFee(unsignedBytes(empty), gas_limit) : 0n
