@@ -12,6 +12,7 @@ import { until } from '../support/until.ts'
 
 const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+type Payload = Transaction & { payload_type: string; waiting_for?: string }
 const [gwei, fastest_ms] = [1_000_000_000n, 16_000]
 
 async function start(
@@ -55,18 +56,20 @@ async function start(
       })
       return ((await response.json()) as { result: Record<string, unknown> | null }).result
     },
-    /** The payloads of all its events so far. */
-    events: async () => {
+    /** The payloads of its events, up to the first one that is the last. */
+    events: async (isLast: (payload: Payload) => boolean): Promise<Payload[]> => {
       const headers = { Authorization: `Bearer ${rig.api_key}`, 'Last-Event-ID': '0' }
       const stream = await fetch(`${rig.url()}/api/v1/relayers/${relayer_id}/events`, { headers })
       const reader = stream.body?.getReader()
-      const text = Buffer.from((await reader?.read())?.value ?? []).toString()
+      let text = ''
+      const payloads = () =>
+        text
+          .split('\n')
+          .flatMap((line): Payload[] => (line.startsWith('data:') ? [JSON.parse(line.slice(5)).payload] : []))
+      while (!/\n\n$/.test(text) || !payloads().some(isLast))
+        text += Buffer.from((await reader?.read())?.value ?? []).toString()
       await reader?.cancel()
-      return text
-        .split('\n')
-        .flatMap((line): (Transaction & { payload_type: string })[] =>
-          line.startsWith('data:') ? [JSON.parse(line.slice(5)).payload] : [],
-        )
+      return payloads()
     },
     callRpc: async (method: 'eth_getTransactionReceipt', hash: string | null) =>
       (
@@ -103,14 +106,18 @@ test('gives the bytes of a private transaction, of its repricing and of its canc
     () => rig.chain.mine(),
   )
   const { hash } = await get(mined)
-  await until('the relay has the new bytes', () => relay.sent.some(({ transaction }) => transaction.hash === hash))
+  await until('the relay has the new bytes', () =>
+    relay.sent.some(({ transaction, isAccepted }) => isAccepted && transaction.hash === hash),
+  )
   await relay.build()
   await become(mined, { status: 'confirmed', hash })
   expect(await rpc('eth_getTransactionReceipt', [mined.hash])).toMatchObject({ transactionHash: hash, status: '0x1' })
 
   const withdrawn = await send({ value: '2' })
   await cancel(withdrawn)
-  await until('the relay has the cancellation', () => relay.sent.some(({ transaction }) => transaction.value === 0n))
+  await until('the relay has the cancellation', () =>
+    relay.sent.some(({ transaction, isAccepted }) => isAccepted && transaction.value === 0n),
+  )
   await relay.build()
   await become(withdrawn, { status: 'canceled' })
   // A restart broadcasts again all that is unfinished.
@@ -156,7 +163,8 @@ test('releases private_then_public by the height that most nodes prove, not by t
   await until('a public node has it', () => isPublic(sent.hash))
   await rig.chain.mine()
   await become(sent, { status: 'confirmed' })
-  const changes = (await events()).filter(({ payload_type }) => payload_type === 'transaction')
+  const payloads = await events(({ status }) => status === 'confirmed')
+  const changes = payloads.filter(({ payload_type }) => payload_type === 'transaction')
   const told = changes.map(({ status, submission: its }) => `${status} ${its?.public_since != null}`)
   expect(told).toEqual([
     'pending false',
@@ -187,7 +195,8 @@ test('tells what relays have dropped by their rules, and gives it to them again'
     waiting_for: 'private_relay',
     suggestions: [{ operation: 'replaceTransaction', body: { submission: { mode: 'public' } } }, {}],
   })
-  expect((await events()).map(({ payload_type }) => payload_type)).toContain('transaction_waiting')
+  const [last] = (await events(({ payload_type }) => payload_type === 'transaction_waiting')).slice(-1)
+  expect(last).toMatchObject({ waiting_for: 'private_relay' })
   expect(isPublic(sent.hash)).toBe(false)
   await relay.build()
   await become(sent, { status: 'confirmed' })

@@ -7,7 +7,7 @@ import { listen } from './listen.ts'
 export interface PrivateRelay {
   url: string
   /** What it was sent, in order, also what it refused. */
-  sent: { method: string; transaction: Transaction; max_block: number | undefined }[]
+  sent: { method: string; transaction: Transaction; max_block: number | undefined; isAccepted: boolean }[]
   /** Each call that the public node got, and each nonce that a block is about to use, in order. */
   timeline: (string | { from: string; nonce: number })[]
   /** Records the calls of a public node. */
@@ -37,13 +37,15 @@ export async function startPrivateRelay(chain: Anvil): Promise<PrivateRelay> {
   async function add(method: string, raw: string, max_block: number | undefined): Promise<string> {
     const transaction = Transaction.from(raw)
     const { nonce, hash, from } = { ...signed(transaction), nonce: transaction.nonce }
-    sent.push({ method, transaction, max_block })
+    const its = { method, transaction, max_block, isAccepted: false }
+    sent.push(its)
     if (nonce < (await counted(from))) throw rpcError('nonce too low')
     const before = pool.get(`${from} ${nonce}`)
     if (before?.hash === hash) throw rpcError('already known')
     if (before && priceOf(transaction) * 10n < priceOf(before) * 11n)
       throw rpcError('replacement transaction underpriced')
     pool.set(`${from} ${nonce}`, transaction)
+    its.isAccepted = true
     return hash
   }
 
