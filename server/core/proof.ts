@@ -1,8 +1,8 @@
 /**
  * A fact that is proven. Only evm/proofs.ts makes proofs (dependency-cruiser holds that): more than half of ALL configured endpoints
  * agree, or signed bytes recover to the account and the chain. Every step that cannot be taken back takes a proof as its parameter: a
- * final state, a new nonce for a signed transaction, raising the counter, disabling and enabling, releasing private bytes. Anything else that a node says is a
- * hint: it may start a look, a delay or a broadcast.
+ * final state, a new nonce for a signed transaction, raising the counter, disabling and enabling, releasing private bytes. Anything else
+ * that a node says is a hint: it may start a look, a delay or a broadcast.
  */
 export class Proof<T> {
   readonly fact: T

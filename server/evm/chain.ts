@@ -25,7 +25,10 @@ export interface CallRequest {
   authorization_list?: Authorization[] | null
 }
 
-/** The calls of a chain that the service makes, and no others, but for those about transactions that wait for a block (mempool.ts). All throw RpcError or RpcUnavailable. */
+/**
+ * The calls of a chain that the service makes, and no others, apart from those about transactions that are in no block (mempool.ts). All
+ * throw RpcError or RpcUnavailable.
+ */
 export interface Chain {
   rpc: Rpc
   /** The newest block. */

@@ -10,8 +10,8 @@ import { until } from '../support/until.ts'
 
 // The long form: `TRANSACTIONS=200 KILLS=20 npx vitest run --config test/vitest.config.ts test/sending/private-kills.test.ts`.
 
-const transactions = Number(process.env.TRANSACTIONS ?? 24)
-const kills = Number(process.env.KILLS ?? 3)
+const transactions = Number(process.env.TRANSACTIONS ?? 16)
+const kills = Number(process.env.KILLS ?? 2)
 const api_key = 'the-killed-server-has-one-api-key'
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const all = '/api/v1/relayers/{relayer_id}/transactions'
