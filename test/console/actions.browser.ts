@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRelayerClient, type RelayerPoliciesPatch } from '../../client/index.ts'
 import { testLiar } from '../support/liar.ts'
 import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { act, type Console, named, openConsole, startBrowser } from './browser.ts'
+import { act, type Console, named, openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const one = `${base}/transactions/{transaction_id}` as const

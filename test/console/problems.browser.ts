@@ -1,8 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Rig, startRig } from '../support/rig.ts'
-import { act, named, openConsole, startBrowser } from './browser.ts'
+import { act, named, openConsole } from './browser.ts'
 import { startReceiver } from './receiver.ts'
+import { startBrowser } from './start-browser.ts'
 
 const many = 60
 const relayers = '/api/v1/relayers/{relayer_id}'
