@@ -51,11 +51,13 @@ function formatsOf(isUtc: boolean) {
   return {
     isUtc,
     time: format({ dateStyle: 'medium', timeStyle: 'long' }),
+    clock: format({ timeStyle: 'long' }),
     hour: format({ timeStyle: 'short' }),
     day: format({ day: 'numeric', month: 'short' }),
   }
 }
 
+const utc = formatsOf(true)
 let formats = formatsOf(false)
 
 export const isUtc = (): boolean => formats.isUtc
@@ -69,6 +71,19 @@ export function showUtc(wanted: boolean): void {
 export const time = (timestamp: string | null): string =>
   timestamp === null ? '–' : formats.time.format(new Date(timestamp))
 
+/** A time with the name of its zone, and the same in UTC where that is another. */
+export function inBothZones(timestamp: string): string {
+  const at = new Date(timestamp)
+  const [here, there] = [formats.time.format(at), utc.clock.format(at)]
+  return here.endsWith(there) ? here : `${here} (${there})`
+}
+
+/** The time of a point of a chart in words. Points of days begin and end in UTC. */
+export const markExactly = (at: number, isDay: boolean): string =>
+  isDay
+    ? `${utc.day.format(at * 1_000)} (UTC)`
+    : `${formats.day.format(at * 1_000)}, ${formats.hour.format(at * 1_000)}`
+
 /** The hour and minute, or the day. `at`: seconds since the Unix epoch. */
 export const mark = (at: number, of: 'hour' | 'day'): string => formats[of].format(at * 1_000)
 
@@ -81,6 +96,6 @@ export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0,
 /** `price_cap` is `price cap`. */
 export const words = (code: string): string => code.replaceAll('_', ' ')
 
-/** Replaces amounts in wei in a sentence by ether. */
-export const inCoins = (text: string): string =>
-  text.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => `${ether(wei)} ether`)
+/** Replaces amounts in wei in a sentence by ones with the unit of the network. */
+export const inCoins = (text: string, symbol: string): string =>
+  text.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => amount(wei, symbol))

@@ -22,6 +22,8 @@ export interface Filter {
   to?: string
   nonce_from?: number
   nonce_to?: number
+  created_after?: string
+  created_before?: string
 }
 
 /** Events of earlier versions lack members that were added later. */
@@ -43,7 +45,7 @@ interface Page {
 export function listPage(
   client: RelayerClient,
   place: Place,
-  { nonce_from, nonce_to, ...filter }: Filter & { created_before?: string },
+  { nonce_from, nonce_to, ...filter }: Filter,
   slice: { page: number; per_page: number; signal?: AbortSignal },
 ): Promise<Page> {
   const { signal, ...paged } = slice
@@ -92,7 +94,7 @@ export async function* allTransactions(
   place: Place,
   filter: Filter,
 ): AsyncIterable<unknown[][]> {
-  let created_before = new Date().toISOString()
+  let created_before = filter.created_before ?? new Date().toISOString()
   let seen = new Set<string>()
   for (let page = 1; ; ) {
     const { data } = await listPage(client, place, { ...filter, created_before }, { page, per_page: export_page })

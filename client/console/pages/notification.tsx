@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Bell } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
@@ -8,6 +9,9 @@ import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
+import { Moment } from '../parts/moment.tsx'
+import { Nothing } from '../parts/nothing.tsx'
+import { Segments } from '../parts/segments.tsx'
 import { filterOf, filterText, formOf, WebhookForm } from '../parts/webhook-form.tsx'
 
 const poll_ms = 3_000
@@ -52,19 +56,14 @@ export function Notification(path: { notification_id: string }) {
       <Actions path={path} its={notification.data} />
       <div className="bar">
         <h2>Deliveries</h2>
-        <fieldset className="choice">
-          <legend className="hidden">Status</legend>
-          {statuses.map((each) => (
-            <button key={each} type="button" aria-pressed={status === each} onClick={() => setStatus(each)}>
-              {each}
-            </button>
-          ))}
-        </fieldset>
+        <Segments label="Status" values={statuses} value={status} choose={setStatus} />
       </div>
       <Loaded query={deliveries}>
         {(all) =>
           all.length === 0 ? (
-            <p>No delivery {status === 'all' ? 'yet' : `is ${status}`}.</p>
+            <Nothing icon={Bell} title={status === 'all' ? 'No deliveries yet' : `No delivery is ${status}`}>
+              Each event of a relayer that has this notification is listed here with the answers of your endpoint.
+            </Nothing>
           ) : (
             <ul className="deliveries">
               {all.map((delivery) => (
@@ -90,15 +89,17 @@ function Health({ its }: { its: NotificationHealth }) {
       <dl className="figures">
         <div>
           <dt>Due</dt>
-          <dd>{its.pending}</dd>
+          <dd>{count(its.pending)}</dd>
         </div>
         <div>
           <dt>Failed</dt>
-          <dd>{its.failed}</dd>
+          <dd>{count(its.failed)}</dd>
         </div>
         <div>
           <dt>Last success</dt>
-          <dd>{time(its.last_success_at)}</dd>
+          <dd>
+            <Moment at={its.last_success_at} />
+          </dd>
         </div>
       </dl>
     </>
@@ -171,7 +172,7 @@ function OneDelivery({ delivery, path }: { delivery: Delivery; path: { notificat
         <span>
           <Badge state={status} /> <strong>{words(event)}</strong>{' '}
           <span className="hint">
-            event {sequence}, {time(created_at)}
+            event {sequence}, <Moment at={created_at} />
           </span>
         </span>
         {status === 'pending' ? (

@@ -73,7 +73,7 @@ export function Relayer({
             {tab === 'policies' && <Policies relayer={its} />}
             {tab === 'funding' && <Funding relayer={its} />}
             {tab === 'events' && <Events events={events} />}
-            {tab === 'activity' && <ActivityCharts relayer_id={relayer_id} />}
+            {tab === 'activity' && <ActivityCharts relayer_id={relayer_id} its={its.network} />}
           </>
         )}
       </Loaded>
@@ -99,7 +99,7 @@ function Head({ its }: { its: Its }) {
   return (
     <>
       <p className="crumbs">
-        <Link to="/">Overview</Link> / relayer
+        <Link to="/">Relayers</Link> / {name}
       </p>
       <div className="bar">
         <Heading name={id}>
@@ -118,11 +118,16 @@ function Head({ its }: { its: Its }) {
                     : 'The relayer signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'}
                 </p>
               }
+              told={paused ? `${id} signs and sends again.` : `${id} is paused.`}
               run={() => client.patch(base, { path, body: { paused: !paused } })}
             />
           </div>
         )}
       </div>
+      <p className="hint">
+        <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" /> Send funds
+        here.
+      </p>
       {system_disabled && (
         <Problem>
           The service disabled it: {disabled_reason} The cause is usually with its nodes:{' '}
@@ -131,39 +136,39 @@ function Head({ its }: { its: Its }) {
         </Problem>
       )}
       {paused && !system_disabled && (
-        <Problem>This relayer is paused: it signs and sends nothing until it is resumed.</Problem>
+        <p className="warn-line">This relayer is paused: it signs and sends nothing until it is resumed.</p>
       )}
       {warnings.map((warning) => (
-        <p className="problem" key={warning}>
+        <p className="warn-line" key={warning}>
           {warning}
         </p>
       ))}
-      <dl className="figures">
-        <div>
-          <dt>Address (send funds here)</dt>
+      <dl className="tiles">
+        <div className="tile">
+          <dt>Balance</dt>
           <dd>
-            <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" />
+            <strong className={status.data?.balance === '0' ? 'bad' : undefined}>
+              {status.data ? amount(status.data.balance, symbolOf(network)) : '…'}
+            </strong>
           </dd>
         </div>
-        <div>
-          <dt>Balance</dt>
-          <dd>{status.data ? amount(status.data.balance, symbolOf(network)) : '…'}</dd>
-        </div>
-        <div>
+        <div className="tile">
           <dt>Unfinished</dt>
-          <dd>{status.data?.pending_transactions_count ?? '…'}</dd>
+          <dd>
+            <strong>{status.data ? count(status.data.pending_transactions_count) : '…'}</strong>
+          </dd>
         </div>
-        <div>
+        <div className="tile">
           <dt>Next nonce</dt>
-          <dd>{status.data?.nonce ?? '…'}</dd>
+          <dd>
+            <strong>{status.data?.nonce ?? '…'}</strong>
+          </dd>
         </div>
-        <div>
+        <div className="tile">
           <dt>Network</dt>
-          <dd>{network}</dd>
-        </div>
-        <div>
-          <dt>Name</dt>
-          <dd>{name}</dd>
+          <dd>
+            <strong>{network}</strong>
+          </dd>
         </div>
       </dl>
     </>

@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ServiceState } from '../../index.ts'
-import { age, count, inCoins, time } from '../data/format.ts'
+import { age, count, inCoins } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
+import { Moment } from '../parts/moment.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 
 const poll_ms = 5_000
 const megabyte = 1_048_576
@@ -63,35 +65,35 @@ function Facts({ its }: { its: ServiceState }) {
   )
 }
 
+const server_columns: Column<ServiceState['servers'][number]>[] = [
+  {
+    name: 'Server',
+    by: ({ name }) => name,
+    cell: ({ name, is_this }) => (
+      <>
+        {name} {is_this && '(this one)'}
+      </>
+    ),
+  },
+  { name: 'State', by: ({ state }) => state, cell: ({ state }) => <Badge state={state} /> },
+  { name: 'Since', by: ({ started_at }) => started_at, cell: ({ started_at }) => <Moment at={started_at} /> },
+  {
+    name: 'Sends for relayers',
+    isNumber: true,
+    by: ({ relayers }) => relayers,
+    cell: ({ relayers }) => count(relayers),
+  },
+]
+
 const Servers = ({ its: { servers } }: { its: ServiceState }) => (
   <section aria-labelledby="servers">
     <h2 id="servers">Servers</h2>
-    <div className="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th>Server</th>
-            <th>State</th>
-            <th>Since</th>
-            <th className="number">Sends for relayers</th>
-          </tr>
-        </thead>
-        <tbody>
-          {servers.map(({ name, state, started_at, relayers, is_this }) => (
-            <tr key={`${name} ${started_at}`}>
-              <td>
-                {name} {is_this && '(this one)'}
-              </td>
-              <td>
-                <Badge state={state} />
-              </td>
-              <td>{time(started_at)}</td>
-              <td className="number">{count(relayers)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      of="servers"
+      rows={servers}
+      columns={server_columns}
+      idOf={({ name, started_at }) => `${name} ${started_at}`}
+    />
   </section>
 )
 
@@ -99,7 +101,7 @@ const Incidents = ({ its: { incidents, started_at, servers } }: { its: ServiceSt
   <section aria-labelledby="incidents">
     <h2 id="incidents">Incidents</h2>
     <p className="hint">
-      Since {time(started_at)}
+      Since <Moment at={started_at} />
       {servers.length > 1 && ', as this server noticed them'}.
     </p>
     {incidents.length === 0 ? (
@@ -108,8 +110,8 @@ const Incidents = ({ its: { incidents, started_at, servers } }: { its: ServiceSt
       <ol className="timeline">
         {incidents.map(({ at, severity, subject, text }) => (
           <li key={`${at} ${subject} ${text}`} className={severity === 'error' ? 'bad' : undefined}>
-            <time dateTime={at}>{time(at)}</time> <Badge state={severity} /> <strong>{subject}</strong>
-            <div className="answer">{inCoins(text)}</div>
+            <Moment at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
+            <div className="answer">{inCoins(text, 'coins')}</div>
           </li>
         ))}
       </ol>

@@ -1,7 +1,8 @@
 import { Link } from 'wouter'
 import type { Event } from '../../index.ts'
-import { time, words } from '../data/format.ts'
+import { words } from '../data/format.ts'
 import { transactionPath } from './links.tsx'
+import { Moment } from './moment.tsx'
 
 /** The events since the page was opened, newest first. */
 export function Events({ events }: { events: Event[] }) {
@@ -11,8 +12,8 @@ export function Events({ events }: { events: Event[] }) {
     <ol className="timeline" aria-live="polite">
       {events.map((event) => (
         <li key={event.id}>
-          <time dateTime={event.timestamp}>{time(event.timestamp)}</time>{' '}
-          <strong>{words(event.payload.payload_type)}</strong> <EventText event={event} />
+          <Moment at={event.timestamp} /> <strong>{words(event.payload.payload_type)}</strong>{' '}
+          <EventText event={event} />
         </li>
       ))}
     </ol>
