@@ -218,7 +218,11 @@ function usePages(): [string, Page[]][] {
 function PageLink({ to, name, icon: Icon }: Page) {
   const [path] = useLocation()
   const open = useOpenProblems()
-  const isHere = to === '/' ? path === '/' || path.startsWith('/relayers') : path.startsWith(to)
+  const isTransaction = path.includes('/transactions/')
+  const isHere =
+    to === '/'
+      ? path === '/' || (path.startsWith('/relayers') && !isTransaction)
+      : path.startsWith(to) || (to === '/transactions' && isTransaction)
   return (
     <Link to={to} aria-current={isHere ? 'page' : undefined}>
       <Icon className="icon" aria-hidden />

@@ -69,7 +69,7 @@ test('works with the keyboard alone: sign in, find a problem, read its remedy, l
   await tabTo(page, new RegExp(`${account.relayer_id}.*base fee`))
   await page.keyboard.press('Enter')
 
-  const remedy = /^Replace it$/
+  const remedy = /^Speed up$/
   const dialog = page.getByRole('dialog')
   await page.getByRole('button', { name: remedy }).waitFor()
   await tabTo(page, remedy)

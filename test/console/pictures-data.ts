@@ -41,10 +41,14 @@ async function one(): Promise<Scene> {
 }
 
 const teams = ['payouts-eu', 'payouts-us', 'mint', 'rewards', 'bridge', 'oracle']
-const steps = 75
+/** Hours before now at which transactions are sent: every 13 hours, and in the last day every hour. */
+const hours = [
+  ...Array.from({ length: 51 }, (_, index) => 24 + 13 * (50 - index)),
+  ...Array.from({ length: 24 }, (_, index) => 23 - index),
+]
 const at_once = 40
 
-/** 60 relayers of two networks with 3,000 transactions of 25 days, most of them well, some stuck, failed and without funds. */
+/** 60 relayers of two networks with 3,000 transactions of four weeks, most of them well, some stuck, failed and without funds. */
 async function sixty(): Promise<Scene> {
   const [rig, polygon, receiver] = await Promise.all([
     startRig(),
@@ -52,7 +56,7 @@ async function sixty(): Promise<Scene> {
     startReceiver(),
   ])
   const client = rig.client()
-  rig.clock.ahead_ms = -steps * 8 * hour_ms
+  rig.clock.ahead_ms = -(hours[0] ?? 0) * hour_ms
   await client.delete(relayer, { path: { relayer_id: 'demo' } })
   await client.patch('/api/v1/networks/{network_id}', {
     path: { network_id: 'evm:local' },
@@ -68,16 +72,15 @@ async function sixty(): Promise<Scene> {
   await addOthers(rig, receiver)
   const token = await deployToken(rig)
   const paying = ids.slice(0, 57)
-  for (let step = 0; step < steps; step += 1) {
-    rig.clock.ahead_ms = -(steps - 1 - step) * 8 * hour_ms
+  for (const [step, before_h] of hours.entries()) {
+    rig.clock.ahead_ms = -before_h * hour_ms
     const chosen = Array.from({ length: at_once }, (_, index) => paying[(step * 7 + index * index) % paying.length])
     await sendAll(
       rig,
       chosen.map((relayer_id) => ({ relayer_id: relayer_id ?? '', count: 1 })),
     )
-    if (step % 5 === 0) await settled(rig, paying)
+    await settled(rig, paying)
   }
-  await settled(rig, paying)
   const pages = await lastHour(rig, polygon, receiver, token)
   return {
     rig,

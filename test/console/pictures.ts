@@ -6,6 +6,7 @@ import { scenes } from './pictures-data.ts'
 import { startBrowser } from './start-browser.ts'
 
 const max_load_ms = 15_000
+const max_height = 2_400
 const folder = join(import.meta.dirname, 'pictures')
 const looks = {
   light: { width: 1280, colorScheme: 'light' },
@@ -97,6 +98,11 @@ async function isLoaded(page: Page): Promise<boolean> {
 
 async function save(page: Page, name: string): Promise<void> {
   if (!isWanted(name)) return
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+  // What is fixed beside the page, or as high as the window, is shown as a reader would see it who had so high a window.
+  const { width, height } = page.viewportSize() ?? { width: 1280, height: 900 }
+  const whole = await page.evaluate<number>('document.documentElement.scrollHeight')
+  await page.setViewportSize({ width, height: Math.min(Math.max(whole, height), max_height) })
+  await page.screenshot({ path: join(folder, `${name}.png`) })
+  await page.setViewportSize({ width, height })
   process.stdout.write(`${name}.png\n`)
 }

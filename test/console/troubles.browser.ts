@@ -105,7 +105,7 @@ test('a spike of the base fee: shows the reason, and replaces at a higher price'
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id}.*base fee`)).click()
   await shown(page, /base fee/)
-  await remedy(page, 'Replace it')
+  await remedy(page, 'Speed up')
   await finished(account)
 })
 

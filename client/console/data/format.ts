@@ -8,6 +8,14 @@ export const ether = (wei: string | null): string => (wei === null ? 'unknown' :
 export const amount = (wei: string | null, symbol: string): string =>
   wei === null ? 'unknown' : `${ether(wei)} ${symbol}`
 
+/** An amount with four digits after the point, so that those of a column stand below each other. */
+export function fixed(wei: string, symbol: string): string {
+  const units = BigInt(wei) / (wei_per_ether / 10_000n)
+  if (units === 0n && wei !== '0') return `< 0.0001 ${symbol}`
+  const digits = units.toString().padStart(5, '0')
+  return `${count(BigInt(digits.slice(0, -4)))}.${digits.slice(-4)} ${symbol}`
+}
+
 /** A price in wei as gwei. */
 export const gwei = (wei: string | null): string => (wei === null ? 'unknown' : decimal(BigInt(wei), wei_per_gwei, 3))
 
@@ -35,6 +43,12 @@ export function exactly(wei: string, digits = 18): string {
 /** The time since then: `12 s`, `5 min`, `3 h`, `2 d`. */
 export function age(timestamp: string, now = Date.now()): string {
   return span(now - Date.parse(timestamp))
+}
+
+/** A time that something takes, from milliseconds on. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms)
 }
 
 export function span(ms: number): string {
@@ -88,10 +102,10 @@ export const markExactly = (at: number, isDay: boolean): string =>
 export const mark = (at: number, of: 'hour' | 'day'): string => formats[of].format(at * 1_000)
 
 const counts = new Intl.NumberFormat('en')
-export const count = (value: number): string => counts.format(value)
+export const count = (value: number | bigint): string => counts.format(value)
 
 /** The start and the end of a long hex value. */
-export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0, 8)}…${hex.slice(-6)}` : hex)
+export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0, 6)}…${hex.slice(-4)}` : hex)
 
 /** `price_cap` is `price cap`. */
 export const words = (code: string): string => code.replaceAll('_', ' ')

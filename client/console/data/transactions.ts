@@ -1,6 +1,6 @@
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import type { Event, RelayerClient, Transaction, TransactionStatus } from '../../index.ts'
+import type { RelayerClient, Transaction, TransactionStatus } from '../../index.ts'
 import { followEvents } from './events.ts'
 import { useSession } from './session.tsx'
 
@@ -108,8 +108,8 @@ export async function* allTransactions(
   }
 }
 
-/** Follows the relayer's events: updates changed transactions in place, and inserts new ones at the top. `tell` gets each event. */
-export function useLive(relayer_id: string, tell: (event: Event) => void) {
+/** Follows the relayer's events: updates changed transactions in place, and inserts new ones at the top. */
+export function useLive(relayer_id: string) {
   const { token } = useSession()
   const queries = useQueryClient()
   useEffect(() => {
@@ -139,7 +139,6 @@ export function useLive(relayer_id: string, tell: (event: Event) => void) {
     void followEvents(token, relayer_id, ended.signal, {
       opened: () => void reload(() => true),
       tell(event) {
-        tell(event)
         if (event.payload.payload_type !== 'transaction') return
         const { payload_type: _, ...fields } = event.payload
         changed.set(fields.id, { ...unset, ...fields })
@@ -150,7 +149,7 @@ export function useLive(relayer_id: string, tell: (event: Event) => void) {
       clearInterval(flush)
       clearInterval(ask)
     }
-  }, [token, relayer_id, queries, tell])
+  }, [token, relayer_id, queries])
 }
 
 const isFiltered = (filter: Filter) => Object.keys(filter).length > 0

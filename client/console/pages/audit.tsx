@@ -12,7 +12,7 @@ import { Copyable, decoded, encoded, RelayerLink } from '../parts/links.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
-const per_page = 100
+const per_page = 50
 const fields = ['caller', 'operation', 'relayer_id', 'subject', 'outcome', 'callers', 'after', 'before'] as const
 type Typed = Partial<Record<(typeof fields)[number], string>>
 type Filter = Omit<Typed, 'outcome' | 'callers'> & { outcome?: 'succeeded' | 'refused'; callers?: 'others' }

@@ -3,7 +3,7 @@ import { Bell } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
-import { age, count, time, words } from '../data/format.ts'
+import { age, count, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
@@ -12,6 +12,7 @@ import { Heading } from '../parts/heading.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { Segments } from '../parts/segments.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { filterOf, filterText, formOf, WebhookForm } from '../parts/webhook-form.tsx'
 
 const poll_ms = 3_000
@@ -33,6 +34,19 @@ export function Notification(path: { notification_id: string }) {
     queryFn: async ({ signal }) => (await client.get(`${one}/health`, { path, signal })).data,
     refetchInterval: poll_ms,
   })
+  const columns: Column<Delivery>[] = [
+    { name: 'Event', cell: ({ event }) => words(event) },
+    { name: 'State', cell: (its) => <Badge state={its.status} /> },
+    { name: 'Number', isNumber: true, cell: ({ sequence }) => count(sequence) },
+    { name: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
+    { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
+    {
+      name: 'Next attempt',
+      cell: ({ status: state, next_attempt_at: at }) =>
+        at !== null && state === 'pending' ? <Moment at={at} /> : null,
+    },
+    { name: '', cell: (delivery) => <Resend delivery={delivery} path={path} /> },
+  ]
   const query = { per_page, ...(status !== 'all' && { status: [status] as DeliveryStatus[] }) }
   const deliveries = useQuery({
     queryKey: ['deliveries', id, status],
@@ -65,11 +79,10 @@ export function Notification(path: { notification_id: string }) {
               Each event of a relayer that has this notification is listed here with the answers of your endpoint.
             </Nothing>
           ) : (
-            <ul className="deliveries">
-              {all.map((delivery) => (
-                <OneDelivery key={delivery.id} delivery={delivery} path={path} />
-              ))}
-            </ul>
+            <div className="deliveries">
+              <Table of="deliveries" rows={all} columns={columns} idOf={({ id: its }) => its} isPart />
+              {all.length === per_page && <p className="hint">The newest {per_page} are shown.</p>}
+            </div>
           )
         }
       </Loaded>
@@ -162,61 +175,54 @@ function Actions({ path, its }: { path: { notification_id: string }; its: Its | 
   )
 }
 
-function OneDelivery({ delivery, path }: { delivery: Delivery; path: { notification_id: string } }) {
+/** The path has the id of the notification, which each delivery has too. */
+function Resend({ delivery: { id, status }, path }: { delivery: Delivery; path: { notification_id: string } }) {
   const { client } = useSession()
-  const { id, event, sequence, status, created_at, next_attempt_at, attempts } = delivery
-  const last = attempts.at(-1)
   return (
-    <li>
-      <div className="bar">
-        <span>
-          <Badge state={status} /> <strong>{words(event)}</strong>{' '}
-          <span className="hint">
-            event {sequence}, <Moment at={created_at} />
-          </span>
-        </span>
-        {status === 'pending' ? (
-          <Action
-            label="Retry now"
-            effect={
-              <p>
-                Makes it due now, with every other delivery that waits: earlier events of the same transaction are sent
-                first. The receiver gets the same ID and the same bytes.
-              </p>
-            }
-            run={() => client.post(`${one}/deliveries/retry`, { path })}
-            done="It is due now. Its next attempt is listed with the response."
-          />
-        ) : (
-          <Action
-            label="Redeliver"
-            effect={
-              <p>
-                Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same
-                bytes.
-              </p>
-            }
-            run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}
-            done="It is sent again now."
-          />
-        )}
-      </div>
-      {last && (
-        <details>
-          <summary>
-            {attempts.length} {attempts.length === 1 ? 'attempt' : 'attempts'}; last:{' '}
-            {last.error ?? `HTTP ${last.status}`}
-            {next_attempt_at !== null && status === 'pending' && `; next ${time(next_attempt_at)}`}
-          </summary>
-          <ol>
-            {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (
-              <li key={number}>
-                {time(at)}, {duration_ms} ms: {error ?? `HTTP ${answered}`} {answer && <code>{answer}</code>}
-              </li>
-            ))}
-          </ol>
-        </details>
+    <div className="buttons">
+      {status === 'pending' ? (
+        <Action
+          label="Retry now"
+          effect={
+            <p>
+              Makes it due now, with every other delivery that waits: earlier events of the same transaction are sent
+              first. The receiver gets the same ID and the same bytes.
+            </p>
+          }
+          run={() => client.post(`${one}/deliveries/retry`, { path })}
+          done="It is due now. Its next attempt is listed with the response."
+        />
+      ) : (
+        <Action
+          label="Redeliver"
+          effect={
+            <p>
+              Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same bytes.
+            </p>
+          }
+          run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}
+          done="It is sent again now."
+        />
       )}
-    </li>
+    </div>
+  )
+}
+
+function Attempts({ attempts }: { attempts: Delivery['attempts'] }) {
+  const last = attempts.at(-1)
+  if (!last) return <span className="hint">not sent yet</span>
+  return (
+    <details>
+      <summary>
+        {attempts.length} {attempts.length === 1 ? 'attempt' : 'attempts'}; last: {last.error ?? `HTTP ${last.status}`}
+      </summary>
+      <ol>
+        {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (
+          <li key={number}>
+            <Moment at={at} />, {count(duration_ms)} ms: {error ?? `HTTP ${answered}`} {answer && <code>{answer}</code>}
+          </li>
+        ))}
+      </ol>
+    </details>
   )
 }

@@ -1,14 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { useCallback, useState } from 'react'
+import { useState } from 'react'
 import { Link } from 'wouter'
-import type { Event, Relayer as Its } from '../../index.ts'
-import { amount, count } from '../data/format.ts'
-import { useExplorer, useSymbols } from '../data/overview.ts'
+import type { Relayer as Its } from '../../index.ts'
+import { count } from '../data/format.ts'
+import { useExplorer } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../data/transactions.ts'
 import { Action } from '../parts/action.tsx'
 import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
+import { Balance } from '../parts/balance.tsx'
 import { Events } from '../parts/events.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Funding } from '../parts/funding.tsx'
@@ -19,7 +20,6 @@ import { Policies } from '../parts/policies.tsx'
 import { Transactions } from '../parts/transactions.tsx'
 
 const poll_ms = 5_000
-const max_events = 200
 const base = '/api/v1/relayers/{relayer_id}'
 const tabs = ['transactions', 'nonces', 'policies', 'funding', 'events', 'activity'] as const
 
@@ -42,11 +42,7 @@ export function Relayer({
   const path = { relayer_id }
   // Its treasury is another relayer.
   const shownTabs = tabs.filter((one) => one !== 'funding' || caller.relayer_ids === null)
-  const [events, setEvents] = useState<Event[]>([])
-  useLive(
-    relayer_id,
-    useCallback((event) => setEvents((before) => [event, ...before].slice(0, max_events)), []),
-  )
+  useLive(relayer_id)
   const relayer = useQuery({
     queryKey: ['relayer', relayer_id],
     queryFn: async ({ signal }) => (await client.get(base, { path, signal })).data,
@@ -72,7 +68,7 @@ export function Relayer({
             {tab === 'nonces' && <Nonces relayer={its} />}
             {tab === 'policies' && <Policies relayer={its} />}
             {tab === 'funding' && <Funding relayer={its} />}
-            {tab === 'events' && <Events events={events} />}
+            {tab === 'events' && <Events relayer_id={relayer_id} />}
             {tab === 'activity' && <ActivityCharts relayer_id={relayer_id} its={its.network} />}
           </>
         )}
@@ -89,7 +85,6 @@ function Head({ its }: { its: Its }) {
   const { client, may } = useSession()
   const { id, name, address, network, paused, system_disabled, disabled_reason, warnings = [] } = its
   const path = { relayer_id: id }
-  const symbolOf = useSymbols()
   const explorer = useExplorer(network)
   const status = useQuery({
     queryKey: ['status', id],
@@ -147,8 +142,8 @@ function Head({ its }: { its: Its }) {
         <div className="tile">
           <dt>Balance</dt>
           <dd>
-            <strong className={status.data?.balance === '0' ? 'bad' : undefined}>
-              {status.data ? amount(status.data.balance, symbolOf(network)) : '…'}
+            <strong>
+              <Balance relayer_id={id} network={network} />
             </strong>
           </dd>
         </div>

@@ -102,7 +102,7 @@ function SandboxForm({
   const request: ExampleCall = {
     method: 'post',
     path: kind === 'sign' ? `${base}/sign` : `${base}/transactions/dry-run`,
-    parameters: { path, query: {}, header: {} },
+    parameters: { path: { relayer_id: path.relayer_id || 'RELAYER_ID' }, query: {}, header: {} },
     body,
     needs_token: true,
     answer: 'data',

@@ -96,7 +96,7 @@ function Why({ its, why }: { its: Its; why: Explanation }) {
           </>
         ) : (
           <>
-            Waits for {words(why.waiting_for)} since <Age of={why.since} ago={false} />
+            Waits: {words(why.waiting_for)}, for <Age of={why.since} ago={false} />
           </>
         )}
         {why.blocked_by !== null && (

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { useLocation } from 'wouter'
-import { count, ether, span } from '../data/format.ts'
+import { Link, useLocation } from 'wouter'
+import { count, duration, ether } from '../data/format.ts'
 import { useNetworks, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Chart } from './chart.tsx'
@@ -46,11 +46,12 @@ export function ActivityCharts({ relayer_id, pool_id, its }: { relayer_id?: stri
   const all = networks.data ?? []
   const isOfAll = relayer_id === undefined && pool_id === undefined
   const network = isOfAll && chosen !== '' ? { network: chosen } : {}
-  const activity = useActivity(period, {
+  const whose: Whose = {
     ...(relayer_id !== undefined && { relayer_id }),
     ...(pool_id !== undefined && { pool_id }),
     ...network,
-  })
+  }
+  const activity = useActivity(period, whose)
   const here =
     relayer_id !== undefined ? relayerPath(relayer_id) : pool_id !== undefined ? poolPath(pool_id) : undefined
   return (
@@ -82,6 +83,8 @@ export function ActivityCharts({ relayer_id, pool_id, its }: { relayer_id?: stri
           <Charts
             points={points}
             step_s={seconds_per_point}
+            period={period}
+            whose={whose}
             network={its ?? (chosen || (all.length === 1 ? all[0]?.name : undefined))}
             list={here === undefined ? '/transactions' : `${here}/list`}
           />
@@ -126,6 +129,7 @@ function feesOf(points: Point[], symbol: string) {
     lines: [{ label: 'paid', color: '--blue', values: points.map(({ fees }) => Number(fees ?? 0) / wei_per_coin) }],
     total: `${ether(total.toString())} ${symbol}`,
     show: (value: number) => `${amounts.format(value)} ${symbol}`,
+    mark: (value: number) => amounts.format(value),
   }
 }
 
@@ -138,9 +142,13 @@ function Charts({
   step_s,
   network,
   list,
+  period,
+  whose,
 }: {
   points: Point[]
   step_s: number
+  period: Period
+  whose: Whose
   network: string | undefined
   list: string
 }) {
@@ -183,7 +191,7 @@ function Charts({
         unit={each}
         at={at}
         lines={times}
-        show={span}
+        show={duration}
         total={meanOf(points)}
         isLevel
         open={open}
@@ -191,14 +199,41 @@ function Charts({
       {fees ? (
         <Chart title="Fees" unit={each} at={at} {...fees} open={open} />
       ) : (
-        <figure className="chart">
-          <figcaption>
-            <strong>Fees</strong>
-          </figcaption>
-          <p className="hint">Choose a network above: fees in different currencies have no sum.</p>
-        </figure>
+        <FeesByNetwork period={period} whose={whose} />
       )}
     </div>
+  )
+}
+
+const max_networks = 8
+
+/** Fees in different currencies have no sum: the total of each network. */
+function FeesByNetwork({ period, whose }: { period: Period; whose: Whose }) {
+  const networks = useNetworks()
+  const all = networks.data ?? []
+  return (
+    <figure className="chart">
+      <figcaption>
+        <strong>Fees</strong> <span className="hint">by network, {periods[period]}</span>
+      </figcaption>
+      <ul className="plain totals">
+        {all.slice(0, max_networks).map(({ id, name }) => (
+          <Total key={id} period={period} whose={{ ...whose, network: name }} />
+        ))}
+      </ul>
+      <Link to="/spending">Spending by relayer</Link>
+    </figure>
+  )
+}
+
+function Total({ period, whose }: { period: Period; whose: Whose & { network: string } }) {
+  const { data } = useActivity(period, whose)
+  const symbol = useSymbols()(whose.network)
+  return (
+    <li>
+      <span>{whose.network}</span>
+      <strong>{data ? feesOf(data.points, symbol).total : '…'}</strong>
+    </li>
   )
 }
 
@@ -207,5 +242,5 @@ function meanOf(points: Point[]): string {
   const known = points.filter(({ mean_inclusion_ms, mined }) => mean_inclusion_ms !== null && mined > 0)
   const mined = sumOf(known, 'mined')
   const ms = known.reduce((sum, point) => sum + (point.mean_inclusion_ms ?? 0) * point.mined, 0)
-  return mined === 0 ? '–' : `${span(ms / mined)} on average`
+  return mined === 0 ? '–' : `${duration(ms / mined)} on average`
 }

@@ -12,6 +12,7 @@ const tones: Record<string, Tone> = {
     in_step: 'good',
     active: 'good',
     running: 'good',
+    working: 'good',
     over: 'good',
     sufficient: 'good',
   },

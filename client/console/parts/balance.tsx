@@ -1,4 +1,4 @@
-import { amount } from '../data/format.ts'
+import { amount, fixed } from '../data/format.ts'
 import { useStatus, useSymbols } from '../data/overview.ts'
 
 /** What a relayer has, as the service read it from the chain. */
@@ -7,5 +7,10 @@ export function Balance({ relayer_id, network }: { relayer_id: string; network: 
   const symbol = useSymbols()(network)
   if (!status.data) return status.error ? <span title="The status could not be read">unknown</span> : '…'
   const { balance } = status.data
-  return <span className={balance === '0' ? 'low' : undefined}>{amount(balance, symbol)}</span>
+  if (balance === null) return 'unknown'
+  return (
+    <span className={balance === '0' ? 'low' : undefined} title={amount(balance, symbol)}>
+      {fixed(balance, symbol)}
+    </span>
+  )
 }

@@ -18,8 +18,9 @@ interface ChartProps {
   lines: Line[]
   /** What the whole period has, above the chart. */
   total?: string
-  /** How a value is shown. */
+  /** How a value is shown, and beside the axis if that is another. */
   show?: (value: number) => string
+  mark?: (value: number) => string
   /** Opens what a point stands for. */
   open?: ((from_s: number, to_s: number) => void) | undefined
   /** Levels are lines for any period. */
@@ -30,13 +31,23 @@ const height = 160
 const day_s = 86_400
 
 /** A chart over time with the values under the pointer, and with a text of the same for screen readers. Counts of days are bars. */
-export function Chart({ title, unit, at, lines, total, show = figure, open, isLevel = false }: ChartProps) {
+export function Chart({
+  title,
+  unit,
+  at,
+  lines,
+  total,
+  show = figure,
+  mark: marked = show,
+  open,
+  isLevel = false,
+}: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
   const opener = useRef(open)
   opener.current = open
-  const shower = useRef(show)
-  shower.current = show
+  const marker = useRef(marked)
+  marker.current = marked
   const [point, setPoint] = useState<{ index: number; left: number; isRight: boolean }>()
   const step_s = (at[1] ?? 0) - (at[0] ?? 0)
   const isDaily = step_s >= day_s / 2
@@ -47,7 +58,7 @@ export function Chart({ title, unit, at, lines, total, show = figure, open, isLe
     if (!element) return
     const made = new uPlot(
       {
-        ...optionsOf(element, names, isDaily && !isLevel, (value) => shower.current(value)),
+        ...optionsOf(element, names, isDaily && !isLevel, (value) => marker.current(value)),
         hooks: {
           setCursor: [
             ({ cursor: { idx, left = -1 }, bbox: { left: from } }) => {
@@ -144,10 +155,16 @@ function optionsOf(
     padding: [8, isDaily ? 24 : 12, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, sync: { key: 'activity' } },
-    scales: { y: { range: (_: uPlot, __: number, max: number): uPlot.Range.MinMax => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: {
+      // The first and the last bar are whole.
+      ...(isDaily && {
+        x: { range: (_: uPlot, min: number, max: number): uPlot.Range.MinMax => [min - day_s / 2, max + day_s / 2] },
+      }),
+      y: { range: (_: uPlot, __: number, max: number): uPlot.Range.MinMax => [0, max > 0 ? max * 1.1 : 1] },
+    },
     axes: [
-      { ...axis, grid: { show: false }, values: (_: uPlot, splits: number[]) => timesOf(splits) },
-      { ...axis, grid, size: 56, values: (_: uPlot, splits: number[]) => splits.map(show) },
+      { ...axis, size: 28, grid: { show: false }, values: (_: uPlot, splits: number[]) => timesOf(splits) },
+      { ...axis, grid, size: 48, values: (_: uPlot, splits: number[]) => splits.map(show) },
     ],
     series: [{}, ...series],
   }

@@ -138,7 +138,7 @@ function OneProblem({ its }: { its: Its }) {
           {since !== null && (
             <>
               {' '}
-              Since <Age of={since} ago={false} />.
+              For <Age of={since} ago={false} />.
             </>
           )}
         </span>

@@ -23,7 +23,7 @@ export const Segments = <Value extends string>({
   >
     {values.map((one) => (
       <Toggle key={one} value={one}>
-        {texts[one] ?? one}
+        <span>{texts[one] ?? one}</span>
       </Toggle>
     ))}
   </ToggleGroup>

@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import { count, span } from '../data/format.ts'
+import { count, duration } from '../data/format.ts'
 import { useRelayers } from '../data/overview.ts'
 import { useActivity } from './activity.tsx'
 
@@ -47,8 +47,8 @@ export function Tiles() {
       <Tile
         to="/transactions"
         name="Longest inclusion, 24 h"
-        value={isKnown ? (slowest === 0 ? '–' : span(slowest)) : '…'}
-        note="from acceptance to a block"
+        value={isKnown ? (slowest === 0 ? '–' : duration(slowest)) : '…'}
+        note="until in a block"
         line={points.map(({ max_inclusion_ms }) => max_inclusion_ms ?? 0)}
       />
     </div>
@@ -73,8 +73,8 @@ function Tile({
   return (
     <Link to={to} className="tile">
       <span>{name}</span>
-      <strong className={tone}>{value}</strong>
-      <span>{note}</span>
+      <strong className={tone === 'bad' ? tone : undefined}>{value}</strong>
+      <span className={tone}>{note}</span>
       {line && <Spark values={line} />}
     </Link>
   )

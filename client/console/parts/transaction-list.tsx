@@ -3,7 +3,7 @@ import { ArrowLeftRight } from 'lucide-react'
 import { useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
-import { amount, count, short, words } from '../data/format.ts'
+import { amount, count, short } from '../data/format.ts'
 import { type Named, useNames } from '../data/names.ts'
 import { useRelayerIds, useSymbols } from '../data/overview.ts'
 import { type Filter, type Place, useTransactions } from '../data/transactions.ts'
@@ -169,6 +169,6 @@ function Row({
 function actionOf({ to, call, data }: Transaction, names: (address: string) => Named | undefined): string {
   if (to === null) return 'Creates a contract'
   const receiver = names(to)?.name ?? short(to)
-  if (call) return `${words(call.function.replace(/\(.*/s, ''))} of ${receiver}`
+  if (call) return `${call.function.replace(/\(.*/s, '')} on ${receiver}`
   return data === null || data === '0x' ? `Transfer to ${receiver}` : `Call of ${receiver}`
 }
