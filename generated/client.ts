@@ -2267,8 +2267,8 @@ export interface paths {
         };
         /**
          * Get the state of the service
-         * @description The server that answers, its database, the servers beside it (on PostgreSQL), and the incidents that this server
-         *     noticed since its start: at most the 500 newest.
+         * @description The server that answers, its database, the servers beside it (on PostgreSQL), and what this server noticed since
+         *     its start: of key services, and incidents, at most the 500 newest.
          */
         get: operations["getService"];
         put?: never;
@@ -4667,8 +4667,27 @@ export interface components {
                 /** @description Whether it gave this response. */
                 is_this: boolean;
             }[];
+            /** @description What this server saw of key services since its start, by the type of their signers. */
+            key_services: components["schemas"]["KeyServiceState"][];
             /** @description The newest first. */
             incidents: components["schemas"]["Incident"][];
+        };
+        KeyServiceState: {
+            /** @description The type of the signers. */
+            type: string;
+            /** @description Calls for signatures. */
+            calls: number;
+            failed_calls: number;
+            last_call_at: components["schemas"]["TimestampOrNull"];
+            /** @description The keys that a key service does not sign with now; at most 100 are listed. */
+            failing: components["schemas"]["KeyFault"][];
+            /** @description The newest error, also when it is over. */
+            last_error: components["schemas"]["KeyFault"] | null;
+        };
+        KeyFault: {
+            address: components["schemas"]["Address"];
+            at: components["schemas"]["Timestamp"];
+            reason: string;
         };
         Incident: {
             at: components["schemas"]["Timestamp"];
@@ -6070,6 +6089,8 @@ export type Queue = components['schemas']['Queue'];
 export type QueueHead = components['schemas']['QueueHead'];
 export type Activity = components['schemas']['Activity'];
 export type ServiceState = components['schemas']['ServiceState'];
+export type KeyServiceState = components['schemas']['KeyServiceState'];
+export type KeyFault = components['schemas']['KeyFault'];
 export type Incident = components['schemas']['Incident'];
 export type Spending = components['schemas']['Spending'];
 export type ActivityPoint = components['schemas']['ActivityPoint'];
@@ -7005,7 +7026,13 @@ export interface operations {
     };
     streamEvents: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description How many of the events before the next one the stream begins with, as far as they are stored. Without effect
+                 *     with `Last-Event-ID`.
+                 */
+                recent?: number;
+            };
             header?: {
                 /**
                  * @description The sequence number of the last event that the client received.

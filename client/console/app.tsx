@@ -1,3 +1,20 @@
+import {
+  Activity,
+  ArrowLeftRight,
+  Bell,
+  Coins,
+  FlaskConical,
+  Gift,
+  Key,
+  KeyRound,
+  Layers,
+  LayoutDashboard,
+  type LucideIcon,
+  Menu,
+  Network,
+  ScrollText,
+  Waypoints,
+} from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
@@ -7,8 +24,10 @@ import { Overview } from './pages/overview.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { Skeleton } from './parts/feedback.tsx'
 import { Heading } from './parts/heading.tsx'
+import { useOpenProblems } from './parts/problems.tsx'
 import { Search } from './parts/search.tsx'
 import { ServiceState } from './parts/service-state.tsx'
+import { Toasts } from './parts/toasts.tsx'
 
 const Relayer = lazy(async () => ({ default: (await import('./pages/relayer.tsx')).Relayer }))
 const Transaction = lazy(async () => ({ default: (await import('./pages/transaction.tsx')).Transaction }))
@@ -38,7 +57,8 @@ export const App = () => (
 )
 
 function Shell() {
-  const { caller, may, mayManageAll, signOut } = useSession()
+  const { caller, may, signOut } = useSession()
+  const pages = usePages()
   const [path] = useLocation()
   const [inUtc, setInUtc] = useState(isUtc)
   const [isMenuOpen, setMenuOpen] = useState(false)
@@ -50,7 +70,11 @@ function Shell() {
         Skip to content
       </button>
       <header className="top">
-        <strong>Relayer console</strong>
+        <strong className="brand">
+          <Waypoints className="icon" aria-hidden />
+          <span>Relayer console</span>
+        </strong>
+        {may('read') && <Search pages={pages.flatMap(([, its]) => its)} />}
         <button
           type="button"
           className="menu"
@@ -58,24 +82,21 @@ function Shell() {
           aria-controls="pages"
           onClick={() => setMenuOpen(!isMenuOpen)}
         >
+          <Menu className="icon" aria-hidden />
           Menu
         </button>
-        {may('read') && <Search />}
         <nav id="pages" aria-label="Pages" className={isMenuOpen ? 'open' : undefined}>
-          {may('read') && <Page to="/">Overview</Page>}
-          {may('read') && <Page to="/transactions">Transactions</Page>}
-          {may('read') && caller.relayer_ids === null && <Page to="/pools">Pools</Page>}
-          {may('read') && caller.relayer_ids === null && <Page to="/sponsorships">Sponsorships</Page>}
-          {may('read') && <Page to="/spending">Spending</Page>}
-          {may('notifications') && <Page to="/notifications">Notifications</Page>}
-          {may('read') && <Page to="/networks">Networks</Page>}
-          {mayManageAll && <Page to="/signers">Signers</Page>}
-          {(may('sign') || may('send')) && <Page to="/sandbox">Sandbox</Page>}
-          {caller.may_administer && <Page to="/keys">API keys</Page>}
-          {mayManageAll && <Page to="/audit">Audit</Page>}
-          {mayManageAll && <Page to="/service">Service</Page>}
+          {pages.map(([name, its]) => (
+            <div key={name}>
+              {name !== '' && <h2>{name}</h2>}
+              {its.map((page) => (
+                <PageLink key={page.to} {...page} />
+              ))}
+            </div>
+          ))}
         </nav>
         <div className="who">
+          <span title={`Scopes: ${caller.scopes.join(', ')}`}>{caller.name ?? caller.id}</span>
           <button
             type="button"
             aria-pressed={inUtc}
@@ -88,7 +109,6 @@ function Shell() {
           >
             UTC
           </button>
-          <span title={`Scopes: ${caller.scopes.join(', ')}`}>{caller.name ?? caller.id}</span>
           <button type="button" onClick={signOut}>
             Sign out
           </button>
@@ -100,6 +120,7 @@ function Shell() {
           <Pages />
         </Suspense>
       </main>
+      <Toasts />
     </>
   )
 }
@@ -150,12 +171,67 @@ type PoolPage = ListPage & { pool_id: string; tab?: string }
 
 const relayer_pages = '/relayers/:relayer_id/:tab?/:group?/:find?'
 
-function Page({ to, children }: { to: string; children: string }) {
+interface Page {
+  to: string
+  name: string
+  icon: LucideIcon
+}
+
+/** The pages that the API key has something on, in their groups. */
+function usePages(): [string, Page[]][] {
+  const { caller, may, mayManageAll } = useSession()
+  const seesAll = may('read') && caller.relayer_ids === null
+  const groups: [string, (Page | false)[]][] = [
+    [
+      '',
+      [
+        may('read') && { to: '/', name: 'Overview', icon: LayoutDashboard },
+        may('read') && { to: '/transactions', name: 'Transactions', icon: ArrowLeftRight },
+        may('read') && { to: '/spending', name: 'Spending', icon: Coins },
+        (may('sign') || may('send')) && { to: '/sandbox', name: 'Sandbox', icon: FlaskConical },
+      ],
+    ],
+    [
+      'Resources',
+      [
+        seesAll && { to: '/pools', name: 'Pools', icon: Layers },
+        seesAll && { to: '/sponsorships', name: 'Sponsorships', icon: Gift },
+        may('read') && { to: '/networks', name: 'Networks', icon: Network },
+        mayManageAll && { to: '/signers', name: 'Signers', icon: KeyRound },
+        may('notifications') && { to: '/notifications', name: 'Notifications', icon: Bell },
+      ],
+    ],
+    [
+      'Administration',
+      [
+        caller.may_administer && { to: '/keys', name: 'API keys', icon: Key },
+        mayManageAll && { to: '/audit', name: 'Audit', icon: ScrollText },
+        mayManageAll && { to: '/service', name: 'Service', icon: Activity },
+      ],
+    ],
+  ]
+  return groups
+    .map(([name, its]): [string, Page[]] => [name, its.filter((one) => one !== false)])
+    .filter(([, its]) => its.length > 0)
+}
+
+function PageLink({ to, name, icon: Icon }: Page) {
   const [path] = useLocation()
-  const isHere = to === '/' ? path === '/' || path.startsWith('/relayers') : path.startsWith(to)
+  const open = useOpenProblems()
+  const isTransaction = path.includes('/transactions/')
+  const isHere =
+    to === '/'
+      ? path === '/' || (path.startsWith('/relayers') && !isTransaction)
+      : path.startsWith(to) || (to === '/transactions' && isTransaction)
   return (
     <Link to={to} aria-current={isHere ? 'page' : undefined}>
-      {children}
+      <Icon className="icon" aria-hidden />
+      {name}
+      {to === '/' && open > 0 && (
+        <span className="badge count bad" aria-hidden title="Needs attention">
+          {open}
+        </span>
+      )}
     </Link>
   )
 }

@@ -73,15 +73,18 @@ export function deliveries({
       return single({ retried })
     },
 
-    async streamEvents({ path, header, caller, onClose }) {
+    async streamEvents({ path, header, query, caller, onClose }) {
       const relayer = await keyring.findRelayer(path.relayer_id)
       const last = header['Last-Event-ID']
       onClose(shares.streams.hold(caller, 1).release)
-      return eventStream(
-        { store, nextChange, isStopping },
-        relayer.row_id,
-        last === undefined ? undefined : Number(last),
-      )
+      const { recent = 0 } = query
+      const after =
+        last !== undefined
+          ? Number(last)
+          : recent > 0
+            ? Math.max(0, (await store.lastEvent(relayer.row_id)) - recent)
+            : undefined
+      return eventStream({ store, nextChange, isStopping }, relayer.row_id, after)
     },
 
     async testNotification({ path, caller }) {

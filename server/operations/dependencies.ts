@@ -1,5 +1,6 @@
 import type { Detail } from '../core/errors.ts'
 import type { Incident } from '../core/incident.ts'
+import type { KeyServiceState } from '../core/key-service-state.ts'
 import type { Observer } from '../core/observer.ts'
 import type { Caller } from '../core/operation.ts'
 import type { Chains } from '../evm/chains.ts'
@@ -52,6 +53,8 @@ export interface OperationDependencies {
   isStopping(): boolean
   /** The newest changes of state, newest first. */
   incidents(): Incident[]
+  /** What this process saw of key services, by type. */
+  keyServiceStates(): KeyServiceState[]
   /** Of the contract. */
   version: string
   /** The reasons why the process is not ready; empty when it is. */

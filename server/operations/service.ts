@@ -1,13 +1,25 @@
 import { hostname } from 'node:os'
+import type { KeyFault } from '../core/key-service-state.ts'
 import { type Handlers, single } from '../core/operation.ts'
 import type { OperationDependencies } from './dependencies.ts'
 
-type Dependencies = Pick<OperationDependencies, 'store' | 'now' | 'unready' | 'incidents' | 'version'>
+type Dependencies = Pick<
+  OperationDependencies,
+  'store' | 'now' | 'unready' | 'incidents' | 'keyServiceStates' | 'version'
+>
 
 /** The state of this server, of its database and of the servers beside it. */
-export function service({ store, now, unready, incidents, version }: Dependencies): Pick<Handlers, 'getService'> {
+export function service({
+  store,
+  now,
+  unready,
+  incidents,
+  keyServiceStates,
+  version,
+}: Dependencies): Pick<Handlers, 'getService'> {
   const name = `${hostname()} ${process.pid}`
   const iso = (ms: number) => new Date(ms).toISOString()
+  const shown = ({ at, ...fault }: KeyFault) => ({ ...fault, at: iso(at) })
   return {
     async getService() {
       const [database, servers, reasons] = await Promise.all([store.databaseFacts(), store.servers(), unready()])
@@ -20,6 +32,12 @@ export function service({ store, now, unready, incidents, version }: Dependencie
         not_ready: reasons,
         database,
         servers: servers.map((its) => ({ ...its, started_at: iso(its.started_at), is_this: its.name === name })),
+        key_services: keyServiceStates().map(({ last_call_at, failing, last_error, ...its }) => ({
+          ...its,
+          last_call_at: last_call_at === null ? null : iso(last_call_at),
+          failing: failing.map(shown),
+          last_error: last_error && shown(last_error),
+        })),
         incidents: incidents().map(({ at, ...its }) => ({ at: iso(at), ...its })),
       })
     },

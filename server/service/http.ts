@@ -140,6 +140,7 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
     elapsed,
     isStopping,
     incidents: observation.incidents,
+    keyServiceStates: observation.keyServiceStates,
     version: contract.document.info.version,
     unready: () => unready(foundation, isStopping()),
     unexpected: (error: unknown) => logger.error({ err: error }, 'request failed unexpectedly'),

@@ -2,6 +2,7 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { ConfigError } from '../core/config-error.ts'
 import type { Incident } from '../core/incident.ts'
+import type { KeyServiceState } from '../core/key-service-state.ts'
 import type { Observer } from '../core/observer.ts'
 import { budgetOf } from '../core/policies/sponsored-calls.ts'
 import type { RelayerRow } from '../core/rows.ts'
@@ -11,6 +12,7 @@ import type { Store } from '../store/store.ts'
 import type { WorkShare } from '../store/work-share.ts'
 import { createBalances } from '../telemetry/balances.ts'
 import { createIncidents } from '../telemetry/incidents.ts'
+import { createKeyServiceStates } from '../telemetry/key-service-states.ts'
 import { serveMetrics } from '../telemetry/metrics-server.ts'
 import { createStateLog } from '../telemetry/state-log.ts'
 
@@ -20,6 +22,8 @@ export interface Observation {
   observer: Observer
   /** The newest changes of state, newest first. */
   incidents(): Incident[]
+  /** What this process saw of key services, by type. */
+  keyServiceStates(): KeyServiceState[]
   /** Wraps a listener, so that each request runs in its span. */
   around(listener: RequestListener): RequestListener
   /** Called at the end of every request. */
@@ -54,6 +58,8 @@ interface ObservationSettings {
 export async function createObservation(settings: ObservationSettings, observed: Observed): Promise<Observation> {
   const log = createRequestLog(observed.logger)
   const incidents = createIncidents(observed.now)
+  const keyServices = createKeyServiceStates(observed.now)
+  const stateLog = createStateLog(observed.logger, incidents)
   const metrics = await createMeters(settings, observed)
   const traces = await createTracing(settings, observed)
   const [counted, traced] = [metrics?.observer.rpc, traces?.observer.rpc]
@@ -61,12 +67,25 @@ export async function createObservation(settings: ObservationSettings, observed:
 
   return {
     observer: {
-      ...createStateLog(observed.logger, incidents),
+      ...stateLog,
       ...metrics?.observer,
       ...traces?.observer,
       ...(rpc && { rpc }),
+      keyServiceCalled(call) {
+        keyServices.observer.keyServiceCalled(call)
+        metrics?.observer.keyServiceCalled?.(call)
+      },
+      keyServiceDown(key) {
+        keyServices.observer.keyServiceDown(key)
+        stateLog.keyServiceDown?.(key)
+      },
+      keyServiceUp(key) {
+        keyServices.observer.keyServiceUp(key)
+        stateLog.keyServiceUp?.(key)
+      },
     },
     incidents: incidents.list,
+    keyServiceStates: keyServices.list,
     around: (listener) =>
       traces
         ? (request, response: ServerResponse & { locals?: RequestContext }) =>

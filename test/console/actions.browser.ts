@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRelayerClient, type RelayerPoliciesPatch } from '../../client/index.ts'
 import { testLiar } from '../support/liar.ts'
 import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { act, type Console, named, openConsole, startBrowser } from './browser.ts'
+import { act, type Console, named, openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const one = `${base}/transactions/{transaction_id}` as const
@@ -123,7 +124,7 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
   const change = named(row, 'Change')
   const type = (text: string) => (dialog: Locator) => dialog.getByLabel('max_value').fill(text)
   const max_value = async () => (await relayer(account)).policies.max_value
-  await row.getByText('at most 1.234567890123456789 ether').waitFor()
+  await row.getByText('at most 1.234567890123456789 ETH').waitFor()
   await act(page, change)
   expect(await max_value()).toBe(exact)
 
@@ -131,7 +132,7 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
   expect(await max_value()).toBe('2000000000000000001')
 
   await patch(account, { max_value: '3000000000000000003' })
-  await row.getByText('at most 3.000000000000000003 ether').waitFor()
+  await row.getByText('at most 3.000000000000000003 ETH').waitFor()
   await act(page, change)
   expect(await max_value()).toBe('3000000000000000003')
 

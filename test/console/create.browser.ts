@@ -1,7 +1,8 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Rig, startRig } from '../support/rig.ts'
-import { openConsole, startBrowser } from './browser.ts'
+import { openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
 
 let browser: Browser
 let rig: Rig

@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Rig, startRig } from '../support/rig.ts'
-import { openConsole, startBrowser } from './browser.ts'
+import { openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const gwei = 10n ** 9n
@@ -68,7 +69,7 @@ test('works with the keyboard alone: sign in, find a problem, read its remedy, l
   await tabTo(page, new RegExp(`${account.relayer_id}.*base fee`))
   await page.keyboard.press('Enter')
 
-  const remedy = /^Replace it$/
+  const remedy = /^Speed up$/
   const dialog = page.getByRole('dialog')
   await page.getByRole('button', { name: remedy }).waitFor()
   await tabTo(page, remedy)

@@ -1,8 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { act, named, openConsole, startBrowser } from './browser.ts'
+import { act, named, openConsole } from './browser.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { startBrowser } from './start-browser.ts'
 
 const id = 'shop-events'
 const one = '/api/v1/notifications/{notification_id}'

@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { openConsole, startBrowser } from './browser.ts'
+import { openConsole } from './browser.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { startBrowser } from './start-browser.ts'
 
 let browser: Browser
 let rig: Rig

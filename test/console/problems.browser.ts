@@ -1,8 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Rig, startRig } from '../support/rig.ts'
-import { act, named, openConsole, startBrowser } from './browser.ts'
+import { act, named, openConsole } from './browser.ts'
 import { startReceiver } from './receiver.ts'
+import { startBrowser } from './start-browser.ts'
 
 const many = 60
 const relayers = '/api/v1/relayers/{relayer_id}'
@@ -97,6 +98,7 @@ test('searches everything at once, and opens what is found', async () => {
   const [sent] = await account.send(1, { reference: 'invoice 7', metadata: { customer: '4711' } })
   const { page } = await start()
   const find = async (text: string) => {
+    await page.keyboard.press('Control+k')
     await page.getByLabel('Find by ID').fill(text)
     await page.keyboard.press('Enter')
   }
@@ -106,9 +108,9 @@ test('searches everything at once, and opens what is found', async () => {
     await page.getByRole('link', { name: 'Overview', exact: true }).first().click()
   }
   await find('pay-')
-  const results = page.getByRole('list', { name: 'Search results' }).getByRole('listitem')
+  const results = page.getByRole('listbox', { name: 'Search results' }).getByRole('option')
   await expect.poll(() => results.count()).toBe(50)
-  await results.filter({ hasText: 'pay-07' }).getByRole('link').first().click()
+  await results.filter({ hasText: 'pay-07' }).first().click()
   await page.getByRole('heading', { name: 'pay-07' }).waitFor()
   await find('nothing like this')
   await page.getByText('Nothing found.').waitFor()

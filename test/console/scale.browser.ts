@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startAnvil } from '../support/anvil.ts'
 import { startTestService } from '../support/service.ts'
 import { insertTransactions } from '../support/transactions.ts'
-import { openConsole, startBrowser } from './browser.ts'
+import { openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
 
 const relayers = 1_000
 const transactions = 100_000

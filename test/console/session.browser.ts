@@ -3,7 +3,8 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Scope } from '../../client/index.ts'
 import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { openConsole, startBrowser } from './browser.ts'
+import { openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
 
 const many = 10_000
 const max_data_bytes = 130_848
@@ -141,9 +142,9 @@ test('reports that the service has stopped, and follows it after a restart', asy
   expect(await page.getByLabel('Filter by hash').inputValue()).toBe('after-the-restart')
   // The list is live again: nothing else asks for it.
   await its.send(1, { reference: 'after-the-restart' })
-  await page.locator('.list li').waitFor()
+  await page.locator('.list tbody tr').waitFor()
   await its.finished(() => rig.chain.mine())
-  await page.locator('.list li').getByText('confirmed').waitFor()
+  await page.locator('.list tbody tr').getByText('confirmed').waitFor()
 })
 
 test('lists, scrolls and filters 10,000 transactions without a task over 100 ms', async () => {
@@ -161,7 +162,7 @@ test('lists, scrolls and filters 10,000 transactions without a task over 100 ms'
     await page.waitForTimeout(250)
   }
   expect(await page.locator('.list .nonce').last().textContent()).toBe('0')
-  expect(await page.locator('.list li').count()).toBeLessThan(60)
+  expect(await page.locator('.list tbody tr').count()).toBeLessThan(60)
   await page.getByLabel('Filter by hash').fill('5000-5009')
   await page.getByText('10 transactions').waitFor()
   expect(await longTasks()).toEqual([])

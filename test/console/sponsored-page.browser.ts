@@ -8,7 +8,7 @@ import { build } from 'vite'
 import { expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../support/service.ts'
 import { newUser, sponsoredRig } from '../support/sponsorship.ts'
-import { startBrowser } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
 
 const source = join(import.meta.dirname, '..', '..', 'client', 'examples', 'sponsored-page')
 

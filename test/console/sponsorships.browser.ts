@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createRelayerClient } from '../../client/index.ts'
 import { play, sponsoredRig } from '../support/sponsorship.ts'
-import { act, named, openConsole, startBrowser } from './browser.ts'
+import { act, named, openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
 
 test('shows what budgets have left, and creates, pauses, changes and deletes sponsorships', async () => {
   const its = await sponsoredRig({ max_fee: '1000000000000000', budget_per_day: '10000000000000000' })

@@ -3,8 +3,9 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { RelayerPoliciesPatch } from '../../client/index.ts'
 import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { openConsole, startBrowser } from './browser.ts'
+import { openConsole } from './browser.ts'
 import { startReceiver } from './receiver.ts'
+import { startBrowser } from './start-browser.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const gwei = 10n ** 9n
@@ -104,7 +105,7 @@ test('a spike of the base fee: shows the reason, and replaces at a higher price'
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id}.*base fee`)).click()
   await shown(page, /base fee/)
-  await remedy(page, 'Replace it')
+  await remedy(page, 'Speed up')
   await finished(account)
 })
 

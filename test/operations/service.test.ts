@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRelayerClient } from '../../client/index.ts'
 import contract from '../../generated/openapi.json' with { type: 'json' }
+import { startFakeWeb3signer } from '../support/fake-web3signer.ts'
 import { testRig } from '../support/test-rig.ts'
 
 test('shows the process, its database and the incidents since its start, to those who manage all relayers', async () => {
@@ -13,6 +14,7 @@ test('shows the process, its database and the incidents since its start, to thos
     version: contract.info.version,
     node_version: process.versions.node,
     not_ready: [],
+    key_services: [],
     incidents: [],
     database: { engine: process.env.TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite' },
   })
@@ -33,4 +35,24 @@ test('shows the process, its database and the incidents since its start, to thos
   const { token } = (await client.post('/api/v1/api-keys', { body: { name: 'reader', scopes: ['read'] } })).data
   const reader = createRelayerClient({ baseUrl: rig.url(), token })
   await expect(reader.get('/api/v1/service')).rejects.toMatchObject({ status: 403 })
+})
+
+test('shows the calls of each type of key service, with the keys that fail now and the last error', async () => {
+  const keyService = await startFakeWeb3signer()
+  const rig = await testRig({ settings: { ALLOW_PRIVATE_TARGETS: 'true' } })
+  const client = rig.client()
+  const { url, address } = keyService
+  const { relayer_id } = await rig.addAccount({ signer: { type: 'remote', config: { url, address } } })
+  const sign = () =>
+    client
+      .post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id }, body: { message: 'hello' } })
+      .catch(() => undefined)
+  const state = async () => (await client.get('/api/v1/service')).data.key_services
+  await sign()
+  expect(await state()).toMatchObject([{ type: 'remote', failed_calls: 0, failing: [], last_error: null }])
+  keyService.faults.error = 'down'
+  await expect.poll(async () => sign().then(state)).toMatchObject([{ failing: [{ address }], last_error: { address } }])
+  expect((await state())[0]?.failed_calls).toBeGreaterThan(0)
+  keyService.faults.error = undefined
+  await expect.poll(async () => sign().then(state)).toMatchObject([{ failing: [], last_error: { address } }])
 })

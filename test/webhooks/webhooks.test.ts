@@ -231,9 +231,9 @@ test('streams events, and resumes after the last received one', async () => {
   const service = await startTestService()
   await pause(service, true)
   await pause(service, false)
-  const follow = async (last: string, count: number) => {
-    const headers = { Authorization: `Bearer ${service.api_key}`, 'Last-Event-ID': last }
-    const response = await service.raw('/api/v1/relayers/demo/events', { headers })
+  const follow = async (last: string | undefined, count: number, query = '') => {
+    const headers = { Authorization: `Bearer ${service.api_key}`, ...(last !== undefined && { 'Last-Event-ID': last }) }
+    const response = await service.raw(`/api/v1/relayers/demo/events${query}`, { headers })
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     const ids: number[] = []
     let text = ''
@@ -248,4 +248,7 @@ test('streams events, and resumes after the last received one', async () => {
   const waiting = follow('2', 1)
   await pause(service, true)
   expect(await waiting).toEqual([3])
+  expect(await follow(undefined, 2, '?recent=2')).toEqual([2, 3])
+  expect(await follow(undefined, 3, '?recent=1000')).toEqual([1, 2, 3])
+  expect(await follow('0', 3, '?recent=1')).toEqual([1, 2, 3])
 })

@@ -9,8 +9,8 @@ export async function copy(text: string): Promise<boolean> {
   }
   const field = document.createElement('textarea')
   field.value = text
-  // A dialog makes everything outside of it inert.
-  const place = document.querySelector('dialog[open]') ?? document.body
+  // A dialog takes the focus back from everything outside of it.
+  const place = document.querySelector('[role="dialog"]') ?? document.body
   const before = document.activeElement
   place.append(field)
   field.select()

@@ -5,26 +5,26 @@ import { pause } from '../../pause.ts'
 const again_ms = 3_000
 
 /**
- * Calls back with each event of a relayer until the signal; a broken stream is continued after its last event.
- * `opened`: the stream is live, or live again, and some events may have been missed before.
+ * Calls back with each event of a relayer until the signal; a broken stream is continued after its last event. `recent`: how many of the
+ * former events it begins with. `opened`: the stream is live, or live again, and some events may have been missed before.
  */
 export async function followEvents(
   token: string,
   relayer_id: string,
   signal: AbortSignal,
-  { opened, tell }: { opened: () => void; tell: (event: Event) => void },
+  { opened, tell, recent = 0 }: { opened?: () => void; tell: (event: Event) => void; recent?: number },
 ): Promise<void> {
   let last: string | undefined
   while (!signal.aborted) {
     try {
-      const response = await fetch(`/api/v1/relayers/${encodeURIComponent(relayer_id)}/events`, {
+      const response = await fetch(`/api/v1/relayers/${encodeURIComponent(relayer_id)}/events?recent=${recent}`, {
         headers: { Authorization: `Bearer ${token}`, ...(last !== undefined && { 'Last-Event-ID': last }) },
         redirect: 'error',
         signal,
       })
       if (response.status === 401 || response.status === 404) return
       const events = response.ok ? response.body : null
-      if (events) opened()
+      if (events) opened?.()
       const messages = events?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
       for await (const { id, data } of messages ?? []) {
         last = id

@@ -8,6 +8,14 @@ export const ether = (wei: string | null): string => (wei === null ? 'unknown' :
 export const amount = (wei: string | null, symbol: string): string =>
   wei === null ? 'unknown' : `${ether(wei)} ${symbol}`
 
+/** An amount with four digits after the point, so that those of a column stand below each other. */
+export function fixed(wei: string, symbol: string): string {
+  const units = BigInt(wei) / (wei_per_ether / 10_000n)
+  if (units === 0n && wei !== '0') return `< 0.0001 ${symbol}`
+  const digits = units.toString().padStart(5, '0')
+  return `${count(BigInt(digits.slice(0, -4)))}.${digits.slice(-4)} ${symbol}`
+}
+
 /** A price in wei as gwei. */
 export const gwei = (wei: string | null): string => (wei === null ? 'unknown' : decimal(BigInt(wei), wei_per_gwei, 3))
 
@@ -37,6 +45,12 @@ export function age(timestamp: string, now = Date.now()): string {
   return span(now - Date.parse(timestamp))
 }
 
+/** A time that something takes, from milliseconds on. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms)
+}
+
 export function span(ms: number): string {
   const s = Math.max(0, Math.round(ms / 1_000))
   if (s < 120) return `${s} s`
@@ -51,11 +65,13 @@ function formatsOf(isUtc: boolean) {
   return {
     isUtc,
     time: format({ dateStyle: 'medium', timeStyle: 'long' }),
+    clock: format({ timeStyle: 'long' }),
     hour: format({ timeStyle: 'short' }),
     day: format({ day: 'numeric', month: 'short' }),
   }
 }
 
+const utc = formatsOf(true)
 let formats = formatsOf(false)
 
 export const isUtc = (): boolean => formats.isUtc
@@ -69,18 +85,31 @@ export function showUtc(wanted: boolean): void {
 export const time = (timestamp: string | null): string =>
   timestamp === null ? '–' : formats.time.format(new Date(timestamp))
 
+/** A time with the name of its zone, and the same in UTC where that is another. */
+export function inBothZones(timestamp: string): string {
+  const at = new Date(timestamp)
+  const [here, there] = [formats.time.format(at), utc.clock.format(at)]
+  return here.endsWith(there) ? here : `${here} (${there})`
+}
+
+/** The time of a point of a chart in words. Points of days begin and end in UTC. */
+export const markExactly = (at: number, isDay: boolean): string =>
+  isDay
+    ? `${utc.day.format(at * 1_000)} (UTC)`
+    : `${formats.day.format(at * 1_000)}, ${formats.hour.format(at * 1_000)}`
+
 /** The hour and minute, or the day. `at`: seconds since the Unix epoch. */
 export const mark = (at: number, of: 'hour' | 'day'): string => formats[of].format(at * 1_000)
 
 const counts = new Intl.NumberFormat('en')
-export const count = (value: number): string => counts.format(value)
+export const count = (value: number | bigint): string => counts.format(value)
 
 /** The start and the end of a long hex value. */
-export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0, 8)}…${hex.slice(-6)}` : hex)
+export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0, 6)}…${hex.slice(-4)}` : hex)
 
 /** `price_cap` is `price cap`. */
 export const words = (code: string): string => code.replaceAll('_', ' ')
 
-/** Replaces amounts in wei in a sentence by ether. */
-export const inCoins = (text: string): string =>
-  text.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => `${ether(wei)} ether`)
+/** Replaces amounts in wei in a sentence by ones with the unit of the network. */
+export const inCoins = (text: string, symbol: string): string =>
+  text.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => amount(wei, symbol))

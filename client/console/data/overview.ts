@@ -1,11 +1,26 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import type { RelayerStatus } from '../../index.ts'
 import { useSession } from './session.tsx'
 
 const list_ms = 5_000
+/** Relayers change less often than their queues. */
+const relayers_ms = 15_000
 const nodes_ms = 10_000
 const status_ms = 30_000
 const max_problems = 200
+
+/** The items of all pages of a list. */
+async function everyPage<Item>(
+  read: (page: number) => Promise<{ data: Item[]; pagination: { total_items: number } }>,
+): Promise<Item[]> {
+  const items: Item[] = []
+  for (let page = 1; ; page += 1) {
+    const { data, pagination } = await read(page)
+    items.push(...data)
+    if (data.length === 0 || items.length >= pagination.total_items) return items
+  }
+}
 
 /** Everything that needs attention, of all that the API key may see: the service finds it. */
 export const useProblems = () => {
@@ -18,47 +33,54 @@ export const useProblems = () => {
   })
 }
 
-/** All relayers, to choose one by its id. */
+/** All relayers that the API key may see. */
 export const useRelayerIds = () => {
   const { client, may } = useSession()
   return useQuery({
-    queryKey: ['relayer-ids'],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/relayers', { query: { per_page: 1_000 }, signal })).data,
+    queryKey: ['relayers'],
+    queryFn: ({ signal }) =>
+      everyPage((page) => client.get('/api/v1/relayers', { query: { page, per_page: 1_000 }, signal })),
+    refetchInterval: relayers_ms,
     enabled: may('read'),
   })
 }
 
-/** A page of relayers with their queues; both lists have the same order. */
-export function useRelayers(page: number, per_page: number) {
+/** All relayers with their queues; both lists have the same order. */
+export function useRelayers() {
+  const relayers = useRelayerIds()
+  const queues = useQueues()
+  const data = useMemo(() => {
+    if (!relayers.data || !queues.data) return undefined
+    const queueOf = new Map(queues.data.map((queue) => [queue.relayer_id, queue]))
+    return relayers.data.map((relayer) => ({ relayer, queue: queueOf.get(relayer.id) }))
+  }, [relayers.data, queues.data])
+  return {
+    data,
+    error: relayers.error ?? queues.error,
+    isPending: data === undefined,
+    dataUpdatedAt: Math.min(relayers.dataUpdatedAt, queues.dataUpdatedAt),
+  }
+}
+
+function useQueues() {
   const { client } = useSession()
-  const query = { page, per_page }
   return useQuery({
-    queryKey: ['relayers', page],
-    queryFn: async ({ signal }) => {
-      const [{ data: relayers, pagination }, { data: queues }] = await Promise.all([
-        client.get('/api/v1/relayers', { query, signal }),
-        client.get('/api/v1/queues', { query, signal }),
-      ])
-      const queueOf = new Map(queues.map((queue) => [queue.relayer_id, queue]))
-      return { rows: relayers.map((relayer) => ({ relayer, queue: queueOf.get(relayer.id) })), pagination }
-    },
+    queryKey: ['queues'],
+    queryFn: ({ signal }) =>
+      everyPage((page) => client.get('/api/v1/queues', { query: { page, per_page: 1_000 }, signal })),
     refetchInterval: list_ms,
-    placeholderData: (before) => before,
   })
 }
 
-/** The states of relayers by id, as far as they are known. */
-export function useStatuses(ids: string[]): Map<string, RelayerStatus> {
+/** The state of a relayer, with its balance. */
+export function useStatus(relayer_id: string) {
   const { client } = useSession()
-  const statuses = useQueries({
-    queries: ids.map((relayer_id) => ({
-      queryKey: ['status', relayer_id],
-      queryFn: async ({ signal }: { signal: AbortSignal }): Promise<RelayerStatus> =>
-        (await client.get('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id }, signal })).data,
-      refetchInterval: status_ms,
-    })),
+  return useQuery({
+    queryKey: ['status', relayer_id],
+    queryFn: async ({ signal }): Promise<RelayerStatus> =>
+      (await client.get('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id }, signal })).data,
+    refetchInterval: status_ms,
   })
-  return new Map(ids.flatMap((id, index) => (statuses[index]?.data ? [[id, statuses[index].data]] : [])))
 }
 
 export const useNetworks = () => {
@@ -74,7 +96,7 @@ export const useNetworks = () => {
 /** The symbol of a network's currency. */
 export function useSymbols(): (network: string | undefined) => string {
   const { data = [] } = useNetworks()
-  return (network) => data.find(({ name }) => name === network)?.symbol ?? 'ether'
+  return (network) => data.find(({ name }) => name === network)?.symbol ?? 'coins'
 }
 
 /** The symbol of the currency that a relayer pays with. */
@@ -128,15 +150,12 @@ export const useNotifications = () => {
   })
 }
 
-export const useHealths = (notification_ids: string[]) => {
+export const useHealth = (notification_id: string) => {
   const { client } = useSession()
-  return useQueries({
-    queries: notification_ids.map((notification_id) => ({
-      queryKey: ['health', notification_id],
-      queryFn: async ({ signal }: { signal: AbortSignal }) =>
-        (await client.get('/api/v1/notifications/{notification_id}/health', { path: { notification_id }, signal }))
-          .data,
-      refetchInterval: nodes_ms,
-    })),
+  return useQuery({
+    queryKey: ['health', notification_id],
+    queryFn: async ({ signal }) =>
+      (await client.get('/api/v1/notifications/{notification_id}/health', { path: { notification_id }, signal })).data,
+    refetchInterval: nodes_ms,
   })
 }

@@ -1,6 +1,6 @@
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import type { Event, RelayerClient, Transaction, TransactionStatus } from '../../index.ts'
+import type { RelayerClient, Transaction, TransactionStatus } from '../../index.ts'
 import { followEvents } from './events.ts'
 import { useSession } from './session.tsx'
 
@@ -22,6 +22,8 @@ export interface Filter {
   to?: string
   nonce_from?: number
   nonce_to?: number
+  created_after?: string
+  created_before?: string
 }
 
 /** Events of earlier versions lack members that were added later. */
@@ -43,7 +45,7 @@ interface Page {
 export function listPage(
   client: RelayerClient,
   place: Place,
-  { nonce_from, nonce_to, ...filter }: Filter & { created_before?: string },
+  { nonce_from, nonce_to, ...filter }: Filter,
   slice: { page: number; per_page: number; signal?: AbortSignal },
 ): Promise<Page> {
   const { signal, ...paged } = slice
@@ -92,7 +94,7 @@ export async function* allTransactions(
   place: Place,
   filter: Filter,
 ): AsyncIterable<unknown[][]> {
-  let created_before = new Date().toISOString()
+  let created_before = filter.created_before ?? new Date().toISOString()
   let seen = new Set<string>()
   for (let page = 1; ; ) {
     const { data } = await listPage(client, place, { ...filter, created_before }, { page, per_page: export_page })
@@ -106,8 +108,8 @@ export async function* allTransactions(
   }
 }
 
-/** Follows the relayer's events: updates changed transactions in place, and inserts new ones at the top. `tell` gets each event. */
-export function useLive(relayer_id: string, tell: (event: Event) => void) {
+/** Follows the relayer's events: updates changed transactions in place, and inserts new ones at the top. */
+export function useLive(relayer_id: string) {
   const { token } = useSession()
   const queries = useQueryClient()
   useEffect(() => {
@@ -137,7 +139,6 @@ export function useLive(relayer_id: string, tell: (event: Event) => void) {
     void followEvents(token, relayer_id, ended.signal, {
       opened: () => void reload(() => true),
       tell(event) {
-        tell(event)
         if (event.payload.payload_type !== 'transaction') return
         const { payload_type: _, ...fields } = event.payload
         changed.set(fields.id, { ...unset, ...fields })
@@ -148,7 +149,7 @@ export function useLive(relayer_id: string, tell: (event: Event) => void) {
       clearInterval(flush)
       clearInterval(ask)
     }
-  }, [token, relayer_id, queries, tell])
+  }, [token, relayer_id, queries])
 }
 
 const isFiltered = (filter: Filter) => Object.keys(filter).length > 0

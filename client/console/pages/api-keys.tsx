@@ -1,13 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
+import { Key } from 'lucide-react'
 import { useState } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
 import { listOf } from '../data/form.ts'
-import { time } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
+import { Age, Moment } from '../parts/moment.tsx'
+import { Nothing } from '../parts/nothing.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 
 const scopes: Scope[] = ['read', 'sign', 'send', 'notifications', 'manage']
 const one = '/api/v1/api-keys/{api_key_id}'
@@ -27,29 +30,12 @@ export function ApiKeys() {
       <Loaded query={keys}>
         {(all) =>
           all.length === 0 ? (
-            <p>No API keys yet. The key in the setting API_KEY is not listed.</p>
+            <Nothing icon={Key} title="No API keys yet">
+              Give each application a key of its own, with no more rights than it needs. The key in the setting API_KEY
+              is not listed.
+            </Nothing>
           ) : (
-            <div className="scroll">
-              <table>
-                <thead>
-                  <tr>
-                    <th>Name</th>
-                    <th>Scopes</th>
-                    <th>Relayers</th>
-                    <th>Expires</th>
-                    <th>Last used</th>
-                    <th>
-                      <span className="hidden">Actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {all.map((key) => (
-                    <KeyRow key={key.id} its={key} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table of="API keys" rows={all} columns={columns} idOf={({ id }) => id} />
           )
         }
       </Loaded>
@@ -57,38 +43,53 @@ export function ApiKeys() {
   )
 }
 
-function KeyRow({ its }: { its: ApiKey }) {
-  const { id, name, scopes: allowed, relayer_ids, pool_ids, expires_at, last_used_at } = its
+/** Its rights do not change, and it ends with its sponsorship. */
+const isSponsorships = ({ scopes: allowed }: ApiKey) => allowed.includes('relay')
+
+const columns: Column<ApiKey>[] = [
+  { name: 'Name', by: ({ name }) => name, cell: ({ id, name }) => <span title={id}>{name}</span> },
+  { name: 'Scopes', by: ({ scopes: allowed }) => allowed.length, cell: ({ scopes: allowed }) => allowed.join(', ') },
+  {
+    name: 'Relayers',
+    cell: (its) => (isSponsorships(its) ? 'its sponsorship' : whatOf(its.relayer_ids, its.pool_ids)),
+  },
+  {
+    name: 'Expires',
+    by: ({ expires_at }) => expires_at ?? '~',
+    cell: ({ expires_at }) => (expires_at === null ? 'never' : <Moment at={expires_at} />),
+  },
+  {
+    name: 'Last used',
+    by: ({ last_used_at }) => last_used_at ?? '',
+    cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Age of={last_used_at} />),
+  },
+  { name: '', cell: (its) => <KeyActions its={its} /> },
+]
+
+function KeyActions({ its }: { its: ApiKey }) {
+  const { id, name } = its
   const { client } = useSession()
   const [token, setToken] = useState('')
   const path = { api_key_id: id }
-  // Its rights do not change, and it ends with its sponsorship.
-  const isSponsorships = allowed.includes('relay')
   return (
-    <tr>
-      <td title={id}>{name}</td>
-      <td>{allowed.join(', ')}</td>
-      <td>{isSponsorships ? 'its sponsorship' : whatOf(relayer_ids, pool_ids)}</td>
-      <td>{expires_at === null ? 'never' : time(expires_at)}</td>
-      <td>{last_used_at === null ? 'never' : time(last_used_at)}</td>
-      <td className="buttons">
-        {!isSponsorships && <EditKey its={its} />}
+    <div className="buttons">
+      {!isSponsorships(its) && <EditKey its={its} />}
+      <Action
+        label="Rotate"
+        effect={<p>Issues a new token for “{name}”. The current token stays valid for a grace period.</p>}
+        run={async () => setToken((await client.post(`${one}/rotate`, { path, body: {} })).data.token)}
+        done={<NewToken token={token} />}
+      />
+      {!isSponsorships(its) && (
         <Action
-          label="Rotate"
-          effect={<p>Issues a new token for “{name}”. The current token stays valid for a grace period.</p>}
-          run={async () => setToken((await client.post(`${one}/rotate`, { path, body: {} })).data.token)}
-          done={<NewToken token={token} />}
+          label="Revoke"
+          tone="danger"
+          effect={<p>Requests with “{name}” are refused at once. A revoked key cannot be restored.</p>}
+          run={() => client.delete(one, { path })}
+          told={`“${name}” is revoked.`}
         />
-        {!isSponsorships && (
-          <Action
-            label="Revoke"
-            tone="danger"
-            effect={<p>Requests with “{name}” are refused at once. A revoked key cannot be restored.</p>}
-            run={() => client.delete(one, { path })}
-          />
-        )}
-      </td>
-    </tr>
+      )}
+    </div>
   )
 }
 

@@ -1,16 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
-import type { RelayerClient } from '../../index.ts'
+import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { given } from '../data/form.ts'
-import { count, time } from '../data/format.ts'
+import { count } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, decoded, encoded, RelayerLink } from '../parts/links.tsx'
+import { Moment } from '../parts/moment.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 
-const per_page = 100
+const per_page = 50
 const fields = ['caller', 'operation', 'relayer_id', 'subject', 'outcome', 'callers', 'after', 'before'] as const
 type Typed = Partial<Record<(typeof fields)[number], string>>
 type Filter = Omit<Typed, 'outcome' | 'callers'> & { outcome?: 'succeeded' | 'refused'; callers?: 'others' }
@@ -69,7 +71,7 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
       <search>
         <form className="filters" onSubmit={search} key={find}>
           {(['caller', 'operation', 'relayer_id', 'subject'] as const).map((name) => (
-            <label key={name} className="inline">
+            <label key={name}>
               {name.replace('_id', '')}
               <input
                 name={name}
@@ -80,12 +82,12 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
             </label>
           ))}
           {(['after', 'before'] as const).map((name) => (
-            <label key={name} className="inline">
+            <label key={name}>
               {name} (UTC)
               <input type="datetime-local" name={name} defaultValue={typed[name]} />
             </label>
           ))}
-          <label className="inline">
+          <label>
             result
             <select name="outcome" defaultValue={typed.outcome ?? ''}>
               <option value="">any</option>
@@ -93,7 +95,7 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
               <option value="refused">refused</option>
             </select>
           </label>
-          <label className="inline">
+          <label className="check">
             <input type="checkbox" name="callers" value="others" defaultChecked={typed.callers === 'others'} /> without
             the service's own
           </label>
@@ -109,34 +111,15 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
       <Loaded query={entries} lines={6}>
         {({ data, pagination: { total_items } }) => (
           <>
-            <div className="scroll">
-              <table>
-                <thead>
-                  <tr>
-                    <th className="number">Entry</th>
-                    <th>Time</th>
-                    <th>Caller</th>
-                    <th>Operation</th>
-                    <th>Relayer</th>
-                    <th>Subject</th>
-                    <th className="number">Result</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {data.map((entry) => (
-                    <tr key={`${entry.chain} ${entry.sequence}`}>
-                      <td className="number">{entry.sequence}</td>
-                      <td>{time(entry.at)}</td>
-                      <td>{entry.caller}</td>
-                      <td>{entry.operation}</td>
-                      <td>{entry.relayer_id !== null && <RelayerLink id={entry.relayer_id} />}</td>
-                      <td>{entry.subject !== null && <Copyable value={entry.subject} />}</td>
-                      <td className="number">{entry.result}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            {data.length > 0 && (
+              <Table
+                of="entries"
+                rows={data}
+                columns={columns}
+                idOf={({ chain, sequence }) => `${chain} ${sequence}`}
+                isPart
+              />
+            )}
             <div className="buttons">
               <button type="button" disabled={page === 1} onClick={() => setPage(page - 1)}>
                 Newer
@@ -154,6 +137,20 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
     </>
   )
 }
+
+const columns: Column<AuditEntry>[] = [
+  { name: 'Operation', cell: ({ operation }) => operation },
+  { name: 'Time', cell: ({ at }) => <Moment at={at} /> },
+  { name: 'Caller', cell: ({ caller }) => caller },
+  { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
+  { name: 'Subject', cell: ({ subject }) => (subject === null ? null : <Copyable value={subject} />) },
+  {
+    name: 'Result',
+    isNumber: true,
+    cell: ({ result }) => <span className={result >= 400 ? 'low' : undefined}>{result}</span>,
+  },
+  { name: 'Entry', isNumber: true, cell: ({ sequence }) => count(sequence) },
+]
 
 /** The times of the form are in UTC. */
 function filterOf({ outcome, callers, after, before, ...same }: Typed): Filter {

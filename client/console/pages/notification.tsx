@@ -1,13 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
+import { Bell } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
-import { age, count, time, words } from '../data/format.ts'
+import { age, count, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
+import { Moment } from '../parts/moment.tsx'
+import { Nothing } from '../parts/nothing.tsx'
+import { Segments } from '../parts/segments.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { filterOf, filterText, formOf, WebhookForm } from '../parts/webhook-form.tsx'
 
 const poll_ms = 3_000
@@ -29,6 +34,19 @@ export function Notification(path: { notification_id: string }) {
     queryFn: async ({ signal }) => (await client.get(`${one}/health`, { path, signal })).data,
     refetchInterval: poll_ms,
   })
+  const columns: Column<Delivery>[] = [
+    { name: 'Event', cell: ({ event }) => words(event) },
+    { name: 'State', cell: (its) => <Badge state={its.status} /> },
+    { name: 'Number', isNumber: true, cell: ({ sequence }) => count(sequence) },
+    { name: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
+    { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
+    {
+      name: 'Next attempt',
+      cell: ({ status: state, next_attempt_at: at }) =>
+        at !== null && state === 'pending' ? <Moment at={at} /> : null,
+    },
+    { name: '', cell: (delivery) => <Resend delivery={delivery} path={path} /> },
+  ]
   const query = { per_page, ...(status !== 'all' && { status: [status] as DeliveryStatus[] }) }
   const deliveries = useQuery({
     queryKey: ['deliveries', id, status],
@@ -52,25 +70,19 @@ export function Notification(path: { notification_id: string }) {
       <Actions path={path} its={notification.data} />
       <div className="bar">
         <h2>Deliveries</h2>
-        <fieldset className="choice">
-          <legend className="hidden">Status</legend>
-          {statuses.map((each) => (
-            <button key={each} type="button" aria-pressed={status === each} onClick={() => setStatus(each)}>
-              {each}
-            </button>
-          ))}
-        </fieldset>
+        <Segments label="Status" values={statuses} value={status} choose={setStatus} />
       </div>
       <Loaded query={deliveries}>
         {(all) =>
           all.length === 0 ? (
-            <p>No delivery {status === 'all' ? 'yet' : `is ${status}`}.</p>
+            <Nothing icon={Bell} title={status === 'all' ? 'No deliveries yet' : `No delivery is ${status}`}>
+              Each event of a relayer that has this notification is listed here with the answers of your endpoint.
+            </Nothing>
           ) : (
-            <ul className="deliveries">
-              {all.map((delivery) => (
-                <OneDelivery key={delivery.id} delivery={delivery} path={path} />
-              ))}
-            </ul>
+            <div className="deliveries">
+              <Table of="deliveries" rows={all} columns={columns} idOf={({ id: its }) => its} isPart />
+              {all.length === per_page && <p className="hint">The newest {per_page} are shown.</p>}
+            </div>
           )
         }
       </Loaded>
@@ -90,15 +102,17 @@ function Health({ its }: { its: NotificationHealth }) {
       <dl className="figures">
         <div>
           <dt>Due</dt>
-          <dd>{its.pending}</dd>
+          <dd>{count(its.pending)}</dd>
         </div>
         <div>
           <dt>Failed</dt>
-          <dd>{its.failed}</dd>
+          <dd>{count(its.failed)}</dd>
         </div>
         <div>
           <dt>Last success</dt>
-          <dd>{time(its.last_success_at)}</dd>
+          <dd>
+            <Moment at={its.last_success_at} />
+          </dd>
         </div>
       </dl>
     </>
@@ -161,61 +175,54 @@ function Actions({ path, its }: { path: { notification_id: string }; its: Its | 
   )
 }
 
-function OneDelivery({ delivery, path }: { delivery: Delivery; path: { notification_id: string } }) {
+/** The path has the id of the notification, which each delivery has too. */
+function Resend({ delivery: { id, status }, path }: { delivery: Delivery; path: { notification_id: string } }) {
   const { client } = useSession()
-  const { id, event, sequence, status, created_at, next_attempt_at, attempts } = delivery
-  const last = attempts.at(-1)
   return (
-    <li>
-      <div className="bar">
-        <span>
-          <Badge state={status} /> <strong>{words(event)}</strong>{' '}
-          <span className="hint">
-            event {sequence}, {time(created_at)}
-          </span>
-        </span>
-        {status === 'pending' ? (
-          <Action
-            label="Retry now"
-            effect={
-              <p>
-                Makes it due now, with every other delivery that waits: earlier events of the same transaction are sent
-                first. The receiver gets the same ID and the same bytes.
-              </p>
-            }
-            run={() => client.post(`${one}/deliveries/retry`, { path })}
-            done="It is due now. Its next attempt is listed with the response."
-          />
-        ) : (
-          <Action
-            label="Redeliver"
-            effect={
-              <p>
-                Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same
-                bytes.
-              </p>
-            }
-            run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}
-            done="It is sent again now."
-          />
-        )}
-      </div>
-      {last && (
-        <details>
-          <summary>
-            {attempts.length} {attempts.length === 1 ? 'attempt' : 'attempts'}; last:{' '}
-            {last.error ?? `HTTP ${last.status}`}
-            {next_attempt_at !== null && status === 'pending' && `; next ${time(next_attempt_at)}`}
-          </summary>
-          <ol>
-            {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (
-              <li key={number}>
-                {time(at)}, {duration_ms} ms: {error ?? `HTTP ${answered}`} {answer && <code>{answer}</code>}
-              </li>
-            ))}
-          </ol>
-        </details>
+    <div className="buttons">
+      {status === 'pending' ? (
+        <Action
+          label="Retry now"
+          effect={
+            <p>
+              Makes it due now, with every other delivery that waits: earlier events of the same transaction are sent
+              first. The receiver gets the same ID and the same bytes.
+            </p>
+          }
+          run={() => client.post(`${one}/deliveries/retry`, { path })}
+          done="It is due now. Its next attempt is listed with the response."
+        />
+      ) : (
+        <Action
+          label="Redeliver"
+          effect={
+            <p>
+              Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same bytes.
+            </p>
+          }
+          run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}
+          done="It is sent again now."
+        />
       )}
-    </li>
+    </div>
+  )
+}
+
+function Attempts({ attempts }: { attempts: Delivery['attempts'] }) {
+  const last = attempts.at(-1)
+  if (!last) return <span className="hint">not sent yet</span>
+  return (
+    <details>
+      <summary>
+        {attempts.length} {attempts.length === 1 ? 'attempt' : 'attempts'}; last: {last.error ?? `HTTP ${last.status}`}
+      </summary>
+      <ol>
+        {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (
+          <li key={number}>
+            <Moment at={at} />, {count(duration_ms)} ms: {error ?? `HTTP ${answered}`} {answer && <code>{answer}</code>}
+          </li>
+        ))}
+      </ol>
+    </details>
   )
 }

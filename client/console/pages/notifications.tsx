@@ -1,19 +1,22 @@
-import { useState } from 'react'
+import { Bell } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { useHealths, useNotifications } from '../data/overview.ts'
+import type { Notification, NotificationHealth } from '../../index.ts'
+import { count } from '../data/format.ts'
+import { useHealth, useNotifications } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
+import { Age } from '../parts/moment.tsx'
+import { Nothing } from '../parts/nothing.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { filterOf, formOf, WebhookForm } from '../parts/webhook-form.tsx'
-
-const max_examined = 50
 
 export function Notifications() {
   const { client } = useSession()
   const notifications = useNotifications()
-  const healths = useHealths((notifications.data ?? []).slice(0, max_examined).map(({ id }) => id))
   const [form, setForm] = useState(formOf(undefined))
   const [id, setId] = useState('')
   const [secret, setSecret] = useState('')
@@ -22,7 +25,7 @@ export function Notifications() {
       <div className="bar">
         <Heading name="Notifications" />
         <Action
-          label="Create"
+          label="Create a notification"
           tone="primary"
           effect={<p>Creates a webhook endpoint. Relayers with this notification send their events to it.</p>}
           opened={() => setForm(formOf(undefined))}
@@ -54,44 +57,38 @@ export function Notifications() {
       <Loaded query={notifications}>
         {(all) =>
           all.length === 0 ? (
-            <p>No notifications yet. A notification sends the events of relayers to your webhook endpoint.</p>
+            <Nothing icon={Bell} title="No notifications yet">
+              A notification sends the events of relayers to your webhook endpoint, signed, at least once.
+            </Nothing>
           ) : (
-            <div className="scroll">
-              <table>
-                <thead>
-                  <tr>
-                    <th>ID</th>
-                    <th>URL</th>
-                    <th>Health</th>
-                    <th className="number">Due</th>
-                    <th className="number">Failed</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {all.map((notification, index) => {
-                    const health = healths[index]?.data
-                    const state =
-                      health?.status === 'disabled' ? 'disabled' : health?.failing_since ? 'failing' : 'healthy'
-                    return (
-                      <tr key={notification.id}>
-                        <td>
-                          <Link to={`/notifications/${encodeURIComponent(notification.id)}`}>{notification.id}</Link>
-                        </td>
-                        <td>
-                          <code>{notification.url}</code>
-                        </td>
-                        <td>{health ? <Badge state={state} /> : '…'}</td>
-                        <td className="number">{health?.pending ?? '…'}</td>
-                        <td className="number">{health?.failed ?? '…'}</td>
-                      </tr>
-                    )
-                  })}
-                </tbody>
-              </table>
-            </div>
+            <Table of="notifications" rows={all} columns={columns} idOf={(its) => its.id} />
           )
         }
       </Loaded>
     </>
   )
+}
+
+const columns: Column<Notification>[] = [
+  {
+    name: 'Notification',
+    by: ({ id }) => id,
+    cell: ({ id }) => <Link to={`/notifications/${encodeURIComponent(id)}`}>{id}</Link>,
+  },
+  { name: 'URL', by: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
+  { name: 'Health', cell: ({ id }) => <Health id={id} of={(its) => <Badge state={stateOf(its)} />} /> },
+  { name: 'Due', isNumber: true, cell: ({ id }) => <Health id={id} of={({ pending }) => count(pending)} /> },
+  { name: 'Failed', isNumber: true, cell: ({ id }) => <Health id={id} of={({ failed }) => count(failed)} /> },
+  {
+    name: 'Last success',
+    cell: ({ id }) => <Health id={id} of={({ last_success_at: at }) => (at === null ? 'none yet' : <Age of={at} />)} />,
+  },
+]
+
+const stateOf = ({ status, failing_since }: NotificationHealth) =>
+  status === 'disabled' ? 'disabled' : failing_since ? 'failing' : 'healthy'
+
+function Health({ id, of }: { id: string; of(its: NotificationHealth): ReactNode }) {
+  const health = useHealth(id)
+  return health.data ? of(health.data) : health.error ? 'unknown' : '…'
 }

@@ -1,86 +1,97 @@
-import { useState } from 'react'
+import { Wallet } from 'lucide-react'
+import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { Relayer } from '../../index.ts'
-import { age, amount, count, words } from '../data/format.ts'
-import { useRelayers, useStatuses, useSymbols } from '../data/overview.ts'
+import { count, words } from '../data/format.ts'
+import { useNetworks, useRelayers } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
+import { Balance } from '../parts/balance.tsx'
 import { Bulk, type Choice, useChoice } from '../parts/bulk.tsx'
 import { CreateRelayer } from '../parts/create-relayer.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { RelayerLink, transactionPath } from '../parts/links.tsx'
-import { Pages } from '../parts/pages.tsx'
+import { Age } from '../parts/moment.tsx'
+import { Nothing } from '../parts/nothing.tsx'
 import { Problems } from '../parts/problems.tsx'
+import { Segments } from '../parts/segments.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { Tiles } from '../parts/tiles.tsx'
 
-const per_page = 25
-
-type Rows = NonNullable<ReturnType<typeof useRelayers>['data']>['rows']
+type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number]
 
 /** Problems come first. */
 export function Overview() {
-  const [page, setPage] = useState(1)
-  const relayers = useRelayers(page, per_page)
-  const choice = useChoice(({ id }: Relayer) => id)
+  const relayers = useRelayers()
+  const isEmpty = relayers.data?.length === 0
   return (
     <>
       <Heading name="Overview" />
-      <Problems />
-      <section aria-labelledby="relayers">
-        <div className="bar">
-          <h2 id="relayers">Relayers</h2>
-          <CreateRelayer />
-        </div>
-        <Loaded query={relayers}>
-          {({ rows, pagination: { total_items } }) =>
-            total_items === 0 ? (
-              <FirstSteps />
-            ) : (
-              <>
-                {choice.items.length > 0 && <Chosen choice={choice} />}
-                <Relayers rows={rows} choice={choice} />
-                <Pages
-                  of="relayers"
-                  page={page}
-                  last={Math.ceil(total_items / per_page)}
-                  total={total_items}
-                  go={setPage}
-                />
-              </>
-            )
-          }
-        </Loaded>
-      </section>
-      <ActivityCharts />
+      {isEmpty ? <FirstSteps /> : <Problems />}
+      {!isEmpty && <Tiles />}
+      {!isEmpty && <ActivityCharts />}
+      {!isEmpty && (
+        <section aria-labelledby="relayers">
+          <Loaded query={relayers} lines={8}>
+            {(rows) => <Relayers rows={rows} />}
+          </Loaded>
+        </section>
+      )}
     </>
   )
 }
 
+/** Of a service without relayers: what to do, in order, and what of it is done. */
 function FirstSteps() {
   const { mayManageAll } = useSession()
-  if (!mayManageAll) return <p>This API key has access to no relayers.</p>
+  const networks = useNetworks()
+  if (!mayManageAll)
+    return (
+      <Nothing icon={Wallet} title="No relayers">
+        This API key has access to no relayers. Ask who gave it to you for access to some.
+      </Nothing>
+    )
+  const hasNetwork = (networks.data?.length ?? 0) > 0
   return (
-    <ol>
-      <li>
-        <Link to="/networks">Create a network</Link> with the URLs of its nodes.
-      </li>
-      <li>Create a relayer on it, with the button above: a new key is made for it.</li>
-      <li>Send funds to the relayer's address.</li>
-      <li>
-        <Link to="/sandbox">Sign a message or send a transaction</Link> with it.
-      </li>
-    </ol>
+    <section aria-labelledby="first">
+      <h2 id="first">First steps</h2>
+      <p className="hint">The service runs. Four steps to the first transaction:</p>
+      <ol className="steps">
+        <li className={hasNetwork ? 'met' : undefined}>
+          <strong>Create a network</strong>
+          <span>A chain and the URLs of its nodes. {hasNetwork && `There is ${networks.data?.[0]?.name}.`}</span>
+          <Link to="/networks">Open the networks</Link>
+        </li>
+        <li>
+          <strong>Create a relayer</strong>
+          <span>A key on a network. The service makes a new key for it.</span>
+          <span>
+            <CreateRelayer />
+          </span>
+        </li>
+        <li>
+          <strong>Fund it</strong>
+          <span>Send some coins to the relayer's address, which its page shows.</span>
+        </li>
+        <li>
+          <strong>Send a transaction</strong>
+          <span>Sign, simulate and send in the sandbox, and take its code samples.</span>
+          <Link to="/sandbox">Open the sandbox</Link>
+        </li>
+      </ol>
+    </section>
   )
 }
 
 /** What can be done with several relayers. */
-function Chosen({ choice }: { choice: Choice<Relayer> }) {
+function Chosen({ choice }: { choice: Choice<Row> }) {
   const { client } = useSession()
   const set = (paused: boolean) => ({
     items: choice.items,
-    nameOf: ({ id }: Relayer) => id,
-    run: ({ id }: Relayer) =>
+    nameOf: ({ relayer: { id } }: Row) => id,
+    run: ({ relayer: { id } }: Row) =>
       client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: id }, body: { paused } }),
   })
   return (
@@ -105,74 +116,95 @@ function Chosen({ choice }: { choice: Choice<Relayer> }) {
   )
 }
 
-function Relayers({ rows, choice }: { rows: Rows; choice: Choice<Relayer> }) {
+const stateOf = ({ system_disabled, paused }: Relayer) => (system_disabled ? 'disabled' : paused ? 'paused' : 'active')
+const states = ['all', 'active', 'paused', 'disabled', 'waiting'] as const
+
+function Relayers({ rows }: { rows: Row[] }) {
   const { may } = useSession()
-  const statuses = useStatuses(rows.map(({ relayer }) => relayer.id))
-  const symbolOf = useSymbols()
+  const choice = useChoice(({ relayer }: Row) => relayer.id)
+  const [text, setText] = useState('')
+  const [state, setState] = useState<(typeof states)[number]>('all')
+  const shown = useMemo(() => {
+    const wanted = text.trim().toLowerCase()
+    return rows.filter(
+      ({ relayer, queue }) =>
+        (state === 'all' || (state === 'waiting' ? (queue?.unfinished ?? 0) > 0 : stateOf(relayer) === state)) &&
+        [relayer.id, relayer.name, relayer.network, relayer.address].some((its) => its.toLowerCase().includes(wanted)),
+    )
+  }, [rows, text, state])
   return (
-    <div className="scroll">
-      <table>
-        <thead>
-          <tr>
-            {may('manage') && (
-              <th>
-                <input
-                  type="checkbox"
-                  aria-label="Choose all of this page"
-                  checked={rows.every(({ relayer }) => choice.has(relayer))}
-                  onChange={({ target }) => choice.set(target.checked ? rows.map(({ relayer }) => relayer) : [])}
-                />
-              </th>
-            )}
-            <th>Relayer</th>
-            <th>State</th>
-            <th>Network</th>
-            <th className="number">Balance</th>
-            <th className="number">Unfinished</th>
-            <th>First in line</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ relayer, queue }) => {
-            const { id, network, paused, system_disabled, disabled_reason } = relayer
-            const { unfinished = 0, first = null } = queue ?? {}
-            const status = statuses.get(id)
-            return (
-              <tr key={id}>
-                {may('manage') && (
-                  <td>
-                    <input
-                      type="checkbox"
-                      aria-label={`Choose ${id}`}
-                      checked={choice.has(relayer)}
-                      onChange={() => choice.toggle(relayer)}
-                    />
-                  </td>
-                )}
-                <td>
-                  <RelayerLink id={id} />
-                </td>
-                <td title={disabled_reason ?? undefined}>
-                  <Badge state={system_disabled ? 'disabled' : paused ? 'paused' : 'active'} />
-                </td>
-                <td>{network}</td>
-                <td className="number">{status ? amount(status.balance, symbolOf(network)) : '…'}</td>
-                <td className="number">{count(unfinished)}</td>
-                <td>
-                  {first ? (
-                    <Link to={transactionPath({ relayer_id: id, id: first.transaction_id })}>
-                      {first.waiting_for === null ? words(first.status) : `waits: ${words(first.waiting_for)}`},{' '}
-                      {age(first.created_at)}
-                    </Link>
-                  ) : (
-                    '–'
-                  )}
-                </td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <div className="bar">
+        <h2 id="relayers">Relayers</h2>
+        <CreateRelayer />
+      </div>
+      <div className="bar">
+        <Segments label="State" values={states} value={state} choose={setState} />
+        <input
+          type="search"
+          className="filter"
+          aria-label="Filter relayers by ID, name, network or address"
+          placeholder="ID, name, network or address"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </div>
+      {choice.items.length > 0 && <Chosen choice={choice} />}
+      {shown.length === 0 ? (
+        <Nothing icon={Wallet} title="No relayer matches">
+          Choose another state, or clear the filter.
+        </Nothing>
+      ) : (
+        <Table
+          of="relayers"
+          rows={shown}
+          columns={columns}
+          idOf={({ relayer }) => relayer.id}
+          {...(may('manage') && { choice })}
+        />
+      )}
+    </>
   )
 }
+
+const columns: Column<Row>[] = [
+  {
+    name: 'Relayer',
+    by: ({ relayer }) => relayer.id,
+    cell: ({ relayer }) => <RelayerLink id={relayer.id} />,
+  },
+  {
+    name: 'State',
+    by: ({ relayer }) => stateOf(relayer),
+    cell: ({ relayer }) => (
+      <span title={relayer.disabled_reason ?? undefined}>
+        <Badge state={stateOf(relayer)} />
+      </span>
+    ),
+  },
+  { name: 'Network', by: ({ relayer }) => relayer.network, cell: ({ relayer }) => relayer.network },
+  {
+    name: 'Balance',
+    isNumber: true,
+    cell: ({ relayer }) => <Balance relayer_id={relayer.id} network={relayer.network} />,
+  },
+  {
+    name: 'Unfinished',
+    isNumber: true,
+    by: ({ queue }) => queue?.unfinished ?? 0,
+    cell: ({ queue }) => count(queue?.unfinished ?? 0),
+  },
+  {
+    name: 'First in line',
+    by: ({ queue }) => queue?.first?.created_at ?? '~',
+    cell: ({ relayer, queue }) =>
+      queue?.first ? (
+        <Link to={transactionPath({ relayer_id: relayer.id, id: queue.first.transaction_id })}>
+          {queue.first.waiting_for === null ? words(queue.first.status) : `waits: ${words(queue.first.waiting_for)}`},{' '}
+          <Age of={queue.first.created_at} />
+        </Link>
+      ) : (
+        '–'
+      ),
+  },
+]

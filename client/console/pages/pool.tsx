@@ -2,16 +2,19 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from 'wouter'
 import type { Pool as Its } from '../../index.ts'
 import { listOf, perDay, useForm } from '../data/form.ts'
-import { amount, count, exactly } from '../data/format.ts'
-import { useStatuses, useSymbols } from '../data/overview.ts'
+import { count, exactly } from '../data/format.ts'
+import { useStatus } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { ActivityCharts } from '../parts/activity.tsx'
+import { Badge } from '../parts/badge.tsx'
+import { Balance } from '../parts/balance.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { PoolFunding } from '../parts/funding.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, poolPath, RelayerLink } from '../parts/links.tsx'
 import { PoolLimits } from '../parts/pool-limits.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { Transactions } from '../parts/transactions.tsx'
 
 const poll_ms = 5_000
@@ -76,7 +79,7 @@ export function Pool({
             </nav>
             {tab === 'relayers' && <Members pool={its} />}
             {tab === 'funding' && <PoolFunding pool={its} />}
-            {tab === 'activity' && <ActivityCharts pool_id={pool_id} />}
+            {tab === 'activity' && <ActivityCharts pool_id={pool_id} its={its.network} />}
             {tab === 'list' && (
               <Transactions place={path} here={`${poolPath(pool_id)}/list`} group={group} find={find} />
             )}
@@ -87,52 +90,60 @@ export function Pool({
   )
 }
 
+type Member = Its['relayers'][number]
+
 function Members({ pool }: { pool: Its }) {
   const { mayManageAll } = useSession()
-  const statuses = useStatuses(pool.relayers.map(({ relayer_id }) => relayer_id))
-  const symbol = useSymbols()(pool.network)
+  const columns: Column<Member>[] = [
+    {
+      name: 'Relayer',
+      by: ({ relayer_id }) => relayer_id,
+      cell: ({ relayer_id }) => (
+        <>
+          <RelayerLink id={relayer_id} /> <Off id={relayer_id} />
+        </>
+      ),
+    },
+    { name: 'Address (msg.sender)', cell: ({ address }) => <Copyable value={address} /> },
+    { name: 'Unfinished', isNumber: true, cell: ({ relayer_id }) => <Unfinished id={relayer_id} /> },
+    {
+      name: 'Balance',
+      isNumber: true,
+      cell: ({ relayer_id }) => <Balance relayer_id={relayer_id} network={pool.network} />,
+    },
+    {
+      name: 'Weight',
+      isNumber: true,
+      by: ({ weight }) => weight,
+      cell: ({ weight }) => (weight === 0 ? '0 (gets none)' : weight),
+    },
+    {
+      name: '',
+      cell: ({ relayer_id, weight }) =>
+        mayManageAll && (
+          <div className="buttons">
+            <Weigh pool_id={pool.id} relayer_id={relayer_id} weight={weight} />
+          </div>
+        ),
+    },
+  ]
   return (
     <>
-      <div className="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>Relayer</th>
-              <th>Address (msg.sender)</th>
-              <th className="number">Unfinished</th>
-              <th className="number">Balance</th>
-              <th className="number">Weight</th>
-              <th>
-                <span className="hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {pool.relayers.map(({ relayer_id, address, weight }) => {
-              const status = statuses.get(relayer_id)
-              return (
-                <tr key={relayer_id}>
-                  <td>
-                    <RelayerLink id={relayer_id} />
-                    {status?.paused && ' (paused)'}
-                    {status?.system_disabled && ' (disabled)'}
-                  </td>
-                  <td>
-                    <Copyable value={address} />
-                  </td>
-                  <td className="number">{status ? count(status.pending_transactions_count) : '…'}</td>
-                  <td className="number">{status ? amount(status.balance, symbol) : '…'}</td>
-                  <td className="number">{weight === 0 ? '0 (gets none)' : weight}</td>
-                  <td>{mayManageAll && <Weigh pool_id={pool.id} relayer_id={relayer_id} weight={weight} />}</td>
-                </tr>
-              )
-            })}
-          </tbody>
-        </table>
-      </div>
+      <Table of="relayers" rows={pool.relayers} columns={columns} idOf={({ relayer_id }) => relayer_id} />
       <p className="hint">A contract that lists its senders must list every address above.</p>
     </>
   )
+}
+
+function Off({ id }: { id: string }) {
+  const { data } = useStatus(id)
+  if (data?.system_disabled) return <Badge state="disabled" />
+  return data?.paused ? <Badge state="paused" /> : null
+}
+
+function Unfinished({ id }: { id: string }) {
+  const { data } = useStatus(id)
+  return data ? count(data.pending_transactions_count) : '…'
 }
 
 function Weigh({ pool_id, relayer_id, weight }: { pool_id: string; relayer_id: string; weight: number }) {

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Layers } from 'lucide-react'
 import { Link } from 'wouter'
 import type { Pool } from '../../index.ts'
 import { given, listOf, perDay, useForm } from '../data/form.ts'
@@ -9,7 +10,9 @@ import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { poolPath } from '../parts/links.tsx'
+import { Nothing } from '../parts/nothing.tsx'
 import { PoolLimits } from '../parts/pool-limits.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 
 const poll_ms = 5_000
 
@@ -30,9 +33,11 @@ export function Pools() {
       <Loaded query={pools}>
         {(all) =>
           all.length === 0 ? (
-            <p>None yet. A pool is several relayers of one network that send as one.</p>
+            <Nothing icon={Layers} title="No pools yet">
+              A pool is several relayers of one network that send as one, for more transactions at a time.
+            </Nothing>
           ) : (
-            <List pools={all} />
+            <Table of="pools" rows={all} columns={columns} idOf={({ id }) => id} />
           )
         }
       </Loaded>
@@ -40,36 +45,17 @@ export function Pools() {
   )
 }
 
-function List({ pools }: { pools: Pool[] }) {
-  return (
-    <div className="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th>Pool</th>
-            <th>Network</th>
-            <th className="number">Relayers</th>
-            <th>Limits</th>
-          </tr>
-        </thead>
-        <tbody>
-          {pools.map((pool) => (
-            <tr key={pool.id}>
-              <td>
-                <Link to={poolPath(pool.id)}>{pool.id}</Link>
-              </td>
-              <td>{pool.network}</td>
-              <td className="number">{count(pool.relayers.length)}</td>
-              <td>
-                <PoolLimits pool={pool} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
+const columns: Column<Pool>[] = [
+  { name: 'Pool', by: ({ id }) => id, cell: ({ id }) => <Link to={poolPath(id)}>{id}</Link> },
+  { name: 'Network', by: ({ network }) => network, cell: ({ network }) => network },
+  {
+    name: 'Relayers',
+    isNumber: true,
+    by: ({ relayers }) => relayers.length,
+    cell: ({ relayers }) => count(relayers.length),
+  },
+  { name: 'Limits', cell: (pool) => <PoolLimits pool={pool} /> },
+]
 
 function Create() {
   const { client } = useSession()

@@ -1,14 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { useCallback, useState } from 'react'
+import { useState } from 'react'
 import { Link } from 'wouter'
-import type { Event, Relayer as Its } from '../../index.ts'
-import { amount, count } from '../data/format.ts'
-import { useExplorer, useSymbols } from '../data/overview.ts'
+import type { Relayer as Its } from '../../index.ts'
+import { count } from '../data/format.ts'
+import { useExplorer } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../data/transactions.ts'
 import { Action } from '../parts/action.tsx'
 import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
+import { Balance } from '../parts/balance.tsx'
 import { Events } from '../parts/events.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Funding } from '../parts/funding.tsx'
@@ -19,7 +20,6 @@ import { Policies } from '../parts/policies.tsx'
 import { Transactions } from '../parts/transactions.tsx'
 
 const poll_ms = 5_000
-const max_events = 200
 const base = '/api/v1/relayers/{relayer_id}'
 const tabs = ['transactions', 'nonces', 'policies', 'funding', 'events', 'activity'] as const
 
@@ -42,11 +42,7 @@ export function Relayer({
   const path = { relayer_id }
   // Its treasury is another relayer.
   const shownTabs = tabs.filter((one) => one !== 'funding' || caller.relayer_ids === null)
-  const [events, setEvents] = useState<Event[]>([])
-  useLive(
-    relayer_id,
-    useCallback((event) => setEvents((before) => [event, ...before].slice(0, max_events)), []),
-  )
+  useLive(relayer_id)
   const relayer = useQuery({
     queryKey: ['relayer', relayer_id],
     queryFn: async ({ signal }) => (await client.get(base, { path, signal })).data,
@@ -72,8 +68,8 @@ export function Relayer({
             {tab === 'nonces' && <Nonces relayer={its} />}
             {tab === 'policies' && <Policies relayer={its} />}
             {tab === 'funding' && <Funding relayer={its} />}
-            {tab === 'events' && <Events events={events} />}
-            {tab === 'activity' && <ActivityCharts relayer_id={relayer_id} />}
+            {tab === 'events' && <Events relayer_id={relayer_id} />}
+            {tab === 'activity' && <ActivityCharts relayer_id={relayer_id} its={its.network} />}
           </>
         )}
       </Loaded>
@@ -89,7 +85,6 @@ function Head({ its }: { its: Its }) {
   const { client, may } = useSession()
   const { id, name, address, network, paused, system_disabled, disabled_reason, warnings = [] } = its
   const path = { relayer_id: id }
-  const symbolOf = useSymbols()
   const explorer = useExplorer(network)
   const status = useQuery({
     queryKey: ['status', id],
@@ -99,7 +94,7 @@ function Head({ its }: { its: Its }) {
   return (
     <>
       <p className="crumbs">
-        <Link to="/">Overview</Link> / relayer
+        <Link to="/">Relayers</Link> / {name}
       </p>
       <div className="bar">
         <Heading name={id}>
@@ -118,11 +113,16 @@ function Head({ its }: { its: Its }) {
                     : 'The relayer signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'}
                 </p>
               }
+              told={paused ? `${id} signs and sends again.` : `${id} is paused.`}
               run={() => client.patch(base, { path, body: { paused: !paused } })}
             />
           </div>
         )}
       </div>
+      <p className="hint">
+        <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" /> Send funds
+        here.
+      </p>
       {system_disabled && (
         <Problem>
           The service disabled it: {disabled_reason} The cause is usually with its nodes:{' '}
@@ -131,39 +131,39 @@ function Head({ its }: { its: Its }) {
         </Problem>
       )}
       {paused && !system_disabled && (
-        <Problem>This relayer is paused: it signs and sends nothing until it is resumed.</Problem>
+        <p className="warn-line">This relayer is paused: it signs and sends nothing until it is resumed.</p>
       )}
       {warnings.map((warning) => (
-        <p className="problem" key={warning}>
+        <p className="warn-line" key={warning}>
           {warning}
         </p>
       ))}
-      <dl className="figures">
-        <div>
-          <dt>Address (send funds here)</dt>
+      <dl className="tiles">
+        <div className="tile">
+          <dt>Balance</dt>
           <dd>
-            <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" />
+            <strong>
+              <Balance relayer_id={id} network={network} />
+            </strong>
           </dd>
         </div>
-        <div>
-          <dt>Balance</dt>
-          <dd>{status.data ? amount(status.data.balance, symbolOf(network)) : '…'}</dd>
-        </div>
-        <div>
+        <div className="tile">
           <dt>Unfinished</dt>
-          <dd>{status.data?.pending_transactions_count ?? '…'}</dd>
+          <dd>
+            <strong>{status.data ? count(status.data.pending_transactions_count) : '…'}</strong>
+          </dd>
         </div>
-        <div>
+        <div className="tile">
           <dt>Next nonce</dt>
-          <dd>{status.data?.nonce ?? '…'}</dd>
+          <dd>
+            <strong>{status.data?.nonce ?? '…'}</strong>
+          </dd>
         </div>
-        <div>
+        <div className="tile">
           <dt>Network</dt>
-          <dd>{network}</dd>
-        </div>
-        <div>
-          <dt>Name</dt>
-          <dd>{name}</dd>
+          <dd>
+            <strong>{network}</strong>
+          </dd>
         </div>
       </dl>
     </>

@@ -13,6 +13,7 @@ import { CopyButton } from '../parts/copy.tsx'
 import { errorText, Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { relayerPath, transactionPath } from '../parts/links.tsx'
+import { Segments } from '../parts/segments.tsx'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const shown_characters = 4_000
@@ -101,7 +102,7 @@ function SandboxForm({
   const request: ExampleCall = {
     method: 'post',
     path: kind === 'sign' ? `${base}/sign` : `${base}/transactions/dry-run`,
-    parameters: { path, query: {}, header: {} },
+    parameters: { path: { relayer_id: path.relayer_id || 'RELAYER_ID' }, query: {}, header: {} },
     body,
     needs_token: true,
     answer: 'data',
@@ -121,16 +122,13 @@ function SandboxForm({
   return (
     <div className="columns">
       <form className="card" onSubmit={submit}>
-        <fieldset className="choice">
-          <legend className="hidden">Action</legend>
-          {(Object.keys(kinds) as (keyof typeof kinds)[])
-            .filter((one) => may(one === 'sign' ? 'sign' : 'send'))
-            .map((one) => (
-              <button key={one} type="button" aria-pressed={kind === one} onClick={() => setKind(one)}>
-                {kinds[one]}
-              </button>
-            ))}
-        </fieldset>
+        <Segments
+          label="Action"
+          values={(Object.keys(kinds) as (keyof typeof kinds)[]).filter((one) => may(one === 'sign' ? 'sign' : 'send'))}
+          texts={kinds}
+          value={kind}
+          choose={setKind}
+        />
         <label>
           Relayer
           <input

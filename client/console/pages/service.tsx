@@ -1,10 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
+import { CircleCheck } from 'lucide-react'
 import type { ServiceState } from '../../index.ts'
-import { age, count, inCoins, time } from '../data/format.ts'
+import { age, count, inCoins, short, words } from '../data/format.ts'
+import { useNames } from '../data/names.ts'
 import { useSession } from '../data/session.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
+import { Age, Moment } from '../parts/moment.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 
 const poll_ms = 5_000
 const megabyte = 1_048_576
@@ -25,6 +29,7 @@ export function Service() {
         {(its) => (
           <>
             <Facts its={its} />
+            <KeyServices its={its} />
             {its.servers.length > 0 && <Servers its={its} />}
             <Incidents its={its} />
           </>
@@ -35,14 +40,16 @@ export function Service() {
 }
 
 function Facts({ its }: { its: ServiceState }) {
-  const figures: [string, string][] = [
-    ['Server', its.name],
-    ['Version', its.version],
-    ['Node.js', its.node_version],
-    ['Runs for', age(its.started_at)],
-    ['Memory', `${count(Math.round(its.memory_bytes / megabyte))} MB`],
-    ['Database', `${engines[its.database.engine]} ${its.database.version}`],
-    ['Its size', `${count(Math.round(its.database.bytes / megabyte))} MB`],
+  const isReady = its.not_ready.length === 0
+  const figures: [string, string, string][] = [
+    ['State', isReady ? 'Ready' : 'Not ready', its.name],
+    ['Runs for', age(its.started_at), `version ${its.version}, Node.js ${its.node_version}`],
+    ['Memory', `${count(Math.round(its.memory_bytes / megabyte))} MB`, 'of this process'],
+    [
+      'Database',
+      `${count(Math.round(its.database.bytes / megabyte))} MB`,
+      `${engines[its.database.engine]} ${its.database.version}`,
+    ],
   ]
   return (
     <>
@@ -51,47 +58,100 @@ function Facts({ its }: { its: ServiceState }) {
           Not ready: {path} {message}
         </Problem>
       ))}
-      <dl className="figures">
-        {figures.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
+      <div className="tiles">
+        {figures.map(([name, value, note]) => (
+          <div key={name} className="tile">
+            <span>{name}</span>
+            <strong className={value === 'Not ready' ? 'bad' : undefined}>{value}</strong>
+            <span>{note}</span>
           </div>
         ))}
-      </dl>
+      </div>
     </>
   )
 }
 
+type KeyService = ServiceState['key_services'][number]
+
+const key_columns: Column<KeyService>[] = [
+  { name: 'Key service', by: ({ type }) => type, cell: ({ type }) => words(type) },
+  {
+    name: 'State',
+    by: ({ failing }) => failing.length,
+    cell: ({ failing }) => <Badge state={failing.length === 0 ? 'working' : 'failing'} />,
+  },
+  { name: 'Calls', isNumber: true, by: ({ calls }) => calls, cell: ({ calls }) => count(calls) },
+  {
+    name: 'Failed',
+    isNumber: true,
+    by: ({ failed_calls }) => failed_calls,
+    cell: ({ failed_calls }) => count(failed_calls),
+  },
+  {
+    name: 'Last call',
+    by: ({ last_call_at }) => last_call_at ?? '',
+    cell: ({ last_call_at: at }) => (at === null ? 'none' : <Age of={at} />),
+  },
+  {
+    name: 'Last error',
+    cell: ({ last_error }) =>
+      last_error && (
+        <>
+          {last_error.reason} <span className="hint">(</span>
+          <Named address={last_error.address} />
+          <span className="hint">
+            , <Age of={last_error.at} />)
+          </span>
+        </>
+      ),
+  },
+]
+
+function Named({ address }: { address: string }) {
+  const named = useNames()(address)
+  return named ? named.name : <code title={address}>{short(address)}</code>
+}
+
+const KeyServices = ({ its: { key_services } }: { its: ServiceState }) => (
+  <section aria-labelledby="key-services">
+    <h2 id="key-services">Key services</h2>
+    {key_services.length === 0 ? (
+      <p className="hint">No key service was asked for a signature since the start of this server.</p>
+    ) : (
+      <Table of="key services" rows={key_services} columns={key_columns} idOf={({ type }) => type} />
+    )}
+  </section>
+)
+
+const server_columns: Column<ServiceState['servers'][number]>[] = [
+  {
+    name: 'Server',
+    by: ({ name }) => name,
+    cell: ({ name, is_this }) => (
+      <>
+        {name} {is_this && '(this one)'}
+      </>
+    ),
+  },
+  { name: 'State', by: ({ state }) => state, cell: ({ state }) => <Badge state={state} /> },
+  { name: 'Since', by: ({ started_at }) => started_at, cell: ({ started_at }) => <Moment at={started_at} /> },
+  {
+    name: 'Sends for relayers',
+    isNumber: true,
+    by: ({ relayers }) => relayers,
+    cell: ({ relayers }) => count(relayers),
+  },
+]
+
 const Servers = ({ its: { servers } }: { its: ServiceState }) => (
   <section aria-labelledby="servers">
     <h2 id="servers">Servers</h2>
-    <div className="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th>Server</th>
-            <th>State</th>
-            <th>Since</th>
-            <th className="number">Sends for relayers</th>
-          </tr>
-        </thead>
-        <tbody>
-          {servers.map(({ name, state, started_at, relayers, is_this }) => (
-            <tr key={`${name} ${started_at}`}>
-              <td>
-                {name} {is_this && '(this one)'}
-              </td>
-              <td>
-                <Badge state={state} />
-              </td>
-              <td>{time(started_at)}</td>
-              <td className="number">{count(relayers)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      of="servers"
+      rows={servers}
+      columns={server_columns}
+      idOf={({ name, started_at }) => `${name} ${started_at}`}
+    />
   </section>
 )
 
@@ -99,17 +159,23 @@ const Incidents = ({ its: { incidents, started_at, servers } }: { its: ServiceSt
   <section aria-labelledby="incidents">
     <h2 id="incidents">Incidents</h2>
     <p className="hint">
-      Since {time(started_at)}
+      Since <Moment at={started_at} />
       {servers.length > 1 && ', as this server noticed them'}.
     </p>
     {incidents.length === 0 ? (
-      <p>None.</p>
+      <p className="all-well">
+        <CircleCheck className="icon" aria-hidden />
+        None.
+      </p>
     ) : (
-      <ol className="timeline">
+      <ol className="timeline card incidents">
         {incidents.map(({ at, severity, subject, text }) => (
-          <li key={`${at} ${subject} ${text}`} className={severity === 'error' ? 'bad' : undefined}>
-            <time dateTime={at}>{time(at)}</time> <Badge state={severity} /> <strong>{subject}</strong>
-            <div className="answer">{inCoins(text)}</div>
+          <li
+            key={`${at} ${subject} ${text}`}
+            className={severity === 'error' ? 'bad' : severity === 'over' ? 'good' : 'warn'}
+          >
+            <Moment at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
+            <div className="answer">{inCoins(text, 'coins')}</div>
           </li>
         ))}
       </ol>

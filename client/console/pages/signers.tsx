@@ -1,13 +1,17 @@
-import { useQuery } from '@tanstack/react-query'
+import { KeyRound } from 'lucide-react'
 import { useId, useState } from 'react'
 import type { CreateSignerRequest, Signer } from '../../index.ts'
 import { given, useForm } from '../data/form.ts'
 import { words } from '../data/format.ts'
+import { useSigners } from '../data/names.ts'
+import { useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Copyable } from '../parts/links.tsx'
+import { Copyable, RelayerLink } from '../parts/links.tsx'
+import { Nothing } from '../parts/nothing.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 
 /** Of each type: the members of its `config`. Those with ? are optional, and those with ! are secret. */
 const configs: Record<CreateSignerRequest['type'], string[]> = {
@@ -36,11 +40,7 @@ const about: Record<CreateSignerRequest['type'], string> = {
 
 /** The private keys, without the keys themselves. */
 export function Signers() {
-  const { client } = useSession()
-  const signers = useQuery({
-    queryKey: ['signers'],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/signers', { query: { per_page: 1_000 }, signal })).data,
-  })
+  const signers = useSigners()
   return (
     <>
       <div className="bar">
@@ -50,27 +50,11 @@ export function Signers() {
       <Loaded query={signers}>
         {(all) =>
           all.length === 0 ? (
-            <p>No signers yet. A signer is a private key, or a key in a key service; a relayer uses one.</p>
+            <Nothing icon={KeyRound} title="No signers yet">
+              A signer is a private key, or a key in a key service. A relayer uses one.
+            </Nothing>
           ) : (
-            <div className="scroll">
-              <table>
-                <thead>
-                  <tr>
-                    <th>ID</th>
-                    <th>Type</th>
-                    <th>Address</th>
-                    <th>
-                      <span className="hidden">Actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {all.map((signer) => (
-                    <SignerRow key={signer.id} its={signer} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table of="signers" rows={all} columns={columns} idOf={({ id }) => id} />
           )
         }
       </Loaded>
@@ -78,29 +62,45 @@ export function Signers() {
   )
 }
 
-function SignerRow({ its: { id, type, address } }: { its: Signer }) {
+const columns: Column<Signer>[] = [
+  { name: 'Signer', by: ({ id }) => id, cell: ({ id }) => id },
+  { name: 'Type', by: ({ type }) => type, cell: ({ type }) => words(type) },
+  { name: 'Address', cell: ({ address }) => <Copyable value={address} whole /> },
+  { name: 'Relayers', cell: ({ address }) => <UsedBy address={address} /> },
+  { name: '', cell: (its) => <DeleteSigner its={its} /> },
+]
+
+/** The relayers with this key; one per chain. */
+function UsedBy({ address }: { address: string }) {
+  const relayers = useRelayerIds()
+  const its = relayers.data?.filter((one) => one.address.toLowerCase() === address.toLowerCase()) ?? []
+  if (its.length === 0) return relayers.data ? <span className="hint">none</span> : '…'
+  return (
+    <span className="named">
+      {its.map(({ id }) => (
+        <RelayerLink key={id} id={id} />
+      ))}
+    </span>
+  )
+}
+
+function DeleteSigner({ its: { id, address } }: { its: Signer }) {
   const { client } = useSession()
   return (
-    <tr>
-      <td>{id}</td>
-      <td>{words(type)}</td>
-      <td>
-        <Copyable value={address} whole />
-      </td>
-      <td>
-        <Action
-          label="Delete"
-          tone="danger"
-          effect={
-            <p>
-              Deletes {id}. A key that the service keeps is gone for good, and with it what {address} owns. It is
-              refused while a relayer uses it.
-            </p>
-          }
-          run={() => client.delete('/api/v1/signers/{signer_id}', { path: { signer_id: id } })}
-        />
-      </td>
-    </tr>
+    <div className="buttons">
+      <Action
+        label="Delete"
+        tone="danger"
+        told={`${id} is deleted.`}
+        effect={
+          <p>
+            Deletes {id}. A key that the service keeps is gone for good, and with it what {address} owns. It is refused
+            while a relayer uses it.
+          </p>
+        }
+        run={() => client.delete('/api/v1/signers/{signer_id}', { path: { signer_id: id } })}
+      />
+    </div>
   )
 }
 

@@ -1,21 +1,28 @@
 import { useQuery } from '@tanstack/react-query'
+import { Coins } from 'lucide-react'
 import { useState } from 'react'
 import type { Spending as Its, RelayerClient } from '../../index.ts'
-import { amount, count, ether, span } from '../data/format.ts'
-import { useNetworks, useStatuses, useSymbols } from '../data/overview.ts'
+import { amount, count, span } from '../data/format.ts'
+import { useNetworks, useStatus, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Fees } from '../parts/activity.tsx'
+import { Balance } from '../parts/balance.tsx'
 import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { RelayerLink } from '../parts/links.tsx'
-import { Pages } from '../parts/pages.tsx'
+import { Nothing } from '../parts/nothing.tsx'
+import { Segments } from '../parts/segments.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 
-const per_page = 25
 const poll_ms = 30_000
-const year_s = 365 * 86_400
+const day_ms = 86_400_000
+const year_ms = 365 * day_ms
+/** A balance that lasts for less is shown as low. */
+const short_ms = 7 * day_ms
 const spans = { week: 7, month: 30, quarter: 90 } as const
 const header = ['relayer_id', 'network', 'accepted', 'mined', 'failed', 'fees', 'fees_today']
+const day_header = ['network', 'day', 'accepted', 'mined', 'failed', 'fees']
 
 /** What relayers spent on fees, and for how long their balances last. */
 export function Spending() {
@@ -23,145 +30,173 @@ export function Spending() {
   const networks = useNetworks()
   const [period, setPeriod] = useState<keyof typeof spans>('week')
   const [network, setNetwork] = useState('')
-  const [page, setPage] = useState(1)
   const days = spans[period]
   const filter = { days, ...(network !== '' && { network }) }
   const spending = useQuery({
-    queryKey: ['spending', filter, page],
-    queryFn: ({ signal }) => client.get('/api/v1/spending', { query: { ...filter, page, per_page }, signal }),
+    queryKey: ['spending', filter],
+    queryFn: async () => (await Array.fromAsync(allSpending(client, filter))).flat(),
     refetchInterval: poll_ms,
     placeholderData: (before) => before,
   })
-  const isOne = network !== '' || (networks.data?.length ?? 0) < 2
+  const all = networks.data?.map(({ name }) => name) ?? []
+  const spent = new Set(spending.data?.map((its) => its.network))
+  const shown = network === '' ? all.filter((name) => spent.has(name)) : [network]
   return (
     <>
-      <Heading name="Spending" />
       <div className="bar">
-        <fieldset className="choice">
-          <legend className="hidden">Period</legend>
-          {(Object.keys(spans) as (keyof typeof spans)[]).map((one) => (
-            <button
-              key={one}
-              type="button"
-              aria-pressed={period === one}
-              onClick={() => {
-                setPeriod(one)
-                setPage(1)
-              }}
-            >
-              {spans[one]} days
-            </button>
-          ))}
-        </fieldset>
-        <label className="inline">
-          Network
-          <select
-            value={network}
-            onChange={(event) => {
-              setNetwork(event.target.value)
-              setPage(1)
-            }}
-          >
-            <option value="">all</option>
-            {networks.data?.map(({ id, name }) => (
-              <option key={id} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <Csv
-          name="spending"
-          what={`what each relayer spent in ${days} days`}
-          header={header}
-          pages={() => allSpending(client, filter)}
-        />
+        <Heading name="Spending" />
+        <div className="buttons">
+          <Csv
+            label="Download CSV by relayer"
+            name="spending"
+            what={`what each relayer spent in ${days} days`}
+            header={header}
+            pages={() => rowsOfRelayers(client, filter)}
+          />
+          <Csv
+            label="Download CSV by day"
+            name="fees"
+            what={`the fees of each day (UTC) in ${days} days, by network`}
+            header={day_header}
+            pages={() => rowsOfDays(client, period, shown)}
+          />
+        </div>
       </div>
-      {isOne ? (
-        <Fees period={period} network={network} />
-      ) : (
-        <p className="hint">Choose a network for a chart: fees of several networks have no sum.</p>
+      <div className="bar">
+        <Segments
+          label="Period"
+          values={Object.keys(spans) as (keyof typeof spans)[]}
+          texts={{ week: '7 days', month: '30 days', quarter: '90 days' }}
+          value={period}
+          choose={setPeriod}
+        />
+        <select aria-label="Network" value={network} onChange={(event) => setNetwork(event.target.value)}>
+          <option value="">All networks</option>
+          {all.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div className="charts">
+        {shown.slice(0, max_charts).map((name) => (
+          <Fees key={name} period={period} network={name} />
+        ))}
+      </div>
+      {shown.length > max_charts && (
+        <p className="hint">The charts of the first {max_charts} networks are shown. Choose a network for its chart.</p>
       )}
-      <Loaded query={spending} lines={6}>
-        {({ data, pagination: { total_items } }) =>
-          total_items === 0 ? (
-            <p>No relayer has done anything in these {days} days.</p>
-          ) : (
-            <>
-              <List rows={data} days={days} />
-              <Pages
-                of="relayers"
-                page={page}
-                last={Math.ceil(total_items / per_page)}
-                total={total_items}
-                go={setPage}
-              />
-            </>
-          )
-        }
-      </Loaded>
+      <section aria-label="Relayers">
+        <Loaded query={spending} lines={6}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <Nothing icon={Coins} title={`No fees in these ${days} days`}>
+                What each relayer pays for its transactions is listed here, with its balance and for how long that
+                lasts.
+              </Nothing>
+            ) : (
+              <Table of="relayers" rows={rows} columns={columnsOf(days)} idOf={({ relayer_id }) => relayer_id} />
+            )
+          }
+        </Loaded>
+      </section>
     </>
   )
 }
 
-function List({ rows, days }: { rows: Its[]; days: number }) {
-  const statuses = useStatuses(rows.map(({ relayer_id }) => relayer_id))
-  const symbolOf = useSymbols()
+const max_charts = 6
+
+const columnsOf = (days: number): Column<Its>[] => [
+  { name: 'Relayer', by: ({ relayer_id }) => relayer_id, cell: ({ relayer_id }) => <RelayerLink id={relayer_id} /> },
+  { name: 'Network', by: ({ network }) => network, cell: ({ network }) => network },
+  { name: 'Mined', isNumber: true, by: ({ mined }) => mined, cell: ({ mined }) => count(mined) },
+  {
+    name: 'Failed',
+    isNumber: true,
+    by: ({ failed }) => failed,
+    cell: ({ failed }) => <span className={failed > 0 ? 'low' : undefined}>{count(failed)}</span>,
+  },
+  {
+    name: 'Fees',
+    isNumber: true,
+    by: ({ fees }) => Number(fees),
+    cell: ({ fees, network }) => <Paid wei={fees} network={network} />,
+  },
+  {
+    name: 'Per transaction',
+    isNumber: true,
+    by: ({ fees, mined }) => (mined === 0 ? 0 : Number(fees) / mined),
+    cell: ({ fees, mined, network }) =>
+      mined === 0 ? '–' : <Paid wei={(BigInt(fees) / BigInt(mined)).toString()} network={network} />,
+  },
+  {
+    name: 'Today (UTC)',
+    isNumber: true,
+    by: ({ fees_today }) => Number(fees_today),
+    cell: ({ fees_today, network }) => <Paid wei={fees_today} network={network} />,
+  },
+  {
+    name: 'Balance',
+    isNumber: true,
+    cell: ({ relayer_id, network }) => <Balance relayer_id={relayer_id} network={network} />,
+  },
+  {
+    name: 'Lasts',
+    isNumber: true,
+    cell: ({ relayer_id, fees }) => <Lasts relayer_id={relayer_id} fees={BigInt(fees)} days={days} />,
+  },
+]
+
+const Paid = ({ wei, network }: { wei: string; network: string }) => amount(wei, useSymbols()(network))
+
+/** For how long the balance pays for fees as in these days. */
+function Lasts({ relayer_id, fees, days }: { relayer_id: string; fees: bigint; days: number }) {
+  const status = useStatus(relayer_id)
+  if (!status.data || status.data.balance === null) return status.error ? 'unknown' : '…'
+  if (fees === 0n) return '–'
+  const ms = Number((BigInt(status.data.balance) * BigInt(days * day_ms)) / fees)
   return (
-    <div className="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th>Relayer</th>
-            <th>Network</th>
-            <th className="number">Transactions</th>
-            <th className="number">Failed</th>
-            <th className="number">Fees</th>
-            <th className="number">Today (UTC)</th>
-            <th className="number">Balance</th>
-            <th className="number">Lasts</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ relayer_id, network, mined, failed, fees, fees_today }) => {
-            const balance = statuses.get(relayer_id)?.balance
-            return (
-              <tr key={relayer_id}>
-                <td>
-                  <RelayerLink id={relayer_id} />
-                </td>
-                <td>{network}</td>
-                <td className="number">{count(mined)}</td>
-                <td className="number">{count(failed)}</td>
-                <td className="number">{amount(fees, symbolOf(network))}</td>
-                <td className="number">{ether(fees_today)}</td>
-                <td className="number">{balance === undefined ? '…' : amount(balance, symbolOf(network))}</td>
-                <td className="number" title={`At the mean of ${days} days; values that it sends are not counted`}>
-                  {balance == null ? '…' : lasts(BigInt(balance), BigInt(fees), days)}
-                </td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </div>
+    <span
+      className={ms < short_ms ? 'low' : undefined}
+      title={`At the mean of ${days} days; values that it sends are not counted`}
+    >
+      {ms > year_ms ? 'over a year' : span(ms)}
+    </span>
   )
 }
 
-function lasts(balance: bigint, fees: bigint, days: number): string {
-  if (fees === 0n) return '–'
-  const seconds = Number((balance * BigInt(days * 86_400)) / fees)
-  return seconds > year_s ? 'over a year' : span(seconds * 1_000)
-}
-
-async function* allSpending(
-  client: RelayerClient,
-  filter: { days: number; network?: string },
-): AsyncIterable<unknown[][]> {
+async function* allSpending(client: RelayerClient, filter: { days: number; network?: string }): AsyncIterable<Its[]> {
   for (let page = 1; ; page += 1) {
     const query = { ...filter, page, per_page: 1_000 }
     const { data, pagination } = await client.get('/api/v1/spending', { query })
-    yield data.map((its) => header.map((name) => its[name as keyof Its]))
+    yield data
     if (page * 1_000 >= pagination.total_items) return
+  }
+}
+
+async function* rowsOfRelayers(
+  client: RelayerClient,
+  filter: { days: number; network?: string },
+): AsyncIterable<unknown[][]> {
+  for await (const page of allSpending(client, filter))
+    yield page.map((its) => header.map((name) => its[name as keyof Its]))
+}
+
+async function* rowsOfDays(
+  client: RelayerClient,
+  period: keyof typeof spans,
+  networks: string[],
+): AsyncIterable<unknown[][]> {
+  for (const network of networks) {
+    const { data } = await client.get('/api/v1/activity', { query: { period, network } })
+    yield data.points.map(({ at, accepted, mined, failed, fees }) => [
+      network,
+      at.slice(0, 10),
+      accepted,
+      mined,
+      failed,
+      fees,
+    ])
   }
 }

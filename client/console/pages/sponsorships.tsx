@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Gift } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Sponsorship, UpdateSponsorshipRequest } from '../../index.ts'
@@ -11,6 +12,8 @@ import { Badge } from '../parts/badge.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, poolPath, RelayerLink } from '../parts/links.tsx'
+import { Nothing } from '../parts/nothing.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 
 const poll_ms = 5_000
 const one = '/api/v1/sponsorships/{sponsorship_id}'
@@ -33,30 +36,11 @@ export function Sponsorships() {
       <Loaded query={sponsorships}>
         {(all) =>
           all.length === 0 ? (
-            <p>None yet. A sponsorship is what a relayer pays for, for users who have no coins.</p>
+            <Nothing icon={Gift} title="No sponsorships yet">
+              With a sponsorship, a relayer pays for the calls of users who have no coins, within budgets.
+            </Nothing>
           ) : (
-            <div className="scroll">
-              <table>
-                <thead>
-                  <tr>
-                    <th>Sponsorship</th>
-                    <th>Sent by</th>
-                    <th>Pays for</th>
-                    <th className="number">Used in 24 hours</th>
-                    <th className="number">Left</th>
-                    <th className="number">For one call</th>
-                    <th>
-                      <span className="hidden">Actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {all.map((its) => (
-                    <Row key={its.id} its={its} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table of="sponsorships" rows={all} columns={columns} idOf={({ id }) => id} />
           )
         }
       </Loaded>
@@ -64,45 +48,67 @@ export function Sponsorships() {
   )
 }
 
-function Row({ its }: { its: Sponsorship }) {
-  const { id, network, relayer_id, pool_id, targets, paused, usage, max_fee } = its
-  const symbol = useSymbols()(network)
-  const { mayManageAll } = useSession()
-  return (
-    <tr>
-      <td>
+const columns: Column<Sponsorship>[] = [
+  {
+    name: 'Sponsorship',
+    by: ({ id }) => id,
+    cell: ({ id, paused }) => (
+      <>
         {id} {paused && <Badge state="paused" />}
-      </td>
-      <td>
-        {relayer_id === null ? (
-          <Link to={poolPath(pool_id as string)}>pool {pool_id}</Link>
-        ) : (
-          <RelayerLink id={relayer_id} />
-        )}
-      </td>
-      <td title={targets.map(({ address, selectors }) => `${address}: ${selectors.join(', ')}`).join('\n')}>
+      </>
+    ),
+  },
+  {
+    name: 'Sent by',
+    cell: ({ relayer_id, pool_id }) =>
+      relayer_id === null ? (
+        <Link to={poolPath(pool_id as string)}>pool {pool_id}</Link>
+      ) : (
+        <RelayerLink id={relayer_id} />
+      ),
+  },
+  {
+    name: 'Pays for',
+    cell: ({ targets }) => (
+      <span title={targets.map(({ address, selectors }) => `${address}: ${selectors.join(', ')}`).join('\n')}>
         {targets.length === 0
           ? 'nothing yet'
           : targets.map(({ address, selectors }) => `${short(address)} (${count(selectors.length)})`).join(', ')}
-      </td>
-      <td className="number">{amount(usage.used, symbol)}</td>
-      <td className="number" title={usage.resets_at === null ? undefined : `More from ${time(usage.resets_at)}`}>
-        {amount(usage.remaining, symbol)}
-      </td>
-      <td className="number">{amount(max_fee, symbol)}</td>
-      <td className="buttons">{mayManageAll && <Actions its={its} symbol={symbol} />}</td>
-    </tr>
-  )
+      </span>
+    ),
+  },
+  {
+    name: 'Used in 24 hours',
+    isNumber: true,
+    cell: ({ usage, network }) => <Coins wei={usage.used} network={network} />,
+  },
+  {
+    name: 'Left',
+    isNumber: true,
+    cell: ({ usage, network }) => (
+      <span title={usage.resets_at === null ? undefined : `More from ${time(usage.resets_at)}`}>
+        <Coins wei={usage.remaining} network={network} />
+      </span>
+    ),
+  },
+  { name: 'For one call', isNumber: true, cell: ({ max_fee, network }) => <Coins wei={max_fee} network={network} /> },
+  { name: '', cell: (its) => <Actions its={its} /> },
+]
+
+function Coins({ wei, network }: { wei: string | null; network: string }) {
+  return amount(wei, useSymbols()(network))
 }
 
-function Actions({ its, symbol }: { its: Sponsorship; symbol: string }) {
-  const { client } = useSession()
+function Actions({ its }: { its: Sponsorship }) {
+  const { client, mayManageAll } = useSession()
+  const symbol = useSymbols()(its.network)
   const { id, paused } = its
   const path = { sponsorship_id: id }
   const update = (body: UpdateSponsorshipRequest) => client.patch(one, { path, body })
   const { values, bind, reset } = useForm({ day: exactly(its.budget_per_day), call: exactly(its.max_fee) })
+  if (!mayManageAll) return null
   return (
-    <>
+    <div className="buttons">
       <Action
         label={paused ? 'Resume' : 'Pause'}
         effect={
@@ -135,7 +141,7 @@ function Actions({ its, symbol }: { its: Sponsorship; symbol: string }) {
         effect={<p>Its API key is revoked with it, in every page that has it. Accepted calls are sent.</p>}
         run={() => client.delete(one, { path })}
       />
-    </>
+    </div>
   )
 }
 

@@ -1,17 +1,22 @@
 import { useQuery } from '@tanstack/react-query'
+import { lazy, type ReactNode, Suspense } from 'react'
 import { Link } from 'wouter'
 import type { Explanation, Transaction as Its } from '../../index.ts'
-import { age, amount, count, gwei, inCoins, time, words } from '../data/format.ts'
+import { amount, count, gwei, inCoins, words } from '../data/format.ts'
+import { useNames } from '../data/names.ts'
 import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { CopyButton } from '../parts/copy.tsx'
-import { Loaded } from '../parts/feedback.tsx'
+import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Copyable, ExplorerLink, RelayerLink, relayerPath, transactionPath } from '../parts/links.tsx'
+import { Address, Copyable, ExplorerLink, RelayerLink, transactionPath } from '../parts/links.tsx'
+import { Age } from '../parts/moment.tsx'
 import { Suggestions } from '../parts/suggestions.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { TransactionActions } from '../parts/transaction-actions.tsx'
+
+const Logs = lazy(async () => ({ default: (await import('../parts/logs.tsx')).Logs }))
 
 const poll_ms = 2_000
 const base = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
@@ -37,22 +42,32 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
       (await client.get(`${base}/attempts`, { path, query: { per_page: 100 }, signal })).data,
     refetchInterval: poll_ms,
   })
+  const suggested = new Set(explanation.data?.suggestions.map(({ operation }) => operation))
   return (
     <>
       <p className="crumbs">
-        <RelayerLink id={path.relayer_id} /> / transaction
+        <Link to="/transactions">Transactions</Link> / <RelayerLink id={path.relayer_id} />
       </p>
-      <Loaded query={transaction}>
+      <Loaded query={transaction} lines={8}>
         {(its) => (
           <>
-            <Heading name={`Transaction ${its.nonce}`}>
-              Transaction {its.nonce === null ? '' : `with nonce ${its.nonce}`} <Badge state={its.status} />
-            </Heading>
+            <div className="bar">
+              <Heading name={`Transaction ${its.nonce ?? ''}`}>
+                Transaction {its.nonce === null ? '' : `with nonce ${its.nonce}`} <Badge state={its.status} />
+              </Heading>
+              <TransactionActions transaction={its} isEnded={ended.has(its.status)} suggested={suggested} />
+            </div>
             <Loaded query={explanation}>{(why) => <Why its={its} why={why} />}</Loaded>
-            <TransactionActions transaction={its} isEnded={ended.has(its.status)} />
-            <h2>Timeline</h2>
-            <Loaded query={attempts}>{(signed) => <Timeline transaction={its} attempts={signed} />}</Loaded>
-            <Facts its={its} />
+            <div className="columns fixed">
+              <div>
+                <Content its={its} />
+                <Effects its={its} />
+              </div>
+              <section className="card" aria-labelledby="timeline">
+                <h2 id="timeline">Timeline</h2>
+                <Loaded query={attempts}>{(signed) => <Timeline transaction={its} attempts={signed} />}</Loaded>
+              </section>
+            </div>
           </>
         )}
       </Loaded>
@@ -67,14 +82,23 @@ function Why({ its, why }: { its: Its; why: Explanation }) {
     ['Offered price', figures.price, 'gwei'],
     ['Base fee', figures.base_fee, 'gwei'],
     ['Price cap', figures.price_cap, 'gwei'],
-    ['Balance', figures.balance, 'ether'],
-    ['Reserved', figures.reserved, 'ether'],
+    ['Balance', figures.balance, 'coins'],
+    ['Reserved', figures.reserved, 'coins'],
   ] as const
+  const kind = why.waiting_for !== null ? 'waits' : its.status === 'failed' ? 'failed' : 'well'
   return (
-    <section className={`card why ${why.waiting_for === null ? '' : 'waits'}`} aria-label="Explanation">
-      <p className="summary">{inCoins(inGwei(why.summary))}</p>
+    <section className={`card why ${kind}`} aria-label="Explanation">
+      <p className="summary long">{inCoins(inGwei(why.summary), symbol)}</p>
       <p className="hint">
-        {why.waiting_for === null ? `Ended ${age(why.since)} ago` : `${words(why.waiting_for)}, for ${age(why.since)}`}
+        {why.waiting_for === null ? (
+          <>
+            Ended <Age of={why.since} />
+          </>
+        ) : (
+          <>
+            Waits: {words(why.waiting_for)}, for <Age of={why.since} ago={false} />
+          </>
+        )}
         {why.blocked_by !== null && (
           <>
             {' · '}
@@ -96,11 +120,11 @@ function Why({ its, why }: { its: Its; why: Explanation }) {
             ))}
           <div>
             <dt>On-chain nonce</dt>
-            <dd>{figures.next_nonce ?? 'unknown'}</dd>
+            <dd>{figures.next_nonce === null ? 'unknown' : count(figures.next_nonce)}</dd>
           </div>
         </dl>
       )}
-      <Suggestions suggestions={why.suggestions} from={its.from} />
+      <Suggestions suggestions={why.suggestions} of={its} />
     </section>
   )
 }
@@ -109,111 +133,139 @@ function Why({ its, why }: { its: Its; why: Explanation }) {
 const inGwei = (summary: string): string =>
   summary.replaceAll(/\((\d{7,15})\)/g, (_, wei: string) => `(${gwei(wei)} gwei)`)
 
-function Facts({ its }: { its: Its }) {
+function Content({ its }: { its: Its }) {
+  const network = useNetworkOf(its.relayer_id)
+  const symbol = useSymbolOf(its.relayer_id)
+  const explorer = useExplorer(network)
+  return (
+    <section className="card" aria-labelledby="content-of">
+      <h2 id="content-of">Content</h2>
+      <dl className="figures wide">
+        <Fact name="From">
+          <Address value={its.from} network={network} what="Sender" whole />
+        </Fact>
+        <Fact name="To">
+          {its.to === null ? (
+            'nobody: it creates a contract'
+          ) : (
+            <Address value={its.to} network={network} what="Receiver" whole />
+          )}
+        </Fact>
+        <Fact name="Value">{amount(its.value, symbol)}</Fact>
+        {its.call && (
+          <Fact name="Call">
+            <Call call={its.call} />
+          </Fact>
+        )}
+        {its.hash !== null && (
+          <Fact name="Hash">
+            <span className="copyable">
+              <Copyable value={its.hash} whole /> <ExplorerLink to={explorer('tx', its.hash)} what="Transaction" />
+            </span>
+          </Fact>
+        )}
+        <Fact name="Network">{network ?? '…'}</Fact>
+        <Fact name="Gas limit">{its.gas_limit === null ? 'not estimated yet' : count(its.gas_limit)}</Fact>
+        <Fact name="Speed">{its.speed ? words(its.speed.tier) : 'custom prices'}</Fact>
+        {its.reference !== null && <Fact name="Reference">{its.reference}</Fact>}
+        {Object.entries(its.metadata ?? {}).map(([name, value]) => (
+          <Fact key={name} name={name}>
+            {value}
+          </Fact>
+        ))}
+        <Fact name="ID">
+          <Copyable value={its.id} whole />
+        </Fact>
+      </dl>
+      {its.data !== null && <Bytes name="Data" value={its.data} />}
+      <p className="hint">
+        <Link to={`/sandbox/${encodeURIComponent(its.relayer_id)}/${encodeURIComponent(its.id)}`}>
+          Open in the sandbox
+        </Link>{' '}
+        to simulate or send it again.
+      </p>
+    </section>
+  )
+}
+
+/** What it did on the chain. */
+function Effects({ its }: { its: Its }) {
   const { receipt, error } = its
   const symbol = useSymbolOf(its.relayer_id)
-  const explorer = useExplorer(useNetworkOf(its.relayer_id))
+  const network = useNetworkOf(its.relayer_id)
   return (
     <>
       {error && (
         <section className="card" aria-label="Error">
           <h2>Why it failed</h2>
-          <p className="summary">
+          <p className="summary long">
             {words(error.code)}: {error.message}
           </p>
           {error.revert_data && <Bytes name="Revert data" value={error.revert_data} />}
         </section>
       )}
       {receipt && (
-        <section>
+        <section className="card">
           <h2>Receipt</h2>
           <dl className="figures">
-            <Fact name="Block" value={`${receipt.block_number}`} />
-            <Fact name="Gas used" value={`${receipt.gas_used ?? 'unknown'} of ${its.gas_limit ?? 'unknown'}`} />
-            <Fact name="Price" value={`${gwei(receipt.effective_gas_price)} gwei`} />
-            <Fact name="Cost" value={amount(receipt.fee, symbol)} />
-            {receipt.contract_address && <Fact name="Contract" value={receipt.contract_address} />}
+            <Figure name="Block">{count(receipt.block_number)}</Figure>
+            <Figure name="Gas used">
+              {receipt.gas_used === null ? 'unknown' : count(receipt.gas_used)}
+              {its.gas_limit !== null && ` of ${count(its.gas_limit)}`}
+            </Figure>
+            <Figure name="Price">{gwei(receipt.effective_gas_price)} gwei</Figure>
+            <Figure name="Fee">{amount(receipt.fee, symbol)}</Figure>
+            {receipt.contract_address && (
+              <Figure name="Contract">
+                <Address value={receipt.contract_address} network={network} what="Contract" />
+              </Figure>
+            )}
           </dl>
+          {its.hash !== null && (receipt.logs_count ?? 0) > 0 && network !== undefined && (
+            <Suspense fallback={<Skeleton lines={2} />}>
+              <Logs hash={its.hash} relayer_id={its.relayer_id} network={network} />
+            </Suspense>
+          )}
         </section>
       )}
-      <section>
-        <h2>Content</h2>
-        <dl className="figures wide">
-          <div>
-            <dt>From</dt>
-            <dd>
-              <Copyable value={its.from} whole /> <ExplorerLink to={explorer('address', its.from)} what="Sender" />
-            </dd>
-          </div>
-          <div>
-            <dt>To</dt>
-            <dd>
-              {its.to === null ? (
-                'contract creation'
-              ) : (
-                <>
-                  <Copyable value={its.to} whole /> <ExplorerLink to={explorer('address', its.to)} what="Receiver" />
-                </>
-              )}
-            </dd>
-          </div>
-          {its.hash !== null && (
-            <div>
-              <dt>Hash</dt>
-              <dd>
-                <Copyable value={its.hash} whole /> <ExplorerLink to={explorer('tx', its.hash)} what="Transaction" />
-              </dd>
-            </div>
-          )}
-          <Fact name="Value" value={amount(its.value, symbol)} />
-          <Fact name="Accepted" value={time(its.created_at)} />
-          {its.ended_at !== null && <Fact name="Ended" value={time(its.ended_at)} />}
-          <Fact name="Gas limit" value={`${its.gas_limit ?? 'not estimated yet'}`} />
-          <Fact name="Speed" value={its.speed ? words(its.speed.tier) : 'custom prices'} />
-          {its.reference !== null && <Fact name="Reference" value={its.reference} />}
-          <div>
-            <dt>ID</dt>
-            <dd>
-              <Copyable value={its.id} whole />
-            </dd>
-          </div>
-        </dl>
-        {its.call && <Call call={its.call} />}
-        {its.data !== null && <Bytes name="Data" value={its.data} />}
-        <p>
-          <Link to={`/sandbox/${encodeURIComponent(its.relayer_id)}/${encodeURIComponent(its.id)}`}>
-            Open in the sandbox
-          </Link>{' '}
-          to simulate or send it again. <Link to={relayerPath(its.relayer_id)}>All transactions of the relayer</Link>
-        </p>
-      </section>
     </>
   )
 }
 
-const Fact = ({ name, value }: { name: string; value: string }) => (
+const Figure = ({ name, children }: { name: string; children: ReactNode }) => (
   <div>
     <dt>{name}</dt>
-    <dd>{value}</dd>
+    <dd>{children}</dd>
   </div>
 )
 
+const Fact = Figure
+
 function Call({ call }: { call: NonNullable<Its['call']> }) {
   return (
-    <div className="bytes">
-      <h3>Call</h3>
+    <div>
       <code>{call.function}</code>
       {call.args.length > 0 && (
-        <ol className="arguments">
+        <ol className="arguments hint">
           {call.args.map((value, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: arguments have no other identity, and keep their order.
             <li key={index}>
-              <code>{short(typeof value === 'string' ? value : JSON.stringify(value))}</code>
+              <Argument value={typeof value === 'string' ? value : JSON.stringify(value)} />
             </li>
           ))}
         </ol>
       )}
     </div>
+  )
+}
+
+/** An address has the name that the service knows it by. */
+function Argument({ value }: { value: string }) {
+  const named = useNames()(/^0x[0-9a-f]{40}$/i.test(value) ? value : '')
+  return (
+    <>
+      <code>{short(value)}</code> {named && <strong>{named.name}</strong>}
+    </>
   )
 }
 

@@ -1,16 +1,8 @@
+import { Dialog } from '@base-ui/react/dialog'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import {
-  type FormEvent,
-  type ReactNode,
-  type SyntheticEvent,
-  useEffect,
-  useId,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from 'react'
-import { createPortal } from 'react-dom'
+import { type FormEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { errorText, Problem } from './feedback.tsx'
+import { tell } from './toasts.tsx'
 
 interface ActionProps {
   /** The text of the button. */
@@ -21,9 +13,11 @@ interface ActionProps {
   children?: ReactNode
   /** A retry after an error uses the same key, so that nothing is sent twice. */
   run: (idempotency_key: string) => Promise<unknown>
-  /** The message after success. */
+  /** What the dialog says after success, with what the reader needs from it. Absent: it closes. */
   done?: ReactNode
-  tone?: 'primary' | 'danger' | undefined
+  /** What a message says after success when the dialog closes. */
+  told?: ReactNode
+  tone?: 'primary' | 'danger' | 'quiet' | undefined
   disabled?: boolean
   /** Called when the dialog opens, to reset its input to the current values. */
   opened?: () => void
@@ -31,88 +25,89 @@ interface ActionProps {
 }
 
 /** A button with a confirmation dialog, which describes the action. */
-export function Action({ label, effect, children, run, done, tone, disabled = false, opened, closed }: ActionProps) {
+export function Action({ tone, disabled = false, opened, closed, ...its }: ActionProps) {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
   // The action may remove its own button: the focus then moves to the content.
   useLayoutEffect(() => {
-    const its = button.current
+    const one = button.current
     return () => {
-      if (document.activeElement === its) document.getElementById('content')?.focus()
+      if (document.activeElement === one) content()?.focus()
     }
   }, [])
 
-  function open() {
-    opened?.()
-    setOpen(true)
-  }
-
-  function close() {
-    setOpen(false)
-    closed?.()
+  function change(next: boolean) {
+    if (next) opened?.()
+    setOpen(next)
+    if (!next) closed?.()
   }
 
   return (
-    <>
-      <button ref={button} type="button" className={tone} disabled={disabled} onClick={open}>
-        {label}
-      </button>
-      {isOpen && (
-        <Confirmation {...{ label, effect, run, done, tone }} close={close}>
-          {children}
-        </Confirmation>
-      )}
-    </>
+    <Dialog.Root open={isOpen} onOpenChange={change}>
+      <Dialog.Trigger ref={button} className={tone} disabled={disabled}>
+        {its.label}
+      </Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Viewport className="dialog-place">
+          <Dialog.Popup
+            className="dialog"
+            finalFocus={() => (button.current?.isConnected ? button.current : (content() ?? true))}
+          >
+            <Confirmation {...its} tone={tone} close={() => change(false)} />
+          </Dialog.Popup>
+        </Dialog.Viewport>
+      </Dialog.Portal>
+    </Dialog.Root>
   )
 }
 
-function Confirmation({ label, effect, children, run, done, tone, close }: ActionProps & { close(): void }) {
-  const dialog = useRef<HTMLDialogElement>(null)
+const content = () => document.getElementById('content')
+
+function Confirmation({
+  label,
+  effect,
+  children,
+  run,
+  done,
+  told,
+  tone,
+  close,
+}: Omit<ActionProps, 'opened' | 'closed'> & { close(): void }) {
   const queries = useQueryClient()
-  const title = useId()
   const [idempotency_key] = useState(randomKey)
   const action = useMutation({ mutationFn: () => run(idempotency_key), onSettled: () => queries.invalidateQueries() })
-  useEffect(() => dialog.current?.showModal(), [])
-  /** Closing returns the focus to the button that opened the dialog. Its event comes later, when the button may have been used again. */
-  function end() {
-    dialog.current?.close()
-    close()
-  }
-
-  function endAtOnce(event: SyntheticEvent) {
-    event.preventDefault()
-    end()
-  }
 
   function submit(event: FormEvent) {
     event.preventDefault()
     // The dialog may be inside another form, which must not be submitted.
     event.stopPropagation()
     if (action.isPending) return
-    action.mutate(undefined, { onSuccess: () => done === undefined && end() })
+    action.mutate(undefined, {
+      onSuccess() {
+        if (done !== undefined) return
+        tell(told ?? `${label}: done.`)
+        close()
+      },
+    })
   }
 
-  return createPortal(
-    <dialog ref={dialog} onCancel={endAtOnce} onClose={close} aria-labelledby={title}>
-      <form onSubmit={submit}>
-        <h2 id={title}>{label}</h2>
-        <div>{effect}</div>
-        {!action.isSuccess && children}
-        {action.isSuccess && done !== undefined && <div role="status">{done}</div>}
-        {action.error && <Problem>{errorText(action.error)}</Problem>}
-        <div className="buttons">
-          <button type="button" onClick={end}>
-            Close
+  return (
+    <form onSubmit={submit}>
+      <Dialog.Title>{label}</Dialog.Title>
+      <div className="effect">{effect}</div>
+      {!action.isSuccess && children}
+      {action.isSuccess && done !== undefined && <div role="status">{done}</div>}
+      {action.error && <Problem>{errorText(action.error)}</Problem>}
+      <div className="buttons">
+        <Dialog.Close>Close</Dialog.Close>
+        {!action.isSuccess && (
+          <button type="submit" className={tone === 'danger' ? tone : 'primary'} aria-disabled={action.isPending}>
+            {action.isPending ? 'Working…' : label}
           </button>
-          {!action.isSuccess && (
-            <button type="submit" className={tone ?? 'primary'} aria-disabled={action.isPending}>
-              {action.isPending ? 'Working…' : label}
-            </button>
-          )}
-        </div>
-      </form>
-    </dialog>,
-    document.body,
+        )}
+      </div>
+    </form>
   )
 }
 

@@ -1,87 +1,114 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { useNetworks } from '../data/overview.ts'
+import { Link, useLocation } from 'wouter'
+import { count, duration, ether } from '../data/format.ts'
+import { useNetworks, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Chart } from './chart.tsx'
 import { Loaded } from './feedback.tsx'
+import { encoded, poolPath, relayerPath } from './links.tsx'
+import { Segments } from './segments.tsx'
 
 const poll_ms = 10_000
-const wei_per_ether = 1e18
-const day_minutes = 1_440
-const periods = { hour: '1 hour', day: '24 hours', week: '7 days', month: '30 days', quarter: '90 days' } as const
+const day_s = 86_400
+export const periods = {
+  hour: '1 hour',
+  day: '24 hours',
+  week: '7 days',
+  month: '30 days',
+  quarter: '90 days',
+} as const
+export type Period = keyof typeof periods
 
-/** Charts of the last hour to 90 days, for all relayers, for those of one network or pool, or for one relayer. */
-export function ActivityCharts({ relayer_id, pool_id }: { relayer_id?: string; pool_id?: string }) {
+interface Whose {
+  relayer_id?: string
+  pool_id?: string
+  network?: string
+}
+
+/** The activity of all relayers, of those of a network or pool, or of one. */
+export function useActivity(period: Period, whose: Whose = {}) {
   const { client } = useSession()
-  const networks = useNetworks()
-  const [period, setPeriod] = useState<keyof typeof periods>('hour')
-  const [network, setNetwork] = useState('')
-  const query = {
-    period,
-    ...(relayer_id !== undefined && { relayer_id }),
-    ...(pool_id !== undefined && { pool_id }),
-    ...(network !== '' && { network }),
-  }
-  const activity = useQuery({
+  const query = { period, ...whose }
+  return useQuery({
     queryKey: ['activity', query],
     queryFn: async ({ signal }) => (await client.get('/api/v1/activity', { query, signal })).data,
-    refetchInterval: poll_ms,
+    refetchInterval: period === 'hour' || period === 'day' ? poll_ms : poll_ms * 3,
     placeholderData: (before) => before,
   })
+}
+
+/** Charts of the last hour to 90 days, for all relayers, for those of one network or pool, or for one relayer. */
+export function ActivityCharts({ relayer_id, pool_id, its }: { relayer_id?: string; pool_id?: string; its?: string }) {
+  const networks = useNetworks()
+  const [period, setPeriod] = useState<Period>('day')
+  const [chosen, setChosen] = useState('')
+  const all = networks.data ?? []
+  const isOfAll = relayer_id === undefined && pool_id === undefined
+  const network = isOfAll && chosen !== '' ? { network: chosen } : {}
+  const whose: Whose = {
+    ...(relayer_id !== undefined && { relayer_id }),
+    ...(pool_id !== undefined && { pool_id }),
+    ...network,
+  }
+  const activity = useActivity(period, whose)
+  const here =
+    relayer_id !== undefined ? relayerPath(relayer_id) : pool_id !== undefined ? poolPath(pool_id) : undefined
   return (
     <section aria-labelledby="activity">
       <div className="bar">
         <h2 id="activity">Activity</h2>
-        <fieldset className="choice">
-          <legend className="hidden">Period</legend>
-          {(Object.keys(periods) as (keyof typeof periods)[]).map((one) => (
-            <button key={one} type="button" aria-pressed={period === one} onClick={() => setPeriod(one)}>
-              {periods[one]}
-            </button>
-          ))}
-        </fieldset>
-        {relayer_id === undefined && pool_id === undefined && (networks.data?.length ?? 0) > 1 && (
-          <label className="inline">
-            Network
-            <select value={network} onChange={(event) => setNetwork(event.target.value)}>
-              <option value="">all</option>
-              {networks.data?.map(({ id, name }) => (
+        <div className="buttons">
+          {isOfAll && all.length > 1 && (
+            <select aria-label="Network" value={chosen} onChange={(event) => setChosen(event.target.value)}>
+              <option value="">All networks</option>
+              {all.map(({ id, name }) => (
                 <option key={id} value={name}>
                   {name}
                 </option>
               ))}
             </select>
-          </label>
-        )}
+          )}
+          <Segments
+            label="Period"
+            values={Object.keys(periods) as Period[]}
+            texts={periods}
+            value={period}
+            choose={setPeriod}
+          />
+        </div>
       </div>
-      <Loaded query={activity} lines={4}>
-        {({ points, seconds_per_point }) => <Charts points={points} minutes={seconds_per_point / 60} />}
+      <Loaded query={activity} lines={8}>
+        {({ points, seconds_per_point }) => (
+          <Charts
+            points={points}
+            step_s={seconds_per_point}
+            period={period}
+            whose={whose}
+            network={its ?? (chosen || (all.length === 1 ? all[0]?.name : undefined))}
+            list={here === undefined ? '/transactions' : `${here}/list`}
+          />
+        )}
       </Loaded>
     </section>
   )
 }
 
 /** The chart of the fees that the relayers of one network paid by day. */
-export function Fees({ period, network }: { period: keyof typeof periods; network: string }) {
-  const { client } = useSession()
-  const query = { period, ...(network !== '' && { network }) }
-  const activity = useQuery({
-    queryKey: ['activity', query],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/activity', { query, signal })).data,
-    refetchInterval: poll_ms * 3,
-    placeholderData: (before) => before,
-  })
+export function Fees({ period, network }: { period: Period; network: string }) {
+  const symbol = useSymbols()(network)
+  const activity = useActivity(period, network === '' ? {} : { network })
   return (
     <Loaded query={activity} lines={4}>
-      {({ points }) => <Chart title="Fees" unit="per day, in the network's currency" {...feesOf(points)} />}
+      {({ points }) => <FeeChart points={points} symbol={symbol} title={`Fees on ${network}`} />}
     </Loaded>
   )
 }
 
-const feesOf = (points: Point[]) => ({
-  at: points.map((point) => Date.parse(point.at) / 1_000),
-  lines: [{ label: 'paid', color: '--blue', values: points.map(({ fees }) => Number(fees ?? 0) / wei_per_ether) }],
-})
+function FeeChart({ points, symbol, title }: { points: Point[]; symbol: string; title: string }) {
+  const { at, fees } = useMemo(() => ({ at: timesOf(points), fees: feesOf(points, symbol) }), [points, symbol])
+  return <Chart title={title} unit="per day (UTC)" at={at} {...fees} />
+}
 
 interface Point {
   at: string
@@ -93,41 +120,127 @@ interface Point {
   fees: string | null
 }
 
-function Charts({ points, minutes }: { points: Point[]; minutes: number }) {
+const timesOf = (points: Point[]) => points.map((point) => Date.parse(point.at) / 1_000)
+const wei_per_coin = 1e18
+
+function feesOf(points: Point[], symbol: string) {
+  const total = points.reduce((sum, { fees }) => sum + BigInt(fees ?? 0), 0n)
+  return {
+    lines: [{ label: 'paid', color: '--blue', values: points.map(({ fees }) => Number(fees ?? 0) / wei_per_coin) }],
+    total: `${ether(total.toString())} ${symbol}`,
+    show: (value: number) => `${amounts.format(value)} ${symbol}`,
+    mark: (value: number) => amounts.format(value),
+  }
+}
+
+const amounts = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
+const sumOf = (points: Point[], name: 'accepted' | 'mined' | 'failed') =>
+  points.reduce((sum, point) => sum + point[name], 0)
+
+function Charts({
+  points,
+  step_s,
+  network,
+  list,
+  period,
+  whose,
+}: {
+  points: Point[]
+  step_s: number
+  period: Period
+  whose: Whose
+  network: string | undefined
+  list: string
+}) {
+  const [, go] = useLocation()
+  const symbol = useSymbols()(network)
   const { at, counts, times, fees } = useMemo(() => {
-    const perMinute = (name: 'accepted' | 'mined' | 'failed') =>
-      points.map((point) => point[name] / (minutes < day_minutes ? minutes : 1))
-    const seconds = (name: 'mean_inclusion_ms' | 'max_inclusion_ms') =>
-      points.map((point) => (point[name] === null ? null : point[name] / 1_000))
+    const counted = (name: 'accepted' | 'mined' | 'failed') => points.map((point) => point[name])
     return {
-      at: points.map((point) => Date.parse(point.at) / 1_000),
+      at: timesOf(points),
       counts: [
-        { label: 'accepted', color: '--blue', values: perMinute('accepted') },
-        { label: 'mined', color: '--green', values: perMinute('mined') },
-        { label: 'failed', color: '--red', values: perMinute('failed') },
+        { label: 'accepted', color: '--blue', values: counted('accepted') },
+        { label: 'mined', color: '--green', values: counted('mined') },
+        { label: 'failed', color: '--red', values: counted('failed') },
       ],
       times: [
-        { label: 'mean', color: '--blue', values: seconds('mean_inclusion_ms') },
-        { label: 'longest', color: '--orange', values: seconds('max_inclusion_ms') },
+        { label: 'mean', color: '--blue', values: points.map((point) => point.mean_inclusion_ms) },
+        { label: 'longest', color: '--orange', values: points.map((point) => point.max_inclusion_ms) },
       ],
-      fees: points.every((point) => point.fees !== null) ? feesOf(points).lines : undefined,
+      fees: points.every((point) => point.fees !== null) ? feesOf(points, symbol) : undefined,
     }
-  }, [points, minutes])
-  const each = minutes === 1 ? 'per minute' : minutes < day_minutes ? `per ${minutes} minutes` : 'per day'
+  }, [points, symbol])
+  const each = step_s >= day_s ? 'per day (UTC)' : step_s === 60 ? 'per minute' : `per ${step_s / 60} minutes`
+  /** The transactions that were accepted then. */
+  const open = (from_s: number, to_s: number) => {
+    const iso = (at_s: number) => new Date(at_s * 1_000).toISOString().slice(0, 16)
+    go(`${list}/all/${encoded(`after:${iso(from_s)}Z before:${iso(to_s)}Z`)}`)
+  }
   return (
     <div className="charts">
-      <Chart title="Transactions" unit={minutes < day_minutes ? 'per minute' : 'per day'} at={at} lines={counts} />
-      <Chart title="Time to inclusion" unit="seconds" at={at} lines={times} />
+      <Chart
+        title="Transactions"
+        unit={each}
+        at={at}
+        lines={counts}
+        total={`${count(sumOf(points, 'mined'))} mined`}
+        open={open}
+      />
+      <Chart
+        title="Time to inclusion"
+        unit={each}
+        at={at}
+        lines={times}
+        show={duration}
+        total={meanOf(points)}
+        isLevel
+        open={open}
+      />
       {fees ? (
-        <Chart title="Fees" unit={`${each}, in the network's currency`} at={at} lines={fees} />
+        <Chart title="Fees" unit={each} at={at} {...fees} open={open} />
       ) : (
-        <figure className="chart">
-          <figcaption>
-            <strong>Fees</strong>
-          </figcaption>
-          <p className="hint">Choose a network: fees of several networks have no sum.</p>
-        </figure>
+        <FeesByNetwork period={period} whose={whose} />
       )}
     </div>
   )
+}
+
+const max_networks = 8
+
+/** Fees in different currencies have no sum: the total of each network. */
+function FeesByNetwork({ period, whose }: { period: Period; whose: Whose }) {
+  const networks = useNetworks()
+  const all = networks.data ?? []
+  return (
+    <figure className="chart">
+      <figcaption>
+        <strong>Fees</strong> <span className="hint">by network, {periods[period]}</span>
+      </figcaption>
+      <ul className="plain totals">
+        {all.slice(0, max_networks).map(({ id, name }) => (
+          <Total key={id} period={period} whose={{ ...whose, network: name }} />
+        ))}
+      </ul>
+      <Link to="/spending">Spending by relayer</Link>
+    </figure>
+  )
+}
+
+function Total({ period, whose }: { period: Period; whose: Whose & { network: string } }) {
+  const { data } = useActivity(period, whose)
+  const symbol = useSymbols()(whose.network)
+  return (
+    <li>
+      <span>{whose.network}</span>
+      <strong>{data ? feesOf(data.points, symbol).total : '…'}</strong>
+    </li>
+  )
+}
+
+/** The mean of all that were mined. */
+function meanOf(points: Point[]): string {
+  const known = points.filter(({ mean_inclusion_ms, mined }) => mean_inclusion_ms !== null && mined > 0)
+  const mined = sumOf(known, 'mined')
+  const ms = known.reduce((sum, point) => sum + (point.mean_inclusion_ms ?? 0) * point.mined, 0)
+  return mined === 0 ? '–' : `${duration(ms / mined)} on average`
 }

@@ -1,6 +1,6 @@
 import { words } from '../data/format.ts'
 
-type Tone = 'good' | 'bad' | 'warn' | 'idle'
+type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'idle'
 
 const tones: Record<string, Tone> = {
   ...{
@@ -12,10 +12,12 @@ const tones: Record<string, Tone> = {
     in_step: 'good',
     active: 'good',
     running: 'good',
+    working: 'good',
     over: 'good',
     sufficient: 'good',
   },
   ...{ failed: 'bad', unreachable: 'bad', wrong_chain: 'bad', disabled: 'bad', chain_restarted: 'bad', revoked: 'bad' },
+  ...{ pending: 'busy', sent: 'busy', submitted: 'busy' },
   ...{ error: 'bad', warning: 'warn', leaving: 'warn' },
   ...{ limit_reached: 'bad', treasury_short: 'bad', refused: 'bad', fee_too_high: 'warn' },
   ...{ paused: 'warn', rate_limited: 'warn', expired: 'warn', gap: 'warn', chain_ahead: 'warn', failing: 'warn' },

@@ -1,7 +1,7 @@
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { mark } from '../data/format.ts'
+import { mark, markExactly } from '../data/format.ts'
 
 export interface Line {
   label: string
@@ -10,43 +10,76 @@ export interface Line {
   values: (number | null)[]
 }
 
-const height = 150
+interface ChartProps {
+  title: string
+  unit: string
+  /** Seconds since the Unix epoch, of the begin of each point. */
+  at: number[]
+  lines: Line[]
+  /** What the whole period has, above the chart. */
+  total?: string
+  /** How a value is shown, and beside the axis if that is another. */
+  show?: (value: number) => string
+  mark?: (value: number) => string
+  /** Opens what a point stands for. */
+  open?: ((from_s: number, to_s: number) => void) | undefined
+  /** Levels are lines for any period. */
+  isLevel?: boolean
+}
 
-/** A line chart over time, with a table of the same values for screen readers. `at`: seconds since the Unix epoch. */
-export function Chart({ title, unit, at, lines }: { title: string; unit: string; at: number[]; lines: Line[] }) {
+const height = 160
+const day_s = 86_400
+
+/** A chart over time with the values under the pointer, and with a text of the same for screen readers. Counts of days are bars. */
+export function Chart({
+  title,
+  unit,
+  at,
+  lines,
+  total,
+  show = figure,
+  mark: marked = show,
+  open,
+  isLevel = false,
+}: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
+  const opener = useRef(open)
+  opener.current = open
+  const marker = useRef(marked)
+  marker.current = marked
+  const [point, setPoint] = useState<{ index: number; left: number; isRight: boolean }>()
+  const step_s = (at[1] ?? 0) - (at[0] ?? 0)
+  const isDaily = step_s >= day_s / 2
   const names = lines.map(({ label, color }) => `${label} ${color}`).join()
 
   useEffect(() => {
     const element = place.current
     if (!element) return
-    const style = getComputedStyle(element)
-    const text = style.getPropertyValue('--text-soft')
-    const grid = { stroke: style.getPropertyValue('--line'), width: 1 }
-    const axis = { stroke: text, grid, ticks: grid, font: '11px system-ui' }
-    const series = names.split(',').map((name) => {
-      const [color = '', ...label] = name.split(' ').reverse()
-      return {
-        label: label.reverse().join(' '),
-        stroke: style.getPropertyValue(color),
-        width: 1.5,
-        points: { size: 4, filter: alone },
-      }
+    const made = new uPlot(
+      {
+        ...optionsOf(element, names, isDaily && !isLevel, (value) => marker.current(value)),
+        hooks: {
+          setCursor: [
+            ({ cursor: { idx, left = -1 }, bbox: { left: from } }) => {
+              const x = left + from / devicePixelRatio
+              setPoint(
+                idx == null || left < 0 ? undefined : { index: idx, left: x, isRight: x > element.clientWidth / 2 },
+              )
+            },
+          ],
+        },
+      },
+      [[], ...names.split(',').map(() => [])],
+      element,
+    )
+    made.over.addEventListener('click', () => {
+      const { idx } = made.cursor
+      const [times] = made.data
+      if (idx == null || times[idx] === undefined) return
+      const width = (times[1] ?? 0) - (times[0] ?? 0)
+      opener.current?.(times[idx], times[idx] + width)
     })
-    const options = {
-      width: element.clientWidth,
-      height,
-      legend: { show: false },
-      cursor: { show: false },
-      scales: { y: { range: (_: uPlot, __: number, max: number): uPlot.Range.MinMax => [0, max > 0 ? max * 1.1 : 1] } },
-      axes: [
-        { ...axis, values: (_: uPlot, splits: number[]) => timesOf(splits) },
-        { ...axis, size: 68, values: (_: uPlot, splits: number[]) => splits.map(figure) },
-      ],
-      series: [{}, ...series],
-    }
-    const made = new uPlot(options, [[], ...series.map(() => [])], element)
     plot.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
     observer.observe(element)
@@ -54,22 +87,87 @@ export function Chart({ title, unit, at, lines }: { title: string; unit: string;
       observer.disconnect()
       made.destroy()
     }
-  }, [names])
-  useEffect(() => plot.current?.setData([at, ...lines.map(({ values }) => values)]), [at, lines])
+  }, [names, isDaily, isLevel])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a chart that was made again needs its data again
+  useEffect(() => plot.current?.setData([at, ...lines.map(({ values }) => values)]), [at, lines, names, isDaily])
 
+  const isEmpty = lines.every(({ values }) => values.every((value) => value === null || value === 0))
+  const shownAt = point && at[point.index]
   return (
     <figure className="chart">
       <figcaption>
         <strong>{title}</strong> <span className="hint">{unit}</span>
-        {lines.map(({ label, color, values }) => (
-          <span key={label} className={`legend ${color.slice(2)}`}>
-            {label} {lastOf(values)}
-          </span>
-        ))}
+        <span className="legends">
+          {lines.length > 1 &&
+            lines.map(({ label, color }) => (
+              <span key={label} className={`legend ${color.slice(2)}`}>
+                {label}
+              </span>
+            ))}
+        </span>
+        {total !== undefined && <span className="total">{total}</span>}
       </figcaption>
-      <div ref={place} role="img" aria-label={`${title}: ${lines.map(summaryOf).join('; ')}`} />
+      <div className={open ? 'plot linked' : 'plot'}>
+        <div ref={place} role="img" aria-label={`${title}: ${lines.map((line) => summaryOf(line, show)).join('; ')}`} />
+        {isEmpty && <span className="empty">Nothing in this period</span>}
+        {point && shownAt !== undefined && !isEmpty && (
+          <dl
+            className="tip"
+            style={point.isRight ? { right: `calc(100% - ${point.left - 12}px)` } : { left: point.left + 12 }}
+          >
+            <div>{markExactly(shownAt, isDaily)}</div>
+            {lines.map(({ label, color, values }) => (
+              <div key={label}>
+                <dt className={color.slice(2)}>{label}</dt>
+                <dd>{shownOr(values[point.index], show)}</dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </div>
     </figure>
   )
+}
+
+function optionsOf(
+  element: HTMLElement,
+  names: string,
+  isDaily: boolean,
+  show: (value: number) => string,
+): uPlot.Options {
+  const style = getComputedStyle(element)
+  const text = style.getPropertyValue('--text-soft')
+  const grid = { stroke: style.getPropertyValue('--line'), width: 1 }
+  const axis = { stroke: text, font: '11px system-ui', ticks: { show: false } }
+  const all = names.split(',')
+  const series = all.map((name, index): uPlot.Series => {
+    const [color = '', ...label] = name.split(' ').reverse()
+    const stroke = style.getPropertyValue(color)
+    const its = { label: label.reverse().join(' '), stroke, width: 1.5 }
+    const isBar = isDaily && (index > 0 || all.length === 1)
+    const paths = isBar ? uPlot.paths.bars?.({ size: [0.64, 24] }) : undefined
+    if (paths) return { ...its, width: 0, fill: stroke, points: { show: false }, paths }
+    return { ...its, ...(index === 0 && !isDaily && { fill: `${stroke}1f` }), points: { size: 4, filter: alone } }
+  })
+  return {
+    width: element.clientWidth,
+    height,
+    padding: [8, isDaily ? 24 : 12, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, sync: { key: 'activity' } },
+    scales: {
+      // The first and the last bar are whole.
+      ...(isDaily && {
+        x: { range: (_: uPlot, min: number, max: number): uPlot.Range.MinMax => [min - day_s / 2, max + day_s / 2] },
+      }),
+      y: { range: (_: uPlot, __: number, max: number): uPlot.Range.MinMax => [0, max > 0 ? max * 1.1 : 1] },
+    },
+    axes: [
+      { ...axis, size: 28, grid: { show: false }, values: (_: uPlot, splits: number[]) => timesOf(splits) },
+      { ...axis, grid, size: 48, values: (_: uPlot, splits: number[]) => splits.map(show) },
+    ],
+    series: [{}, ...series],
+  }
 }
 
 /** Points without neighbours, which a line does not show. Null: uPlot draws points by its own rule. */
@@ -79,18 +177,18 @@ function alone({ data }: uPlot, series: number, isShown: boolean): number[] | nu
   return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null)
 }
 
-const lastOf = (values: (number | null)[]) => {
-  const last = values.findLast((value) => value !== null)
-  return last === undefined || last === null ? '–' : figure(last)
-}
+const shownOr = (value: number | null | undefined, show: (value: number) => string) =>
+  value === null || value === undefined ? '–' : show(value)
 
-function summaryOf({ label, values }: Line): string {
+function summaryOf({ label, values }: Line, show: (value: number) => string): string {
   const known = values.filter((value) => value !== null)
   if (known.length === 0) return `${label}: none`
-  return `${label}: highest ${figure(Math.max(...known))}, last ${lastOf(values)}`
+  return `${label}: highest ${show(Math.max(...known))}, last ${shownOr(
+    values.findLast((value) => value !== null),
+    show,
+  )}`
 }
 
-const day_s = 86_400
 /** Hours and minutes; days, each once, where the marks are at least half a day apart. */
 const timesOf = (splits: number[]): string[] => {
   const of = (splits[1] ?? 0) - (splits[0] ?? 0) < day_s / 2 ? 'hour' : 'day'
@@ -98,4 +196,6 @@ const timesOf = (splits: number[]): string[] => {
   return marks.map((text, index) => (text === marks[index - 1] ? '' : text))
 }
 
-const figure = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 3 })
+/** At most three digits that say something: 41,600 is "41.6k". */
+const figures = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
+const figure = (value: number): string => figures.format(value)

@@ -5,11 +5,13 @@ import { Action } from './action.tsx'
 
 /** A button that gives the reader the rows as a file. `what` completes the sentence "Downloads ...". */
 export function Csv({
+  label = 'Download CSV',
   name,
   what,
   header,
   pages,
 }: {
+  label?: string
   name: string
   what: string
   header: string[]
@@ -18,7 +20,7 @@ export function Csv({
   const [rows, setRows] = useState(0)
   return (
     <Action
-      label="Download CSV"
+      label={label}
       effect={<p>Downloads {what}. Amounts are in the smallest unit (wei), times in UTC.</p>}
       run={async () => setRows(await saveCsv(`${name}.csv`, header, pages()))}
       done={rows === 0 ? 'There is nothing to download: the file has a header only.' : `Rows: ${count(rows)}.`}

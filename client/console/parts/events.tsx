@@ -1,22 +1,70 @@
+import { Radio } from 'lucide-react'
+import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
 import type { Event } from '../../index.ts'
-import { time, words } from '../data/format.ts'
+import { followEvents } from '../data/events.ts'
+import { count, words } from '../data/format.ts'
+import { useSession } from '../data/session.tsx'
 import { transactionPath } from './links.tsx'
+import { Moment } from './moment.tsx'
+import { Nothing } from './nothing.tsx'
 
-/** The events since the page was opened, newest first. */
-export function Events({ events }: { events: Event[] }) {
+const max_events = 200
+
+/** The newest events, also of before the page was opened, newest first. */
+export function Events({ relayer_id }: { relayer_id: string }) {
+  const { token } = useSession()
+  const [events, setEvents] = useState<Event[]>([])
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    const ended = new AbortController()
+    // The former events come at once: they are shown together.
+    const news: Event[] = []
+    const flush = setInterval(() => {
+      if (news.length === 0) return
+      const added = news.splice(0).reverse()
+      setEvents((before) => [...added, ...before].slice(0, max_events))
+    }, flush_ms)
+    void followEvents(token, relayer_id, ended.signal, {
+      recent: max_events,
+      opened: () => setOpen(true),
+      tell: (event) => void news.push(event),
+    })
+    return () => {
+      ended.abort()
+      clearInterval(flush)
+    }
+  }, [token, relayer_id])
   if (events.length === 0)
-    return <p role="status">Waiting for events. There have been none since you opened this page.</p>
+    return (
+      <Nothing icon={Radio} title={isOpen ? 'Waiting for events' : 'Connecting'}>
+        Changes of transactions and of the relayer are listed here as they happen.
+      </Nothing>
+    )
   return (
-    <ol className="timeline" aria-live="polite">
-      {events.map((event) => (
-        <li key={event.id}>
-          <time dateTime={event.timestamp}>{time(event.timestamp)}</time>{' '}
-          <strong>{words(event.payload.payload_type)}</strong> <EventText event={event} />
-        </li>
-      ))}
-    </ol>
+    <section className="card" aria-label="Events">
+      <p className="hint">The newest {count(events.length)} events, followed live.</p>
+      <ol className="timeline">
+        {events.map((event) => (
+          <li key={event.id} className={toneOf(event)}>
+            <strong>{words(event.payload.payload_type)}</strong> <Moment at={event.timestamp} />
+            <div>
+              <EventText event={event} />
+            </div>
+          </li>
+        ))}
+      </ol>
+    </section>
   )
+}
+
+const flush_ms = 300
+
+function toneOf({ payload }: Event): string | undefined {
+  if (payload.payload_type === 'relayer_disabled') return 'bad'
+  if (payload.payload_type === 'transaction_waiting') return 'warn'
+  if (payload.payload_type !== 'transaction') return undefined
+  return payload.status === 'failed' ? 'bad' : payload.status === 'confirmed' ? 'good' : undefined
 }
 
 function EventText({ event: { payload } }: { event: Event }) {

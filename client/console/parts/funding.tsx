@@ -9,6 +9,8 @@ import { Action } from './action.tsx'
 import { Badge } from './badge.tsx'
 import { Loaded, Problem } from './feedback.tsx'
 import { poolPath, RelayerLink, relayerPath, transactionPath } from './links.tsx'
+import { Age } from './moment.tsx'
+import { Table } from './table.tsx'
 
 const poll_ms = 5_000
 const [of_relayer, of_pool] = ['/api/v1/relayers/{relayer_id}/funding', '/api/v1/pools/{pool_id}/funding'] as const
@@ -57,6 +59,7 @@ export function Funding({ relayer: { id: relayer_id, network } }: { relayer: Rel
 /** Where the relayers of a pool get their funds from, under one limit, and which of them have enough. */
 export function PoolFunding({ pool: { id: pool_id, network } }: { pool: Pool }) {
   const { client } = useSession()
+  const symbol = useSymbols()(network)
   const place = { pool_id }
   const funding = useFunding(place, (signal) => client.get(of_pool, { path: place, signal }))
   return (
@@ -72,7 +75,7 @@ export function PoolFunding({ pool: { id: pool_id, network } }: { pool: Pool }) 
                   <li key={relayer_id}>
                     <Link to={`${relayerPath(relayer_id)}/funding`}>{relayer_id}</Link> <Badge state={state} />{' '}
                     <span className="hint">
-                      {reason !== null && inCoins(reason)}
+                      {reason !== null && inCoins(reason, symbol)}
                       {since !== null && !fine.includes(state) && ` Since ${age(since)}.`}
                     </span>
                   </li>
@@ -176,7 +179,7 @@ function State({ network, its }: { network: string; its: FundingState }) {
     <>
       {!fine.includes(state) && reason !== null && (
         <Problem>
-          {inCoins(reason)}
+          {inCoins(reason, symbol)}
           {since !== null && ` Since ${age(since)}.`}
         </Problem>
       )}
@@ -188,38 +191,27 @@ function State({ network, its }: { network: string; its: FundingState }) {
       {refills.length === 0 ? (
         <p>None yet.</p>
       ) : (
-        <div className="scroll">
-          <table>
-            <thead>
-              <tr>
-                <th>When</th>
-                <th className="number">Amount</th>
-                <th>From</th>
-                <th>State</th>
-              </tr>
-            </thead>
-            <tbody>
-              {refills.map(({ transaction_id, created_at, amount: value, from, is_open }) => (
-                <tr key={created_at}>
-                  <td title={created_at}>{age(created_at)} ago</td>
-                  <td className="number">{shown(value)}</td>
-                  <td>
-                    <RelayerLink id={from} />
-                  </td>
-                  <td>
-                    {transaction_id === null ? (
-                      'being accepted'
-                    ) : (
-                      <Link to={transactionPath({ relayer_id: from, id: transaction_id })}>
-                        {is_open ? 'under way' : 'ended'}
-                      </Link>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          of="refills"
+          rows={refills}
+          idOf={({ created_at }) => created_at}
+          columns={[
+            { name: 'When', by: ({ created_at }) => created_at, cell: ({ created_at }) => <Age of={created_at} /> },
+            { name: 'Amount', isNumber: true, cell: (refill) => shown(refill.amount) },
+            { name: 'From', by: ({ from }) => from, cell: ({ from }) => <RelayerLink id={from} /> },
+            {
+              name: 'State',
+              cell: ({ transaction_id, from, is_open }) =>
+                transaction_id === null ? (
+                  'being accepted'
+                ) : (
+                  <Link to={transactionPath({ relayer_id: from, id: transaction_id })}>
+                    {is_open ? 'under way' : 'ended'}
+                  </Link>
+                ),
+            },
+          ]}
+        />
       )}
     </>
   )

@@ -1,5 +1,8 @@
+import { ExternalLink } from 'lucide-react'
 import { Link } from 'wouter'
 import { short } from '../data/format.ts'
+import { useNames } from '../data/names.ts'
+import { useExplorer } from '../data/overview.ts'
 import { CopyButton } from './copy.tsx'
 
 export const relayerPath = (relayer_id: string): string => `/relayers/${encodeURIComponent(relayer_id)}`
@@ -26,10 +29,42 @@ export const RelayerLink = ({ id }: { id: string }) => <Link to={relayerPath(id)
 /** A link to the network's explorer, where it has one. */
 export const ExplorerLink = ({ to, what }: { to: string | undefined; what: string }) =>
   to === undefined ? null : (
-    <a className="explorer" href={to} target="_blank" rel="noopener noreferrer" aria-label={`${what} in the explorer`}>
-      Explorer
+    <a
+      className="explorer"
+      href={to}
+      target="_blank"
+      rel="noopener noreferrer"
+      aria-label={`${what} in the explorer`}
+      title={`${what} in the explorer`}
+    >
+      <ExternalLink className="icon" aria-hidden />
     </a>
   )
+
+/** An address with the name of its relayer, signer or ABI. `whole`: all of its digits. */
+export function Address({
+  value,
+  network,
+  what,
+  whole = false,
+}: {
+  value: string
+  network: string | undefined
+  what: string
+  whole?: boolean
+}) {
+  const named = useNames()(value)
+  const explorer = useExplorer(network)
+  return (
+    <span className="named">
+      {named && (named.to === undefined ? <strong>{named.name}</strong> : <Link to={named.to}>{named.name}</Link>)}
+      {named && <span className="hint">{named.kind}</span>}
+      <span className="copyable">
+        <Copyable value={value} whole={whole} /> <ExplorerLink to={explorer('address', value)} what={what} />
+      </span>
+    </span>
+  )
+}
 
 /** A long value, shortened, with a button that copies all of it. */
 export const Copyable = ({ value, whole = false }: { value: string; whole?: boolean }) => (

@@ -1,15 +1,17 @@
 import { useId, useState } from 'react'
 import type { Relayer, RelayerPolicies, RelayerPoliciesPatch } from '../../index.ts'
 import { exactly, weiOf } from '../data/format.ts'
+import { useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 
 /** How a policy is shown and entered. `unit`: the unit of an amount in wei. `lines`: of a list, what each line has. */
 interface Form {
   name: keyof RelayerPolicies & keyof RelayerPoliciesPatch
-  unit: 'gwei' | 'ether' | 'number' | 'yes' | 'lines'
+  unit: 'gwei' | 'coins' | 'number' | 'yes' | 'lines'
   lines?: string
-  words: (value: string) => string
+  /** `unit`: of amounts, the currency of the network. */
+  words: (value: string, unit: string) => string
   none: string
 }
 
@@ -28,32 +30,32 @@ const forms: Form[] = [
   },
   {
     name: 'max_fee_per_transaction',
-    unit: 'ether',
-    words: (value) => `Spends at most ${value} ether on the fee of one transaction.`,
+    unit: 'coins',
+    words: (value, unit) => `Spends at most ${value} ${unit} on the fee of one transaction.`,
     none: 'No limit on the fee of one transaction.',
   },
   {
     name: 'max_fee_per_day',
-    unit: 'ether',
-    words: (value) => `Spends at most ${value} ether on fees per day.`,
+    unit: 'coins',
+    words: (value, unit) => `Spends at most ${value} ${unit} on fees per day.`,
     none: 'No limit on fees per day.',
   },
   {
     name: 'max_value',
-    unit: 'ether',
-    words: (value) => `Sends at most ${value} ether per transaction.`,
+    unit: 'coins',
+    words: (value, unit) => `Sends at most ${value} ${unit} per transaction.`,
     none: 'No limit on the value of one transaction.',
   },
   {
     name: 'max_value_per_day',
-    unit: 'ether',
-    words: (value) => `Sends at most ${value} ether per day.`,
+    unit: 'coins',
+    words: (value, unit) => `Sends at most ${value} ${unit} per day.`,
     none: 'No limit on the value per day.',
   },
   {
     name: 'min_balance',
-    unit: 'ether',
-    words: (value) => `Sends only while the balance is at least ${value} ether.`,
+    unit: 'coins',
+    words: (value, unit) => `Sends only while the balance is at least ${value} ${unit}.`,
     none: 'Sends whatever the balance is.',
   },
   {
@@ -129,17 +131,38 @@ const forms: Form[] = [
   },
 ]
 
+const groups: [string, Form['name'][]][] = [
+  ['Fees', ['gas_price_cap', 'max_fee_multiple', 'max_fee_per_transaction', 'max_fee_per_day']],
+  ['Values', ['max_value', 'max_value_per_day', 'min_balance', 'token_limits']],
+  ['Receivers', ['whitelist_receivers', 'allowed_functions']],
+  ['Queue', ['allow_transactions', 'max_unfinished', 'max_gap_fills_per_hour']],
+  [
+    'Signatures',
+    [
+      ...(['allow_messages', 'allow_blind_typed_data', 'allowed_domain_separators'] as const),
+      ...(['allow_authorizations', 'allow_sign_transaction'] as const),
+    ],
+  ],
+]
+
 /** The policies as sentences; each can be changed or removed. */
 export function Policies({ relayer }: { relayer: Relayer }) {
   const { policies } = relayer
   const others = Object.entries(policies).filter(([name]) => !forms.some((form) => form.name === name))
   return (
     <>
-      <ul className="policies">
-        {forms.map((form) => (
-          <Policy key={form.name} form={form} relayer={relayer} />
-        ))}
-      </ul>
+      {groups.map(([title, names]) => (
+        <section key={title} aria-label={title}>
+          <h2>{title}</h2>
+          <ul className="policies">
+            {forms
+              .filter(({ name }) => names.includes(name))
+              .map((form) => (
+                <Policy key={form.name} form={form} relayer={relayer} />
+              ))}
+          </ul>
+        </section>
+      ))}
       {others.length > 0 && (
         <>
           <h2>Other policies</h2>
@@ -156,6 +179,7 @@ function Policy({ form: { name, unit, lines, words, none }, relayer }: { form: F
   const current = relayer.policies[name]
   const shown = current === undefined ? undefined : unit === 'lines' ? textOf(current) : shownIn(unit, current)
   const [changed, setChanged] = useState<string>()
+  const symbol = useSymbols()(relayer.network)
   const field = useId()
   const typed = changed ?? shown ?? ''
   const value = typed.trim() === '' ? null : unit === 'lines' ? listIn(name, typed) : valueIn(unit, typed)
@@ -163,7 +187,7 @@ function Policy({ form: { name, unit, lines, words, none }, relayer }: { form: F
   return (
     <li>
       <div>
-        <span>{shown === undefined ? none : words(shown)}</span>
+        <span>{shown === undefined ? none : words(shown, symbol)}</span>
         <code className="hint">{name}</code>
       </div>
       {may('manage') && (
@@ -172,8 +196,8 @@ function Policy({ form: { name, unit, lines, words, none }, relayer }: { form: F
           opened={() => setChanged(undefined)}
           effect={
             <p>
-              {value === undefined ? 'The value is not valid.' : value === null ? none : words(typed.trim())} It applies
-              to all transactions of {relayer.id}.
+              {value === undefined ? 'The value is not valid.' : value === null ? none : words(typed.trim(), symbol)} It
+              applies to all transactions of {relayer.id}.
             </p>
           }
           run={() => {
@@ -187,7 +211,7 @@ function Policy({ form: { name, unit, lines, words, none }, relayer }: { form: F
               ? ' (yes, no, or empty for the default)'
               : unit === 'lines'
                 ? `: ${lines} (empty: no limit)`
-                : `${unit === 'number' ? '' : ` in ${unit}`} (empty: default)`}
+                : `${unit === 'number' ? '' : ` in ${unit === 'coins' ? symbol : unit}`} (empty: default)`}
           </label>
           {unit === 'lines' ? (
             <textarea

@@ -1,12 +1,14 @@
+import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
-import { age, count, inCoins, time } from '../data/format.ts'
-import { useProblems } from '../data/overview.ts'
+import { count, inCoins, time, words } from '../data/format.ts'
+import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { errorText, Problem, Skeleton } from './feedback.tsx'
 import { relayerPath, transactionPath } from './links.tsx'
+import { Age, Moment } from './moment.tsx'
 
 /** How long an answer counts as present. */
 const fresh_ms = 30_000
@@ -23,13 +25,29 @@ export function Problems() {
   return (
     <section aria-labelledby="troubles" className="troubles">
       {isOld && <Unknown error={error} since={checked_at} />}
-      {total_items > 0 && <h2 id="troubles">Needs attention ({count(total_items)})</h2>}
-      {isWell && <p className="all-well">Nothing needs attention.</p>}
-      <ul>
-        {problems.map((problem) => (
-          <OneProblem key={problem.id} its={problem} />
-        ))}
-      </ul>
+      <div className="bar">
+        <h2 id="troubles">{total_items > 0 ? `Needs attention (${count(total_items)})` : 'Attention'}</h2>
+        <span className="hint">
+          Checked at <Moment at={checked_at} />
+        </span>
+      </div>
+      {isWell && (
+        <p className="all-well">
+          <CircleCheck className="icon" aria-hidden />
+          Nothing needs attention.
+        </p>
+      )}
+      {problems.length > 0 && (
+        <ul>
+          {groupsOf(problems).map((group) =>
+            group.length > max_alike ? (
+              <Group key={group[0]?.id} its={group} />
+            ) : (
+              group.map((problem) => <OneProblem key={problem.id} its={problem} />)
+            ),
+          )}
+        </ul>
+      )}
       {total_items > problems.length && (
         <p className="hint">
           The {count(problems.length)} most urgent of {count(total_items)} are shown.
@@ -38,8 +56,49 @@ export function Problems() {
       {unchecked.map((its) => (
         <Unchecked key={its.part} its={its} />
       ))}
-      <p className="hint">Checked at {time(checked_at)}.</p>
     </section>
+  )
+}
+
+/** So many of one kind are shown one by one; more are one line that opens. */
+const max_alike = 4
+
+/** Problems of the same kind and urgency, in the order of the first of each. */
+function groupsOf(problems: Its[]): Its[][] {
+  const groups = new Map<string, Its[]>()
+  for (const its of problems) {
+    const key = `${its.kind} ${its.severity} ${its.acknowledgement === null ? '' : its.id}`
+    groups.set(key, [...(groups.get(key) ?? []), its])
+  }
+  return [...groups.values()]
+}
+
+function Group({ its }: { its: Its[] }) {
+  const [isOpen, setOpen] = useState(false)
+  const [first] = its
+  if (!first) return null
+  const isBad = first.severity === 'critical'
+  const names = its
+    .slice(0, 3)
+    .map(({ relayer_id, notification_id, network_id }) => relayer_id ?? notification_id ?? network_id)
+  return (
+    <>
+      <li className={isBad ? 'bad' : 'warn'}>
+        {isBad ? <CircleAlert className="icon" aria-hidden /> : <TriangleAlert className="icon" aria-hidden />}
+        <Link to={pathOf(first)}>
+          <strong>
+            {words(first.kind)}: {count(its.length)}
+          </strong>
+          <span>
+            {names.join(', ')} and {count(its.length - names.length)} more
+          </span>
+        </Link>
+        <button type="button" className="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Show less' : 'Show each'}
+        </button>
+      </li>
+      {isOpen && its.map((one) => <OneProblem key={one.id} its={one} />)}
+    </>
   )
 }
 
@@ -67,13 +126,21 @@ const Unchecked = ({ its: { part, count: number, reason } }: { its: List['unchec
 function OneProblem({ its }: { its: Its }) {
   const { may } = useSession()
   const { severity, summary, reason, since, acknowledgement } = its
+  const symbol = useSymbolOfProblem(its)
+  const isBad = severity === 'critical'
   return (
-    <li className={acknowledgement ? 'known' : severity === 'critical' ? 'bad' : 'warn'}>
+    <li className={acknowledgement ? 'known' : isBad ? 'bad' : 'warn'}>
+      {isBad ? <CircleAlert className="icon" aria-hidden /> : <TriangleAlert className="icon" aria-hidden />}
       <Link to={pathOf(its)}>
         <strong>{summary}</strong>
         <span>
-          {inCoins(reason)}
-          {since !== null && ` Since ${age(since)}.`}
+          {sentence(inCoins(reason, symbol))}
+          {since !== null && (
+            <>
+              {' '}
+              For <Age of={since} ago={false} />.
+            </>
+          )}
         </span>
         {acknowledgement && (
           <span>
@@ -85,6 +152,18 @@ function OneProblem({ its }: { its: Its }) {
       {may('manage') && (acknowledgement ? <Withdraw its={its} /> : <Acknowledge its={its} />)}
     </li>
   )
+}
+
+/** With a capital letter, and a point at its end. */
+const sentence = (text: string) =>
+  text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+
+function useSymbolOfProblem({ relayer_id, network_id }: Its): string {
+  const relayers = useRelayerIds()
+  const networks = useNetworks()
+  const network = relayers.data?.find(({ id }) => id === relayer_id)?.network
+  const its = networks.data?.find(({ id, name }) => id === network_id || name === network)
+  return its?.symbol ?? 'coins'
 }
 
 /** The page with the cause and the remedy. */
@@ -109,6 +188,8 @@ function Acknowledge({ its: { id, summary } }: { its: Its }) {
   return (
     <Action
       label="Acknowledge"
+      tone="quiet"
+      told={`“${summary}” is acknowledged.`}
       effect={<p>{summary}. Everybody sees that you deal with it, and it moves to the end of the list.</p>}
       run={() =>
         client.put(one, {
@@ -140,6 +221,8 @@ function Withdraw({ its: { id, summary } }: { its: Its }) {
   return (
     <Action
       label="Withdraw"
+      tone="quiet"
+      told={`“${summary}” is open again.`}
       effect={<p>{summary}. It is open again, for everybody.</p>}
       run={() => client.delete(one, { path: { problem_id: id } })}
     />

@@ -1,87 +1,38 @@
-import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { Link, useLocation } from 'wouter'
-import type { SearchResult } from '../../index.ts'
-import { words } from '../data/format.ts'
-import { useSession } from '../data/session.tsx'
-import { errorText } from './feedback.tsx'
-import { relayerPath, transactionPath } from './links.tsx'
+import { Dialog } from '@base-ui/react/dialog'
+import { Search as Glass } from 'lucide-react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 
-/** Finds anything by id, name, address, hash, nonce, reference or metadata. A single result opens at once. */
-export function Search() {
-  const { client } = useSession()
-  const [, go] = useLocation()
-  const [text, setText] = useState('')
-  const search = useMutation({
-    mutationFn: async (q: string) => (await client.get('/api/v1/search', { query: { q } })).data,
-    onSuccess: ([first, ...others]) => {
-      if (!first || others.length > 0) return
-      end()
-      go(pathOf(first))
-    },
-  })
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
-  const input = useRef<HTMLInputElement>(null)
+/** Opens the search over everything, also by Ctrl-K. */
+export function Search({ pages }: { pages: { to: string; name: string }[] }) {
+  const [isOpen, setOpen] = useState(false)
   useEffect(() => {
-    function focusIt(event: KeyboardEvent) {
+    function openIt(event: KeyboardEvent) {
       if (!(event.ctrlKey || event.metaKey) || event.key !== 'k') return
       event.preventDefault()
-      input.current?.focus()
+      setOpen(true)
     }
-    document.addEventListener('keydown', focusIt)
-    return () => document.removeEventListener('keydown', focusIt)
+    document.addEventListener('keydown', openIt)
+    return () => document.removeEventListener('keydown', openIt)
   }, [])
-
-  function end() {
-    setText('')
-    search.reset()
-  }
-
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    if (text.trim() !== '') search.mutate(text.trim())
-  }
-
   return (
-    <search>
-      <form onSubmit={submit} className="search" onKeyDown={(event) => event.key === 'Escape' && end()}>
-        <input
-          ref={input}
-          type="search"
-          aria-label="Find by ID, name, address, hash, nonce or reference"
-          placeholder="Find (Ctrl-K)"
-          maxLength={255}
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
-        <button type="submit" disabled={search.isPending}>
-          Find
-        </button>
-        {search.error && <span role="alert">{errorText(search.error)}</span>}
-        {search.data?.length === 0 && <span role="alert">Nothing found.</span>}
-      </form>
-      {search.data && search.data.length > 1 && (
-        <ul className="found" aria-label="Search results">
-          {search.data.map((result) => (
-            <li key={`${result.kind} ${result.id}`}>
-              <Link to={pathOf(result)} onClick={end}>
-                <strong>{result.id}</strong>{' '}
-                <span className="hint">
-                  {result.kind}
-                  {result.relayer_id !== null && ` of ${result.relayer_id}`}
-                  {result.name !== null && result.name !== result.id && `, ${words(result.name)}`}
-                </span>
-              </Link>
-            </li>
-          ))}
-        </ul>
-      )}
-    </search>
+    <Dialog.Root open={isOpen} onOpenChange={setOpen}>
+      <Dialog.Trigger className="find">
+        <Glass className="icon" aria-hidden />
+        Find
+        <kbd>Ctrl K</kbd>
+      </Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Viewport className="dialog-place high">
+          <Dialog.Popup className="dialog palette" aria-label="Find">
+            <Suspense>
+              <Palette pages={pages} close={() => setOpen(false)} />
+            </Suspense>
+          </Dialog.Popup>
+        </Dialog.Viewport>
+      </Dialog.Portal>
+    </Dialog.Root>
   )
-}
-
-function pathOf({ kind, id, relayer_id }: SearchResult): string {
-  if (kind === 'transaction') return transactionPath({ relayer_id: relayer_id ?? '', id })
-  if (kind === 'relayer') return relayerPath(id)
-  return kind === 'notification' ? `/notifications/${encodeURIComponent(id)}` : '/networks'
 }

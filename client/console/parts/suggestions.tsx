@@ -1,16 +1,19 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
-import type { RelayerPoliciesPatch, SendTransactionRequest, Suggestion } from '../../index.ts'
+import type { RelayerPoliciesPatch, SendTransactionRequest, Suggestion, Transaction } from '../../index.ts'
 import { gwei, inCoins } from '../data/format.ts'
+import { useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Copyable, relayerPath } from './links.tsx'
+import { PriceChange } from './price-change.tsx'
 
 const relayer = '/api/v1/relayers/{relayer_id}'
 const transaction = `${relayer}/transactions/{transaction_id}` as const
 
 /** The remedies that the service suggests, as buttons if the API key has the scope for them. */
-export function Suggestions({ suggestions, from }: { suggestions: Suggestion[]; from: string }) {
+export function Suggestions({ suggestions, of: its }: { suggestions: Suggestion[]; of: Transaction }) {
+  const symbol = useSymbolOf(its.relayer_id)
   // A retry of the service may remove the suggestion for a moment: an open dialog stays open.
   const [held, setHeld] = useState<Suggestion[]>()
   const shown = held ?? suggestions
@@ -22,7 +25,7 @@ export function Suggestions({ suggestions, from }: { suggestions: Suggestion[]; 
       <ul className="plain">
         {shown.map((suggestion, index) => (
           <li key={keyOf(suggestion, shown.slice(0, index))}>
-            <span>{inCoins(suggestion.summary)}</span> <Remedy suggestion={suggestion} from={from} hold={hold} />
+            <span>{inCoins(suggestion.summary, symbol)}</span> <Remedy suggestion={suggestion} of={its} hold={hold} />
           </li>
         ))}
       </ul>
@@ -36,11 +39,11 @@ const keyOf = ({ operation }: Suggestion, before: Suggestion[]) =>
 
 function Remedy({
   suggestion: { operation, relayer_id, transaction_id, body, summary },
-  from,
+  of: its,
   hold,
 }: {
   suggestion: Suggestion
-  from: string
+  of: Transaction
   hold: { opened: () => void; closed: () => void }
 }) {
   const { client, may, mayManageAll } = useSession()
@@ -71,7 +74,7 @@ function Remedy({
       return (
         <Action
           {...hold}
-          label="Replace it"
+          label="Speed up"
           tone="primary"
           effect={
             <p>
@@ -79,14 +82,17 @@ function Remedy({
             </p>
           }
           run={() => client.put(transaction, { path, body: body as SendTransactionRequest })}
-        />
+          told="The new price is stored; the nodes get the new version now."
+        >
+          <PriceChange of={its} body={body as SendTransactionRequest} />
+        </Action>
       )
     case 'cancelTransaction':
       if (!may('send')) return null
       return (
         <Action
           {...hold}
-          label="Cancel it"
+          label="Cancel"
           tone="danger"
           effect={
             <p>
@@ -94,6 +100,7 @@ function Remedy({
               mined first, it stays.
             </p>
           }
+          told="The cancellation is accepted."
           run={() => client.delete(transaction, { path })}
         />
       )
@@ -117,7 +124,7 @@ function Remedy({
     case 'updateNetwork':
       return <Link to="/networks">{mayManageAll ? 'Open the nodes to change them' : 'Open the nodes'}</Link>
     case null:
-      return summary.includes(from) ? <Copyable value={from} whole /> : null
+      return summary.includes(its.from) ? <Copyable value={its.from} whole /> : null
     default:
       return null
   }

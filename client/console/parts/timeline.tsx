@@ -1,19 +1,20 @@
 import type { Attempt, Transaction } from '../../index.ts'
-import { gwei, time } from '../data/format.ts'
+import { count, gwei, time } from '../data/format.ts'
 import { Copyable } from './links.tsx'
+import { Moment } from './moment.tsx'
 
 /** The history of a transaction: accepted, each signed version with the nodes' response, mined, and its final status. */
 export function Timeline({ transaction, attempts }: { transaction: Transaction; attempts: Attempt[] }) {
-  const { created_at, confirmed_at, receipt, status, status_reason } = transaction
+  const { created_at, receipt, status, status_reason } = transaction
   return (
     <ol className="timeline">
       <li>
-        <strong>Accepted</strong> <time dateTime={created_at}>{time(created_at)}</time>
+        <strong>Accepted</strong> <Moment at={created_at} />
       </li>
       {attempts.map((attempt) => (
         <li key={attempt.number} className={attempt.refusal === null ? '' : 'bad'}>
           <strong>{attempt.purpose === 'cancel' ? 'Signed a cancellation' : `Signed version ${attempt.number}`}</strong>{' '}
-          <time dateTime={attempt.signed_at}>{time(attempt.signed_at)}</time>
+          <Moment at={attempt.signed_at} />
           <div>
             <Copyable value={attempt.hash} /> nonce {attempt.nonce ?? 'unknown'}, {priceOf(attempt)}
           </div>
@@ -22,13 +23,13 @@ export function Timeline({ transaction, attempts }: { transaction: Transaction; 
       ))}
       {receipt && (
         <li>
-          <strong>In block {receipt.block_number}</strong>
+          <strong>In block {count(receipt.block_number)}</strong>
         </li>
       )}
       {(status === 'confirmed' || status === 'failed' || status === 'canceled' || status === 'expired') && (
-        <li className={status === 'failed' ? 'bad' : ''}>
-          <strong>Ended as {status}</strong> <time dateTime={confirmed_at ?? undefined}>{time(confirmed_at)}</time>
-          {status_reason !== null && <div>{status_reason}</div>}
+        <li className={status === 'failed' ? 'bad' : status === 'confirmed' ? 'good' : 'warn'}>
+          <strong>Ended as {status}</strong> <Moment at={transaction.ended_at} />
+          {status_reason !== null && <div className="long">{status_reason}</div>}
         </li>
       )}
     </ol>

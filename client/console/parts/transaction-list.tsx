@@ -1,15 +1,22 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
+import { ArrowLeftRight } from 'lucide-react'
 import { useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
-import { age, count, ether, short } from '../data/format.ts'
+import { amount, count, short } from '../data/format.ts'
+import { type Named, useNames } from '../data/names.ts'
+import { useRelayerIds, useSymbols } from '../data/overview.ts'
 import { type Filter, type Place, useTransactions } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
 import type { Choice } from './bulk.tsx'
 import { Loaded } from './feedback.tsx'
 import { transactionPath } from './links.tsx'
+import { Age } from './moment.tsx'
+import { Nothing } from './nothing.tsx'
 
-const row_px = 41
+const row_px = 40
+const phone_row_px = 64
+const phone = matchMedia('(width < 760px)')
 const overscan = 8
 const isFinal = (status: TransactionStatus) => ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
 
@@ -26,6 +33,9 @@ export function TransactionList({
   const query = useTransactions(place, filter)
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
   // A page may repeat rows of the previous page if transactions arrived in between.
+  const names = useNames()
+  const isOfOne = 'relayer_id' in place
+  const isFiltered = Object.keys(filter).length > 0
   const rows = useMemo(
     () => [...new Map(query.data?.pages.flatMap(({ data }) => data.map((row) => [row.id, row] as const))).values()],
     [query.data],
@@ -36,7 +46,7 @@ export function TransactionList({
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => row_px,
+    estimateSize: () => (phone.matches ? phone_row_px : row_px),
     overscan,
   })
   const shown = list.getVirtualItems()
@@ -49,7 +59,11 @@ export function TransactionList({
     <Loaded query={query} lines={6}>
       {() =>
         rows.length === 0 ? (
-          <p>No transaction matches.</p>
+          <Nothing icon={ArrowLeftRight} title={isFiltered ? 'No transaction matches' : 'No transactions yet'}>
+            {isFiltered
+              ? 'Choose another status, or clear the filter.'
+              : 'What is sent through the API or in the sandbox is listed here at once.'}
+          </Nothing>
         ) : (
           <>
             <div className="bar">
@@ -62,44 +76,99 @@ export function TransactionList({
                 </button>
               )}
             </div>
-            <section
-              className={'relayer_id' in place ? 'list' : 'list of-many'}
-              ref={scroller}
-              aria-label="Transactions"
-              style={{ height: list.getTotalSize() + 2 }}
-            >
-              <ul style={{ height: list.getTotalSize() }}>
-                {shown.map(({ index, start }) => {
-                  const row = rows[index]
-                  if (!row) return null
-                  return (
-                    <li key={row.id} style={{ transform: `translateY(${start}px)`, height: row_px }}>
-                      {choice && (
-                        <input
-                          type="checkbox"
-                          aria-label={`Choose ${row.relayer_id} ${row.nonce ?? row.id}`}
-                          checked={choice.has(row)}
-                          onChange={() => choice.toggle(row)}
-                        />
-                      )}
-                      <Link to={transactionPath(row)}>
-                        <span className="nonce">{row.nonce ?? '–'}</span>
-                        {!('relayer_id' in place) && <span className="relayer">{row.relayer_id}</span>}
-                        <Badge state={row.status} />
-                        <code>{row.hash === null ? 'not signed' : short(row.hash)}</code>
-                        <span className="to">{row.to === null ? 'new contract' : `to ${short(row.to)}`}</span>
-                        <span className="number">{ether(row.value)}</span>
-                        <span className="reason">{row.status_reason ?? row.reference ?? ''}</span>
-                        <span className="hint">{age(row.created_at)}</span>
-                      </Link>
-                    </li>
-                  )
-                })}
-              </ul>
-            </section>
+            <div className={isOfOne ? 'list of-one' : 'list'} ref={scroller}>
+              <table aria-label="Transactions" aria-rowcount={total}>
+                <Head isOfOne={isOfOne} />
+                <tbody style={{ height: list.getTotalSize() }}>
+                  {shown.map(({ index, start }) => {
+                    const row = rows[index]
+                    return (
+                      row && (
+                        <Row key={row.id} its={row} start={start} isOfOne={isOfOne} choice={choice} names={names} />
+                      )
+                    )
+                  })}
+                </tbody>
+              </table>
+            </div>
           </>
         )
       }
     </Loaded>
   )
+}
+
+function Head({ isOfOne }: { isOfOne: boolean }) {
+  const names = ['Status', 'Nonce', ...(isOfOne ? [] : ['Relayer']), 'Action', 'Value', 'Note', 'Accepted']
+  return (
+    <thead>
+      <tr>
+        <th>
+          <span className="hidden">Choose</span>
+        </th>
+        {names.map((name) => (
+          <th key={name} className={name === 'Value' || name === 'Accepted' ? 'number' : undefined}>
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  )
+}
+
+function Row({
+  its,
+  start,
+  isOfOne,
+  choice,
+  names,
+}: {
+  its: Transaction
+  start: number
+  isOfOne: boolean
+  choice: Choice<Transaction> | undefined
+  names: (address: string) => Named | undefined
+}) {
+  const symbolOf = useSymbols()
+  const network = useRelayerIds().data?.find(({ id }) => id === its.relayer_id)?.network
+  const note = its.status_reason ?? its.reference ?? ''
+  return (
+    <tr style={{ transform: `translateY(${start}px)` }}>
+      <td className="pick">
+        {choice && (
+          <input
+            type="checkbox"
+            aria-label={`Choose ${its.relayer_id} ${its.nonce ?? its.id}`}
+            checked={choice.has(its)}
+            onChange={() => choice.toggle(its)}
+          />
+        )}
+      </td>
+      <td className="state">
+        <Badge state={its.status} />
+      </td>
+      <td className="nonce">{its.nonce ?? '–'}</td>
+      {!isOfOne && <td className="relayer">{its.relayer_id}</td>}
+      <td className="what">
+        <Link to={transactionPath(its)} className="open" title={its.hash ?? 'not signed'}>
+          {actionOf(its, names)}
+        </Link>
+      </td>
+      <td className="number">{amount(its.value, symbolOf(network))}</td>
+      <td className="note" title={note}>
+        {note}
+      </td>
+      <td className="hint">
+        <Age of={its.created_at} ago={false} />
+      </td>
+    </tr>
+  )
+}
+
+/** What a transaction does, in a few words. */
+function actionOf({ to, call, data }: Transaction, names: (address: string) => Named | undefined): string {
+  if (to === null) return 'Creates a contract'
+  const receiver = names(to)?.name ?? short(to)
+  if (call) return `${call.function.replace(/\(.*/s, '')} on ${receiver}`
+  return data === null || data === '0x' ? `Transfer to ${receiver}` : `Call of ${receiver}`
 }

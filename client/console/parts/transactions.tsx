@@ -6,6 +6,7 @@ import { Action } from './action.tsx'
 import { Bulk, type Choice, useChoice } from './bulk.tsx'
 import { Csv } from './csv.tsx'
 import { decoded, encoded } from './links.tsx'
+import { Segments } from './segments.tsx'
 import { TransactionList } from './transaction-list.tsx'
 
 const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
@@ -49,14 +50,12 @@ export function Transactions({
   return (
     <>
       <div className="bar">
-        <fieldset className="choice">
-          <legend className="hidden">Status</legend>
-          {(Object.keys(groups) as (keyof typeof groups)[]).map((each) => (
-            <button key={each} type="button" aria-pressed={group === each} onClick={() => show(each, typed)}>
-              {each}
-            </button>
-          ))}
-        </fieldset>
+        <Segments
+          label="Status"
+          values={Object.keys(groups) as (keyof typeof groups)[]}
+          value={group}
+          choose={(one) => show(one, typed)}
+        />
         <input
           type="search"
           className="filter"
@@ -131,7 +130,18 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
   )
 }
 
+/** `after:` and `before:` narrow the time of acceptance; the rest is what it looks like. */
 function filterOf(text: string, hasNonces: boolean): Filter {
+  const times: Filter = {}
+  const rest = text.replaceAll(/(?:^|\s)(after|before):(\S+)/g, (_, which: 'after' | 'before', at: string) => {
+    const ms = Date.parse(at)
+    if (!Number.isNaN(ms)) times[`created_${which}`] = new Date(ms).toISOString()
+    return ''
+  })
+  return { ...times, ...contentOf(rest.trim(), hasNonces) }
+}
+
+function contentOf(text: string, hasNonces: boolean): Filter {
   if (text === '') return {}
   if (/^0x[0-9a-f]{64}$/i.test(text)) return { hash: text }
   if (/^0x[0-9a-f]{40}$/i.test(text)) return { to: text }

@@ -1,0 +1,109 @@
+import { useQuery } from '@tanstack/react-query'
+import { decodeEventLog, type Hex, parseAbi } from 'viem'
+import { count } from '../data/format.ts'
+import { useAbi, useAbis } from '../data/names.ts'
+import { useSession } from '../data/session.tsx'
+import { Loaded } from './feedback.tsx'
+import { Address } from './links.tsx'
+
+const max_shown = 50
+const max_argument = 120
+
+interface Log {
+  address: string
+  topics: [Hex, ...Hex[]]
+  data: Hex
+  logIndex: Hex
+}
+
+/** What the contracts logged, as a node tells it, with the names of the service's ABIs. */
+export function Logs({ hash, relayer_id, network }: { hash: string; relayer_id: string; network: string }) {
+  const { client } = useSession()
+  const logs = useQuery({
+    queryKey: ['logs', hash],
+    queryFn: async ({ signal }) => {
+      const { data } = await client.post('/api/v1/relayers/{relayer_id}/rpc', {
+        path: { relayer_id },
+        body: { method: 'eth_getTransactionReceipt', params: [hash] },
+        signal,
+      })
+      if (data.error) throw new Error(data.error.message)
+      return ((data.result as { logs?: Log[] } | null)?.logs ?? []) as Log[]
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return (
+    <>
+      <h3>Logs</h3>
+      <Loaded query={logs} lines={2}>
+        {(all) => (
+          <ol className="timeline">
+            {all.slice(0, max_shown).map((log) => (
+              <li key={log.logIndex}>
+                <Decoded log={log} network={network} />
+              </li>
+            ))}
+            {all.length > max_shown && <li className="hint">and {count(all.length - max_shown)} more</li>}
+          </ol>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function Decoded({ log, network }: { log: Log; network: string }) {
+  const its = useAbis().data?.find(
+    (one) => one.network === network && one.address.toLowerCase() === log.address.toLowerCase(),
+  )
+  const abi = useAbi(its?.id)
+  const event = eventOf(log, abi.data ?? [])
+  return (
+    <>
+      {event ? <strong>{event.name}</strong> : <code>{log.topics[0] ?? 'no topic'}</code>}{' '}
+      <Address value={log.address} network={network} what="Contract" />
+      {event ? (
+        <dl className="figures wide">
+          {event.args.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                {/^0x[0-9a-f]{40}$/i.test(value) ? (
+                  <Address value={value} network={network} what={name} />
+                ) : (
+                  <code>{value}</code>
+                )}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      ) : (
+        <div className="hint">Not decoded: the service has no ABI of this contract with this event.</div>
+      )}
+    </>
+  )
+}
+
+/** The event by the ABI of its contract; undefined when there is none. */
+function eventOf(log: Log, entries: string[]): { name: string; args: [string, string][] } | undefined {
+  try {
+    const abi = parseAbi(entries.filter((entry) => entry.startsWith('event ')))
+    const { eventName, args } = decodeEventLog({ abi, topics: log.topics, data: log.data }) as unknown as {
+      eventName: string
+      args: Record<string, unknown> | unknown[] | undefined
+    }
+    return {
+      name: eventName,
+      args: Object.entries(args ?? {}).map(([name, value]) => [name, textOf(value)]),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function textOf(value: unknown): string {
+  const text =
+    typeof value === 'object'
+      ? JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? `${inner}` : inner))
+      : String(value)
+  return text.length > max_argument ? `${text.slice(0, max_argument)}…` : text
+}

@@ -1,0 +1,43 @@
+import { useSyncExternalStore } from 'react'
+import { age, inBothZones, time } from '../data/format.ts'
+
+const tick_ms = 5_000
+
+let now = Date.now()
+const readers = new Set<() => void>()
+let clock: ReturnType<typeof setInterval> | undefined
+
+function subscribe(read: () => void): () => void {
+  readers.add(read)
+  clock ??= setInterval(() => {
+    now = Date.now()
+    for (const one of readers) one()
+  }, tick_ms)
+  return () => {
+    readers.delete(read)
+    if (readers.size > 0) return
+    clearInterval(clock)
+    clock = undefined
+  }
+}
+
+/** The time since then, which goes on; the pointer on it shows the exact time with its zone. */
+export function Age({ of, ago = true }: { of: string; ago?: boolean }) {
+  useSyncExternalStore(subscribe, () => now)
+  return (
+    <time dateTime={of} title={inBothZones(of)}>
+      {age(of)}
+      {ago && ' ago'}
+    </time>
+  )
+}
+
+/** A time with its zone; the pointer on it shows how long ago it was, and the time in UTC. */
+export const Moment = ({ at }: { at: string | null }) =>
+  at === null ? (
+    '–'
+  ) : (
+    <time dateTime={at} title={`${inBothZones(at)}, ${age(at)} ago`}>
+      {time(at)}
+    </time>
+  )

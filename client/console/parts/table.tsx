@@ -1,0 +1,194 @@
+import {
+  createPaginatedRowModel,
+  createSortedRowModel,
+  rowPaginationFeature,
+  rowSortingFeature,
+  tableFeatures,
+  useTable,
+} from '@tanstack/react-table'
+import { ChevronDown, ChevronsUpDown, ChevronUp } from 'lucide-react'
+import { type ReactNode, useMemo } from 'react'
+import type { Choice } from './bulk.tsx'
+import { Pages } from './pages.tsx'
+
+const features = tableFeatures({
+  rowSortingFeature,
+  sortedRowModel: createSortedRowModel(),
+  rowPaginationFeature,
+  paginatedRowModel: createPaginatedRowModel(),
+})
+
+export interface Column<Row> {
+  /** Its heading. The last column may have none: it has the buttons. */
+  name: string
+  cell(row: Row): ReactNode
+  /** What it is sorted by. Absent: it cannot be sorted. */
+  by?: (row: Row) => string | number
+  isNumber?: boolean
+  /** Of a cell, for a phone: the name of the column is left out. */
+  isBare?: boolean
+}
+
+interface TableProps<Row> {
+  /** What it lists, for the pages below it and for screen readers. */
+  of: string
+  columns: Column<Row>[]
+  rows: Row[]
+  idOf(row: Row): string
+  /** Rows that can be chosen, for actions on several. */
+  choice?: Choice<Row>
+  per_page?: number
+  /** The service has further rows, so the ones here are not sorted. */
+  isPart?: boolean
+}
+
+/** A table that is sorted by its headings, page by page; on a phone, each row is a block of named values. The first column names the row. */
+export function Table<Row>({ of, columns, rows, idOf, choice, per_page = 25, isPart = false }: TableProps<Row>) {
+  const names = columns.map(({ name }) => name).join('\n')
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the columns of a page are the same ones each time it is shown
+  const sorted = useMemo(
+    () =>
+      columns.map(({ name, by }, index) => ({
+        id: `${index}`,
+        header: name,
+        accessorFn: by ?? (() => 0),
+        enableSorting: by !== undefined && !isPart,
+        sortDescFirst: false,
+        sortFn: (a: Sorted, b: Sorted, id: string) => compare(a.getValue(id), b.getValue(id)),
+      })),
+    [names, isPart],
+  )
+  const table = useTable({
+    features,
+    columns: sorted as never[],
+    data: rows as never[],
+    getRowId: idOf as never,
+    enableMultiSort: false,
+    autoResetPageIndex: false,
+    initialState: { pagination: { pageIndex: 0, pageSize: isPart ? Number.MAX_SAFE_INTEGER : per_page } },
+  })
+  const { pageIndex } = table.state.pagination
+  const shown = table.getRowModel().rows.map(({ original }) => original as Row)
+  const directions = table.state.sorting
+  return (
+    <>
+      <div className="scroll">
+        <table className="stacked" aria-label={of}>
+          <thead>
+            <tr>
+              {choice && (
+                <th>
+                  <input
+                    type="checkbox"
+                    aria-label="Choose all of this page"
+                    checked={shown.every((row) => choice.has(row))}
+                    onChange={({ target }) => choice.set(target.checked ? shown : [])}
+                  />
+                </th>
+              )}
+              {columns.map((column, index) => (
+                <Heading
+                  key={column.name}
+                  column={column}
+                  sort={
+                    column.by === undefined || isPart
+                      ? undefined
+                      : () => table.getColumn(`${index}`)?.toggleSorting(undefined, false)
+                  }
+                  direction={directions.find(({ id }) => id === `${index}`)?.desc}
+                />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row) => (
+              <tr key={idOf(row)}>
+                {choice && (
+                  <td className="pick">
+                    <input
+                      type="checkbox"
+                      aria-label={`Choose ${idOf(row)}`}
+                      checked={choice.has(row)}
+                      onChange={() => choice.toggle(row)}
+                    />
+                  </td>
+                )}
+                {columns.map((column, index) => (
+                  <Cell key={column.name} column={column} isFirst={index === 0}>
+                    {column.cell(row)}
+                  </Cell>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {!isPart && (
+        <Pages
+          of={of}
+          page={pageIndex + 1}
+          last={table.getPageCount()}
+          total={rows.length}
+          go={(page) => table.setPageIndex(page - 1)}
+        />
+      )}
+    </>
+  )
+}
+
+interface Sorted {
+  getValue(id: string): unknown
+}
+
+const order = new Intl.Collator('en', { numeric: true })
+const compare = (a: unknown, b: unknown): number =>
+  typeof a === 'number' && typeof b === 'number' ? a - b : order.compare(String(a), String(b))
+
+function Heading<Row>({
+  column: { name, isNumber },
+  sort,
+  direction,
+}: {
+  column: Column<Row>
+  sort: (() => void) | undefined
+  direction: boolean | undefined
+}) {
+  const className = isNumber ? 'number' : undefined
+  if (name === '')
+    return (
+      <th>
+        <span className="hidden">Actions</span>
+      </th>
+    )
+  if (!sort) return <th className={className}>{name}</th>
+  const Mark = direction === undefined ? ChevronsUpDown : direction ? ChevronDown : ChevronUp
+  return (
+    <th className={className} aria-sort={direction === undefined ? 'none' : direction ? 'descending' : 'ascending'}>
+      <button type="button" onClick={sort}>
+        {name} <Mark className="icon" aria-hidden />
+      </button>
+    </th>
+  )
+}
+
+function Cell<Row>({
+  column: { name, isNumber, isBare },
+  isFirst,
+  children,
+}: {
+  column: Column<Row>
+  isFirst: boolean
+  children: ReactNode
+}) {
+  const kinds = [
+    isNumber && 'number',
+    isFirst && 'first',
+    (name === '' || isBare) && 'last',
+    (children === null || children === undefined || children === '') && 'none',
+  ].filter(Boolean)
+  return (
+    <td className={kinds.length === 0 ? undefined : kinds.join(' ')} data-label={name || undefined}>
+      {children}
+    </td>
+  )
+}

@@ -1,0 +1,94 @@
+import { Link } from 'wouter'
+import { count, duration } from '../data/format.ts'
+import { useRelayers } from '../data/overview.ts'
+import { useActivity } from './activity.tsx'
+
+/** What goes on at a glance; each figure leads to what it counts. */
+export function Tiles() {
+  const relayers = useRelayers()
+  const day = useActivity('day')
+  const rows = relayers.data ?? []
+  const points = day.data?.points ?? []
+  const unfinished = rows.reduce((sum, { queue }) => sum + (queue?.unfinished ?? 0), 0)
+  const off = rows.filter(({ relayer }) => relayer.paused || relayer.system_disabled).length
+  const sum = (name: 'accepted' | 'mined' | 'failed') => points.reduce((all, point) => all + point[name], 0)
+  const slowest = Math.max(0, ...points.map(({ max_inclusion_ms }) => max_inclusion_ms ?? 0))
+  const isKnown = day.data !== undefined
+  return (
+    <div className="tiles">
+      <Tile
+        to="/"
+        name="Relayers"
+        value={relayers.data ? count(rows.length) : '…'}
+        note={off === 0 ? 'all active' : `${count(off)} paused or disabled`}
+        tone={off === 0 ? undefined : 'warn'}
+      />
+      <Tile
+        to="/transactions/unfinished"
+        name="Unfinished"
+        value={relayers.data ? count(unfinished) : '…'}
+        note="accepted, not final yet"
+      />
+      <Tile
+        to="/transactions/confirmed"
+        name="Mined, 24 h"
+        value={isKnown ? count(sum('mined')) : '…'}
+        note={isKnown ? `${count(sum('accepted'))} accepted` : ''}
+        line={points.map(({ mined }) => mined)}
+      />
+      <Tile
+        to="/transactions/failed"
+        name="Failed, 24 h"
+        value={isKnown ? count(sum('failed')) : '…'}
+        note={isKnown && sum('failed') === 0 ? 'none' : 'see why'}
+        tone={sum('failed') === 0 ? undefined : 'bad'}
+        line={points.map(({ failed }) => failed)}
+      />
+      <Tile
+        to="/transactions"
+        name="Longest inclusion, 24 h"
+        value={isKnown ? (slowest === 0 ? '–' : duration(slowest)) : '…'}
+        note="until in a block"
+        line={points.map(({ max_inclusion_ms }) => max_inclusion_ms ?? 0)}
+      />
+    </div>
+  )
+}
+
+function Tile({
+  to,
+  name,
+  value,
+  note,
+  tone,
+  line,
+}: {
+  to: string
+  name: string
+  value: string
+  note: string
+  tone?: 'bad' | 'warn' | undefined
+  line?: number[]
+}) {
+  return (
+    <Link to={to} className="tile">
+      <span>{name}</span>
+      <strong className={tone === 'bad' ? tone : undefined}>{value}</strong>
+      <span className={tone}>{note}</span>
+      {line && <Spark values={line} />}
+    </Link>
+  )
+}
+
+function Spark({ values }: { values: number[] }) {
+  const highest = Math.max(...values, 1)
+  const last = Math.max(values.length - 1, 1)
+  const path = values.map(
+    (value, index) => `${index === 0 ? 'M' : 'L'}${(index / last) * 100} ${22 - (value / highest) * 20}`,
+  )
+  return (
+    <svg className="spark" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
+      <path d={path.join(' ')} />
+    </svg>
+  )
+}

@@ -1,0 +1,35 @@
+import { Toast } from '@base-ui/react/toast'
+import { CircleCheck, X } from 'lucide-react'
+import type { ReactNode } from 'react'
+
+const messages = Toast.createToastManager()
+const shown_ms = 8_000
+
+/** Shows for some seconds what an action did. */
+export const tell = (text: ReactNode): void => void messages.add({ description: text, timeout: shown_ms })
+
+export const Toasts = () => (
+  <Toast.Provider toastManager={messages} limit={3}>
+    <Toast.Portal>
+      <Toast.Viewport className="toasts">
+        <List />
+      </Toast.Viewport>
+    </Toast.Portal>
+  </Toast.Provider>
+)
+
+function List() {
+  const { toasts } = Toast.useToastManager()
+  return toasts.map((toast) => (
+    // A message asks nothing, so it is no dialog.
+    <Toast.Root key={toast.id} toast={toast} className="toast" role="group" swipeDirection={[]}>
+      <CircleCheck className="icon" aria-hidden />
+      <div>
+        <Toast.Description render={<div />} />
+      </div>
+      <Toast.Close className="quiet small" aria-label="Dismiss">
+        <X className="icon" aria-hidden />
+      </Toast.Close>
+    </Toast.Root>
+  ))
+}

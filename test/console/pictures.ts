@@ -1,0 +1,108 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Browser, Page } from 'playwright-core'
+import { scenes } from './pictures-data.ts'
+import { startBrowser } from './start-browser.ts'
+
+const max_load_ms = 15_000
+const max_height = 2_400
+const folder = join(import.meta.dirname, 'pictures')
+const looks = {
+  light: { width: 1280, colorScheme: 'light' },
+  dark: { width: 1280, colorScheme: 'dark' },
+  phone: { width: 375, colorScheme: 'light' },
+} as const
+const pages = {
+  overview: '/',
+  transactions: '/transactions',
+  pools: '/pools',
+  sponsorships: '/sponsorships',
+  spending: '/spending',
+  notifications: '/notifications',
+  networks: '/networks',
+  signers: '/signers',
+  sandbox: '/sandbox',
+  keys: '/keys',
+  audit: '/audit',
+  service: '/service',
+}
+
+/**
+ * `npm run console:pictures [-- WORD...]`: writes pictures of every page to test/console/pictures, for people to look at. A word leaves out
+ * the pictures without it in their names: `sixty`, `dark`, `overview`.
+ */
+const words = process.argv.slice(2)
+const isWanted = (name: string) => words.every((word) => name.includes(word))
+if (words.length === 0) rmSync(folder, { recursive: true, force: true })
+mkdirSync(folder, { recursive: true })
+const browser = await startBrowser()
+const faults: string[] = []
+try {
+  for (const [name, start] of Object.entries(scenes)) {
+    if (words.some((word) => word in scenes && word !== name)) continue
+    const scene = await start()
+    try {
+      for (const look of Object.keys(looks) as (keyof typeof looks)[])
+        await take(browser, { name, look, url: scene.rig.url(), token: scene.rig.api_key, more: scene.pages })
+    } finally {
+      await scene.stop()
+    }
+  }
+} finally {
+  await browser.close()
+}
+for (const fault of faults) process.stdout.write(`${fault}\n`)
+process.exit(faults.length === 0 ? 0 : 1)
+
+async function take(
+  its: Browser,
+  {
+    name,
+    look,
+    url,
+    token,
+    more,
+  }: { name: string; look: keyof typeof looks; url: string; token: string; more: object },
+): Promise<void> {
+  const { width, colorScheme } = looks[look]
+  const context = await its.newContext({ viewport: { width, height: 900 }, colorScheme, timezoneId: 'Europe/Berlin' })
+  const page = await context.newPage()
+  await page.goto(`${url}/console`)
+  await save(page, `${name}-${look}-sign-in`)
+  await page.getByLabel('API key').fill(token)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.locator('h1').first().waitFor()
+  for (const [title, path] of Object.entries({ ...pages, ...more })) {
+    const file = `${name}-${look}-${title}`
+    if (!isWanted(file)) continue
+    await page.evaluate(`location.hash = ${JSON.stringify(`#${path}`)}`)
+    await pause(300)
+    if (!(await isLoaded(page))) faults.push(`${file}: still loads after ${max_load_ms / 1_000} s`)
+    await pause(500)
+    await save(page, file)
+    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+    if (overflow > 0) faults.push(`${file}: ${overflow} px wider than the screen`)
+  }
+  await context.close()
+}
+
+/** Whether everything has loaded. */
+async function isLoaded(page: Page): Promise<boolean> {
+  for (let waited = 0; waited < max_load_ms; waited += 100) {
+    if ((await page.locator('.skeleton').count()) === 0) return true
+    await pause(100)
+  }
+  return false
+}
+
+async function save(page: Page, name: string): Promise<void> {
+  if (!isWanted(name)) return
+  // What is fixed beside the page, or as high as the window, is shown as a reader would see it who had so high a window.
+  const { width, height } = page.viewportSize() ?? { width: 1280, height: 900 }
+  const whole = await page.evaluate<number>('document.documentElement.scrollHeight')
+  await page.setViewportSize({ width, height: Math.min(Math.max(whole, height), max_height) })
+  await page.screenshot({ path: join(folder, `${name}.png`) })
+  await page.setViewportSize({ width, height })
+  process.stdout.write(`${name}.png\n`)
+}
