@@ -20,6 +20,8 @@ const bare = {
   explorer_urls: [],
   features: [],
   tags: [],
+  private_rpc_urls: [],
+  submission: { mode: 'public' },
 }
 const unreachable = 'node https://rpc.example.com: No node of the network answers (No name is looked up in tests)'
 const settings = {
