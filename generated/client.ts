@@ -7028,8 +7028,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many of the events before the next one the stream begins with, as far as they are stored. Without effect
-                 *     with `Last-Event-ID`.
+                 * @description How many of the events before the next one the stream begins with, as far as they are stored. If absent, none.
+                 *     Without effect with `Last-Event-ID`.
                  */
                 recent?: number;
             };
