@@ -9,6 +9,7 @@ import {
   KeyRound,
   Layers,
   LayoutDashboard,
+  LogOut,
   type LucideIcon,
   Menu,
   Network,
@@ -109,8 +110,9 @@ function Shell() {
           >
             UTC
           </button>
-          <button type="button" onClick={signOut}>
-            Sign out
+          <button type="button" onClick={signOut} aria-label="Sign out">
+            <LogOut className="icon" aria-hidden />
+            <span>Sign out</span>
           </button>
         </div>
       </header>

@@ -278,7 +278,7 @@ test('lists the transactions of all relayers, cancels several of them at once, a
   await first.send(2, { reference: '=SUM("a")' })
   await second.send(1, { reference: '50% & more' })
   const { page } = await at('/transactions')
-  const row = (name: string) => page.getByRole('listitem').filter({ hasText: name })
+  const row = (name: string) => page.getByRole('row').filter({ hasText: name })
   await page.getByRole('button', { name: 'unfinished' }).click()
   expect(page.url()).toContain('#/transactions/unfinished')
   await page.getByLabel('Filter by').fill('50% & more')

@@ -35,7 +35,7 @@ async function tabTo(page: Page, text: RegExp): Promise<void> {
     passed.push(here.slice(0, 40))
     if (!text.test(here)) continue
     const outline = await page.evaluate<string>('getComputedStyle(document.activeElement).outlineStyle')
-    expect(outline, `the focus on ${here}`).not.toBe('none')
+    expect(outline, `the focus on ${await page.evaluate('document.activeElement.outerHTML')}`).not.toBe('none')
     return
   }
   throw new Error(`No Tab leads to ${text}, only to ${passed.join(' | ')}`)

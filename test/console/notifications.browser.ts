@@ -41,7 +41,7 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
   await opened.signIn(rig.api_key)
   const close = () => named(page.getByRole('dialog'), 'Close').click()
   await opened.open('/notifications')
-  await act(page, named(page, 'Create'), async (dialog) => {
+  await act(page, named(page, 'Create a notification'), async (dialog) => {
     await dialog.getByLabel('URL').fill(receiver.url)
     await dialog.getByLabel('Id (optional)').fill(id)
   })

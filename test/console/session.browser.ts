@@ -131,7 +131,7 @@ test('reports that the service has stopped, and follows it after a restart', asy
   expectComplaint(/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|status of 503/)
   await signIn(rig.api_key)
   await open(`/relayers/${its.relayer_id}`)
-  await page.getByText('No transaction matches.').waitFor()
+  await page.getByText('No transactions yet').waitFor()
   await page.getByLabel('Filter by hash').fill('after-the-restart')
   // It is told for some seconds only, which may pass before the restart is known to be over.
   const back = page.getByText('The connection is restored.').waitFor()

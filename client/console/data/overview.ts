@@ -99,6 +99,17 @@ export function useSymbols(): (network: string | undefined) => string {
   return (network) => data.find(({ name }) => name === network)?.symbol ?? 'coins'
 }
 
+/** The symbols of the currencies that relayers pay with, for many at once. */
+export function useSymbolsOfRelayers(): (relayer_id: string) => string {
+  const relayers = useRelayerIds().data
+  const networks = useNetworks().data
+  return useMemo(() => {
+    const symbols = new Map(networks?.map(({ name, symbol }) => [name, symbol]))
+    const its = new Map(relayers?.map(({ id, network }) => [id, symbols.get(network)]))
+    return (relayer_id) => its.get(relayer_id) ?? 'coins'
+  }, [relayers, networks])
+}
+
 /** The symbol of the currency that a relayer pays with. */
 export function useSymbolOf(relayer_id: string): string {
   const symbolOf = useSymbols()

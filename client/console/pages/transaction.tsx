@@ -195,13 +195,11 @@ function Effects({ its }: { its: Its }) {
   const network = useNetworkOf(its.relayer_id)
   return (
     <>
-      {error && (
+      {error?.revert_data && (
         <section className="card" aria-label="Error">
           <h2>Why it failed</h2>
-          <p className="summary long">
-            {words(error.code)}: {error.message}
-          </p>
-          {error.revert_data && <Bytes name="Revert data" value={error.revert_data} />}
+          <p className="hint">Code: {words(error.code)}</p>
+          <Bytes name="Revert data" value={error.revert_data} />
         </section>
       )}
       {receipt && (

@@ -30,7 +30,7 @@ interface ChartProps {
 const height = 160
 const day_s = 86_400
 
-/** A chart over time with the values under the pointer, and with a text of the same for screen readers. Counts of days are bars. */
+/** A chart over time with the values under the pointer, and with a text of the same for screen readers. Amounts and counts are bars, of several the first is a line. */
 export function Chart({
   title,
   unit,
@@ -58,7 +58,7 @@ export function Chart({
     if (!element) return
     const made = new uPlot(
       {
-        ...optionsOf(element, names, isDaily && !isLevel, (value) => marker.current(value)),
+        ...optionsOf(element, names, isLevel, (value) => marker.current(value)),
         hooks: {
           setCursor: [
             ({ cursor: { idx, left = -1 }, bbox: { left: from } }) => {
@@ -87,9 +87,9 @@ export function Chart({
       observer.disconnect()
       made.destroy()
     }
-  }, [names, isDaily, isLevel])
+  }, [names, isLevel])
   // biome-ignore lint/correctness/useExhaustiveDependencies: a chart that was made again needs its data again
-  useEffect(() => plot.current?.setData([at, ...lines.map(({ values }) => values)]), [at, lines, names, isDaily])
+  useEffect(() => plot.current?.setData([at, ...lines.map(({ values }) => values)]), [at, lines, names, isLevel])
 
   const isEmpty = lines.every(({ values }) => values.every((value) => value === null || value === 0))
   const shownAt = point && at[point.index]
@@ -97,15 +97,17 @@ export function Chart({
     <figure className="chart">
       <figcaption>
         <strong>{title}</strong> <span className="hint">{unit}</span>
-        <span className="legends">
-          {lines.length > 1 &&
-            lines.map(({ label, color }) => (
-              <span key={label} className={`legend ${color.slice(2)}`}>
-                {label}
-              </span>
-            ))}
+        <span className="total">
+          {total}
+          <span className="legends">
+            {lines.length > 1 &&
+              lines.map(({ label, color }) => (
+                <span key={label} className={`legend ${color.slice(2)}`}>
+                  {label}
+                </span>
+              ))}
+          </span>
         </span>
-        {total !== undefined && <span className="total">{total}</span>}
       </figcaption>
       <div className={open ? 'plot linked' : 'plot'}>
         <div ref={place} role="img" aria-label={`${title}: ${lines.map((line) => summaryOf(line, show)).join('; ')}`} />
@@ -132,7 +134,7 @@ export function Chart({
 function optionsOf(
   element: HTMLElement,
   names: string,
-  isDaily: boolean,
+  isLevel: boolean,
   show: (value: number) => string,
 ): uPlot.Options {
   const style = getComputedStyle(element)
@@ -144,30 +146,34 @@ function optionsOf(
     const [color = '', ...label] = name.split(' ').reverse()
     const stroke = style.getPropertyValue(color)
     const its = { label: label.reverse().join(' '), stroke, width: 1.5 }
-    const isBar = isDaily && (index > 0 || all.length === 1)
-    const paths = isBar ? uPlot.paths.bars?.({ size: [0.64, 24] }) : undefined
+    const isBar = !isLevel && (index > 0 || all.length === 1)
+    const paths = isBar ? uPlot.paths.bars?.({ size: [0.72, 24] }) : undefined
     if (paths) return { ...its, width: 0, fill: stroke, points: { show: false }, paths }
-    return { ...its, ...(index === 0 && !isDaily && { fill: `${stroke}1f` }), points: { size: 4, filter: alone } }
+    return { ...its, points: { size: 4, filter: alone } }
   })
   return {
     width: element.clientWidth,
     height,
-    padding: [8, isDaily ? 24 : 12, 0, 0],
+    padding: [8, 16, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, sync: { key: 'activity' } },
     scales: {
       // The first and the last bar are whole.
-      ...(isDaily && {
-        x: { range: (_: uPlot, min: number, max: number): uPlot.Range.MinMax => [min - day_s / 2, max + day_s / 2] },
-      }),
+      x: { range: withHalves },
       y: { range: (_: uPlot, __: number, max: number): uPlot.Range.MinMax => [0, max > 0 ? max * 1.1 : 1] },
     },
     axes: [
       { ...axis, size: 28, grid: { show: false }, values: (_: uPlot, splits: number[]) => timesOf(splits) },
-      { ...axis, grid, size: 48, values: (_: uPlot, splits: number[]) => splits.map(show) },
+      { ...axis, grid, size: 56, values: (_: uPlot, splits: number[]) => splits.map(show) },
     ],
     series: [{}, ...series],
   }
+}
+
+/** Half a point more at both ends. */
+const withHalves = ({ data: [times] }: uPlot, min: number, max: number): uPlot.Range.MinMax => {
+  const half = ((times[1] ?? 0) - (times[0] ?? 0)) / 2
+  return [min - half, max + half]
 }
 
 /** Points without neighbours, which a line does not show. Null: uPlot draws points by its own rule. */

@@ -29,7 +29,7 @@ export function Timeline({ transaction, attempts }: { transaction: Transaction; 
       {(status === 'confirmed' || status === 'failed' || status === 'canceled' || status === 'expired') && (
         <li className={status === 'failed' ? 'bad' : status === 'confirmed' ? 'good' : 'warn'}>
           <strong>Ended as {status}</strong> <Moment at={transaction.ended_at} />
-          {status_reason !== null && <div className="long">{status_reason}</div>}
+          {status_reason !== null && status !== 'failed' && <div className="long">{status_reason}</div>}
         </li>
       )}
     </ol>

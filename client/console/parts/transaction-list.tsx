@@ -5,7 +5,7 @@ import { Link } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
 import { amount, count, short } from '../data/format.ts'
 import { type Named, useNames } from '../data/names.ts'
-import { useRelayerIds, useSymbols } from '../data/overview.ts'
+import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { type Filter, type Place, useTransactions } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
 import type { Choice } from './bulk.tsx'
@@ -34,6 +34,7 @@ export function TransactionList({
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
   // A page may repeat rows of the previous page if transactions arrived in between.
   const names = useNames()
+  const symbolOf = useSymbolsOfRelayers()
   const isOfOne = 'relayer_id' in place
   const isFiltered = Object.keys(filter).length > 0
   const rows = useMemo(
@@ -84,7 +85,15 @@ export function TransactionList({
                     const row = rows[index]
                     return (
                       row && (
-                        <Row key={row.id} its={row} start={start} isOfOne={isOfOne} choice={choice} names={names} />
+                        <Row
+                          key={row.id}
+                          its={row}
+                          start={start}
+                          isOfOne={isOfOne}
+                          choice={choice}
+                          names={names}
+                          symbol={symbolOf(row.relayer_id)}
+                        />
                       )
                     )
                   })}
@@ -122,15 +131,15 @@ function Row({
   isOfOne,
   choice,
   names,
+  symbol,
 }: {
   its: Transaction
+  symbol: string
   start: number
   isOfOne: boolean
   choice: Choice<Transaction> | undefined
   names: (address: string) => Named | undefined
 }) {
-  const symbolOf = useSymbols()
-  const network = useRelayerIds().data?.find(({ id }) => id === its.relayer_id)?.network
   const note = its.status_reason ?? its.reference ?? ''
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>
@@ -154,7 +163,7 @@ function Row({
           {actionOf(its, names)}
         </Link>
       </td>
-      <td className="number">{amount(its.value, symbolOf(network))}</td>
+      <td className="number">{amount(its.value, symbol)}</td>
       <td className="note" title={note}>
         {note}
       </td>

@@ -1,0 +1,140 @@
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { Interface } from 'ethers'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, type Rig, startRig } from '../support/rig.ts'
+import { compileSolidity } from '../support/solidity.ts'
+import { act, named, openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
+
+const max_first_load_bytes = 200 * 1_024
+const receiver = `0x${'5a'.repeat(20)}`
+const { abi, bytecode } = compileSolidity('CountedToken.sol', 'CountedToken')
+const token = new Interface(abi)
+
+let browser: Browser
+let rig: Rig
+let account: Account
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  rig = await startRig()
+  account = await rig.addAccount()
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+/** The console, signed in. */
+async function start(options = {}) {
+  const opened = await openConsole(browser, rig.url(), options)
+  await opened.signIn(rig.api_key)
+  return opened
+}
+
+test('loads at most 200 KB, compressed, for the overview', async () => {
+  const { page } = await openConsole(browser, rig.url())
+  const bytes: number[] = []
+  page.on('response', async (response) => {
+    if (!/\/console(\/|$)/.test(new URL(response.url()).pathname)) return
+    const body = await response.body()
+    bytes.push(gzipSync(body[0] === 0x1f ? gunzipSync(body) : body).length)
+  })
+  await page.reload()
+  await page.getByLabel('API key').fill(rig.api_key)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Relayers' }).waitFor()
+  await page.getByRole('table', { name: 'relayers' }).waitFor()
+  const sum = bytes.reduce((all, one) => all + one, 0)
+  process.stdout.write(`The overview loads ${Math.round(sum / 1_024)} KB in ${bytes.length} files.\n`)
+  expect(bytes.length).toBeGreaterThan(2)
+  expect(sum).toBeLessThanOrEqual(max_first_load_bytes)
+})
+
+test('sorts a table by a heading, both ways, and pages what is sorted', async () => {
+  const { page, open } = await start()
+  await open('/signers')
+  const heading = page.getByRole('columnheader', { name: 'Signer' })
+  await heading.waitFor()
+  const first = () => page.getByRole('row').nth(1).getByRole('cell').first().textContent()
+  await named(page, 'Signer').click()
+  expect(await heading.getAttribute('aria-sort')).toBe('ascending')
+  const { data } = await rig.client().get('/api/v1/signers', { query: { per_page: 1_000 } })
+  const order = new Intl.Collator('en', { numeric: true }).compare
+  const ids = data.map(({ id }) => id).sort(order)
+  expect(ids.length).toBeGreaterThan(1)
+  expect(await first()).toBe(ids[0])
+  await named(page, 'Signer').click()
+  expect(await heading.getAttribute('aria-sort')).toBe('descending')
+  expect(await first()).toBe(ids.at(-1))
+})
+
+test('shows the values under the pointer of a chart, and opens the transactions of that time', async () => {
+  await account.send(3)
+  await account.finished()
+  const { page, open } = await start()
+  await open(`/relayers/${account.relayer_id}/activity`)
+  await named(page, '7 days').click()
+  await page.getByText('3 mined').first().waitFor()
+  const plot = page.locator('.u-over').first()
+  const { width, height } = (await plot.boundingBox()) ?? { width: 0, height: 0 }
+  await plot.hover({ position: { x: width - 12, y: height / 2 } })
+  const tip = page.locator('.tip').first()
+  await tip.getByText('(UTC)').waitFor()
+  await expect.poll(() => tip.locator('dd').allTextContents()).toEqual(['3', '3', '0'])
+  await plot.click({ position: { x: width - 12, y: height / 2 } })
+  await page.getByText('3 transactions, newest first').waitFor()
+  expect(await page.getByLabel('Filter by').inputValue()).toMatch(/^after:\d{4}-\d\d-\d\dT00:00Z before:/)
+})
+
+test('says what an action did, in a message that goes by itself', async () => {
+  const { page, open } = await start()
+  await open(`/relayers/${account.relayer_id}`)
+  await act(page, named(page, 'Pause'))
+  await page.locator('.toast').getByText(`${account.relayer_id} is paused.`).waitFor()
+  await act(page, named(page, 'Resume'))
+  await page.locator('.toast').getByText(`${account.relayer_id} signs and sends again.`).waitFor()
+  await expect.poll(() => page.locator('.toast').count()).toBe(0)
+})
+
+test('names addresses, calls, logs and errors by what the service knows', async () => {
+  const path = { relayer_id: account.relayer_id }
+  const made = token.encodeDeploy([account.address, 1_000]).slice(2)
+  const creation = { to: null, data: `${bytecode}${made}` }
+  await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: creation })
+  await account.finished()
+  const to = (await account.transactions())[0]?.receipt?.contract_address as string
+  const body = { id: 'shop-token', network: 'local', address: to, name: 'Shop token', abi: abi as never }
+  await rig.client().post('/api/v1/abis', { body })
+  const call = async (args: unknown[]) => {
+    const its = { to, data: token.encodeFunctionData('transfer', args), gas_limit: 120_000 }
+    return (await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: its })).data.id
+  }
+  const [good, bad] = [await call([receiver, 7]), await call([receiver, 5_000])]
+  await account.finished()
+  const { page, open } = await start()
+  await open(`/relayers/${account.relayer_id}/transactions/${good}`)
+  await page.getByText('transfer(address,uint256)').waitFor()
+  expect(await page.getByText('Shop token').count()).toBeGreaterThan(1)
+  const logs = page.getByRole('listitem').filter({ hasText: 'Transfer' })
+  await logs.getByText('7', { exact: true }).waitFor()
+  await logs.getByRole('link', { name: account.relayer_id }).first().waitFor()
+  await open(`/relayers/${account.relayer_id}/transactions/${bad}`)
+  await page
+    .getByText(/ERC20InsufficientBalance\(sender: /)
+    .first()
+    .waitFor()
+  await open('/transactions')
+  await page.getByText('transfer on Shop token').first().waitFor()
+})
+
+test('lists events of before the page was opened', async () => {
+  const { page, open } = await start()
+  await open(`/relayers/${account.relayer_id}/events`)
+  await page.getByText(/The newest \d+ events, followed live\./).waitFor()
+  await page
+    .getByText(/is confirmed/)
+    .first()
+    .waitFor()
+})
