@@ -229,11 +229,7 @@ function PageLink({ to, name, icon: Icon }: Page) {
     <Link to={to} aria-current={isHere ? 'page' : undefined}>
       <Icon className="icon" aria-hidden />
       {name}
-      {to === '/' && open > 0 && (
-        <span className="badge count bad" aria-hidden title="Needs attention">
-          {open}
-        </span>
-      )}
+      {to === '/' && open > 0 && <span className="badge count bad" data-count={open} aria-hidden />}
     </Link>
   )
 }

@@ -42,7 +42,6 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
       (await client.get(`${base}/attempts`, { path, query: { per_page: 100 }, signal })).data,
     refetchInterval: poll_ms,
   })
-  const suggested = new Set(explanation.data?.suggestions.map(({ operation }) => operation))
   return (
     <>
       <p className="crumbs">
@@ -55,7 +54,7 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
               <Heading name={`Transaction ${its.nonce ?? ''}`}>
                 Transaction {its.nonce === null ? '' : `with nonce ${its.nonce}`} <Badge state={its.status} />
               </Heading>
-              <TransactionActions transaction={its} isEnded={ended.has(its.status)} suggested={suggested} />
+              <TransactionActions transaction={its} isEnded={ended.has(its.status)} />
             </div>
             <Loaded query={explanation}>{(why) => <Why its={its} why={why} />}</Loaded>
             <div className="columns fixed">

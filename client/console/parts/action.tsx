@@ -28,16 +28,21 @@ interface ActionProps {
 export function Action({ tone, disabled = false, opened, closed, ...its }: ActionProps) {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
-  // The action may remove its own button: the focus then moves to the content.
-  useLayoutEffect(() => {
-    const one = button.current
-    return () => {
-      if (document.activeElement === one) content()?.focus()
-    }
-  }, [])
+  const isUsed = useRef(false)
+  // The action may remove its own button: the focus, which nothing has then, moves to the content.
+  useLayoutEffect(
+    () => () => {
+      if (!isUsed.current) return
+      setTimeout(() => {
+        if (document.activeElement === document.body) content()?.focus({ preventScroll: true })
+      })
+    },
+    [],
+  )
 
   function change(next: boolean) {
     if (next) opened?.()
+    isUsed.current = true
     setOpen(next)
     if (!next) closed?.()
   }

@@ -48,6 +48,8 @@ function Remedy({
 }) {
   const { client, may, mayManageAll } = useSession()
   const path = { relayer_id, transaction_id: transaction_id ?? '' }
+  // The transaction's own buttons are above, and stay where they are while the suggestions change.
+  const isAbove = transaction_id === its.id
   switch (operation) {
     case 'updateRelayer': {
       if (!may('manage')) return null
@@ -71,6 +73,7 @@ function Remedy({
       if (!may('send')) return null
       if (!body)
         return <Link to={`/sandbox/${encodeURIComponent(relayer_id)}/${path.transaction_id}`}>Open in the sandbox</Link>
+      if (isAbove) return <span className="hint">“Speed up”</span>
       return (
         <Action
           {...hold}
@@ -89,6 +92,7 @@ function Remedy({
       )
     case 'cancelTransaction':
       if (!may('send')) return null
+      if (isAbove) return <span className="hint">“Cancel”</span>
       return (
         <Action
           {...hold}

@@ -13,16 +13,7 @@ const path_of_one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}
 const speeds = ['average', 'fast', 'fastest'] as const
 
 /** The actions on a transaction that is not mined. */
-export function TransactionActions({
-  transaction,
-  isEnded,
-  suggested,
-}: {
-  transaction: Transaction
-  isEnded: boolean
-  /** What has a button above already. */
-  suggested: ReadonlySet<string | null>
-}) {
+export function TransactionActions({ transaction, isEnded }: { transaction: Transaction; isEnded: boolean }) {
   const { client, may } = useSession()
   const { id, relayer_id, status, to, value, data, gas_limit, nonce, access_list, authorization_list } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
@@ -36,22 +27,18 @@ export function TransactionActions({
   const replace = (body: SendTransactionRequest) => client.put(path_of_one, { path, body })
   return (
     <div className="buttons actions">
-      {!suggested.has('replaceTransaction') && (
-        <Action
-          label="Speed up"
-          tone="primary"
-          effect={
-            <p>
-              Signs the same transaction again with nonce {nonce}, at a higher price. Only one version can be mined.
-            </p>
-          }
-          run={() => replace(faster)}
-          done="The new price is stored. The versions and the nodes' answers are listed below."
-        >
-          <SpeedChoice speed={speed} choose={setSpeed} />
-          <PriceChange of={transaction} body={faster} />
-        </Action>
-      )}
+      <Action
+        label="Speed up"
+        tone="primary"
+        effect={
+          <p>Signs the same transaction again with nonce {nonce}, at a higher price. Only one version can be mined.</p>
+        }
+        run={() => replace(faster)}
+        told="The new price is stored. Its versions and the nodes’ answers are in the timeline."
+      >
+        <SpeedChoice speed={speed} choose={setSpeed} />
+        <PriceChange of={transaction} body={faster} />
+      </Action>
       <Action
         label="Replace"
         opened={() => {
@@ -81,20 +68,18 @@ export function TransactionActions({
         <SpeedChoice speed={speed} choose={setSpeed} />
         <PriceChange of={transaction} body={faster} />
       </Action>
-      {!suggested.has('cancelTransaction') && (
-        <Action
-          label="Cancel"
-          tone="danger"
-          told="The cancellation is accepted."
-          effect={
-            <p>
-              Replaces it with a transfer of 0 to the relayer itself with nonce {nonce}, which costs a fee. An unsigned
-              last transaction ends at once. If it is mined first, it stays as it is.
-            </p>
-          }
-          run={() => client.delete(path_of_one, { path })}
-        />
-      )}
+      <Action
+        label="Cancel"
+        tone="danger"
+        told="The cancellation is accepted."
+        effect={
+          <p>
+            Replaces it with a transfer of 0 to the relayer itself with nonce {nonce}, which costs a fee. An unsigned
+            last transaction ends at once. If it is mined first, it stays as it is.
+          </p>
+        }
+        run={() => client.delete(path_of_one, { path })}
+      />
       {status === 'pending' && transaction.hash === null && <Moves transaction={transaction} />}
     </div>
   )
