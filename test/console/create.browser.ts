@@ -151,7 +151,7 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
   await fill(page, 'End', {}, page)
   await page.getByText('No other relayer refills each relayer of made-here').waitFor()
   await fill(page, 'Delete', {}, page)
-  await page.getByText('None yet. A pool is').waitFor()
+  await page.getByText('No pools yet').waitFor()
 })
 
 test('links transactions and addresses to the explorer of the network', async () => {

@@ -4,6 +4,8 @@ import type { ReactNode } from 'react'
 
 const messages = Toast.createToastManager()
 const shown_ms = 8_000
+/** A message asks nothing, so it is no dialog. */
+const message = { role: 'group', 'aria-modal': undefined } as const
 
 /** Shows for some seconds what an action did. */
 export const tell = (text: ReactNode): void => void messages.add({ description: text, timeout: shown_ms })
@@ -21,13 +23,12 @@ export const Toasts = () => (
 function List() {
   const { toasts } = Toast.useToastManager()
   return toasts.map((toast) => (
-    // A message asks nothing, so it is no dialog.
-    <Toast.Root key={toast.id} toast={toast} className="toast" role="group" swipeDirection={[]}>
+    <Toast.Root key={toast.id} toast={toast} className="toast" swipeDirection={[]} {...message}>
       <CircleCheck className="icon" aria-hidden />
       <div>
         <Toast.Description render={<div />} />
       </div>
-      <Toast.Close className="quiet small" aria-label="Dismiss">
+      <Toast.Close className="quiet small" aria-label="Dismiss" aria-hidden={undefined}>
         <X className="icon" aria-hidden />
       </Toast.Close>
     </Toast.Root>
