@@ -161,7 +161,7 @@ test('a reverted transaction: shows the decoded reason, and sends again when the
   await finished(account)
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id}: a transaction failed`)).click()
-  await shown(page, /Reverted: paused by the owner/)
+  await shown(page, /It failed: paused by the owner/)
   await rig.chain.rpc('anvil_setCode', [to, '0x'])
   await page.getByRole('link', { name: 'Open in the sandbox' }).click()
   await remedy(page, 'Send it')
