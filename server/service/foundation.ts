@@ -19,7 +19,6 @@ import { show as showRelayer } from '../operations/relayers.ts'
 import { createLookup, createTargetCheck } from '../outbound/address-guard.ts'
 import { readSecrets, type Secrets } from '../secrets/read-secrets.ts'
 import type { Vault } from '../secrets/vault.ts'
-import { openPostgresStore } from '../store/postgres.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreWorld } from '../store/store-dependencies.ts'
@@ -144,6 +143,7 @@ export async function closeFoundation({
 async function openStore({ database }: Config, world: StoreWorld, logger: Logger): Promise<Store> {
   if (database.type === 'sqlite') return openSqliteStore(database.file, world)
   const weakDatabase = (setting: string) => logger.warn({ setting }, 'PostgreSQL may lose acknowledged commits')
+  const { openPostgresStore } = await import('../store/postgres.ts')
   return openPostgresStore(database, { ...world, weakDatabase })
 }
 

@@ -1,4 +1,4 @@
-import { Interface } from 'ethers'
+import { Interface } from 'ethers/abi'
 
 const erc20 = new Interface([
   'function balanceOf(address owner) view returns (uint256)',
