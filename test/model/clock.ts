@@ -29,9 +29,9 @@ interface Timer {
 
 /**
  * Time that passes only when a test says so. While it is installed `setTimeout` and `setInterval` of this process belong to
- * it; those that Node uses itself, for its sockets, do not.
+ * it; those that Node uses itself, for its sockets, do not. `isBusy`: something is under way that takes no virtual time.
  */
-export function installClock(start: number): VirtualClock {
+export function installClock(start: number, isBusy: () => boolean = () => false): VirtualClock {
   const original = { setTimeout, setInterval, clearTimeout, clearInterval }
   const timers = new Map<number, Timer>()
   let time = 0
@@ -85,7 +85,7 @@ export function installClock(start: number): VirtualClock {
     let seen = activity
     for (let quiet = 0; quiet < quiet_turns; quiet += 1) {
       await turn()
-      if (activity !== seen) quiet = 0
+      if (activity !== seen || isBusy()) quiet = 0
       seen = activity
     }
   }

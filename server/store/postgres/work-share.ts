@@ -11,6 +11,10 @@ const balance_ms = 1_000
 /** A row is kept so long without work: more may follow. */
 const idle_ms = 10_000
 
+type LeaseConnection = Pick<Connection, 'read' | 'fences' | 'membership'> & {
+  signals: Pick<Connection['signals'], 'tell' | 'subscribe'>
+}
+
 interface Held {
   token: number
   /** When it last had work, by the monotonic clock. */
@@ -42,11 +46,11 @@ const dropOthers = sql(`
     ORDER BY kind, row_id FOR UPDATE)`)
 
 /** A lease for each row, so that all servers do the work together. A server has one share of each kind. */
-export const workShares = (connection: Connection): Pick<Store, 'share'> => ({
+export const workShares = (connection: LeaseConnection): Pick<Store, 'share'> => ({
   share: (kind) => createShare(connection, kind),
 })
 
-function createShare({ read, fences, membership, signals }: Connection, kind: WorkKind): WorkShare {
+function createShare({ read, fences, membership, signals }: LeaseConnection, kind: WorkKind): WorkShare {
   const { row_id: server_row_id } = membership
   const entered = membership.enter()
   const held = new Map<number, Held>()

@@ -1,0 +1,137 @@
+import { pino } from 'pino'
+import { createWorker } from '../../server/background/worker.ts'
+import { readTogether } from '../../server/store/postgres/coalesce.ts'
+import { createFences } from '../../server/store/postgres/fence.ts'
+import { createGroup } from '../../server/store/postgres/group-commit.ts'
+import { joinServers } from '../../server/store/postgres/membership.ts'
+import { createPool } from '../../server/store/postgres/pool.ts'
+import { createSession } from '../../server/store/postgres/session.ts'
+import { workShares } from '../../server/store/postgres/work-share.ts'
+import { createWrite } from '../../server/store/postgres/write.ts'
+import type { Session, Transaction } from '../../server/store/rules/session.ts'
+import { sql } from '../../server/store/rules/statement.ts'
+import type { HearSignal, Signal } from '../../server/store/signal-store.ts'
+import type { World } from './world.ts'
+
+/** Every server hears the others, soon. */
+export interface Network {
+  tell(from: object, signal: Signal): void
+  join(server: object, heard: HearSignal): void
+}
+
+export interface ScaleServer {
+  holds(row_id: number): boolean
+  held(): number[]
+  /** Its process ends: nothing of it goes on, and its connections end. */
+  kill(): void
+  /** Its process stands still, or the network to it is cut, until `resume`. */
+  stall(): void
+  resume(): void
+  /** It gives its work back first. */
+  stop(): Promise<void>
+}
+
+/** Called for each round of a relayer: the transactions that a server has done, by their numbers, from `from` (exclusive). */
+export type Done = (server: ScaleServer, row_id: number, from: number, to: number) => void
+
+interface Work {
+  row_id: number
+  accepted: number
+  done: number
+}
+
+const round_ms = 1_000
+const find = sql<{ row_id: number }>('SELECT row_id FROM model.work')
+const workOf = sql<Work>('SELECT row_id, accepted, done FROM model.work WHERE row_id = ANY ($row_ids::bigint[])')
+const finish = sql<{ row_id: number }>(`
+  UPDATE model.work SET done = its.accepted FROM json_to_recordset($rows::json) AS its (row_id bigint, accepted bigint, done bigint)
+  WHERE work.row_id = its.row_id AND work.done = its.done RETURNING work.row_id`)
+
+/**
+ * A server as far as it shares work: the registration, leases, fences, group commit and worker of the service. In place of a lane, a round
+ * does all transactions of a relayer that are accepted, by a compare-and-set under its lease.
+ */
+export async function startServer(world: World, network: Network, done: Done): Promise<ScaleServer> {
+  const pool = createPool({ url: world.url, max_connections: 3, timeout_ms: 10_000 })
+  let [isDead, running] = [false, Promise.withResolvers<void>()]
+  running.resolve()
+
+  /** A call of the database. The dead make none, and the stalled make it later, or hear of its result later. */
+  async function call<T>(work: () => Promise<T>): Promise<T> {
+    await running.promise
+    const result = await world.busy(work())
+    await running.promise
+    return isDead ? new Promise<never>(() => {}) : result
+  }
+
+  const session = createSession(pool)
+  const read: Session = {
+    all: (...its) => call(() => session.all(...its)),
+    one: (...its) => call(() => session.one(...its)),
+    run: (...its) => call(() => session.run(...its)),
+    allOf: (...its) => call(() => session.allOf(...its)),
+    runOf: (...its) => call(() => session.runOf(...its)),
+  }
+  const membership = await joinServers(read, read)
+  const fences = createFences()
+  const trail = { lock: () => Promise.reject(), append: () => Promise.reject() } as never
+  const write = createWrite({ pool, check: () => {}, begin: fences.begin, trail })
+  const group = createGroup<number>(
+    {
+      currentFence: fences.current,
+      writeFor: (work, its) => call(() => write(undefined, work, its)),
+    },
+    async () => {},
+  )
+  const move = group.together((work: Work) => work.row_id, {
+    readAhead: async () => undefined,
+    async make(transaction: Transaction, requested) {
+      const moved = await transaction.allOf(
+        finish,
+        requested.map(({ input }) => input),
+      )
+      return requested.map(({ input }) => moved.some(({ row_id }) => row_id === input.row_id))
+    },
+  })
+  const readWork = readTogether(
+    (row_id: number) => row_id,
+    async (row_ids) => new Map((await read.all(workOf, { row_ids })).map((work) => [work.row_id, work])),
+  )
+
+  const self = {}
+  const signals = {
+    tell: (signal: Signal) => network.tell(self, signal),
+    subscribe: (heard: HearSignal) => network.join(self, (signal) => void running.promise.then(() => heard(signal))),
+  }
+  const share = workShares({ read, fences, membership, signals }).share('sender')
+  const worker = createWorker({
+    share,
+    version: () => 0,
+    logger: pino({ level: 'silent' }),
+    find: async () => (await read.all(find)).map(({ row_id }) => row_id),
+    async work(row_id) {
+      const work = await readWork(row_id)
+      if (work && work.accepted > work.done && (await move(work))) done(server, row_id, work.done, work.accepted)
+      return round_ms
+    },
+  })
+  const server: ScaleServer = {
+    holds: share.holds,
+    held: share.held,
+    kill() {
+      isDead = true
+      running = Promise.withResolvers()
+      pool.cut()
+    },
+    stall() {
+      running = Promise.withResolvers()
+    },
+    resume: () => running.resolve(),
+    async stop() {
+      await worker.stop()
+      await membership.close()
+      await pool.end()
+    },
+  }
+  return server
+}
