@@ -15,8 +15,8 @@ import { tracked, tracked_ms } from './sending/tracked.ts'
 // [--node-args ARGS]`: how fast relayers send on anvil with a block a second, and what that costs the service, which is a process
 // of its own. On Linux (it reads /proc). Medians of the runs; each has a fresh chain and a fresh database. `--quick`: the part
 // `relayers` only, once. `--against DIR`: the same part with the service of another working copy too, in turns.
-// `-- --database postgres [--servers 1,2,3] [--runs 3] [--seconds 1] [--json FILE]`: only SQLite against PostgreSQL with so many servers,
-// in turns, each with 10 relayers on a chain of its own with 250 ms blocks; `--seconds` of load, whole ones, in each round.
+// `-- --database postgres [--servers 1,2,3] [--runs 3] [--seconds 1] [--against DIR] [--json FILE]`: only SQLite against PostgreSQL with so
+// many servers, in turns, each with 10 relayers on a chain of its own with 250 ms blocks; `--seconds` of load, whole ones, in each round.
 
 const quick_transactions = 600
 const rest_transactions = 100
@@ -45,7 +45,8 @@ async function main(): Promise<void> {
   if (values.database !== undefined) {
     if (values.database !== 'postgres') throw new Error('--database is postgres; SQLite is measured beside it')
     const servers = values.servers.split(',').map(Number)
-    const options = { servers, rounds: Number(values.runs), seconds: Number(values.seconds), node_args }
+    const { runs, seconds, against } = values
+    const options = { servers, rounds: Number(runs), seconds: Number(seconds), node_args, against }
     await compareDatabases(options, values.json)
     return
   }

@@ -1,10 +1,11 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { capOf } from '../../core/policies/fee-policies.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
 import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
 import type { Mempool } from '../../evm/mempool.ts'
 import { CannotSign, KeyServiceUnavailable } from '../../keys/key-service.ts'
-import { nextTurn } from '../../next-turn.ts'
+import type { HeldRelayer } from '../../keys/keyring.ts'
 import { type Broadcast, broadcast, type Hopeless } from './broadcast.ts'
 import type { Commit } from './commit.ts'
 import { inGivenOrder } from './in-given-order.ts'
@@ -15,8 +16,8 @@ import { createSign, type Signed } from './sign.ts'
 
 /** The most data that is signed or broadcast together. */
 const max_lot_bytes = 1_000_000
-/** The longest time that signing blocks the event loop. */
-const turn_ms = 10
+/** After this long, the right to sign is checked again. */
+const right_ms = 10
 
 /** Undefined: nothing changes. `paused`: nothing may be signed any more, also because another server sends for the relayer now. */
 type Made = Signed | undefined | 'paused'
@@ -51,7 +52,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
         if (result.status === 'fulfilled' && typeof result.value === 'object') made.push(result.value)
       }
       // A pause that was answered meanwhile discards the signatures.
-      if (made.length > 0 && !(await maySign(lane.held.relayer))) return { signed, isStopped: true }
+      if (made.length > 0 && !(await holderOf(lane))) return { signed, isStopped: true }
       signed += await storeAndHandOver(lane, made)
       if (stopped === 'paused') return { signed, isStopped: true }
       if (stopped) {
@@ -73,32 +74,40 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     )
   }
 
+  /**
+   * One signature in each turn of the event loop, because requests go first. The right to sign is checked for those of a few milliseconds
+   * together, and again before they are stored.
+   */
   async function* oneByOne(lane: Lane, decided: Decided[]): AsyncGenerator<PromiseSettledResult<Made>[]> {
     const made: PromiseSettledResult<Made>[] = []
-    let began = performance.now()
+    let held: HeldRelayer | undefined
+    let checked_at = Number.NEGATIVE_INFINITY
     for (const one of decided) {
-      if (performance.now() - began > turn_ms) {
-        await nextTurn()
-        began = performance.now()
+      await turn()
+      if (performance.now() - checked_at > right_ms) {
+        checked_at = performance.now()
+        held = await holderOf(lane)
       }
-      const value = await signOne(lane, one)
+      const value = held ? await make(lane, held, one) : 'paused'
       made.push({ status: 'fulfilled', value })
       if (value === 'paused') break
     }
     yield made
   }
 
-  async function signOne(lane: Lane, { row, step }: Decided, signal?: AbortSignal): Promise<Made> {
-    // After the response to a pause nothing more is signed, not even the rest of a round.
-    const held = await dependencies.findSigner(row.relayer_id)
-    if (!held || held.relayer.paused || !(await dependencies.mayWork(row.relayer_row_id))) return 'paused'
-    return step.do === 'sign' ? sign(held, lane.networkClient, row, step.purpose, step.slow, signal) : undefined
+  async function signOne(lane: Lane, decided: Decided, signal?: AbortSignal): Promise<Made> {
+    const held = await holderOf(lane)
+    return held ? make(lane, held, decided, signal) : 'paused'
   }
 
-  async function maySign({ id }: RelayerRow): Promise<boolean> {
-    const held = await dependencies.findSigner(id)
-    return held !== undefined && !held.relayer.paused
+  /** Undefined: after the response to a pause nothing more is signed, not even the rest of a round. */
+  async function holderOf({ held: { relayer } }: Lane): Promise<HeldRelayer | undefined> {
+    const held = await dependencies.findSigner(relayer.id)
+    return held && !held.relayer.paused && (await dependencies.mayWork(relayer.row_id)) ? held : undefined
   }
+
+  const make = (lane: Lane, held: HeldRelayer, { row, step }: Decided, signal?: AbortSignal) =>
+    step.do === 'sign' ? sign(held, lane.networkClient, row, step.purpose, step.slow, signal) : undefined
 
   /** Records that a transaction waits for its key service. A node that has an attempt makes progress without it. */
   async function waitForKey(row: TransactionRow | undefined, error: unknown): Promise<void> {

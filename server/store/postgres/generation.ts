@@ -6,7 +6,8 @@ import type { DedicatedClient } from './dedicated-client.ts'
  * generation, a number in the database that each change of such a row replaces in its own database transaction. The number is read
  * from the database
  * - when a request is authenticated (once for all requests that come in one turn of the event loop, or during the previous reading),
- * - again where a relayer and its key are taken for a signature, directly before it, and for each transaction that is signed,
+ * - again where a relayer and its key are taken for a signature, directly before it; for transactions with a key in this process, before
+ *   those that are signed within 10 ms, and again before their bytes are stored,
  * - before each event of a stream.
  * So a pause, a changed policy, a deleted relayer, and a revoked or rotated API key hold on every server when the answer to the change
  * leaves, whichever server gave it. No message between servers is involved. A server that cannot read the number signs nothing: it

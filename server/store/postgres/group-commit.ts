@@ -80,7 +80,7 @@ export function createGroup<ToLock>(
       hasRequests = false
     }
     isCommitting = false
-    if (background.length > 0) resuming = setTimeout(start, resumes_at - performance.now())
+    if (background.length > 0) resuming = setTimeout(start, Math.max(0, resumes_at - performance.now()))
   }
 
   function start(): void {

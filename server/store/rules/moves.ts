@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Move, TransactionRow } from '../../core/sending-rows.ts'
 import { isPrivate } from '../../core/submission.ts'
 import { batchesOfMoves, bytesOfMove, max_move_bytes, movedRow } from '../move-rules.ts'
@@ -11,7 +12,7 @@ import { changeReservations } from './reservations.ts'
 import type { Transaction } from './session.ts'
 import type { Spending } from './spending.ts'
 import { changeCharges } from './sponsorships.ts'
-import { sql } from './statement.ts'
+import { type Statement, sql } from './statement.ts'
 import { allColumns, type Column, recordsOf } from './transaction-columns.ts'
 import { addData, readData } from './transaction-data.ts'
 import { indexMetadataAgain } from './transaction-metadata.ts'
@@ -37,25 +38,31 @@ const kept = [
   'spent',
   'sponsored',
   'sponsored_lane',
-]
-/** They change rarely: they are long or, in SQLite, setting such a column, even to its present value, rewrites its indexes. */
-const rare = ['data_fee', 'nonce', 'to', 'reference', 'metadata', 'submission', 'data_row_id'] as const
-const changing = allColumns.filter((name) => !kept.includes(name) && !rare.some((its) => its === name))
+] as const satisfies Column[]
+type Changing = Exclude<Column, (typeof kept)[number]>
+const changing = allColumns.filter((name): name is Changing => !kept.some((its) => its === name))
 
-// In PostgreSQL, the list of row ids lets the planner look them up by the index; by a join, it would read the whole table while it is small.
+/** About 20 occur. */
+const max_updates = 200
+const updates = new BoundedMap<string, Statement<object>>(max_updates)
+/**
+ * A statement sets only columns that have changed: the others would have to be sent, and in SQLite, setting a column to its present value
+ * rewrites its indexes. In PostgreSQL, the list of row ids lets the planner look them up by the index; by a join, it would read the whole
+ * table while it is small.
+ */
 const updateOf = (names: readonly Column[]) =>
-  sql({
-    sqlite: `
-      UPDATE transactions SET ${names.map((name) => `"${name}" = $${name}`).join(', ')}
-      WHERE row_id = $row_id AND revision = $known_revision`,
-    postgres: `
-      UPDATE transactions SET ${names.map((name) => `"${name}" = new."${name}"`).join(', ')}
-      FROM ${recordsOf(['row_id', ...names], 'known_revision bigint')}
-      WHERE transactions.row_id = ANY ($row_ids::bigint[]) AND transactions.row_id = new.row_id
-        AND transactions.revision = new.known_revision`,
-  })
-const update = updateOf(changing)
-const updateAll = updateOf([...changing, ...rare])
+  updates.of(names.join(), () =>
+    sql({
+      sqlite: `
+        UPDATE transactions SET ${names.map((name) => `"${name}" = $${name}`).join(', ')}
+        WHERE row_id = $row_id AND revision = $known_revision`,
+      postgres: `
+        UPDATE transactions SET ${names.map((name) => `"${name}" = new."${name}"`).join(', ')}
+        FROM ${recordsOf(['row_id', ...names], 'known_revision bigint')}
+        WHERE transactions.row_id = ANY ($row_ids::bigint[]) AND transactions.row_id = new.row_id
+          AND transactions.revision = new.known_revision`,
+    }),
+  )
 
 /**
  * Compare-and-set of transactions with their events, inside a database transaction that holds the locks of their relayers; undefined
@@ -87,26 +94,22 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     }
     if (steps.length === 0) return moved
 
-    const described: number[] = []
-    const rows = stored.flatMap((before) => {
+    const written = stored.flatMap((before) => {
       const row = present.get(before.row_id) as TransactionRow
-      if (row.revision === before.revision) return []
-      const encoded = encode(row)
-      const isRare = rare.some((name) => encoded[name] !== before[name])
-      if (encoded.metadata !== before.metadata) described.push(row.row_id)
-      return { ...encoded, known_revision: before.revision, isRare }
+      return row.revision === before.revision ? [] : changeOf(before, row)
     })
-    const row_ids = rows.map(({ row_id }) => row_id)
-    const updates = [...Map.groupBy(rows, ({ isRare }) => isRare)].map(([isRare, its]) =>
+    const row_ids = written.map(({ values }) => values.row_id)
+    const described = written.flatMap(({ names, values }) => (names.includes('metadata') ? values.row_id : []))
+    const updating = [...Map.groupBy(written, ({ names }) => updateOf(names))].map(([update, its]) =>
       transaction.runOf(
-        isRare ? updateAll : update,
-        its.map(({ isRare: _, ...row }) => row),
-        { row_ids },
+        update,
+        its.map(({ values }) => values),
+        { row_ids: its.map(({ values }) => values.row_id) },
       ),
     )
     // They are sent together, and run one after the other.
     const [changed] = await Promise.all([
-      Promise.all(updates),
+      Promise.all(updating),
       changeReservations(transaction, steps.map(reservationOf)),
       changeCharges(transaction, steps),
       writeAttempts(
@@ -121,7 +124,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     ])
     await indexMetadataAgain(transaction, described)
     // The locks of the relayers exclude other moves, so the rows are those that were read.
-    if (changed.reduce((sum, its) => sum + its, 0) !== rows.length)
+    if (changed.reduce((sum, its) => sum + its, 0) !== written.length)
       throw new Error('A transaction changed while its relayer was locked')
     await tellWaits(
       transaction,
@@ -170,9 +173,13 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
   }
 }
 
-/** Its status has changed, or its bytes were released to the public nodes. */
-const isToldOf = (before: TransactionRow, after: TransactionRow): boolean =>
-  after.status !== before.status || isPrivate(before) !== isPrivate(after)
+/** The columns in which a row differs from the stored one, with their values. */
+function changeOf(before: Row, row: TransactionRow) {
+  const after = encode(row)
+  const names = changing.filter((name) => after[name] !== before[name])
+  const values = Object.fromEntries(names.map((name) => [name, after[name]]))
+  return { names, values: { ...values, row_id: row.row_id, known_revision: before.revision } }
+}
 
 const reservationOf = ({ before, after }: Step) => ({
   account: { chain_id: before.chain_id, address: before.from },

@@ -18,12 +18,15 @@ export interface DatabasesOptions {
   /** Of load, in whole seconds. */
   seconds: number
   node_args: string[]
+  /** The folder of another working copy, whose service is measured too. */
+  against?: string | undefined
 }
 
 interface Contender {
   name: string
   stage: Stage
-  database_url?: string
+  /** In PostgreSQL. */
+  database?: { name: string; url: string }
 }
 
 const relayer_count = 10
@@ -44,11 +47,16 @@ export async function databases(options: DatabasesOptions): Promise<Record<Part,
   const contenders: Contender[] = []
   try {
     const settings = { relayers: relayer_count, block_ms, node_args: options.node_args }
-    contenders.push({ name: 'SQLite', stage: await setStage(settings) })
-    for (const servers of options.servers) {
-      const database_url = await postgres.create(`servers_${servers}`)
-      const stage = await setStage({ ...settings, servers, database_url })
-      contenders.push({ name: nameOf(servers), stage, database_url })
+    const versions = [{ suffix: '', roots: {} }]
+    if (options.against) versions.push({ suffix: ` (${options.against})`, roots: { root: options.against } })
+    for (const { suffix, roots } of versions) {
+      contenders.push({ name: `SQLite${suffix}`, stage: await setStage({ ...settings, ...roots }) })
+      for (const servers of options.servers) {
+        const name = `database_${contenders.length}`
+        const url = await postgres.create(name)
+        const stage = await setStage({ ...settings, ...roots, servers, database_url: url })
+        contenders.push({ name: `${nameOf(servers)}${suffix}`, stage, database: { name, url } })
+      }
     }
     for (const contender of contenders) await warmUp(contender)
 
@@ -87,14 +95,14 @@ async function warmUp({ stage }: Contender): Promise<void> {
 }
 
 /** From a POST to the broadcast, one transaction at a time. With several servers: by a server that does not send for the relayer. */
-async function broadcastsAtRest({ stage, database_url }: Contender): Promise<Figures> {
+async function broadcastsAtRest({ stage, database }: Contender): Promise<Figures> {
   const [relayer] = stage.relayers
   if (!relayer) throw new Error('There is no relayer')
   const waits: number[] = []
   for (let sent = 0; waits.length < latency_samples && sent < 2 * latency_samples; sent += 1) {
     await pause(Math.random() * latency_pause_ms)
     const all = serversOf(stage)
-    const sender = all.length > 1 && database_url ? await senderOf(database_url, relayer.id) : undefined
+    const sender = all.length > 1 && database ? await senderOf(database.url, relayer.id) : undefined
     const others = all.filter(({ pid }) => pid !== sender)
     const client = createRelayerClient({ baseUrl: others[sent % others.length]?.url ?? '', token: api_key })
     const before = stage.tap.sends().length
@@ -123,9 +131,9 @@ async function senderOf(database_url: string, relayer_id: string): Promise<numbe
 }
 
 /** Transactions as fast as they are accepted, and until the last one is confirmed. */
-async function send({ stage, database_url }: Contender, relayers: number, seconds: number, postgres: Postgres) {
-  const servers_ms = () => serversOf(stage).reduce((sum, server) => sum + server.cpu_ms(), 0)
-  const before = { count: await acceptedBy(stage), servers_ms: servers_ms(), postgres_ms: postgres.cpu_ms() }
+async function send(contender: Contender, relayers: number, seconds: number, postgres: Postgres): Promise<Figures> {
+  const { stage } = contender
+  const before = { count: await acceptedBy(stage), ...(await spentBy(contender, postgres)) }
   const urls = serversOf(stage).map(({ url }) => url)
   const started_at = performance.now()
   const accepted_per_s = await putAll(urls, transfers(stage, relayers), connections, { seconds })
@@ -133,12 +141,25 @@ async function send({ stage, database_url }: Contender, relayers: number, second
   const total = await acceptedBy(stage)
   const mined_at = await lastReceiptAt(stage, total)
   await allConfirmed(stage, total)
+  const after = await spentBy(contender, postgres)
   const count = total - before.count
   return {
     accepted_per_s,
     mined_per_s: perSecond(count, mined_at - started_at),
-    servers_cpu_ms: (servers_ms() - before.servers_ms) / count,
-    postgres_cpu_ms: database_url ? (postgres.cpu_ms() - before.postgres_ms) / count : Number.NaN,
+    servers_cpu_ms: (after.servers_ms - before.servers_ms) / count,
+    postgres_cpu_ms: (after.postgres_ms - before.postgres_ms) / count,
+    statements: (after.statements - before.statements) / count,
+    commits: (after.commits - before.commits) / count,
+  }
+}
+
+/** So far. The figures of PostgreSQL are NaN for SQLite. */
+async function spentBy({ stage, database }: Contender, postgres: Postgres) {
+  const none = { statements: Number.NaN, commits: Number.NaN }
+  return {
+    servers_ms: serversOf(stage).reduce((sum, server) => sum + server.cpu_ms(), 0),
+    postgres_ms: database ? postgres.cpu_ms() : Number.NaN,
+    ...(database ? await postgres.counts(database.name) : none),
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { startPostgres, stopPostgres, urlOf } from '../../support/postgres-server.ts'
+import { startPostgres, stopPostgres, urlOf, writeSettings } from '../../support/postgres-server.ts'
 import { clock_tick_ms } from '../measure.ts'
 
 export interface Postgres {
@@ -10,13 +10,26 @@ export interface Postgres {
   create(name: string): Promise<string>
   /** User and system time of all its processes so far. */
   cpu_ms(): number
+  /** What a database has executed so far. */
+  counts(name: string): Promise<Counts>
   stop(): Promise<void>
 }
 
-/** A PostgreSQL server with its default settings, in a folder of its own. */
+export interface Counts {
+  /** With BEGIN and COMMIT. */
+  statements: number
+  /** Database transactions of several statements that were committed. */
+  commits: number
+}
+
+/** A PostgreSQL server with its default settings, apart from the counts of statements, in a folder of its own. */
 export async function startBenchPostgres(): Promise<Postgres> {
   const folder = mkdtempSync(join(tmpdir(), 'relayer-bench-pg-'))
   await startPostgres(folder)
+  await stopPostgres(folder)
+  writeSettings(folder, ["shared_preload_libraries = 'pg_stat_statements'"])
+  await startPostgres(folder)
+  await query(urlOf(folder, 'postgres'), 'CREATE EXTENSION pg_stat_statements')
   const pid = Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0])
   // It is no child of ours, and would go on without us.
   const kill = () => {
@@ -30,6 +43,15 @@ export async function startBenchPostgres(): Promise<Postgres> {
       return urlOf(folder, name)
     },
     cpu_ms: () => cpuOf_ms(pid),
+    async counts(name) {
+      const [counts] = await query<Counts>(
+        urlOf(folder, 'postgres'),
+        `SELECT coalesce(sum(calls), 0)::float AS statements,
+           coalesce(sum(calls) FILTER (WHERE query = 'COMMIT'), 0)::float AS commits
+         FROM pg_stat_statements JOIN pg_database ON pg_database.oid = dbid WHERE datname = '${name}'`,
+      )
+      return counts as Counts
+    },
     async stop() {
       process.off('exit', kill)
       await stopPostgres(folder)

@@ -1,0 +1,37 @@
+-- The transactions of a batch that end change each row of `activity` once. A trigger for each row changed the same rows as often, and
+-- took half of the time of such an update.
+CREATE OR REPLACE FUNCTION count_ended() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM after_change WHERE status NOT IN ('pending', 'sent', 'submitted')) THEN RETURN NULL; END IF;
+  INSERT INTO activity AS known (period_s, at, relayer_row_id, mined, failed, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei)
+  SELECT period_s, floor(ended_s)::bigint / period_s * period_s, relayer_row_id, sum(is_in_block * is_sent), sum(is_failed),
+    sum(is_in_block * is_sent * waited_ms), max(is_in_block * is_sent * waited_ms),
+    least(sum(div(fee, 1000000000)), 9000000000000000), sum(mod(fee, 1000000000))
+  FROM (
+    SELECT relayer_row_id, is_in_block::int, is_failed::int, (intent = 'send')::int AS is_sent, ended_s,
+      greatest(round((ended_s - extract(epoch FROM created_at::timestamptz)) * 1000), 0) AS waited_ms,
+      CASE WHEN is_in_block THEN coalesce((receipt::json ->> 'fee')::numeric, 0) ELSE 0 END AS fee
+    FROM (
+      SELECT its.relayer_row_id, its.intent, its.receipt, its.created_at, extract(epoch FROM its.changed_at::timestamptz) AS ended_s,
+        former.status IN ('pending', 'sent', 'submitted') AND its.status NOT IN ('pending', 'sent', 'submitted')
+          AND its.receipt IS NOT NULL AS is_in_block,
+        former.status <> 'failed' AND its.status = 'failed' AS is_failed
+      FROM before_change AS former JOIN after_change AS its USING (row_id)
+      WHERE former.status <> its.status AND its.changed_at IS NOT NULL
+    ) AS changed
+    WHERE is_in_block OR is_failed
+  ) AS ended, (VALUES (60), (900)) AS periods (period_s)
+  GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+  ON CONFLICT (period_s, at, relayer_row_id) DO UPDATE SET mined = known.mined + excluded.mined,
+    failed = known.failed + excluded.failed, inclusion_ms = known.inclusion_ms + excluded.inclusion_ms,
+    max_inclusion_ms = greatest(known.max_inclusion_ms, excluded.max_inclusion_ms),
+    fee_gwei = least(known.fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = known.fee_wei + excluded.fee_wei;
+  RETURN NULL;
+END $$;
+DROP TRIGGER activity_of_end ON transactions;
+CREATE TRIGGER activity_of_end AFTER UPDATE ON transactions
+REFERENCING OLD TABLE AS before_change NEW TABLE AS after_change
+FOR EACH STATEMENT EXECUTE FUNCTION count_ended();
+
+-- Nearly every attempt is changed once, when a node takes it: with room in its page, that changes no index.
+ALTER TABLE attempts SET (fillfactor = 50);
