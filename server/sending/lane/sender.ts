@@ -45,14 +45,17 @@ export function createSender(dependencies: SenderDependencies): Sender {
   const round = createRound({ ...dependencies, ...parts })
 
   async function work(relayer_row_id: number): Promise<number | undefined> {
-    const relayer = await store.getRelayerByRowId(relayer_row_id)
+    const [relayer, unfinished] = await Promise.all([
+      store.getRelayerByRowId(relayer_row_id),
+      store.countUnfinished(relayer_row_id),
+    ])
     const held = relayer && (await dependencies.findSigner(relayer.id))
     const networkClient = held && (await dependencies.networkClient(held.relayer))
     if (!held || !networkClient) {
       laneStates.delete(relayer_row_id)
       return undefined
     }
-    const isResting = (await store.countUnfinished(relayer_row_id)) === 0
+    const isResting = unfinished === 0
     const lane: Lane = { held, networkClient, ...stateOf(relayer_row_id, isResting) }
     const { schedule } = lane
     try {

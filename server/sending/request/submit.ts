@@ -62,8 +62,8 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   const prepare: Prepare = async (before, request, authorize, replaced, isNew = replaced === undefined) => {
     admit(before, request, now(), isNew)
     const quote = await preparation.quote(before, request, replaced)
-    await authorize()
-    const relayer = await findRelayer(before.id)
+    // They read the generation at the same time.
+    const [relayer] = await Promise.all([findRelayer(before.id), authorize()])
     check(relayer, request, quote, isNew)
     return { relayer, quote }
   }

@@ -114,7 +114,9 @@ async function commitSome<ToLock>(
   batch: Waiting<ToLock>[],
 ): Promise<void> {
   const fences = batch.flatMap(({ fence }) => fence ?? [])
-  const byMethod = [...Map.groupBy(batch, ({ together }) => together)]
+  const byMethod = [...Map.groupBy(batch, ({ together }) => together)].sort(
+    ([a], [b]) => Number(b.isFirst === true) - Number(a.isFirst === true),
+  )
   try {
     const results = await connection.writeFor(
       {

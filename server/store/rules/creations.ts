@@ -96,6 +96,7 @@ export function creations(
       pools: isForPool(wanted) ? [wanted.pool_row_id] : [],
     }),
     {
+      isFirst: true,
       readAhead,
       async make(transaction, requested, ahead) {
         const wanted = requested.map(({ input }) => input)

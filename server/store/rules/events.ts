@@ -16,7 +16,7 @@ import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Database } from './database.ts'
 import type { Transaction } from './session.ts'
-import { sql } from './statement.ts'
+import { type Engine, sql } from './statement.ts'
 import { dataColumn, withData } from './transaction-data.ts'
 
 /** Events that are read at once: an event may contain 128 KB of data as hex. */
@@ -56,6 +56,8 @@ export function eventLog({ read }: Database): Pick<Store, 'events' | 'lastEvent'
 export interface Events {
   /** Reads ahead what events of these relayers need. */
   prepare(transaction: Transaction, relayer_row_ids: number[]): Promise<unknown>
+  /** The same for the relayers of transactions. */
+  prepareFor(transaction: Transaction, transaction_row_ids: number[]): Promise<unknown>
   /** The status of each transaction has changed. */
   ofTransactions(transaction: Transaction, rows: TransactionRow[]): Promise<void>
   /** A transaction waits, for the reason that it holds. */
@@ -83,19 +85,31 @@ const stateOf = (relayer_row_id: string, aggregate: string, others: string) => `
     (SELECT ${aggregate} FROM notifications WHERE id IN (
       SELECT notification_id FROM relayers WHERE relayers.row_id = ${relayer_row_id}
       UNION ALL SELECT value FROM relayers, ${others} WHERE relayers.row_id = ${relayer_row_id})) AS listeners`
-const states = sql<{ relayer_row_id: number; last: number; listeners: string }>({
-  sqlite: stateOf(
-    '$relayer_row_id',
-    "json_group_array(json_object('row_id', row_id, 'filter', filter))",
-    'json_each(other_notification_ids)',
-  ),
-  postgres: `
-    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint), LATERAL (${stateOf(
-      'wanted.relayer_row_id',
+const stateIn: Record<Engine, (relayer_row_id: string) => string> = {
+  sqlite: (relayer_row_id) =>
+    stateOf(
+      relayer_row_id,
+      "json_group_array(json_object('row_id', row_id, 'filter', filter))",
+      'json_each(other_notification_ids)',
+    ),
+  postgres: (relayer_row_id) =>
+    stateOf(
+      relayer_row_id,
       "coalesce(json_agg(json_build_object('row_id', row_id, 'filter', filter)), '[]')::text",
       'json_array_elements_text(other_notification_ids::json)',
-    )}) AS its`,
+    ),
+}
+type StateRow = Pick<State, 'last'> & { relayer_row_id: number; listeners: string }
+const states = sql<StateRow>({
+  sqlite: stateIn.sqlite('$relayer_row_id'),
+  postgres: `
+    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint),
+      LATERAL (${stateIn.postgres('wanted.relayer_row_id')}) AS its`,
 })
+const statesFor = sql<StateRow>(
+  (engine) => `${stateIn[engine]('wanted.relayer_row_id')}
+  FROM (SELECT DISTINCT relayer_row_id FROM transactions WHERE row_id = ANY ($row_ids::bigint[])) AS wanted`,
+)
 const insert = sql({
   sqlite: `
     INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, created_at)
@@ -132,11 +146,18 @@ const deliver = sql({
 type Event = Omit<NewEvent, 'payload'> & ReturnType<typeof serializeEvent> & { sequence: number }
 type Delivery = { place: number; notification_row_id: number; delivery_id: string }
 
+/** The state of each relayer, as a database transaction has written it: of all methods that share it. */
+const inTransaction = new WeakMap<Transaction, Map<number, State>>()
+
 /** Writes an event and its deliveries, inside the database transaction of the change, so that both are committed or neither. */
 export function createEvents(dependencies: StoreDependencies): Events {
   const { showRelayer, observer = {} } = dependencies
-  /** The state of each relayer, as the database transaction has written it. */
-  const inTransaction = new WeakMap<Transaction, Map<number, State>>()
+
+  function note(known: Map<number, State>, rows: StateRow[]): void {
+    for (const { relayer_row_id, last, listeners } of rows) {
+      if (!known.has(relayer_row_id)) known.set(relayer_row_id, { last, listeners: JSON.parse(listeners) })
+    }
+  }
 
   async function statesOf(transaction: Transaction, relayer_row_ids: number[]) {
     const known = inTransaction.get(transaction) ?? new Map<number, State>()
@@ -144,9 +165,7 @@ export function createEvents(dependencies: StoreDependencies): Events {
     const unknown = [...new Set(relayer_row_ids)].filter((row_id) => !known.has(row_id))
     if (unknown.length === 0) return known
     const wanted = unknown.map((relayer_row_id) => ({ relayer_row_id }))
-    for (const { relayer_row_id, last, listeners } of await transaction.allOf(states, wanted)) {
-      known.set(relayer_row_id, { last, listeners: JSON.parse(listeners) })
-    }
+    note(known, await transaction.allOf(states, wanted))
     return known
   }
 
@@ -181,6 +200,9 @@ export function createEvents(dependencies: StoreDependencies): Events {
 
   return {
     prepare: statesOf,
+    async prepareFor(transaction, row_ids) {
+      note(await statesOf(transaction, []), await transaction.all(statesFor, { row_ids }))
+    },
     async ofTransactions(transaction, rows) {
       await write(transaction, rows.map(transactionEvent))
       transaction.afterCommit(() => {

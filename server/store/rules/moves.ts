@@ -68,7 +68,11 @@ const updateOf = (names: readonly Column[]) =>
  * Compare-and-set of transactions with their events, inside a database transaction that holds the locks of their relayers; undefined
  * where the revision has changed.
  */
-export type MoveAll = (transaction: Transaction, moves: Move[]) => Promise<(TransactionRow | undefined)[]>
+export interface MoveAll {
+  (transaction: Transaction, moves: Move[], ahead?: Row[]): Promise<(TransactionRow | undefined)[]>
+  /** Reads the rows of moves, and what their events need. Undefined: there are more than are written together. */
+  readAhead(transaction: Transaction, moves: Move[]): Promise<Row[] | undefined>
+}
 export type MoveOne = (transaction: Transaction, move: Move) => Promise<TransactionRow | undefined>
 
 interface Step {
@@ -79,8 +83,12 @@ interface Step {
 
 export function createMoves(events: Events, spending: Spending, now: () => number): MoveAll {
   /** Every row is read once and written once, in its last state; each of its states has its event. */
-  async function moveSome(transaction: Transaction, moves: Move[]): Promise<(TransactionRow | undefined)[]> {
-    const stored = await transaction.all(rowsById, { row_ids: [...new Set(moves.map(({ row_id }) => row_id))] })
+  async function moveSome(
+    transaction: Transaction,
+    moves: Move[],
+    ahead?: Row[],
+  ): Promise<(TransactionRow | undefined)[]> {
+    const stored = ahead ?? (await transaction.all(rowsById, { row_ids: rowIdsOf(moves) }))
     const present = new Map(stored.map((row) => [row.row_id, read(row)]))
     const moved: (TransactionRow | undefined)[] = []
     const steps: Step[] = []
@@ -166,12 +174,29 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     }
   }
 
-  return async (transaction, moves) => {
+  async function moveAll(transaction: Transaction, moves: Move[], ahead?: Row[]) {
     const moved: (TransactionRow | undefined)[] = []
-    for (const some of together(moves)) moved.push(...(await moveSome(transaction, some)))
+    const batches = together(moves)
+    // Rows that were read ahead may be changed by an earlier batch.
+    for (const some of batches)
+      moved.push(...(await moveSome(transaction, some, batches.length === 1 ? ahead : undefined)))
     return moved
   }
+
+  return Object.assign(moveAll, {
+    async readAhead(transaction: Transaction, moves: Move[]) {
+      if (moves.length > max_moves) return undefined
+      const row_ids = rowIdsOf(moves)
+      const [rows] = await Promise.all([
+        transaction.all(rowsById, { row_ids }),
+        events.prepareFor(transaction, row_ids),
+      ])
+      return rows
+    },
+  })
 }
+
+const rowIdsOf = (moves: Move[]): number[] => [...new Set(moves.map(({ row_id }) => row_id))]
 
 /** The columns in which a row differs from the stored one, with their values. */
 function changeOf(before: Row, row: TransactionRow) {
@@ -212,11 +237,12 @@ export function moves(database: Database, moveAll: MoveAll): Pick<Store, 'move'>
   const moveBatch = database.groupCommitTogether(
     (batch: Move[]) => ({ transactions: batch.map(({ row_id }) => row_id) }),
     {
-      readAhead: async () => undefined,
-      async make(transaction, requested) {
+      readAhead: (transaction, inputs) => moveAll.readAhead(transaction, inputs.flat()),
+      async make(transaction, requested, ahead) {
         const moved = await moveAll(
           transaction,
           requested.flatMap(({ input }) => input),
+          ahead,
         )
         let at = 0
         return requested.map(({ auditEntry, input }) => {

@@ -56,6 +56,8 @@ export type Grouped<In, Out> = (input: In, auditEntry?: PendingAuditEntry) => Pr
 
 /** How several changes of one method are made together. SQLite, where a statement costs no round trip, makes each by itself. */
 export interface Together<In, Out, Ahead> {
+  /** They are made before other changes of the commit, which could change what they have read ahead. One method at most. */
+  isFirst?: true
   /** Reads what they need, under the locks of their relayers. It changes nothing. */
   readAhead(transaction: Transaction, inputs: In[]): Promise<Ahead>
   /** Makes them, and records their audit entries. Resolves to their results, in the same order. */

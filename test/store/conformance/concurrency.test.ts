@@ -40,6 +40,18 @@ onEveryStore((opened) => {
     expect(await store.countUnfinished(row_id)).toBe(50)
   })
 
+  test('a signature and a transaction in one commit never exceed a limit together', async () => {
+    const { store } = opened()
+    for (const [at, isSignatureFirst] of [true, false].entries()) {
+      const relayer = await plantRelayer(opened(), 20 + at)
+      const spending = [{ policy: 'max_value_per_day' as const, asset: 'wei', amount: '6', limit: '10' }]
+      const sign = () => store.spend(relayer, spending)
+      const send = () => store.createTransaction(newTransaction(relayer, `beside-a-signature-${at}`, { spending }))
+      const both = await Promise.all(isSignatureFirst ? [sign(), send()] : [send(), sign()])
+      expect(both.filter((one) => 'outcome' in one && one.outcome === 'over_limit')).toHaveLength(1)
+    }
+  })
+
   test('allows so many gap fills of an account in an hour, for 100 concurrent callers', async () => {
     const { store, clock } = opened()
     const [account, other] = [await plantRelayer(opened(), 8), await plantRelayer(opened(), 9)]
