@@ -198,6 +198,10 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
 
 const rowIdsOf = (moves: Move[]): number[] => [...new Set(moves.map(({ row_id }) => row_id))]
 
+/** Its status has changed, or its bytes were released to the public nodes. */
+const isToldOf = (before: TransactionRow, after: TransactionRow): boolean =>
+  after.status !== before.status || isPrivate(before) !== isPrivate(after)
+
 /** The columns in which a row differs from the stored one, with their values. */
 function changeOf(before: Row, row: TransactionRow) {
   const after = encode(row)
