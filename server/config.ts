@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
-import { z } from 'zod'
+import * as v from 'valibot'
 import { ConfigError } from './core/config-error.ts'
 import { master_key_forms, masterKeyOf, readMasterKeySetting } from './core/settings/master-key-setting.ts'
 import { headers, tracesUrl } from './core/settings/otlp-settings.ts'
@@ -21,97 +21,118 @@ const nobody = 65_534
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-const integer = (minimum: number, maximum: number, otherwise: number) => anInteger(minimum, maximum).default(otherwise)
+/** Defaults have the form of what an operator writes. */
+const integer = (minimum: number, maximum: number, otherwise: number) =>
+  v.optional(anInteger(minimum, maximum), String(otherwise))
 
-const anInteger = (minimum: number, maximum: number) =>
-  z
-    .string()
-    .regex(/^[0-9]{1,9}$/, `must be an integer from ${minimum} to ${maximum}`)
-    .transform(Number)
-    .refine((value) => value >= minimum && value <= maximum, `must be an integer from ${minimum} to ${maximum}`)
+const anInteger = (minimum: number, maximum: number) => {
+  const form = `must be an integer from ${minimum} to ${maximum}`
+  return v.pipe(
+    v.string(),
+    v.regex(/^[0-9]{1,9}$/, form),
+    v.transform(Number),
+    v.check((value) => value >= minimum && value <= maximum, form),
+  )
+}
 
-const text = (maximum: number) => z.string().max(maximum, `must have at most ${maximum} characters`)
+const text = (maximum: number) => v.pipe(v.string(), v.maxLength(maximum, `must have at most ${maximum} characters`))
 
-const webUrl = text(2_048).regex(/^https?:\/\/[^\s/]/, 'must be an http or https URL')
+const webUrl = v.pipe(text(2_048), v.regex(/^https?:\/\/[^\s/]/, 'must be an http or https URL'))
 
-const boolean = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true')
+const boolean = v.pipe(
+  v.picklist(['true', 'false'], 'must be true or false'),
+  v.transform((value) => value === 'true'),
+)
 
-const database_forms = 'must be a file path, sqlite: followed by a file path, or a postgres:// URL'
+/** Texts with commas between them. */
+const list = v.pipe(
+  text(4_096),
+  v.transform((items) => (items === '' ? [] : items.split(',').map((one) => one.trim()))),
+)
 
-const settings = z.object({
-  HOST: text(255).default('127.0.0.1'),
+const listOf = (isItem: (item: string) => boolean, form: string) =>
+  v.optional(
+    v.pipe(
+      list,
+      v.check((items) => items.every(isItem), form),
+    ),
+    '',
+  )
+
+const databaseFault = (url: string) => {
+  if (isPostgresUrl(url)) return postgresUrlFault(url)
+  return sqliteFile(url) === undefined
+    ? 'must be a file path, sqlite: followed by a file path, or a postgres:// URL'
+    : undefined
+}
+
+const settings = v.object({
+  HOST: v.optional(text(255), '127.0.0.1'),
   PORT: integer(0, 65_535, 8080),
-  NODE_ENV: z.string().optional(),
-  DATA_DIR: text(4_096).default('./data'),
-  DATABASE_URL: text(4_096)
-    .superRefine((url, context) => {
-      const fault = isPostgresUrl(url) ? postgresUrlFault(url) : sqliteFile(url) === undefined && database_forms
-      if (fault) context.addIssue(fault)
-    })
-    .optional(),
+  NODE_ENV: v.optional(v.string()),
+  DATA_DIR: v.optional(text(4_096), './data'),
+  DATABASE_URL: v.optional(
+    v.pipe(
+      text(4_096),
+      v.check(
+        (url) => !databaseFault(url),
+        ({ input }) => databaseFault(input) ?? '',
+      ),
+    ),
+  ),
   DATABASE_CONNECTIONS: integer(4, 500, 10),
   DATABASE_TIMEOUT_MS: integer(100, 10_000, 700),
-  DATABASE_ALLOW_WEAK: z
-    .string()
-    .transform((list) => list.split(',').map((one) => one.trim()))
-    .pipe(z.array(z.enum(weakSettings, `must be a comma-separated list of ${weakSettings.join(', ')}`)))
-    .default([]),
-  DATABASE_ALLOW_PLAINTEXT: boolean.default(false),
-  API_KEY: z
-    .string()
-    .regex(/^(?=.{32,512}$)[A-Za-z0-9\-._~+/]+=*$/, 'must be 32 to 512 letters, digits or -._~+/')
-    .optional(),
-  MASTER_KEY: z
-    .string()
-    .transform(readMasterKeySetting)
-    .refine((key) => key !== undefined, `must be ${master_key_forms}`)
-    .optional(),
+  DATABASE_ALLOW_WEAK: v.optional(
+    v.pipe(list, v.array(v.picklist(weakSettings, `must be a comma-separated list of ${weakSettings.join(', ')}`))),
+    '',
+  ),
+  DATABASE_ALLOW_PLAINTEXT: v.optional(boolean, 'false'),
+  API_KEY: v.optional(
+    v.pipe(v.string(), v.regex(/^(?=.{32,512}$)[A-Za-z0-9\-._~+/]+=*$/, 'must be 32 to 512 letters, digits or -._~+/')),
+  ),
+  MASTER_KEY: v.optional(
+    v.pipe(
+      v.string(),
+      v.transform(readMasterKeySetting),
+      v.check((key) => key !== undefined, `must be ${master_key_forms}`),
+    ),
+  ),
   ...vaultSettings,
   RATE_LIMIT_PER_SECOND: integer(1, 1_000_000, 1_000),
   RATE_LIMIT_BURST: integer(1, 10_000_000, 3_000),
-  METRICS_HOST: text(255).default('127.0.0.1'),
-  METRICS_PORT: anInteger(0, 65_535).optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webUrl.optional(),
-  OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_HEADERS: headers.optional(),
-  OTEL_SERVICE_NAME: text(255).default('evm-relayer-service'),
-  LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
-  ALLOW_PRIVATE_TARGETS: boolean.optional(),
-  TRUSTED_PROXIES: text(4_096)
-    .transform((list) => list.split(',').map((one) => one.trim()))
-    .refine(
-      (list) => list.every(isNetwork),
-      'must be a comma-separated list of addresses or networks, for example 10.0.0.0/8',
-    )
-    .default([]),
-  PKCS11_MODULES: z
-    .string()
-    .transform((list) => list.split(',').map((file) => file.trim()))
-    .refine((list) => list.every((file) => isAbsolute(file)), 'must be a list of absolute paths, separated by commas')
-    .default([]),
-  PKCS11_PIN: z.string().optional(),
-  PKCS11_USER: z
-    .string()
-    .regex(/^[0-9]{1,9}:[0-9]{1,9}$/, 'must be the ids of a user and a group, for example 65534:65534')
-    .transform((ids) => ids.split(':').map(Number) as [number, number])
-    .default([nobody, nobody]),
-  PKCS11_ENVIRONMENT: text(4_096)
-    .transform((list) => list.split(',').map((name) => name.trim()))
-    .refine(
-      (list) => list.every((name) => /^\w+$/.test(name)),
-      'must be a list of names of variables, separated by commas',
-    )
-    .default([]),
-  REMOTE_SIGNER_HEADERS: z
-    .string()
-    .transform(readHeadersByUrl)
-    .refine(
-      (read) => read !== undefined,
-      'must be JSON: {"https://signer.example.com": {"Authorization": "Bearer ..."}}',
-    )
-    .transform((read) => read ?? {})
-    .default({}),
+  METRICS_HOST: v.optional(text(255), '127.0.0.1'),
+  METRICS_PORT: v.optional(anInteger(0, 65_535)),
+  OTEL_EXPORTER_OTLP_ENDPOINT: v.optional(webUrl),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: v.optional(webUrl),
+  OTEL_EXPORTER_OTLP_HEADERS: v.optional(headers),
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: v.optional(headers),
+  OTEL_SERVICE_NAME: v.optional(text(255), 'evm-relayer-service'),
+  LOG_LEVEL: v.optional(v.picklist(logLevels, `must be one of ${logLevels.join(', ')}`), 'info'),
+  ALLOW_PRIVATE_TARGETS: v.optional(boolean),
+  TRUSTED_PROXIES: listOf(isNetwork, 'must be a comma-separated list of addresses or networks, for example 10.0.0.0/8'),
+  PKCS11_MODULES: listOf(isAbsolute, 'must be a list of absolute paths, separated by commas'),
+  PKCS11_PIN: v.optional(v.string()),
+  PKCS11_USER: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^[0-9]{1,9}:[0-9]{1,9}$/, 'must be the ids of a user and a group, for example 65534:65534'),
+      v.transform((ids) => ids.split(':').map(Number) as [number, number]),
+    ),
+    `${nobody}:${nobody}`,
+  ),
+  PKCS11_ENVIRONMENT: listOf((name) => /^\w+$/.test(name), 'must be a list of names of variables, separated by commas'),
+  REMOTE_SIGNER_HEADERS: v.optional(
+    v.pipe(
+      v.string(),
+      v.transform(readHeadersByUrl),
+      v.check(
+        (read) => read !== undefined,
+        'must be JSON: {"https://signer.example.com": {"Authorization": "Bearer ..."}}',
+      ),
+      v.transform((read) => read ?? {}),
+    ),
+    '{}',
+  ),
   RELAYER_PROCESSES: integer(1, 64, 1),
   // The index of this process. The primary process sets it for each process that it starts.
   RELAYER_PROCESS: integer(0, 63, 0),
@@ -119,12 +140,15 @@ const settings = z.object({
   RETENTION_DAYS_IDEMPOTENCY: integer(0, 36_500, 0),
   RETENTION_DAYS_DELIVERIES: integer(0, 36_500, 30),
   RETENTION_DAYS_EVENTS: integer(0, 36_500, 30),
-  WEBHOOK_TIME_SCALE: z
-    .string()
-    .regex(/^[0-9]{1,3}(?:\.[0-9]{1,9})?$/, 'must be a number above 0')
-    .transform(Number)
-    .refine((value) => value > 0, 'must be a number above 0')
-    .default(1),
+  WEBHOOK_TIME_SCALE: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^[0-9]{1,3}(?:\.[0-9]{1,9})?$/, 'must be a number above 0'),
+      v.transform(Number),
+      v.check((value) => value > 0, 'must be a number above 0'),
+    ),
+    '1',
+  ),
 })
 
 type Environment = Record<string, string | undefined>
@@ -137,13 +161,13 @@ export function readConfig(environment: Environment) {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const { values: fromFiles, faults, files: secret_files } = readSecretFiles(given)
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-  const read = settings.safeParse({ ...given, ...fromFiles })
+  const read = v.safeParse(settings, { ...given, ...fromFiles })
   if (!read.success) {
     const shown = (name: string) => (name in fromFiles ? `${name}_FILE` : name)
-    const faults = new Set(read.error.issues.map(({ path, message }) => `${shown(String(path[0]))} ${message}`))
+    const faults = new Set(read.issues.map(({ path, message }) => `${shown(String(path?.[0].key))} ${message}`))
     throw new ConfigError([...faults].join('\n'))
   }
-  const values = read.data
+  const values = read.output
   const production = values.NODE_ENV === 'production'
   if (production) {
     const missing = (['API_KEY', 'MASTER_KEY'] as const).filter((name) => values[name] === undefined)
@@ -210,7 +234,7 @@ function isNetwork(text: string): boolean {
   return more.length === 0 && /^[0-9]{1,3}$/.test(prefix) && Number(prefix) <= bits
 }
 
-function databaseOf(values: z.infer<typeof settings>, data_dir: string, production: boolean): DatabaseSetting {
+function databaseOf(values: v.InferOutput<typeof settings>, data_dir: string, production: boolean): DatabaseSetting {
   const url = values.DATABASE_URL ?? resolve(data_dir, 'relayer.sqlite')
   if (!isPostgresUrl(url)) return { type: 'sqlite', file: sqliteFile(url) as string }
   if (production && !values.DATABASE_ALLOW_PLAINTEXT && isPlaintext(url)) {

@@ -111,7 +111,6 @@ export const validatorSteps: CreateSteps = (document) =>
     ajvFormats: { mode: 'full' },
     formats: { 'date-time': { type: 'string', validate: isTime } },
     fileUploader: false,
-    serDes: [],
   }) as unknown as Step[]
 
 /**

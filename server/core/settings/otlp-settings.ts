@@ -1,11 +1,12 @@
-import { z } from 'zod'
+import * as v from 'valibot'
 
 /** OpenTelemetry's form: name=value with commas between them, percent-encoded. */
-export const headers = z
-  .string()
-  .regex(/^\s*(?:[!#$%&'*+.^_`|~\w-]+\s*=[^,;]*(?:,\s*|$))*$/, 'must be name=value pairs with commas between them')
-  .refine((list) => isPercentEncoded(list), 'must be percent-encoded')
-  .transform(readHeaders)
+export const headers = v.pipe(
+  v.string(),
+  v.regex(/^\s*(?:[!#$%&'*+.^_`|~\w-]+\s*=[^,;]*(?:,\s*|$))*$/, 'must be name=value pairs with commas between them'),
+  v.check(isPercentEncoded, 'must be percent-encoded'),
+  v.transform(readHeaders),
+)
 
 function isPercentEncoded(text: string): boolean {
   try {

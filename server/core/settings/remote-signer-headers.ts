@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as v from 'valibot'
 
 /** Headers by the URL of the remote signer that they are for: its origin and path, as the operator gives them. */
 export type HeadersByUrl = Record<string, Record<string, string>>
@@ -8,12 +8,12 @@ const baseOf = (url: string) => `${new URL(url).origin}${new URL(url).pathname.r
 /** Without a query, so that the URL of a signer can be equal to it. */
 const isBase = (text: string) => URL.canParse(text) && baseOf(text) === text.replace(/\/$/, '')
 
-const headersByUrl = z.record(z.string().refine(isBase), z.record(z.string(), z.string()))
+const headersByUrl = v.record(v.pipe(v.string(), v.check(isBase)), v.record(v.string(), v.string()))
 
 /** The setting REMOTE_SIGNER_HEADERS; undefined when it has another form. */
 export function readHeadersByUrl(text: string): HeadersByUrl | undefined {
   try {
-    return headersByUrl.safeParse(JSON.parse(text)).data
+    return v.parse(headersByUrl, JSON.parse(text))
   } catch {
     return undefined
   }

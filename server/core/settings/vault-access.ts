@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as v from 'valibot'
 
 /** A server of HashiCorp Vault or OpenBao, and the credentials: a token, or an AppRole. */
 export type VaultAccess = { url: string; namespace?: string } & (
@@ -6,15 +6,15 @@ export type VaultAccess = { url: string; namespace?: string } & (
   | { role_id: string; secret_id: string }
 )
 
-const text = z.string().max(4_096, 'must have at most 4096 characters').optional()
+const text = v.pipe(v.string(), v.maxLength(4_096, 'must have at most 4096 characters'))
 
 /** Settings of the service, with the names that Vault's own programs use. */
 export const vaultSettings = {
-  VAULT_ADDR: text.refine((url) => url === undefined || /^https?:\/\/[^\s/]/.test(url), 'must be an http or https URL'),
-  VAULT_NAMESPACE: text,
-  VAULT_TOKEN: text,
-  VAULT_ROLE_ID: text,
-  VAULT_SECRET_ID: text,
+  VAULT_ADDR: v.optional(v.pipe(text, v.regex(/^https?:\/\/[^\s/]/, 'must be an http or https URL'))),
+  VAULT_NAMESPACE: v.optional(text),
+  VAULT_TOKEN: v.optional(text),
+  VAULT_ROLE_ID: v.optional(text),
+  VAULT_SECRET_ID: v.optional(text),
 }
 
 type VaultSettings = { [Name in keyof typeof vaultSettings]?: string | undefined }

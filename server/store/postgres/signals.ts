@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { z } from 'zod'
+import * as v from 'valibot'
 import { sql } from '../rules/statement.ts'
 import type { HearSignal, Signal } from '../signal-store.ts'
 import type { DedicatedClient } from './dedicated-client.ts'
@@ -13,8 +13,8 @@ const max_ids = 250
 
 const notify = sql(`SELECT pg_notify('${channel}', payload) FROM unnest($payloads::text[]) AS payload`)
 
-const ids = z.array(z.number().int()).optional()
-const payloadSchema = z.object({ from: z.string(), leases: z.boolean(), work: ids, poll: ids, resend: ids })
+const ids = v.optional(v.array(v.pipe(v.number(), v.integer())))
+const payloadSchema = v.object({ from: v.string(), leases: v.boolean(), work: ids, poll: ids, resend: ids })
 type Kind = 'work' | 'poll' | 'resend'
 const kinds: readonly Kind[] = ['work', 'poll', 'resend']
 
@@ -53,8 +53,8 @@ export function createSignals() {
   }
 
   function receive(payload: string): void {
-    const { data } = payloadSchema.safeParse(parsed(payload))
-    if (!data || data.from === own) return
+    const { success, output: data } = v.safeParse(payloadSchema, parsed(payload))
+    if (!success || data.from === own) return
     for (const kind of kinds) for (const relayer_row_id of data[kind] ?? []) hear({ kind, relayer_row_id })
     hear({ kind: data.leases ? 'leases' : 'changed' })
   }
