@@ -39,4 +39,4 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/api/v1/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Node itself is the first process, so that SIGTERM reaches it.
-CMD ["node", "--require", "./server/compile-cache.cjs", "--expose-gc", "--max-semi-space-size=8", "--heap-growing-percent=50", "server/main.ts"]
+CMD ["node", "--require", "./server/compile-cache.cjs", "--expose-gc", "--max-semi-space-size=8", "--heap-growing-percent=50", "--v8-pool-size=1", "server/main.ts"]

@@ -5,4 +5,5 @@ export const node_flags = [
   '--expose-gc',
   '--max-semi-space-size=8',
   '--heap-growing-percent=50',
+  '--v8-pool-size=1',
 ]
