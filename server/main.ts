@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import { relative } from 'node:path'
-import { collectBufferGarbage } from './background/buffer-garbage.ts'
+import { collectAfterLoad, collectBufferGarbage } from './background/garbage.ts'
 import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './background/processes.ts'
 import { type Config, readConfig } from './config.ts'
 import { takeSecrets } from './secret-files.ts'
@@ -47,6 +47,7 @@ async function start(config: Config, secrets: Record<string, string>): Promise<P
     flushCompileCache()
     globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     collectBufferGarbage()
+    collectAfterLoad()
   })
   return service
 }

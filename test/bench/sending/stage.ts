@@ -57,6 +57,8 @@ export interface StageOptions {
   database_url?: string
   /** On that database. Default 1. */
   servers?: number
+  /** More settings of the service. */
+  env?: Record<string, string>
   /** Told to the network; absent: unknown. */
   average_blocktime_ms?: number
 }
@@ -82,6 +84,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
   const data_dir = mkdtempSync(join(tmpdir(), 'relayer-bench-'))
   const kms = key_service && (await startKeyService(key_service.delay_ms))
   const env = {
+    ...options.env,
     ...(kms && aws_credentials),
     ...(database_url && { DATABASE_URL: database_url, DATABASE_TIMEOUT_MS: patience_ms }),
   }

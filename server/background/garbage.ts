@@ -1,0 +1,53 @@
+import { performance } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
+
+/** Between two looks. A look takes some microseconds. */
+const look_ms = 100
+/** How much memory outside the heap grows until garbage is collected. */
+const max_growth_bytes = 8 * 1024 * 1024
+
+/**
+ * Collects the buffers of received and sent bodies soon. V8 lets 32 MB of them become garbage before it collects, and malloc keeps the
+ * memory between those that remain: in six minutes of bodies of up to 1 MiB the resident set grew from 210 to 249 MB, and with this from
+ * 208 to 219 MB. A minor collection takes 2 to 3 ms. Does nothing without `--expose-gc`.
+ */
+export function collectBufferGarbage(): void {
+  const { gc } = globalThis
+  if (gc === undefined) return
+  let least_bytes = getHeapStatistics().external_memory
+  const look = () => {
+    const now_bytes = getHeapStatistics().external_memory
+    if (now_bytes > least_bytes + max_growth_bytes) {
+      gc({ type: 'minor', execution: 'sync' })
+      least_bytes = getHeapStatistics().external_memory
+    } else least_bytes = Math.min(least_bytes, now_bytes)
+  }
+  setInterval(look, look_ms).unref()
+}
+
+/** Between two looks at whether a load has ended. */
+const rest_ms = 10_000
+/** The share of that time in which the event loop works for little more than blocks and health checks. */
+const max_utilization = 0.05
+const max_heap_growth_bytes = 16 * 1024 * 1024
+
+/**
+ * Collects the garbage of a load when it has ended: V8 does so only when more is allocated, and keeps 50 to 80 MB until then. It takes some
+ * 60 ms, once after each load. Does nothing without `--expose-gc`.
+ */
+export function collectAfterLoad(): void {
+  const { gc } = globalThis
+  if (gc === undefined) return
+  let least_bytes = getHeapStatistics().total_heap_size
+  let before = performance.eventLoopUtilization()
+  const look = () => {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, before)
+    before = now
+    const { total_heap_size } = getHeapStatistics()
+    if (utilization > max_utilization || total_heap_size < least_bytes + max_heap_growth_bytes) return
+    gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+    least_bytes = getHeapStatistics().total_heap_size
+  }
+  setInterval(look, rest_ms).unref()
+}
