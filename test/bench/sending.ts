@@ -17,6 +17,7 @@ import { tracked, tracked_ms } from './sending/tracked.ts'
 // `relayers` only, once. `--against DIR`: the same part with the service of another working copy too, in turns.
 // `-- --database postgres [--servers 1,2,3] [--runs 3] [--seconds 1] [--against DIR] [--json FILE]`: only SQLite against PostgreSQL with so
 // many servers, in turns, each with 10 relayers on a chain of its own with 250 ms blocks; `--seconds` of load, whole ones, in each round.
+// `--quota 0.5`: PostgreSQL has one core, each server half of another (as root, with version 1 of cgroups): how much a second server adds.
 
 const quick_transactions = 600
 const rest_transactions = 100
@@ -37,6 +38,7 @@ async function main(): Promise<void> {
       database: { type: 'string' },
       servers: { type: 'string', default: '1,2,3' },
       seconds: { type: 'string', default: '1' },
+      quota: { type: 'string' },
     },
   })
   const warm_up = Number(values['warm-up'])
@@ -46,7 +48,8 @@ async function main(): Promise<void> {
     if (values.database !== 'postgres') throw new Error('--database is postgres; SQLite is measured beside it')
     const servers = values.servers.split(',').map(Number)
     const { runs, seconds, against } = values
-    const options = { servers, rounds: Number(runs), seconds: Number(seconds), node_args, against }
+    const quota = values.quota === undefined ? undefined : Number(values.quota)
+    const options = { servers, rounds: Number(runs), seconds: Number(seconds), node_args, against, quota }
     await compareDatabases(options, values.json)
     return
   }

@@ -6,6 +6,8 @@ import { startPostgres, stopPostgres, urlOf, writeSettings } from '../../support
 import { clock_tick_ms } from '../measure.ts'
 
 export interface Postgres {
+  /** Of the process that starts all others. */
+  pid: number
   /** A new, empty database: its URL. */
   create(name: string): Promise<string>
   /** User and system time of all its processes so far. */
@@ -38,6 +40,7 @@ export async function startBenchPostgres(): Promise<Postgres> {
   }
   process.once('exit', kill)
   return {
+    pid,
     async create(name) {
       await query(urlOf(folder, 'postgres'), `CREATE DATABASE ${name}`)
       return urlOf(folder, name)
