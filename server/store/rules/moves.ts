@@ -35,6 +35,7 @@ const kept = [
   'from',
   'created_at',
   'spent',
+  'caller',
   'sponsored',
   'sponsored_lane',
 ]
