@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Bell } from 'lucide-react'
 import { useState } from 'react'
-import { Link } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
 import { age, count, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
@@ -122,7 +122,6 @@ function Health({ its }: { its: NotificationHealth }) {
 function Actions({ path, its }: { path: { notification_id: string }; its: Its | undefined }) {
   const { client } = useSession()
   const [since, setSince] = useState(() => new Date(Date.now() - 86_400_000).toISOString().slice(0, 16))
-  const [changed, setChanged] = useState(formOf(its))
   const [tested, setTested] = useState('')
   const [retried, setRetried] = useState(0)
   const [redelivered, setRedelivered] = useState(0)
@@ -158,20 +157,58 @@ function Actions({ path, its }: { path: { notification_id: string }; its: Its | 
         run={async () => setRetried((await client.post(`${one}/deliveries/retry`, { path })).data.retried)}
         done={`${count(retried)} waiting ${retried === 1 ? 'delivery is' : 'deliveries are'} due now.`}
       />
+      <Edit path={path} its={its} />
+    </div>
+  )
+}
+
+function Edit({ path, its }: { path: { notification_id: string }; its: Its | undefined }) {
+  const { client } = useSession()
+  const [, go] = useLocation()
+  const [changed, setChanged] = useState(formOf(its))
+  const [key, setKey] = useState('')
+  return (
+    <>
       <Action
         label="Edit"
-        opened={() => setChanged(formOf(its))}
+        opened={() => {
+          setChanged(formOf(its))
+          setKey('')
+        }}
         effect={
           <p>
             Later attempts use this URL, and later events these filters. A disabled notification becomes enabled when
             its URL is set.
           </p>
         }
-        run={() => client.patch(one, { path, body: { url: changed.url, filter: filterOf(changed) } })}
+        run={() =>
+          client.patch(one, {
+            path,
+            body: { url: changed.url, filter: filterOf(changed), ...(key !== '' && { signing_key: key }) },
+          })
+        }
       >
         <WebhookForm form={changed} set={setChanged} />
+        <label>
+          New signing key (empty: it stays)
+          <input type="password" autoComplete="off" value={key} onChange={(event) => setKey(event.target.value)} />
+        </label>
       </Action>
-    </div>
+      <Action
+        label="Delete"
+        tone="danger"
+        told={`${path.notification_id} is deleted.`}
+        effect={
+          <p>
+            Deletes {path.notification_id} with its waiting deliveries. It is refused while a relayer reports to it.
+          </p>
+        }
+        run={async () => {
+          await client.delete(one, { path })
+          go('/notifications')
+        }}
+      />
+    </>
   )
 }
 
