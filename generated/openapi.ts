@@ -2105,7 +2105,7 @@ export interface paths {
         };
         /**
          * Get the state of the service
-         * @description The server that answers, its database, the servers beside it (on PostgreSQL), and what this server noticed since its start: of key services, and incidents, at most the 500 newest.
+         * @description The server that answers, its database, the servers beside it (on PostgreSQL), what this server saw of key services since its start, and the incidents that all servers noticed, also before their start: the 500 newest.
          */
         get: operations["getService"];
         put?: never;
@@ -4171,6 +4171,8 @@ export interface components {
              * @enum {string}
              */
             severity: "error" | "warning" | "over";
+            /** @description The host and the number of the process that noticed it. */
+            server: string;
             /** @description A relayer's id, the host of a node, or the type of a key service with the address of a key. */
             subject: string;
             text: string;

@@ -22,7 +22,12 @@ export function service({
   const shown = ({ at, ...fault }: KeyFault) => ({ ...fault, at: iso(at) })
   return {
     async getService() {
-      const [database, servers, reasons] = await Promise.all([store.databaseFacts(), store.servers(), unready()])
+      const [database, servers, reasons, noticed] = await Promise.all([
+        store.databaseFacts(),
+        store.servers(),
+        unready(),
+        incidents(),
+      ])
       return single({
         name,
         version,
@@ -38,7 +43,7 @@ export function service({
           failing: failing.map(shown),
           last_error: last_error && shown(last_error),
         })),
-        incidents: incidents().map(({ at, ...its }) => ({ at: iso(at), ...its })),
+        incidents: noticed.map(({ at, ...its }) => ({ at: iso(at), ...its })),
       })
     },
   }

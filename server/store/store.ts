@@ -1,4 +1,5 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
+import type { Incident } from '../core/incident.ts'
 import type { AuditEntry, AuditFilter, Listing, MasterKeyCheck, RightsFault, RightsProof, Slice } from '../core/rows.ts'
 import type { AccountStore } from './account-store.ts'
 import type { ChainHead, ListedAuditEntry } from './audit-batches.ts'
@@ -76,6 +77,11 @@ export interface Store
   repricings(filter: Omit<ActivityFilter, 'period_s'>): Promise<(Repricing & { relayer_id: string })[]>
   /** Adds some of the quarters of an hour that no chart shows to the days, and removes old days. `more`: it has to be called again. */
   pruneActivity(now_s: number): Promise<{ more: boolean }>
+
+  /** Keeps them with the newest ones. */
+  addIncidents(incidents: Incident[]): Promise<void>
+  /** Those of all servers, the newest first. */
+  incidents(limit: number): Promise<Incident[]>
 
   databaseFacts(): Promise<DatabaseFacts>
   /** The servers that use the database, in the order of their starts; none on SQLite. */

@@ -48,10 +48,10 @@ test('shows what each API key spent, what repricing added, and for how long the 
   expect(lines[1]).toContain(`${key.api_key.id},shop,local,`)
 
   await open(`/relayers/${account.relayer_id}`)
-  await page.getByText(/lasts over a year/).waitFor()
+  await page.getByText(/lasts: over a year/).waitFor()
   await rig.chain.setBalance(account.address, 10n ** 13n)
   await page.reload()
-  await page.getByText(/lasts \d+ (?:min|h|s|d)/).waitFor()
+  await page.getByText(/lasts: \d+ (?:min|h|s|d)/).waitFor()
 })
 
 test('changes the name, the notifications and the nodes of a relayer, and deletes it', async () => {

@@ -7,7 +7,7 @@ import { Badge } from '../parts/badge.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
-import { CreateNetwork, EditNetwork, EditNodes, EditRelays } from '../parts/network-forms.tsx'
+import { CreateNetwork, DeleteNetwork, EditNetwork, EditNodes, EditRelays } from '../parts/network-forms.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { submissionText } from '../parts/submission.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -47,6 +47,7 @@ function List({ networks }: { networks: Network[] }) {
           <EditNetwork network={network} />
           <EditNodes network={network} />
           <EditRelays network={network} />
+          <DeleteNetwork network={network} />
         </div>
       </div>
       <dl className="figures">
@@ -100,6 +101,8 @@ const relay_columns: Column<PrivateRpcUrl>[] = [
   },
 ]
 
+const error_column: Column<NetworkNode> = { name: 'Error', cell: ({ error }) => error }
+
 function Nodes({ nodes }: { nodes: NetworkNode[] }) {
   const head = Math.max(...nodes.map(({ block_number }) => block_number ?? 0))
   const columns: Column<NetworkNode>[] = [
@@ -121,7 +124,7 @@ function Nodes({ nodes }: { nodes: NetworkNode[] }) {
       by: ({ response_ms }) => response_ms ?? -1,
       cell: ({ response_ms }) => (response_ms === null ? '–' : `${count(response_ms)} ms`),
     },
-    { name: 'Error', cell: ({ error }) => error },
+    ...(nodes.some(({ error }) => error !== null) ? [error_column] : []),
   ]
   return <Table of="nodes" rows={nodes} columns={columns} idOf={({ url }) => url} />
 }

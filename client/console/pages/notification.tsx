@@ -9,7 +9,7 @@ import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Moment } from '../parts/moment.tsx'
+import { Age, Moment, Until } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -35,15 +35,15 @@ export function Notification(path: { notification_id: string }) {
     refetchInterval: poll_ms,
   })
   const columns: Column<Delivery>[] = [
-    { name: 'Event', cell: ({ event }) => words(event) },
+    { name: 'Event', isWhole: true, cell: ({ event }) => words(event) },
     { name: 'State', cell: (its) => <Badge state={its.status} /> },
     { name: 'Number', isNumber: true, cell: ({ sequence }) => count(sequence) },
-    { name: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
+    { name: 'Created', isWhole: true, cell: ({ created_at }) => <Age of={created_at} /> },
     { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
     {
       name: 'Next attempt',
-      cell: ({ status: state, next_attempt_at: at }) =>
-        at !== null && state === 'pending' ? <Moment at={at} /> : null,
+      isWhole: true,
+      cell: ({ status: state, next_attempt_at: at }) => (at !== null && state === 'pending' ? <Until at={at} /> : null),
     },
     { name: '', cell: (delivery) => <Resend delivery={delivery} path={path} /> },
   ]
@@ -56,9 +56,12 @@ export function Notification(path: { notification_id: string }) {
   return (
     <>
       <p className="crumbs">
-        <Link to="/notifications">Notifications</Link> / webhook
+        <Link to="/notifications">Notifications</Link> / {id}
       </p>
-      <Heading name={id} />
+      <div className="bar">
+        <Heading name={id} />
+        <Actions path={path} its={notification.data} />
+      </div>
       <Loaded query={notification}>
         {({ url, filter }) => (
           <p>
@@ -67,7 +70,6 @@ export function Notification(path: { notification_id: string }) {
         )}
       </Loaded>
       <Loaded query={health}>{(its) => <Health its={its} />}</Loaded>
-      <Actions path={path} its={notification.data} />
       <div className="bar">
         <h2>Deliveries</h2>
         <Segments label="Status" values={statuses} value={status} choose={setStatus} />
@@ -251,7 +253,8 @@ function Attempts({ attempts }: { attempts: Delivery['attempts'] }) {
   return (
     <details>
       <summary>
-        {attempts.length} {attempts.length === 1 ? 'attempt' : 'attempts'}; last: {last.error ?? `HTTP ${last.status}`}
+        {last.error ?? `HTTP ${last.status}`}
+        {attempts.length > 1 && `, ${count(attempts.length)} attempts`}
       </summary>
       <ol>
         {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (

@@ -16,6 +16,7 @@ import { RelayerLink, transactionPath } from '../parts/links.tsx'
 import { Age } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { Problems } from '../parts/problems.tsx'
+import { LastsOf } from '../parts/runway.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Tiles } from '../parts/tiles.tsx'
@@ -188,6 +189,7 @@ const columns: Column<Row>[] = [
     isNumber: true,
     cell: ({ relayer }) => <Balance relayer_id={relayer.id} network={relayer.network} />,
   },
+  { name: 'Lasts', isNumber: true, cell: ({ relayer }) => <LastsOf relayer_id={relayer.id} /> },
   {
     name: 'Unfinished',
     isNumber: true,

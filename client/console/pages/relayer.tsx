@@ -16,7 +16,7 @@ import { Copyable, ExplorerLink, relayerPath } from '../parts/links.tsx'
 import { Nonces } from '../parts/nonces.tsx'
 import { Policies } from '../parts/policies.tsx'
 import { RelayerActions } from '../parts/relayer-forms.tsx'
-import { RunwayOf } from '../parts/runway.tsx'
+import { LastsOf } from '../parts/runway.tsx'
 import { Transactions } from '../parts/transactions.tsx'
 
 const poll_ms = 5_000
@@ -94,7 +94,8 @@ function Head({ its }: { its: Its }) {
   return (
     <>
       <p className="crumbs">
-        <Link to="/">Relayers</Link> / {name}
+        <Link to="/">Relayers</Link> / {id}
+        {name !== id && `, ${name}`}
       </p>
       <div className="bar">
         <Heading name={id}>
@@ -130,7 +131,7 @@ function Head({ its }: { its: Its }) {
             </strong>
           </dd>
           <dd>
-            lasts <RunwayOf relayer_id={id} />
+            lasts: <LastsOf relayer_id={id} none="no fees in 7 days" />
           </dd>
         </div>
         <div className="tile">

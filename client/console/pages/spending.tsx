@@ -1,10 +1,11 @@
-import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import type { UseQueryResult } from '@tanstack/react-query'
 import { Coins } from 'lucide-react'
 import { useState } from 'react'
 import type { Spending as Its, RelayerClient } from '../../index.ts'
 import { count } from '../data/format.ts'
 import { useNetworks } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
+import { allSpending, useSpending } from '../data/spending.ts'
 import { Fees } from '../parts/activity.tsx'
 import { Balance } from '../parts/balance.tsx'
 import { cost_columns, Paid, Repricing } from '../parts/costs.tsx'
@@ -18,7 +19,6 @@ import { Segments } from '../parts/segments.tsx'
 import { SpendingByKey } from '../parts/spending-by-key.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
-const poll_ms = 30_000
 const spans = { week: 7, month: 30, quarter: 90 } as const
 const header = [
   ...['relayer_id', 'network', 'accepted', 'mined', 'failed', 'fees', 'fees_today', 'repriced', 'repricing_fees'],
@@ -34,12 +34,7 @@ export function Spending() {
   const [by, setBy] = useState<'relayer' | 'API key'>('relayer')
   const days = spans[period]
   const filter = { days, ...(network !== '' && { network }) }
-  const spending = useQuery({
-    queryKey: ['spending', filter],
-    queryFn: async () => (await Array.fromAsync(allSpending(client, filter))).flat(),
-    refetchInterval: poll_ms,
-    placeholderData: (before) => before,
-  })
+  const spending = useSpending(filter)
   const all = networks.data?.map(({ name }) => name) ?? []
   const spent = new Set(spending.data?.map((its) => its.network))
   const shown = network === '' ? all.filter((name) => spent.has(name)) : [network]
@@ -164,21 +159,12 @@ const columnsOf = (days: number): Column<Its>[] => [
   },
 ]
 
-async function* allSpending(client: RelayerClient, filter: { days: number; network?: string }): AsyncIterable<Its[]> {
-  for (let page = 1; ; page += 1) {
-    const query = { ...filter, page, per_page: 1_000 }
-    const { data, pagination } = await client.get('/api/v1/spending', { query })
-    yield data
-    if (page * 1_000 >= pagination.total_items) return
-  }
-}
-
 async function* rowsOfRelayers(
   client: RelayerClient,
   filter: { days: number; network?: string },
 ): AsyncIterable<unknown[][]> {
-  for await (const page of allSpending(client, filter))
-    yield page.map((its) => header.map((name) => its[name as keyof Its]))
+  const rows = await allSpending(client, filter)
+  yield rows.map((its) => header.map((name) => its[name as keyof Its]))
 }
 
 async function* rowsOfDays(

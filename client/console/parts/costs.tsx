@@ -1,11 +1,14 @@
 import type { Spending } from '../../index.ts'
-import { amount, count } from '../data/format.ts'
+import { amount, count, fixed } from '../data/format.ts'
 import { useSymbols } from '../data/overview.ts'
 import type { Column } from './table.tsx'
 
 type Costs = Pick<Spending, 'network' | 'mined' | 'fees' | 'fees_today' | 'repriced' | 'repricing_fees'>
 
-export const Paid = ({ wei, network }: { wei: string; network: string }) => amount(wei, useSymbols()(network))
+export function Paid({ wei, network }: { wei: string; network: string }) {
+  const symbol = useSymbols()(network)
+  return <span title={amount(wei, symbol)}>{fixed(wei, symbol, 6)}</span>
+}
 
 const paid = (name: string, member: 'fees' | 'fees_today' | 'repricing_fees'): Column<Costs> => ({
   name,

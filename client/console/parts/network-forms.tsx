@@ -148,43 +148,48 @@ export function EditNetwork({ network }: { network: Network }) {
   if (!mayManageAll) return null
   const path = { network_id: network.id }
   return (
-    <>
-      <Action
-        label="Edit"
-        opened={reset}
-        effect={<p>Changes {network.name}. More confirmations make new transactions final later.</p>}
-        run={() =>
-          client.patch('/api/v1/networks/{network_id}', {
-            path,
-            body: {
-              symbol: values.symbol || null,
-              required_confirmations: Number(values.confirmations),
-              submission: submissionOf(values) ?? null,
-              explorer_urls: values.explorer === '' ? [] : [values.explorer, ...network.explorer_urls.slice(1)],
-            },
-          })
-        }
-      >
-        <label>
-          Symbol of its currency
-          <input {...bind('symbol')} />
-        </label>
-        <label>
-          Required confirmations
-          <input required inputMode="numeric" pattern="[0-9]+" {...bind('confirmations')} />
-        </label>
-        <label>
-          URL of an explorer
-          <input type="url" {...bind('explorer')} />
-        </label>
-        <SubmissionFields bind={bind} />
-      </Action>
-      <Action
-        label="Delete"
-        tone="danger"
-        effect={<p>Deletes {network.name} and the ABIs of its contracts. It is refused while a relayer uses it.</p>}
-        run={() => client.delete('/api/v1/networks/{network_id}', { path })}
-      />
-    </>
+    <Action
+      label="Edit"
+      opened={reset}
+      effect={<p>Changes {network.name}. More confirmations make new transactions final later.</p>}
+      run={() =>
+        client.patch('/api/v1/networks/{network_id}', {
+          path,
+          body: {
+            symbol: values.symbol || null,
+            required_confirmations: Number(values.confirmations),
+            submission: submissionOf(values) ?? null,
+            explorer_urls: values.explorer === '' ? [] : [values.explorer, ...network.explorer_urls.slice(1)],
+          },
+        })
+      }
+    >
+      <label>
+        Symbol of its currency
+        <input {...bind('symbol')} />
+      </label>
+      <label>
+        Required confirmations
+        <input required inputMode="numeric" pattern="[0-9]+" {...bind('confirmations')} />
+      </label>
+      <label>
+        URL of an explorer
+        <input type="url" {...bind('explorer')} />
+      </label>
+      <SubmissionFields bind={bind} />
+    </Action>
+  )
+}
+
+export function DeleteNetwork({ network }: { network: Network }) {
+  const { client, mayManageAll } = useSession()
+  if (!mayManageAll) return null
+  return (
+    <Action
+      label="Delete"
+      tone="danger"
+      effect={<p>Deletes {network.name} and the ABIs of its contracts. It is refused while a relayer uses it.</p>}
+      run={() => client.delete('/api/v1/networks/{network_id}', { path: { network_id: network.id } })}
+    />
   )
 }

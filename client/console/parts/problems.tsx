@@ -61,7 +61,7 @@ export function Problems() {
 }
 
 /** So many of one kind are shown one by one; more are one line that opens. */
-const max_alike = 4
+const max_alike = 2
 
 /** Problems of the same kind and urgency, in the order of the first of each. */
 function groupsOf(problems: Its[]): Its[][] {

@@ -1,6 +1,6 @@
 import { span } from '../data/format.ts'
 import { useStatus } from '../data/overview.ts'
-import { useActivity } from './activity.tsx'
+import { useSpending } from '../data/spending.ts'
 
 const day_ms = 86_400_000
 const year_ms = 365 * day_ms
@@ -36,12 +36,20 @@ export function Runway({
   )
 }
 
-/** The same for one relayer, from its fees of the last 7 days. */
-export function RunwayOf({ relayer_id }: { relayer_id: string }) {
-  const { data } = useActivity('week', { relayer_id })
-  if (!data) return '…'
-  const fees = data.points.map((point) => BigInt(point.fees ?? 0))
-  const sum = fees.reduce((all, one) => all + one, 0n)
-  const its = { fees: sum, fees_today: fees.at(-1) ?? 0n, days: fees.length }
-  return <Runway relayer_id={relayer_id} {...its} none="no fees in 7 days" />
+const basis_days = 7
+
+/** The same of a relayer by its fees of 7 days. The fees of all relayers are one request. */
+export function LastsOf({ relayer_id, none = '–' }: { relayer_id: string; none?: string }) {
+  const spending = useSpending({ days: basis_days })
+  if (!spending.data) return spending.error ? 'unknown' : '…'
+  const its = spending.data.find((one) => one.relayer_id === relayer_id)
+  return (
+    <Runway
+      relayer_id={relayer_id}
+      fees={BigInt(its?.fees ?? 0)}
+      fees_today={BigInt(its?.fees_today ?? 0)}
+      days={basis_days}
+      none={none}
+    />
+  )
 }

@@ -39,3 +39,13 @@ WHEN old.status IN ('pending', 'sent', 'submitted') AND new.status NOT IN ('pend
     fee_wei = fee_wei + excluded.fee_wei, repriced = repriced + excluded.repriced,
     repricing_gwei = repricing_gwei + excluded.repricing_gwei;
 END;
+
+-- Changes of state that an operator should know, as each server noticed them. `at`: milliseconds since the Unix epoch. The newest are kept.
+CREATE TABLE incidents (
+  row_id   INTEGER PRIMARY KEY AUTOINCREMENT,
+  at       INTEGER NOT NULL,
+  server   TEXT NOT NULL,
+  severity TEXT NOT NULL CHECK (severity IN ('error', 'warning', 'over')),
+  subject  TEXT NOT NULL,
+  text     TEXT NOT NULL
+) STRICT;
