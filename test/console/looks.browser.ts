@@ -133,8 +133,9 @@ test('lists events of before the page was opened', async () => {
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}/events`)
   await page.getByText(/The newest \d+ events, followed live\./).waitFor()
-  await page
-    .getByText(/is confirmed/)
+  const events = page.getByRole('table', { name: 'events' })
+  await events
+    .getByRole('row', { name: /transaction confirmed nonce 0/ })
     .first()
     .waitFor()
 })

@@ -117,6 +117,20 @@ test('searches everything at once, and opens what is found', async () => {
   await account.finished(() => rig.chain.mine())
 })
 
+test('keeps what was chosen on a page in its address', async () => {
+  const { page, open } = await start()
+  await page.getByLabel(/^Filter relayers/).fill('pay-5')
+  await named(page, 'Active').or(named(page, 'active')).click()
+  await page.getByText('pay-59').last().waitFor()
+  await page.reload()
+  await expect.poll(() => page.getByLabel(/^Filter relayers/).inputValue()).toBe('pay-5')
+  expect(page.url()).toContain('#/overview/')
+  await open('/spending')
+  await named(page, '90 days').click()
+  await page.reload()
+  await page.getByRole('button', { name: '90 days', pressed: true }).waitFor()
+})
+
 test('has the filter of a list in its address, and leads a path to its page', async () => {
   const account = await rig.addAccount()
   const { page, open } = await start()

@@ -3,6 +3,7 @@ import { Bell } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
+import { oneOf, useChoices } from '../data/choices.ts'
 import { age, count, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
@@ -21,10 +22,12 @@ const one = '/api/v1/notifications/{notification_id}'
 const statuses = ['all', 'pending', 'failed', 'delivered'] as const
 
 /** A webhook endpoint: its health, and its deliveries with the responses; each can be sent again. */
-export function Notification(path: { notification_id: string }) {
+export function Notification({ notification_id, find }: { notification_id: string; find?: string | undefined }) {
   const { client } = useSession()
-  const [status, setStatus] = useState<(typeof statuses)[number]>('all')
-  const id = path.notification_id
+  const id = notification_id
+  const path = { notification_id }
+  const [chosen, choose] = useChoices(`/notifications/${encodeURIComponent(id)}`, find, { status: 'all' })
+  const status = oneOf(statuses, chosen.status)
   const notification = useQuery({
     queryKey: ['notification', id],
     queryFn: async ({ signal }) => (await client.get(one, { path, signal })).data,
@@ -72,7 +75,7 @@ export function Notification(path: { notification_id: string }) {
       <Loaded query={health}>{(its) => <Health its={its} />}</Loaded>
       <div className="bar">
         <h2>Deliveries</h2>
-        <Segments label="Status" values={statuses} value={status} choose={setStatus} />
+        <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
       </div>
       <Loaded query={deliveries}>
         {(all) =>

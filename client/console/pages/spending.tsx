@@ -1,7 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { Coins } from 'lucide-react'
-import { useState } from 'react'
 import type { Spending as Its, RelayerClient } from '../../index.ts'
+import { oneOf, useChoices } from '../data/choices.ts'
 import { count } from '../data/format.ts'
 import { useNetworks } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
@@ -26,12 +26,12 @@ const header = [
 const day_header = ['network', 'day', 'accepted', 'mined', 'failed', 'fees']
 
 /** What relayers spent on fees, and for how long their balances last. */
-export function Spending() {
+export function Spending({ find }: { find?: string | undefined }) {
   const { client, caller } = useSession()
   const networks = useNetworks()
-  const [period, setPeriod] = useState<keyof typeof spans>('week')
-  const [network, setNetwork] = useState('')
-  const [by, setBy] = useState<'relayer' | 'API key'>('relayer')
+  const [{ network, ...chosen }, choose] = useChoices('/spending', find, { period: 'week', network: '', by: 'relayer' })
+  const period = oneOf(Object.keys(spans) as (keyof typeof spans)[], chosen.period)
+  const by = oneOf(['relayer', 'API key'], chosen.by)
   const days = spans[period]
   const filter = { days, ...(network !== '' && { network }) }
   const spending = useSpending(filter)
@@ -65,9 +65,9 @@ export function Spending() {
           values={Object.keys(spans) as (keyof typeof spans)[]}
           texts={{ week: '7 days', month: '30 days', quarter: '90 days' }}
           value={period}
-          choose={setPeriod}
+          choose={(one) => choose({ period: one })}
         />
-        <select aria-label="Network" value={network} onChange={(event) => setNetwork(event.target.value)}>
+        <select aria-label="Network" value={network} onChange={(event) => choose({ network: event.target.value })}>
           <option value="">All networks</option>
           {all.map((name) => (
             <option key={name} value={name}>
@@ -92,7 +92,7 @@ export function Spending() {
             values={['relayer', 'API key']}
             texts={{ relayer: 'By relayer', 'API key': 'By API key' }}
             value={by}
-            choose={setBy}
+            choose={(one) => choose({ by: one })}
           />
         </div>
       )}
@@ -115,7 +115,7 @@ function SpendingByRelayer({ spending, days }: { spending: UseQueryResult<Its[]>
               What each relayer pays for its transactions is listed here, with its balance and for how long that lasts.
             </Nothing>
           ) : (
-            <Table of="relayers" rows={rows} columns={columnsOf(days)} idOf={({ relayer_id }) => relayer_id} />
+            <Table of="relayers" rows={rows} columns={columnsOf(days, rows)} idOf={({ relayer_id }) => relayer_id} />
           )
         }
       </Loaded>
@@ -125,15 +125,22 @@ function SpendingByRelayer({ spending, days }: { spending: UseQueryResult<Its[]>
 
 const max_charts = 6
 
-const columnsOf = (days: number): Column<Its>[] => [
-  { name: 'Relayer', by: ({ relayer_id }) => relayer_id, cell: ({ relayer_id }) => <RelayerLink id={relayer_id} /> },
-  cost_columns.network,
-  cost_columns.mined,
+const columnsOf = (days: number, rows: Its[]): Column<Its>[] => [
   {
-    name: 'Failed',
-    isNumber: true,
-    by: ({ failed }) => failed,
-    cell: ({ failed }) => <span className={failed > 0 ? 'low' : undefined}>{count(failed)}</span>,
+    name: 'Relayer',
+    isWhole: true,
+    by: ({ relayer_id }) => relayer_id,
+    cell: ({ relayer_id }) => <RelayerLink id={relayer_id} />,
+  },
+  cost_columns.network,
+  {
+    ...cost_columns.mined,
+    cell: ({ mined, failed }) => (
+      <>
+        {failed > 0 && <span className="low">{count(failed)} failed of </span>}
+        {count(mined)}
+      </>
+    ),
   },
   cost_columns.fees,
   {
@@ -143,7 +150,7 @@ const columnsOf = (days: number): Column<Its>[] => [
     cell: ({ fees, mined, network }) =>
       mined === 0 ? '–' : <Paid wei={(BigInt(fees) / BigInt(mined)).toString()} network={network} />,
   },
-  cost_columns.repricing,
+  ...(rows.some(({ repriced }) => repriced > 0) ? [cost_columns.repricing] : []),
   cost_columns.today,
   {
     name: 'Balance',
