@@ -4127,6 +4127,8 @@ export interface components {
                 version: string;
                 /** @description The size of the database. */
                 bytes: number;
+                /** @description How long it took to answer, from this server. */
+                response_ms: number;
             };
             /** @description The servers that share a PostgreSQL database, in the order of their starts; empty on SQLite. */
             servers: {

@@ -22,12 +22,10 @@ export function service({
   const shown = ({ at, ...fault }: KeyFault) => ({ ...fault, at: iso(at) })
   return {
     async getService() {
-      const [database, servers, reasons, noticed] = await Promise.all([
-        store.databaseFacts(),
-        store.servers(),
-        unready(),
-        incidents(),
-      ])
+      const started = performance.now()
+      const facts = await store.databaseFacts()
+      const database = { ...facts, response_ms: Math.round(performance.now() - started) }
+      const [servers, reasons, noticed] = await Promise.all([store.servers(), unready(), incidents()])
       return single({
         name,
         version,

@@ -279,7 +279,7 @@ test('lists the transactions of all relayers, cancels several of them at once, a
   await second.send(1, { reference: '50% & more' })
   const { page } = await at('/transactions')
   const row = (name: string) => page.getByRole('row').filter({ hasText: name })
-  await page.getByRole('button', { name: 'unfinished' }).click()
+  await named(page, 'unfinished').click()
   expect(page.url()).toContain('#/transactions/unfinished')
   await page.getByLabel('Filter by').fill('50% & more')
   await page.getByText('1 transactions, newest first').waitFor()

@@ -220,10 +220,14 @@ function Edit({ path, its }: { path: { notification_id: string }; its: Its | und
 /** The path has the id of the notification, which each delivery has too. */
 function Resend({ delivery: { id, status }, path }: { delivery: Delivery; path: { notification_id: string } }) {
   const { client } = useSession()
+  // The delivery may end meanwhile: an open dialog stays as it is.
+  const [held, setHeld] = useState<DeliveryStatus>()
+  const hold = { opened: () => setHeld(status), closed: () => setHeld(undefined) }
   return (
     <div className="buttons">
-      {status === 'pending' ? (
+      {(held ?? status) === 'pending' ? (
         <Action
+          {...hold}
           label="Retry now"
           effect={
             <p>
@@ -236,6 +240,7 @@ function Resend({ delivery: { id, status }, path }: { delivery: Delivery; path: 
         />
       ) : (
         <Action
+          {...hold}
           label="Redeliver"
           effect={
             <p>
