@@ -208,3 +208,20 @@ test('copies where the browser has no clipboard, as over plain HTTP', async () =
   await page.getByText('Copied').waitFor()
   expect(await page.evaluate('window.read()')).toBe(account.address)
 })
+
+test('shows problems of one kind as one line, and acknowledges them together', async () => {
+  const accounts = [await rig.addAccount(), await rig.addAccount(), await rig.addAccount()]
+  const pause = (paused: boolean) =>
+    Promise.all(
+      accounts.map(({ relayer_id }) => rig.client().patch(relayers, { path: { relayer_id }, body: { paused } })),
+    )
+  await pause(true)
+  passMinute()
+  const { page } = await start()
+  const line = page.getByRole('listitem').filter({ hasText: '3 relayers are paused' })
+  await line.getByRole('button', { name: 'Show each' }).click()
+  await page.getByText(`${accounts[2]?.relayer_id} is paused`).waitFor()
+  await act(page, line.getByRole('button', { name: 'Acknowledge' }))
+  await expect.poll(() => page.getByText(/environment deals with it until/).count()).toBe(3)
+  await pause(false)
+})
