@@ -68,6 +68,6 @@ test('sets the private relays of a network, and sends to them', async () => {
 
   await act(page, named(page, 'Speed up'), (dialog) => dialog.getByLabel('Submission').selectOption('public'))
   await content.getByText('Public since').waitFor()
-  await rig.chain.mine()
+  await account.finished(() => rig.chain.mine())
   await page.getByText('confirmed').first().waitFor()
 })

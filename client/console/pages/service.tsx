@@ -48,7 +48,7 @@ function Facts({ its }: { its: ServiceState }) {
     [
       'Database',
       `${count(Math.round(its.database.bytes / megabyte))} MB`,
-      `${engines[its.database.engine]} ${its.database.version}, answers in ${its.database.response_ms} ms`,
+      `${engines[its.database.engine]} ${its.database.version}, answers in ${its.database.response_ms || '< 1'} ms`,
     ],
   ]
   return (

@@ -66,8 +66,11 @@ const columns: Column<Event>[] = [
   },
   {
     name: 'Reason',
-    cell: ({ payload }) =>
-      'status_reason' in payload ? payload.status_reason : 'disable_reason' in payload ? payload.disable_reason : null,
+    cell: ({ payload }) => {
+      const reason =
+        'status_reason' in payload ? payload.status_reason : 'disable_reason' in payload ? payload.disable_reason : null
+      return reason && <div className="long">{reason}</div>
+    },
   },
   { name: 'Time', isWhole: true, cell: ({ timestamp }) => <Moment at={timestamp} /> },
 ]
