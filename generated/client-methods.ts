@@ -74,6 +74,8 @@ export interface GeneratedMethods {
     getActivity(options?: Options<'/api/v1/activity', 'get'>): Promise<Data<'/api/v1/activity', 'get'>>
     /** Get what relayers spent on fees. */
     getSpending(options?: Options<'/api/v1/spending', 'get'>): AsyncGenerator<ItemOf<'/api/v1/spending'>, void, undefined>
+    /** Get what the transactions of each API key cost. */
+    getSpendingByCaller(options?: Options<'/api/v1/spending/callers', 'get'>): AsyncGenerator<ItemOf<'/api/v1/spending/callers'>, void, undefined>
   }
   funding: {
     /** Get the funding of a relayer. */
@@ -276,6 +278,7 @@ export const methods = {
     listQueues: ['get', '/api/v1/queues', 'list'],
     getActivity: ['get', '/api/v1/activity', 'plain'],
     getSpending: ['get', '/api/v1/spending', 'list'],
+    getSpendingByCaller: ['get', '/api/v1/spending/callers', 'list'],
   },
   funding: {
     get: ['get', '/api/v1/relayers/{relayer_id}/funding', 'plain'],

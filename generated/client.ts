@@ -1234,6 +1234,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/spending/callers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what the transactions of each API key cost
+         * @description The fees of the last days (UTC, with today) by the API key that asked for the transactions and by network, the
+         *     highest first within each network. A fee counts for the day of the block. Fees of transactions that an earlier
+         *     version of the service accepted are not counted. They are kept for 100 days.
+         */
+        get: operations["getSpendingByCaller"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/signers": {
         parameters: {
             query?: never;
@@ -2267,8 +2289,8 @@ export interface paths {
         };
         /**
          * Get the state of the service
-         * @description The server that answers, its database, the servers beside it (on PostgreSQL), and what this server noticed since
-         *     its start: of key services, and incidents, at most the 500 newest.
+         * @description The server that answers, its database, the servers beside it (on PostgreSQL), what this server saw of key services
+         *     since its start, and the incidents that all servers noticed, also before their start: the 500 newest.
          */
         get: operations["getService"];
         put?: never;
@@ -4652,6 +4674,8 @@ export interface components {
                 version: string;
                 /** @description The size of the database. */
                 bytes: number;
+                /** @description How long it took to answer, from this server. */
+                response_ms: number;
             };
             /** @description The servers that share a PostgreSQL database, in the order of their starts; empty on SQLite. */
             servers: {
@@ -4696,6 +4720,8 @@ export interface components {
              * @enum {string}
              */
             severity: "error" | "warning" | "over";
+            /** @description The host and the number of the process that noticed it. */
+            server: string;
             /** @description A relayer's id, the host of a node, or the type of a key service with the address of a key. */
             subject: string;
             text: string;
@@ -4712,6 +4738,32 @@ export interface components {
             fees: components["schemas"]["Amount"];
             /** @description Those of the present day (UTC). */
             fees_today: components["schemas"]["Amount"];
+            repriced: components["schemas"]["Repriced"];
+            repricing_fees: components["schemas"]["RepricingFees"];
+        };
+        /** @description Transactions that got into a block at a later price than their first one. */
+        Repriced: number;
+        /**
+         * @description What the repriced transactions paid above what their first version would have paid in the same block, in wei, to
+         *     about 15 digits. It is a part of `fees`.
+         */
+        RepricingFees: components["schemas"]["Amount"];
+        CallerSpending: {
+            /** @description The id of the API key, `environment` (API_KEY), or `service`: refills of relayers, and what fills gaps of nonces. */
+            caller: string;
+            /** @description The name of the API key. Null when it has none or was deleted. */
+            name: string | null;
+            network: components["schemas"]["NetworkName"];
+            /** @description Transactions that got into a block, also those that reverted. */
+            mined: number;
+            /** @description The fees that were paid, in wei, also those of cancellations. */
+            fees: components["schemas"]["Amount"];
+            /** @description Those of the present day (UTC). */
+            fees_today: components["schemas"]["Amount"];
+            /** @description Those of each day, the oldest first; the last one is today. */
+            fees_by_day: components["schemas"]["Amount"][];
+            repriced: components["schemas"]["Repriced"];
+            repricing_fees: components["schemas"]["RepricingFees"];
         };
         ActivityPoint: {
             /** @description The start of the period. */
@@ -5741,6 +5793,21 @@ export interface components {
                 };
             };
         };
+        /** @description What the transactions of each API key cost. */
+        CallerSpendingList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["CallerSpending"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The activity, oldest point first. */
         ActivityResponse: {
             headers: {
@@ -6093,6 +6160,9 @@ export type KeyServiceState = components['schemas']['KeyServiceState'];
 export type KeyFault = components['schemas']['KeyFault'];
 export type Incident = components['schemas']['Incident'];
 export type Spending = components['schemas']['Spending'];
+export type Repriced = components['schemas']['Repriced'];
+export type RepricingFees = components['schemas']['RepricingFees'];
+export type CallerSpending = components['schemas']['CallerSpending'];
 export type ActivityPoint = components['schemas']['ActivityPoint'];
 export type Caller = components['schemas']['Caller'];
 export type Health = components['schemas']['Health'];
@@ -6165,6 +6235,7 @@ export type ResponseNetworkList = components['responses']['NetworkList'];
 export type ResponseNodeList = components['responses']['NodeList'];
 export type ResponseQueueList = components['responses']['QueueList'];
 export type ResponseSpendingList = components['responses']['SpendingList'];
+export type ResponseCallerSpendingList = components['responses']['CallerSpendingList'];
 export type ResponseActivityResponse = components['responses']['ActivityResponse'];
 export type ResponseCallerResponse = components['responses']['CallerResponse'];
 export type ParameterIdempotencyKey = components['parameters']['Idempotency-Key'];
@@ -7601,6 +7672,35 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getSpendingByCaller: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+                /** @description How many days, with today. */
+                days?: number;
+                /** @description Only relayers on the network with this name. */
+                network?: components["schemas"]["NetworkName"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["CallerSpendingList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };

@@ -132,7 +132,9 @@ function Pages() {
   const first = may('read') ? undefined : may('notifications') ? '/notifications' : '/sandbox'
   return (
     <Switch>
-      <Route path="/">{first === undefined ? <Overview /> : <Redirect to={first} />}</Route>
+      <Route<Find> path={overview}>
+        {({ find }: Find) => (first === undefined ? <Overview find={find} /> : <Redirect to={first} />)}
+      </Route>
       <Route path="/relayers/:relayer_id/transactions/:transaction_id">
         {(params) => <Transaction key={params.transaction_id} {...params} />}
       </Route>
@@ -141,10 +143,12 @@ function Pages() {
       </Route>
       {may('notifications') && <Route path="/notifications" component={Notifications} />}
       {may('notifications') && (
-        <Route path="/notifications/:notification_id">{(params) => <Notification {...params} />}</Route>
+        <Route<NotificationPage> path="/notifications/:notification_id/:find?">
+          {(shown: NotificationPage) => <Notification {...shown} />}
+        </Route>
       )}
       {may('read') && <Route path="/networks" component={Networks} />}
-      {may('read') && <Route path="/spending" component={Spending} />}
+      {may('read') && <Route<Find> path="/spending/:find?">{({ find }: Find) => <Spending find={find} />}</Route>}
       <Route<ListPage> path="/transactions/:group?/:find?">{(shown: ListPage) => <Transactions {...shown} />}</Route>
       {may('read') && caller.relayer_ids === null && <Route path="/pools" component={Pools} />}
       {may('read') && caller.relayer_ids === null && <Route path="/sponsorships" component={Sponsorships} />}
@@ -155,7 +159,7 @@ function Pages() {
       {mayManageAll && <Route path="/signers" component={Signers} />}
       {caller.may_administer && <Route path="/keys" component={ApiKeys} />}
       {mayManageAll && <Route path="/service" component={Service} />}
-      {mayManageAll && <Route path="/audit/:find?">{({ find }: { find?: string }) => <Audit find={find} />}</Route>}
+      {mayManageAll && <Route<Find> path="/audit/:find?">{({ find }: Find) => <Audit find={find} />}</Route>}
       <Route>
         <Heading name="Page not found" />
         <p>
@@ -166,8 +170,13 @@ function Pages() {
   )
 }
 
+/** What was chosen on a page. */
+type Find = { find?: string }
+const overview = /^\/(?:overview(?:\/(?<find>[^/]+))?)?$/
+
 /** The filters of a list. */
 type ListPage = { group?: string; find?: string }
+type NotificationPage = Find & { notification_id: string }
 type RelayerPage = ListPage & { relayer_id: string; tab?: string }
 type PoolPage = ListPage & { pool_id: string; tab?: string }
 
@@ -223,7 +232,7 @@ function PageLink({ to, name, icon: Icon }: Page) {
   const isTransaction = path.includes('/transactions/')
   const isHere =
     to === '/'
-      ? path === '/' || (path.startsWith('/relayers') && !isTransaction)
+      ? path === '/' || path.startsWith('/overview') || (path.startsWith('/relayers') && !isTransaction)
       : path.startsWith(to) || (to === '/transactions' && isTransaction)
   return (
     <Link to={to} aria-current={isHere ? 'page' : undefined}>

@@ -7,4 +7,6 @@ export interface Incident {
   /** What it concerns: a relayer's id, the host of a node, or the type of a key service with the address of a key. */
   subject: string
   text: string
+  /** The host and the number of the process that noticed it. */
+  server: string
 }

@@ -1,10 +1,10 @@
-import type { ActivityPoint, Queue, Spending } from '../../generated/openapi.ts'
+import type { ActivityPoint, CallerSpending, Queue, Spending } from '../../generated/openapi.ts'
 import { relayerNotFound } from '../core/errors.ts'
 import { type Caller, type Handlers, single } from '../core/operation.ts'
 import type { RelayerRow, Slice } from '../core/rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
 import { nextTurn } from '../next-turn.ts'
-import type { ActivityRow, DayRow } from '../store/store.ts'
+import type { ActivityRow, CallerDayRow, DayRow, Repricing } from '../store/store.ts'
 import type { OperationDependencies } from './dependencies.ts'
 import { page } from './page.ts'
 
@@ -27,7 +27,7 @@ export function activity({
   now,
 }: Pick<OperationDependencies, 'store' | 'findPool' | 'now'>): Pick<
   Handlers,
-  'listQueues' | 'getActivity' | 'getSpending'
+  'listQueues' | 'getActivity' | 'getSpending' | 'getSpendingByCaller'
 > {
   /** The relayers of a pool, or all that the caller may use; undefined: every relayer. */
   async function relayersOf(caller: Caller, pool_id: string | undefined) {
@@ -85,7 +85,9 @@ export function activity({
     async getSpending({ query: { days, pool_id, network, ...slice }, caller }) {
       const ids = await relayersOf(caller, pool_id)
       const today = Math.floor(now() / 1_000 / day_s) * day_s
-      const rows = await store.activityDays({ from: today - (days - 1) * day_s, ids, network })
+      const filter = { from: today - (days - 1) * day_s, ids, network }
+      const [rows, repricings] = await Promise.all([store.activityDays(filter), store.repricings(filter)])
+      const repricingOf = Map.groupBy(repricings, ({ relayer_id }) => relayer_id)
       const ofToday = sumBy(
         rows.filter(({ at }) => at === today),
         ({ relayer_id }) => relayer_id,
@@ -103,13 +105,51 @@ export function activity({
       })
       return page(slice, read, ({ row: { relayer_id, network: its, accepted, mined, failed }, fees }): Spending => {
         const fees_today = `${feesToday.get(relayer_id) ?? 0n}`
-        return { relayer_id, network: its, accepted, mined, failed, fees: `${fees}`, fees_today }
+        const counted = { relayer_id, network: its, accepted, mined, failed, fees: `${fees}`, fees_today }
+        return { ...counted, ...repricingFees(repricingOf.get(relayer_id) ?? []) }
       })
+    },
+
+    async getSpendingByCaller({ query: { days, network, ...slice } }) {
+      const today = Math.floor(now() / 1_000 / day_s) * day_s
+      const from = today - (days - 1) * day_s
+      const rows = await store.callerDays({ from, ids: undefined, network })
+      const all = [...Map.groupBy(rows, (row) => `${row.network} ${row.caller}`).values()]
+        .map((its) => callerSpending(its, from, days))
+        .sort((a, b) => byNetwork(a, b) || Number(BigInt(b.fees) - BigInt(a.fees)) || (a.caller < b.caller ? -1 : 1))
+      const read = async ({ offset, limit }: Slice) => ({
+        items: all.slice(offset, offset + limit),
+        total_items: all.length,
+      })
+      return page(slice, read, (its) => its)
     },
   }
 }
 
-const byNetwork = (a: DayRow, b: DayRow) => (a.network === b.network ? 0 : a.network < b.network ? -1 : 1)
+/** The days of one caller on one network. */
+function callerSpending(rows: CallerDayRow[], from: number, days: number): CallerSpending {
+  const [{ caller, name, network }] = rows as [CallerDayRow]
+  const byDay = new Map(rows.map((row) => [row.at, feesOf(row)]))
+  const fees_by_day = Array.from({ length: days }, (_, index) => `${byDay.get(from + index * day_s) ?? 0n}`)
+  return {
+    ...{ caller, name, network, fees_by_day },
+    mined: rows.reduce((sum, { mined }) => sum + mined, 0),
+    fees: `${rows.reduce((sum, row) => sum + feesOf(row), 0n)}`,
+    fees_today: fees_by_day.at(-1) ?? '0',
+    ...repricingFees(rows),
+  }
+}
+
+function repricingFees(rows: Repricing[]): Pick<Spending, 'repriced' | 'repricing_fees'> {
+  const gwei = rows.reduce((sum, { repricing_gwei }) => sum + repricing_gwei, 0)
+  return {
+    repriced: rows.reduce((sum, { repriced }) => sum + repriced, 0),
+    repricing_fees: `${BigInt(Math.round(gwei * 1e3)) * (wei_per_gwei / 1_000n)}`,
+  }
+}
+
+const byNetwork = (a: { network: string }, b: { network: string }) =>
+  a.network === b.network ? 0 : a.network < b.network ? -1 : 1
 
 const feesOf = ({ fee_gwei, fee_wei }: Pick<ActivityRow, 'fee_gwei' | 'fee_wei'>) =>
   BigInt(fee_gwei) * wei_per_gwei + BigInt(fee_wei)

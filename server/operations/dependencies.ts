@@ -51,8 +51,8 @@ export interface OperationDependencies {
   /** A monotonic clock in milliseconds. */
   elapsed(): number
   isStopping(): boolean
-  /** The newest changes of state, newest first. */
-  incidents(): Incident[]
+  /** The newest changes of state that any server noticed, newest first. */
+  incidents(): Promise<Incident[]>
   /** What this process saw of key services, by type. */
   keyServiceStates(): KeyServiceState[]
   /** Of the contract. */

@@ -22,7 +22,10 @@ export function service({
   const shown = ({ at, ...fault }: KeyFault) => ({ ...fault, at: iso(at) })
   return {
     async getService() {
-      const [database, servers, reasons] = await Promise.all([store.databaseFacts(), store.servers(), unready()])
+      const started = performance.now()
+      const facts = await store.databaseFacts()
+      const database = { ...facts, response_ms: Math.round(performance.now() - started) }
+      const [servers, reasons, noticed] = await Promise.all([store.servers(), unready(), incidents()])
       return single({
         name,
         version,
@@ -38,7 +41,7 @@ export function service({
           failing: failing.map(shown),
           last_error: last_error && shown(last_error),
         })),
-        incidents: incidents().map(({ at, ...its }) => ({ at: iso(at), ...its })),
+        incidents: noticed.map(({ at, ...its }) => ({ at: iso(at), ...its })),
       })
     },
   }

@@ -20,8 +20,8 @@ import { createStateLog } from '../telemetry/state-log.ts'
 export interface Observation {
   /** Receives the events of all modules. */
   observer: Observer
-  /** The newest changes of state, newest first. */
-  incidents(): Incident[]
+  /** The newest changes of state that any server noticed, newest first. */
+  incidents(): Promise<Incident[]>
   /** What this process saw of key services, by type. */
   keyServiceStates(): KeyServiceState[]
   /** Wraps a listener, so that each request runs in its span. */
@@ -57,7 +57,7 @@ interface ObservationSettings {
 /** Loads prom-client and OpenTelemetry only when a setting enables them. */
 export async function createObservation(settings: ObservationSettings, observed: Observed): Promise<Observation> {
   const log = createRequestLog(observed.logger)
-  const incidents = createIncidents(observed.now)
+  const incidents = createIncidents(observed.now, observed.store)
   const keyServices = createKeyServiceStates(observed.now)
   const stateLog = createStateLog(observed.logger, incidents)
   const metrics = await createMeters(settings, observed)

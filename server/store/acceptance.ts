@@ -47,7 +47,13 @@ export interface Acceptance {
 }
 
 /** All columns of the row. */
-export type AcceptedRow = Row & { sequence: number; spent: string | null }
+export type AcceptedRow = Row & { sequence: number; spent: string | null; caller: string }
+
+/** When it is accepted, and who asked for it, as in the audit trail. */
+export interface Origin {
+  created_at: string
+  caller: string
+}
 
 /** Whose idempotency key it is, as the column `relayer_row_id` holds it: a relayer, or a pool as minus its row id. */
 export const holderOf = (relayer_row_id: number, pool_row_id: number | undefined): number =>
@@ -60,7 +66,7 @@ export const accountOf = ({ chain_id, address }: Account): string => `${chain_id
 export const nonceOf = (account: Account, nonce: number): string => `${accountOf(account)} ${nonce}`
 
 /** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
-export function accept(ledger: Ledger, created_at: string, its: NewTransaction): Creation {
+export function accept(ledger: Ledger, { created_at, caller }: Origin, its: NewTransaction): Creation {
   const { idempotency, spending, funds, warnings = [], capacity, expected_nonce, sponsored, ...wanted } = its
   const { relayer_row_id, data } = wanted
   const known = idempotency && ledger.known.get(keyOf(relayer_row_id, idempotency))
@@ -103,6 +109,7 @@ export function accept(ledger: Ledger, created_at: string, its: NewTransaction):
     sequence: relayer.last_sequence,
     nonce,
     created_at,
+    caller,
     reserved,
     spent: taken.spent,
     ...sponsoredColumns(sponsored, ledger.bucket),
@@ -135,6 +142,7 @@ type Assigned =
   | 'sequence'
   | 'nonce'
   | 'created_at'
+  | 'caller'
   | 'reserved'
   | 'spent'
 

@@ -1,5 +1,5 @@
 import type { Creation, NewTransaction, PoolCreation, PoolTransaction } from '../core/sending-rows.ts'
-import { accept, keyOf, type Ledger } from './acceptance.ts'
+import { accept, keyOf, type Ledger, type Origin } from './acceptance.ts'
 import { answerAgain } from './first-responses.ts'
 
 /** What the choice of a relayer depends on, beside the ledger. It follows each choice. */
@@ -26,7 +26,7 @@ export const orderOf = (pool_row_id: number, ordering_key: string): string => `$
 export function acceptInPool(
   ledger: Ledger,
   { pinned, newest }: PoolState,
-  created_at: string,
+  origin: Origin,
   { pool_row_id, ordering_key, candidates }: PoolTransaction,
 ): { creation: PoolCreation; order?: Order; relayer_id?: string } {
   const [first] = candidates as [PoolTransaction['candidates'][number]]
@@ -50,7 +50,7 @@ export function acceptInPool(
     )
   const refusals = new Map<NewTransaction, Creation>()
   for (const { transaction } of best) {
-    const creation = accept(ledger, created_at, transaction)
+    const creation = accept(ledger, origin, transaction)
     if (creation.outcome !== 'created') {
       refusals.set(transaction, creation)
       continue

@@ -1,4 +1,5 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
+import type { Incident } from '../core/incident.ts'
 import type { AuditEntry, AuditFilter, Listing, MasterKeyCheck, RightsFault, RightsProof, Slice } from '../core/rows.ts'
 import type { AccountStore } from './account-store.ts'
 import type { ChainHead, ListedAuditEntry } from './audit-batches.ts'
@@ -70,8 +71,17 @@ export interface Store
   activity(filter: ActivityFilter): Promise<ActivityRow[]>
   /** The same by relayer and day (UTC). The present day, and others, may have two rows, which have to be added. */
   activityDays(filter: Omit<ActivityFilter, 'period_s'>): Promise<DayRow[]>
+  /** The fees by caller, network and day (UTC) from then on. */
+  callerDays(filter: Omit<ActivityFilter, 'period_s'>): Promise<CallerDayRow[]>
+  /** By relayer, from then on. */
+  repricings(filter: Omit<ActivityFilter, 'period_s'>): Promise<(Repricing & { relayer_id: string })[]>
   /** Adds some of the quarters of an hour that no chart shows to the days, and removes old days. `more`: it has to be called again. */
   pruneActivity(now_s: number): Promise<{ more: boolean }>
+
+  /** Keeps them with the newest ones. */
+  addIncidents(incidents: Incident[]): Promise<void>
+  /** Those of all servers, the newest first. */
+  incidents(limit: number): Promise<Incident[]>
 
   databaseFacts(): Promise<DatabaseFacts>
   /** The servers that use the database, in the order of their starts; none on SQLite. */
@@ -178,6 +188,19 @@ export interface ActivityRow {
   fee_wei: number
   /** How many networks the relayers are on. */
   networks: number
+}
+
+/** `repriced`: transactions in a block with a later version than the first; `repricing_gwei`: what they paid more for it. */
+export interface Repricing {
+  repriced: number
+  repricing_gwei: number
+}
+
+/** What the transactions of a caller cost on a day. `name`: of the API key, if there is one. */
+export interface CallerDayRow extends Repricing, Pick<ActivityRow, 'at' | 'mined' | 'fee_gwei' | 'fee_wei'> {
+  caller: string
+  name: string | null
+  network: string
 }
 
 /** What a relayer did on a day. */

@@ -1,22 +1,52 @@
+import { hostname } from 'node:os'
 import type { Incident } from '../core/incident.ts'
+import type { Store } from '../store/store.ts'
 
 export interface Incidents {
   note(severity: Incident['severity'], subject: string, text: string): void
-  /** The newest first. */
-  list(): Incident[]
+  /** Those of all servers, also of before their start, the newest first. */
+  list(): Promise<Incident[]>
 }
 
-const max_kept = 500
+export const max_incidents = 500
 const max_text = 1_000
 
-/** The newest incidents of this process. */
-export function createIncidents(now: () => number): Incidents {
-  const kept: Incident[] = []
+/** Incidents are stored in the background: those that are not yet, or cannot be, are in memory. */
+export function createIncidents(now: () => number, store: () => Pick<Store, 'addIncidents' | 'incidents'>): Incidents {
+  const server = `${hostname()} ${process.pid}`
+  let unsaved: Incident[] = []
+  let isSaving = false
+
+  async function save(): Promise<void> {
+    if (isSaving) return
+    isSaving = true
+    try {
+      while (unsaved.length > 0) {
+        const batch = [...unsaved]
+        await store().addIncidents(batch)
+        unsaved = unsaved.filter((its) => !batch.includes(its))
+      }
+    } catch {
+      // The database is down, or the service stops. The next incident tries again.
+    } finally {
+      isSaving = false
+    }
+  }
+
   return {
     note(severity, subject, text) {
-      kept.push({ at: now(), severity, subject: subject.slice(0, max_text), text: text.slice(0, max_text) })
-      if (kept.length > max_kept) kept.shift()
+      const its = { at: now(), server, severity, subject: subject.slice(0, max_text), text: text.slice(0, max_text) }
+      unsaved = [...unsaved.slice(1 - max_incidents), its]
+      void save()
     },
-    list: () => kept.toReversed(),
+    async list() {
+      // Read before the list, so that none is missing in both; one that is saved meanwhile is in both.
+      const waiting = unsaved.toReversed()
+      const saved = await store().incidents(max_incidents)
+      const known = new Set(saved.map(keyOf))
+      return [...waiting.filter((its) => !known.has(keyOf(its))), ...saved].slice(0, max_incidents)
+    },
   }
 }
+
+const keyOf = (its: Incident) => JSON.stringify([its.at, its.server, its.subject, its.text])

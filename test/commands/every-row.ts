@@ -143,6 +143,7 @@ function addRareRows(file: string): void {
     INSERT OR IGNORE INTO former_relayers (row_id, relayer_id) VALUES (1000000, 'gone');
     INSERT OR IGNORE INTO token_logins (token, accepted, since) VALUES ('["/module.so","relayers"]', x'0102', 1);
     INSERT OR IGNORE INTO activity_days (at, relayer_row_id, accepted) SELECT 1699920000, min(row_id), 7 FROM relayers;
+    INSERT INTO incidents (at, server, severity, subject, text) VALUES (1, 'host 1', 'warning', 'host', 'It is down');
     INSERT OR IGNORE INTO believed_time (id, ms) VALUES (1, 1700000000000);
     INSERT OR IGNORE INTO bulk_changes (kind, notification_row_id, since, done_to, up_to)
       SELECT 'redeliver', row_id, '2026-01-01T00:00:00.000Z', 0, 1000 FROM notifications;`)

@@ -39,6 +39,19 @@ const patch = ({ relayer_id }: Account, policies: RelayerPoliciesPatch) =>
   rig.client().patch(base, { path: { relayer_id }, body: { policies } })
 const finished = (account: Account) => account.finished(() => rig.chain.mine())
 
+/** Until a node has the replacement of each transaction: a block before that may contain the replaced version. */
+async function replaced(account: Account): Promise<void> {
+  for (const { id, relayer_id } of await account.transactions()) {
+    const path = { relayer_id, transaction_id: id }
+    await expect
+      .poll(async () => {
+        const { data } = await rig.client().get(`${base}/transactions/{transaction_id}/attempts`, { path })
+        return data.some(({ number, accepted_at }) => number > 1 && accepted_at !== null)
+      })
+      .toBe(true)
+  }
+}
+
 test('creates an API key with rights and an expiry, rotates it, and revokes it', async () => {
   const { page, expectComplaint } = await at('/keys')
   expectComplaint(/status of 401/)
@@ -206,6 +219,7 @@ test('replaces a transaction by another one', async () => {
     await dialog.getByLabel('To').fill(other)
     await dialog.getByLabel('Value in').fill('0.000000000000000077')
   })
+  await replaced(account)
   await finished(account)
   expect(await read()).toMatchObject({ status: 'confirmed', nonce: first.nonce, to: other, value: '77' })
 })
@@ -213,6 +227,7 @@ test('replaces a transaction by another one', async () => {
 test('cancels a transaction', async () => {
   const { account, page, read } = await waiting()
   await act(page, named(page, 'Cancel'))
+  await replaced(account)
   await finished(account)
   expect((await read()).status).toBe('canceled')
   await page.getByText('Ended as canceled').waitFor()
@@ -221,8 +236,10 @@ test('cancels a transaction', async () => {
 test('cancels all transactions of a relayer', async () => {
   const account = await rig.addAccount()
   await account.send(3, { gas_limit: 50_000 })
+  await expect.poll(async () => (await account.transactions()).every(({ status }) => status === 'submitted')).toBe(true)
   const { page } = await at(`/relayers/${account.relayer_id}`)
   await act(page, named(page, 'Cancel all pending'))
+  await replaced(account)
   await finished(account)
   expect((await account.transactions()).map(({ status }) => status)).toEqual(['canceled', 'canceled', 'canceled'])
 })
@@ -279,7 +296,7 @@ test('lists the transactions of all relayers, cancels several of them at once, a
   await second.send(1, { reference: '50% & more' })
   const { page } = await at('/transactions')
   const row = (name: string) => page.getByRole('row').filter({ hasText: name })
-  await page.getByRole('button', { name: 'unfinished' }).click()
+  await named(page, 'unfinished').click()
   expect(page.url()).toContain('#/transactions/unfinished')
   await page.getByLabel('Filter by').fill('50% & more')
   await page.getByText('1 transactions, newest first').waitFor()

@@ -21,6 +21,8 @@ export interface Console {
   accessibilityFaults(): Promise<string[]>
   /** Tasks of the page's main thread that took too long since the last call, in milliseconds. */
   longTasks(): Promise<number[]>
+  /** Closes the tab, before the service stops: the page would ask a service that is gone. */
+  close(): Promise<void>
   /** From now on, the page may complain of this; everything else fails the test at its end. */
   expectComplaint(pattern: RegExp): void
 }
@@ -97,6 +99,7 @@ export async function openConsole(
       const tasks = await page.evaluate<number[]>('longTasks.splice(0)')
       return tasks.filter((duration) => duration > max_task_ms)
     },
+    close: () => context.close(),
     expectComplaint: (pattern) => void expected.push(pattern),
   }
 }

@@ -116,7 +116,7 @@ test('names addresses, calls, logs and errors by what the service knows', async 
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}/transactions/${good}`)
   await page.getByText('transfer(address,uint256)').waitFor()
-  expect(await page.getByText('Shop token').count()).toBeGreaterThan(1)
+  await expect.poll(() => page.getByText('Shop token').count()).toBeGreaterThan(1)
   const logs = page.getByRole('listitem').filter({ hasText: 'Transfer' })
   await logs.getByText('7', { exact: true }).waitFor()
   await logs.getByRole('link', { name: account.relayer_id }).first().waitFor()
@@ -133,8 +133,9 @@ test('lists events of before the page was opened', async () => {
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}/events`)
   await page.getByText(/The newest \d+ events, followed live\./).waitFor()
-  await page
-    .getByText(/is confirmed/)
+  const events = page.getByRole('table', { name: 'events' })
+  await events
+    .getByRole('row', { name: /transaction confirmed nonce 0/ })
     .first()
     .waitFor()
 })

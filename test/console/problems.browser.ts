@@ -117,6 +117,20 @@ test('searches everything at once, and opens what is found', async () => {
   await account.finished(() => rig.chain.mine())
 })
 
+test('keeps what was chosen on a page in its address', async () => {
+  const { page, open } = await start()
+  await page.getByLabel(/^Filter relayers/).fill('pay-5')
+  await named(page, 'Active').or(named(page, 'active')).click()
+  await page.getByText('pay-59').last().waitFor()
+  await page.reload()
+  await expect.poll(() => page.getByLabel(/^Filter relayers/).inputValue()).toBe('pay-5')
+  expect(page.url()).toContain('#/overview/')
+  await open('/spending')
+  await named(page, '90 days').click()
+  await page.reload()
+  await page.getByRole('button', { name: '90 days', pressed: true }).waitFor()
+})
+
 test('has the filter of a list in its address, and leads a path to its page', async () => {
   const account = await rig.addAccount()
   const { page, open } = await start()
@@ -144,8 +158,8 @@ test('pushes waiting deliveries, one behind an earlier one too, and says so', as
   await expect.poll(() => receiver.bodies.length).toBeGreaterThan(1)
   const { page, open } = await start()
   await open('/notifications/slow-shop')
-  receiver.answer(200)
-  await act(page, named(page, 'Retry now').first())
+  // Before that, an attempt by schedule could end the wait of the row that is acted on.
+  await act(page, named(page, 'Retry now').first(), async () => receiver.answer(200))
   await page.getByText('It is due now').waitFor()
   await named(page.getByRole('dialog'), 'Close').click()
   await expect.poll(() => page.locator('.deliveries').getByText('pending').count()).toBe(0)
@@ -193,4 +207,21 @@ test('copies where the browser has no clipboard, as over plain HTTP', async () =
   await page.getByRole('button', { name: `Copy ${account.address}` }).click()
   await page.getByText('Copied').waitFor()
   expect(await page.evaluate('window.read()')).toBe(account.address)
+})
+
+test('shows problems of one kind as one line, and acknowledges them together', async () => {
+  const accounts = [await rig.addAccount(), await rig.addAccount(), await rig.addAccount()]
+  const pause = (paused: boolean) =>
+    Promise.all(
+      accounts.map(({ relayer_id }) => rig.client().patch(relayers, { path: { relayer_id }, body: { paused } })),
+    )
+  await pause(true)
+  passMinute()
+  const { page } = await start()
+  const line = page.getByRole('listitem').filter({ hasText: '3 relayers are paused' })
+  await line.getByRole('button', { name: 'Show each' }).click()
+  await page.getByText(`${accounts[2]?.relayer_id} is paused`).waitFor()
+  await act(page, line.getByRole('button', { name: 'Acknowledge' }))
+  await expect.poll(() => page.getByText(/environment deals with it until/).count()).toBe(3)
+  await pause(false)
 })

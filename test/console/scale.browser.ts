@@ -21,6 +21,7 @@ test(`shows ${relayers} relayers and ${transactions} transactions with few reque
   timeout: 300_000,
 }, async () => {
   const chain = await startAnvil({ noMining: true })
+  let closePage = async () => {}
   const service = await startTestService({ RATE_LIMIT_PER_SECOND: '100000', RATE_LIMIT_BURST: '1000000' })
   try {
     const { client } = service
@@ -35,7 +36,8 @@ test(`shows ${relayers} relayers and ${transactions} transactions with few reque
       await Promise.all(Array.from({ length: at_once }, (_, index) => create(first + index)))
     await insertTransactions(service, 'relayer-1', transactions)
 
-    const { page, signIn, open, longTasks } = await openConsole(browser, service.url)
+    const { page, signIn, open, longTasks, close } = await openConsole(browser, service.url)
+    closePage = close
     let requests = 0
     page.on('request', () => {
       requests += 1
@@ -68,6 +70,7 @@ test(`shows ${relayers} relayers and ${transactions} transactions with few reque
     )
     expect(list.requests).toBeLessThan(120)
   } finally {
+    await closePage()
     await service.close()
     await chain.stop()
   }

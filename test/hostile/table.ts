@@ -303,6 +303,7 @@ export const table: Record<string, Make> = {
   listQueues: get(`/queues?${page}`),
   getActivity: get('/activity', '/activity?period=day', '/activity?period=quarter'),
   getSpending: get('/spending', '/spending?days=90'),
+  getSpendingByCaller: get('/spending/callers', '/spending/callers?days=90'),
   getCaller: get('/caller'),
   listApiKeys: get(`/api-keys?${page}`),
   createApiKey: send('POST', '/api-keys', (_, attempt) => ({

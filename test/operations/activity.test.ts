@@ -86,6 +86,61 @@ test('counts accepted, mined and failed transactions with times and fees, limite
   expect((await totals(client, { period: 'day' })).accepted).toBe(5)
 })
 
+test('tells what each API key’s transactions cost by day, and what repricing added', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const client = rig.client()
+  const { chain } = rig
+  const account = await rig.addAccount()
+  const body = { name: 'shop', scopes: ['send' as const, 'read' as const] }
+  const {
+    api_key: { id },
+    token,
+  } = (await client.post('/api/v1/api-keys', { body })).data
+  const shop = createRelayerClient({ baseUrl: rig.url(), token })
+  const path = { relayer_id: account.relayer_id }
+  const list = '/api/v1/relayers/{relayer_id}/transactions'
+  const sent = { to: account.address, value: '1', gas_limit: 21_000 }
+  await account.send(2, { gas_limit: 21_000 })
+  const { data: slow } = await shop.post(list, {
+    path,
+    query: { wait: 'submitted' },
+    body: { ...sent, speed: 'safe_low' },
+  })
+  const one = { ...path, transaction_id: slow.id }
+  await client.put(`${list}/{transaction_id}`, { path: one, body: { ...sent, speed: 'fastest' } })
+  const versions = async () => (await client.get(`${list}/{transaction_id}/attempts`, { path: one })).data
+  await expect
+    .poll(async () => (await versions()).every(({ accepted_at }) => accepted_at) && (await versions()).length)
+    .toBe(2)
+  await account.finished(() => chain.mine())
+
+  const { data: mined } = await client.get(`${list}/{transaction_id}`, { path: one })
+  const [first, second] = await versions()
+  const [tip, base] = [
+    BigInt(first?.max_priority_fee_per_gas ?? 0),
+    BigInt(mined.receipt?.effective_gas_price ?? 0) - BigInt(second?.max_priority_fee_per_gas ?? 0),
+  ]
+  const first_price =
+    base + tip < BigInt(first?.max_fee_per_gas ?? 0) ? base + tip : BigInt(first?.max_fee_per_gas ?? 0)
+  const extra = (BigInt(mined.receipt?.effective_gas_price ?? 0) - first_price) * 21_000n
+  expect(extra).toBeGreaterThan(0n)
+  const { data } = await client.get('/api/v1/spending/callers', { query: { days: 2 } })
+  const fee = mined.receipt?.fee
+  expect(data.find((its) => its.caller === id)).toEqual({
+    ...{ caller: id, name: 'shop', network: 'local', mined: 1, repriced: 1, fees: fee, fees_today: fee },
+    ...{ fees_by_day: ['0', fee], repricing_fees: `${extra}` },
+  })
+  expect(data.find((its) => its.caller === 'environment')).toMatchObject({ mined: 2, repriced: 0, repricing_fees: '0' })
+  const { data: relayers } = await client.get('/api/v1/spending', {})
+  expect(relayers).toMatchObject([{ mined: 3, repriced: 1, repricing_fees: `${extra}` }])
+  await expect(
+    createRelayerClient({
+      baseUrl: rig.url(),
+      token: (await client.post('/api/v1/api-keys', { body: { ...body, relayer_ids: ['demo'] } })).data.token,
+    }).get('/api/v1/spending/callers', {}),
+  ).rejects.toMatchObject({ status: 403 })
+})
+
 test('shows the first transaction of each relayer’s queue and the reason of its wait', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const client = rig.client()

@@ -4,7 +4,7 @@ import contract from '../../generated/openapi.json' with { type: 'json' }
 import { startFakeWeb3signer } from '../support/fake-web3signer.ts'
 import { testRig } from '../support/test-rig.ts'
 
-test('shows the process, its database and the incidents since its start, to those who manage all relayers', async () => {
+test('shows the process, its database and the incidents, also of before its start, to those who manage all relayers', async () => {
   const rig = await testRig({ proxies: 1 })
   const client = rig.client()
   const account = await rig.addAccount()
@@ -31,8 +31,11 @@ test('shows the process, its database and the incidents since its start, to thos
   await expect.poll(async () => ask().then(incidents)).toEqual(['warning'])
   await rig.proxy.setFault(undefined)
   await expect.poll(async () => ask().then(incidents)).toEqual(['over', 'warning'])
+  await rig.restart()
+  const after = (await rig.client().get('/api/v1/service')).data.incidents.filter(({ subject }) => subject === host)
+  expect(after.map(({ severity }) => severity)).toEqual(['over', 'warning'])
 
-  const { token } = (await client.post('/api/v1/api-keys', { body: { name: 'reader', scopes: ['read'] } })).data
+  const { token } = (await rig.client().post('/api/v1/api-keys', { body: { name: 'reader', scopes: ['read'] } })).data
   const reader = createRelayerClient({ baseUrl: rig.url(), token })
   await expect(reader.get('/api/v1/service')).rejects.toMatchObject({ status: 403 })
 })

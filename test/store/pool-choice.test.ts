@@ -50,7 +50,12 @@ function choose(its: Its[], { ordering_key = null as string | null, pinned = new
       funds,
     } as NewTransaction,
   }))
-  const { creation, order } = acceptInPool(ledger, state, at, { pool_row_id: 9, ordering_key, candidates })
+  const { creation, order } = acceptInPool(
+    ledger,
+    state,
+    { created_at: at, caller: 'someone' },
+    { pool_row_id: 9, ordering_key, candidates },
+  )
   const relayer = creation.outcome === 'created' ? creation.transaction.relayer_id : creation.outcome
   return { relayer, order, pinned, accepted: ledger.accepted.length }
 }

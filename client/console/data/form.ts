@@ -1,6 +1,12 @@
 import { useState } from 'react'
 import { weiOf } from './format.ts'
 
+/** The properties of the field of a name. */
+export type Bind<Name extends string> = (name: Name) => {
+  value: string
+  onChange(event: { target: Field }): void
+}
+
 type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
 
 /** The texts of a form. `bind(name)`: the properties of its field. */

@@ -8,12 +8,12 @@ export const ether = (wei: string | null): string => (wei === null ? 'unknown' :
 export const amount = (wei: string | null, symbol: string): string =>
   wei === null ? 'unknown' : `${ether(wei)} ${symbol}`
 
-/** An amount with four digits after the point, so that those of a column stand below each other. */
-export function fixed(wei: string, symbol: string): string {
-  const units = BigInt(wei) / (wei_per_ether / 10_000n)
-  if (units === 0n && wei !== '0') return `< 0.0001 ${symbol}`
-  const digits = units.toString().padStart(5, '0')
-  return `${count(BigInt(digits.slice(0, -4)))}.${digits.slice(-4)} ${symbol}`
+/** An amount with so many digits after the point, so that those of a column stand below each other. */
+export function fixed(wei: string, symbol: string, places = 4): string {
+  const units = BigInt(wei) / (wei_per_ether / 10n ** BigInt(places))
+  if (units === 0n && wei !== '0') return `< 0.${'1'.padStart(places, '0')} ${symbol}`
+  const digits = units.toString().padStart(places + 1, '0')
+  return `${count(BigInt(digits.slice(0, -places)))}.${digits.slice(-places)} ${symbol}`
 }
 
 /** A price in wei as gwei. */

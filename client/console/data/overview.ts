@@ -1,6 +1,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { RelayerStatus } from '../../index.ts'
+import { everyPage } from './every-page.ts'
 import { useSession } from './session.tsx'
 
 const list_ms = 5_000
@@ -9,18 +10,6 @@ const relayers_ms = 15_000
 const nodes_ms = 10_000
 const status_ms = 30_000
 const max_problems = 200
-
-/** The items of all pages of a list. */
-async function everyPage<Item>(
-  read: (page: number) => Promise<{ data: Item[]; pagination: { total_items: number } }>,
-): Promise<Item[]> {
-  const items: Item[] = []
-  for (let page = 1; ; page += 1) {
-    const { data, pagination } = await read(page)
-    items.push(...data)
-    if (data.length === 0 || items.length >= pagination.total_items) return items
-  }
-}
 
 /** Everything that needs attention, of all that the API key may see: the service finds it. */
 export const useProblems = () => {

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
+import { ScrollText } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
-import { useLocation } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { given } from '../data/form.ts'
 import { count } from '../data/format.ts'
@@ -8,8 +9,10 @@ import { useSession } from '../data/session.tsx'
 import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Copyable, decoded, encoded, RelayerLink } from '../parts/links.tsx'
+import { Copyable, decoded, encoded, RelayerLink, transactionPath } from '../parts/links.tsx'
 import { Moment } from '../parts/moment.tsx'
+import { Nothing } from '../parts/nothing.tsx'
+import { Pages } from '../parts/pages.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
 const per_page = 50
@@ -120,17 +123,12 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
                 isPart
               />
             )}
-            <div className="buttons">
-              <button type="button" disabled={page === 1} onClick={() => setPage(page - 1)}>
-                Newer
-              </button>
-              <span role="status">
-                {total_items === 0 ? 'No entry matches.' : `Page ${page} of ${Math.ceil(total_items / per_page)}`}
-              </span>
-              <button type="button" disabled={page * per_page >= total_items} onClick={() => setPage(page + 1)}>
-                Older
-              </button>
-            </div>
+            {total_items === 0 && (
+              <Nothing icon={ScrollText} title="No entry matches">
+                Change the filter, or show the service's own entries too.
+              </Nothing>
+            )}
+            <Pages of="entries" page={page} last={Math.ceil(total_items / per_page)} total={total_items} go={setPage} />
           </>
         )}
       </Loaded>
@@ -140,10 +138,10 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
 
 const columns: Column<AuditEntry>[] = [
   { name: 'Operation', cell: ({ operation }) => operation },
-  { name: 'Time', cell: ({ at }) => <Moment at={at} /> },
+  { name: 'Time', isWhole: true, cell: ({ at }) => <Moment at={at} /> },
   { name: 'Caller', cell: ({ caller }) => caller },
   { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
-  { name: 'Subject', cell: ({ subject }) => (subject === null ? null : <Copyable value={subject} />) },
+  { name: 'Subject', cell: (its) => <Subject its={its} /> },
   {
     name: 'Result',
     isNumber: true,
@@ -151,6 +149,18 @@ const columns: Column<AuditEntry>[] = [
   },
   { name: 'Entry', isNumber: true, cell: ({ sequence }) => count(sequence) },
 ]
+
+/** The id of a transaction has a link to it. */
+function Subject({ its: { operation, relayer_id, subject } }: { its: AuditEntry }) {
+  if (subject === null) return null
+  const isTransaction = relayer_id !== null && /^(?:send|replace|cancel).*Transaction$/.test(operation)
+  return (
+    <span className="copyable">
+      <Copyable value={subject} />
+      {isTransaction && <Link to={transactionPath({ relayer_id, id: subject })}>open</Link>}
+    </span>
+  )
+}
 
 /** The times of the form are in UTC. */
 function filterOf({ outcome, callers, after, before, ...same }: Typed): Filter {

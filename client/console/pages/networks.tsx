@@ -1,5 +1,5 @@
 import { Network as NetworkIcon } from 'lucide-react'
-import type { Network, NetworkNode } from '../../index.ts'
+import type { Network, NetworkNode, PrivateRpcUrl } from '../../index.ts'
 import { count } from '../data/format.ts'
 import { useNetworks, useNodes } from '../data/overview.ts'
 import { Abis } from '../parts/abis.tsx'
@@ -7,8 +7,9 @@ import { Badge } from '../parts/badge.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
-import { CreateNetwork, EditNetwork, EditNodes } from '../parts/network-forms.tsx'
+import { CreateNetwork, DeleteNetwork, EditNetwork, EditNodes, EditRelays } from '../parts/network-forms.tsx'
 import { Nothing } from '../parts/nothing.tsx'
+import { submissionText } from '../parts/submission.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
 /** The networks, with the health of each node. */
@@ -45,6 +46,8 @@ function List({ networks }: { networks: Network[] }) {
         <div className="buttons">
           <EditNetwork network={network} />
           <EditNodes network={network} />
+          <EditRelays network={network} />
+          <DeleteNetwork network={network} />
         </div>
       </div>
       <dl className="figures">
@@ -60,6 +63,10 @@ function List({ networks }: { networks: Network[] }) {
           <dt>Currency</dt>
           <dd>{network.symbol ?? 'not set'}</dd>
         </div>
+        <div>
+          <dt>Submission</dt>
+          <dd>{submissionText(network.submission)}</dd>
+        </div>
         {network.explorer_urls[0] !== undefined && (
           <div>
             <dt>Explorer</dt>
@@ -74,9 +81,27 @@ function List({ networks }: { networks: Network[] }) {
       ) : (
         <Skeleton lines={1} />
       )}
+      {network.private_rpc_urls.length > 0 && <Relays relays={network.private_rpc_urls} />}
     </section>
   ))
 }
+
+const Relays = ({ relays }: { relays: PrivateRpcUrl[] }) => (
+  <Table of="private relays" rows={relays} columns={relay_columns} idOf={({ url }) => url} />
+)
+
+const relay_columns: Column<PrivateRpcUrl>[] = [
+  { name: 'Private relay', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
+  { name: 'Takes', by: ({ method }) => method, cell: ({ method }) => <code>{method}</code> },
+  {
+    name: 'Drops after',
+    isNumber: true,
+    by: ({ drops_after_blocks }) => drops_after_blocks,
+    cell: ({ drops_after_blocks }) => `${count(drops_after_blocks)} blocks`,
+  },
+]
+
+const error_column: Column<NetworkNode> = { name: 'Error', cell: ({ error }) => error }
 
 function Nodes({ nodes }: { nodes: NetworkNode[] }) {
   const head = Math.max(...nodes.map(({ block_number }) => block_number ?? 0))
@@ -99,7 +124,7 @@ function Nodes({ nodes }: { nodes: NetworkNode[] }) {
       by: ({ response_ms }) => response_ms ?? -1,
       cell: ({ response_ms }) => (response_ms === null ? '–' : `${count(response_ms)} ms`),
     },
-    { name: 'Error', cell: ({ error }) => error },
+    ...(nodes.some(({ error }) => error !== null) ? [error_column] : []),
   ]
   return <Table of="nodes" rows={nodes} columns={columns} idOf={({ url }) => url} />
 }

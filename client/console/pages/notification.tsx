@@ -1,15 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { Bell } from 'lucide-react'
 import { useState } from 'react'
-import { Link } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
+import { oneOf, useChoices } from '../data/choices.ts'
 import { age, count, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Moment } from '../parts/moment.tsx'
+import { Age, Moment, Until } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -21,10 +22,12 @@ const one = '/api/v1/notifications/{notification_id}'
 const statuses = ['all', 'pending', 'failed', 'delivered'] as const
 
 /** A webhook endpoint: its health, and its deliveries with the responses; each can be sent again. */
-export function Notification(path: { notification_id: string }) {
+export function Notification({ notification_id, find }: { notification_id: string; find?: string | undefined }) {
   const { client } = useSession()
-  const [status, setStatus] = useState<(typeof statuses)[number]>('all')
-  const id = path.notification_id
+  const id = notification_id
+  const path = { notification_id }
+  const [chosen, choose] = useChoices(`/notifications/${encodeURIComponent(id)}`, find, { status: 'all' })
+  const status = oneOf(statuses, chosen.status)
   const notification = useQuery({
     queryKey: ['notification', id],
     queryFn: async ({ signal }) => (await client.get(one, { path, signal })).data,
@@ -35,15 +38,15 @@ export function Notification(path: { notification_id: string }) {
     refetchInterval: poll_ms,
   })
   const columns: Column<Delivery>[] = [
-    { name: 'Event', cell: ({ event }) => words(event) },
+    { name: 'Event', isWhole: true, cell: ({ event }) => words(event) },
     { name: 'State', cell: (its) => <Badge state={its.status} /> },
     { name: 'Number', isNumber: true, cell: ({ sequence }) => count(sequence) },
-    { name: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
+    { name: 'Created', isWhole: true, cell: ({ created_at }) => <Age of={created_at} /> },
     { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
     {
       name: 'Next attempt',
-      cell: ({ status: state, next_attempt_at: at }) =>
-        at !== null && state === 'pending' ? <Moment at={at} /> : null,
+      isWhole: true,
+      cell: ({ status: state, next_attempt_at: at }) => (at !== null && state === 'pending' ? <Until at={at} /> : null),
     },
     { name: '', cell: (delivery) => <Resend delivery={delivery} path={path} /> },
   ]
@@ -56,9 +59,12 @@ export function Notification(path: { notification_id: string }) {
   return (
     <>
       <p className="crumbs">
-        <Link to="/notifications">Notifications</Link> / webhook
+        <Link to="/notifications">Notifications</Link> / {id}
       </p>
-      <Heading name={id} />
+      <div className="bar">
+        <Heading name={id} />
+        <Actions path={path} its={notification.data} />
+      </div>
       <Loaded query={notification}>
         {({ url, filter }) => (
           <p>
@@ -67,10 +73,9 @@ export function Notification(path: { notification_id: string }) {
         )}
       </Loaded>
       <Loaded query={health}>{(its) => <Health its={its} />}</Loaded>
-      <Actions path={path} its={notification.data} />
       <div className="bar">
         <h2>Deliveries</h2>
-        <Segments label="Status" values={statuses} value={status} choose={setStatus} />
+        <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
       </div>
       <Loaded query={deliveries}>
         {(all) =>
@@ -122,7 +127,6 @@ function Health({ its }: { its: NotificationHealth }) {
 function Actions({ path, its }: { path: { notification_id: string }; its: Its | undefined }) {
   const { client } = useSession()
   const [since, setSince] = useState(() => new Date(Date.now() - 86_400_000).toISOString().slice(0, 16))
-  const [changed, setChanged] = useState(formOf(its))
   const [tested, setTested] = useState('')
   const [retried, setRetried] = useState(0)
   const [redelivered, setRedelivered] = useState(0)
@@ -158,30 +162,72 @@ function Actions({ path, its }: { path: { notification_id: string }; its: Its | 
         run={async () => setRetried((await client.post(`${one}/deliveries/retry`, { path })).data.retried)}
         done={`${count(retried)} waiting ${retried === 1 ? 'delivery is' : 'deliveries are'} due now.`}
       />
+      <Edit path={path} its={its} />
+    </div>
+  )
+}
+
+function Edit({ path, its }: { path: { notification_id: string }; its: Its | undefined }) {
+  const { client } = useSession()
+  const [, go] = useLocation()
+  const [changed, setChanged] = useState(formOf(its))
+  const [key, setKey] = useState('')
+  return (
+    <>
       <Action
         label="Edit"
-        opened={() => setChanged(formOf(its))}
+        opened={() => {
+          setChanged(formOf(its))
+          setKey('')
+        }}
         effect={
           <p>
             Later attempts use this URL, and later events these filters. A disabled notification becomes enabled when
             its URL is set.
           </p>
         }
-        run={() => client.patch(one, { path, body: { url: changed.url, filter: filterOf(changed) } })}
+        run={() =>
+          client.patch(one, {
+            path,
+            body: { url: changed.url, filter: filterOf(changed), ...(key !== '' && { signing_key: key }) },
+          })
+        }
       >
         <WebhookForm form={changed} set={setChanged} />
+        <label>
+          New signing key (empty: it stays)
+          <input type="password" autoComplete="off" value={key} onChange={(event) => setKey(event.target.value)} />
+        </label>
       </Action>
-    </div>
+      <Action
+        label="Delete"
+        tone="danger"
+        told={`${path.notification_id} is deleted.`}
+        effect={
+          <p>
+            Deletes {path.notification_id} with its waiting deliveries. It is refused while a relayer reports to it.
+          </p>
+        }
+        run={async () => {
+          await client.delete(one, { path })
+          go('/notifications')
+        }}
+      />
+    </>
   )
 }
 
 /** The path has the id of the notification, which each delivery has too. */
 function Resend({ delivery: { id, status }, path }: { delivery: Delivery; path: { notification_id: string } }) {
   const { client } = useSession()
+  // The delivery may end meanwhile: an open dialog stays as it is.
+  const [held, setHeld] = useState<DeliveryStatus>()
+  const hold = { opened: () => setHeld(status), closed: () => setHeld(undefined) }
   return (
     <div className="buttons">
-      {status === 'pending' ? (
+      {(held ?? status) === 'pending' ? (
         <Action
+          {...hold}
           label="Retry now"
           effect={
             <p>
@@ -194,6 +240,7 @@ function Resend({ delivery: { id, status }, path }: { delivery: Delivery; path: 
         />
       ) : (
         <Action
+          {...hold}
           label="Redeliver"
           effect={
             <p>
@@ -214,7 +261,8 @@ function Attempts({ attempts }: { attempts: Delivery['attempts'] }) {
   return (
     <details>
       <summary>
-        {attempts.length} {attempts.length === 1 ? 'attempt' : 'attempts'}; last: {last.error ?? `HTTP ${last.status}`}
+        {last.error ?? `HTTP ${last.status}`}
+        {attempts.length > 1 && `, ${count(attempts.length)} attempts`}
       </summary>
       <ol>
         {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (

@@ -1,7 +1,8 @@
 import { Wallet } from 'lucide-react'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { Link } from 'wouter'
 import type { Relayer } from '../../index.ts'
+import { oneOf, useChoices } from '../data/choices.ts'
 import { count, words } from '../data/format.ts'
 import { useNetworks, useRelayers } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
@@ -16,6 +17,7 @@ import { RelayerLink, transactionPath } from '../parts/links.tsx'
 import { Age } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { Problems } from '../parts/problems.tsx'
+import { LastsOf } from '../parts/runway.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Tiles } from '../parts/tiles.tsx'
@@ -23,7 +25,7 @@ import { Tiles } from '../parts/tiles.tsx'
 type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number]
 
 /** Problems come first. */
-export function Overview() {
+export function Overview({ find }: { find?: string | undefined }) {
   const relayers = useRelayers()
   const isEmpty = relayers.data?.length === 0
   return (
@@ -35,7 +37,7 @@ export function Overview() {
       {!isEmpty && (
         <section aria-labelledby="relayers">
           <Loaded query={relayers} lines={8}>
-            {(rows) => <Relayers rows={rows} />}
+            {(rows) => <Relayers rows={rows} find={find} />}
           </Loaded>
         </section>
       )}
@@ -119,11 +121,11 @@ function Chosen({ choice }: { choice: Choice<Row> }) {
 const stateOf = ({ system_disabled, paused }: Relayer) => (system_disabled ? 'disabled' : paused ? 'paused' : 'active')
 const states = ['all', 'active', 'paused', 'disabled', 'waiting'] as const
 
-function Relayers({ rows }: { rows: Row[] }) {
+function Relayers({ rows, find }: { rows: Row[]; find: string | undefined }) {
   const { may } = useSession()
   const choice = useChoice(({ relayer }: Row) => relayer.id)
-  const [text, setText] = useState('')
-  const [state, setState] = useState<(typeof states)[number]>('all')
+  const [{ text, ...chosen }, choose] = useChoices('/overview', find, { state: 'all', text: '' })
+  const state = oneOf(states, chosen.state)
   const shown = useMemo(() => {
     const wanted = text.trim().toLowerCase()
     return rows.filter(
@@ -139,14 +141,14 @@ function Relayers({ rows }: { rows: Row[] }) {
         <CreateRelayer />
       </div>
       <div className="bar">
-        <Segments label="State" values={states} value={state} choose={setState} />
+        <Segments label="State" values={states} value={state} choose={(one) => choose({ state: one })} />
         <input
           type="search"
           className="filter"
           aria-label="Filter relayers by ID, name, network or address"
           placeholder="ID, name, network or address"
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => choose({ text: event.target.value })}
         />
       </div>
       {choice.items.length > 0 && <Chosen choice={choice} />}
@@ -188,6 +190,7 @@ const columns: Column<Row>[] = [
     isNumber: true,
     cell: ({ relayer }) => <Balance relayer_id={relayer.id} network={relayer.network} />,
   },
+  { name: 'Lasts', isNumber: true, cell: ({ relayer }) => <LastsOf relayer_id={relayer.id} /> },
   {
     name: 'Unfinished',
     isNumber: true,

@@ -45,7 +45,7 @@ export function Pool({
   return (
     <>
       <p className="crumbs">
-        <Link to="/pools">Pools</Link> / pool
+        <Link to="/pools">Pools</Link> / {pool_id}
       </p>
       <Loaded query={pool}>
         {(its) => (

@@ -1,12 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Relayer as Its } from '../../index.ts'
 import { count } from '../data/format.ts'
 import { useExplorer } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../data/transactions.ts'
-import { Action } from '../parts/action.tsx'
 import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Balance } from '../parts/balance.tsx'
@@ -17,6 +15,8 @@ import { Heading } from '../parts/heading.tsx'
 import { Copyable, ExplorerLink, relayerPath } from '../parts/links.tsx'
 import { Nonces } from '../parts/nonces.tsx'
 import { Policies } from '../parts/policies.tsx'
+import { RelayerActions } from '../parts/relayer-forms.tsx'
+import { LastsOf } from '../parts/runway.tsx'
 import { Transactions } from '../parts/transactions.tsx'
 
 const poll_ms = 5_000
@@ -82,8 +82,8 @@ export function Relayer({
 }
 
 function Head({ its }: { its: Its }) {
-  const { client, may } = useSession()
-  const { id, name, address, network, paused, system_disabled, disabled_reason, warnings = [] } = its
+  const { client } = useSession()
+  const { id, name, address, network, paused, system_disabled, disabled_reason, custom_rpc_urls, warnings = [] } = its
   const path = { relayer_id: id }
   const explorer = useExplorer(network)
   const status = useQuery({
@@ -94,34 +94,18 @@ function Head({ its }: { its: Its }) {
   return (
     <>
       <p className="crumbs">
-        <Link to="/">Relayers</Link> / {name}
+        <Link to="/">Relayers</Link> / {id}
+        {name !== id && `, ${name}`}
       </p>
       <div className="bar">
         <Heading name={id}>
           {id} <Badge state={system_disabled ? 'disabled' : paused ? 'paused' : 'active'} />
         </Heading>
-        {may('manage') && (
-          <div className="buttons">
-            <Drain id={id} />
-            <Action
-              label={paused ? 'Resume' : 'Pause'}
-              tone={paused ? 'primary' : 'danger'}
-              effect={
-                <p>
-                  {paused
-                    ? 'The relayer signs and sends again, and its waiting transactions continue.'
-                    : 'The relayer signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'}
-                </p>
-              }
-              told={paused ? `${id} signs and sends again.` : `${id} is paused.`}
-              run={() => client.patch(base, { path, body: { paused: !paused } })}
-            />
-          </div>
-        )}
+        <RelayerActions its={its} />
       </div>
-      <p className="hint">
-        <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" /> Send funds
-        here.
+      <p className="hint copyable">
+        <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" />
+        <span>Send funds here.</span>
       </p>
       {system_disabled && (
         <Problem>
@@ -146,53 +130,32 @@ function Head({ its }: { its: Its }) {
               <Balance relayer_id={id} network={network} />
             </strong>
           </dd>
+          <dd>
+            lasts: <LastsOf relayer_id={id} none="no fees in 7 days" />
+          </dd>
         </div>
         <div className="tile">
           <dt>Unfinished</dt>
           <dd>
             <strong>{status.data ? count(status.data.pending_transactions_count) : '…'}</strong>
           </dd>
+          <dd>accepted, not mined yet</dd>
         </div>
         <div className="tile">
           <dt>Next nonce</dt>
           <dd>
             <strong>{status.data?.nonce ?? '…'}</strong>
           </dd>
+          <dd>of its next transaction</dd>
         </div>
         <div className="tile">
           <dt>Network</dt>
           <dd>
             <strong>{network}</strong>
           </dd>
+          <dd>{custom_rpc_urls.length > 0 ? 'with nodes of its own' : 'with the nodes of the network'}</dd>
         </div>
       </dl>
     </>
-  )
-}
-
-/** Refuses new transactions while the unfinished ones continue, before a relayer is deleted. */
-function Drain({ id }: { id: string }) {
-  const { client } = useSession()
-  const [left, setLeft] = useState(0)
-  return (
-    <Action
-      label="Drain"
-      tone="danger"
-      effect={
-        <p>
-          {id} takes no new transactions; messages are still signed. Its unfinished transactions continue. When they
-          have ended, it can be deleted. To end the drain, clear the policy <code>allow_transactions</code>.
-        </p>
-      }
-      run={async () => {
-        const { data } = await client.post('/api/v1/relayers/{relayer_id}/drain', { path: { relayer_id: id } })
-        setLeft(data.pending_transactions_count + data.mined_transactions_count)
-      }}
-      done={
-        left === 0
-          ? 'No transaction is unfinished: it can be deleted.'
-          : `It takes no new transactions. Unfinished: ${count(left)}.`
-      }
-    />
   )
 }

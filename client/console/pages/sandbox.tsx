@@ -4,8 +4,9 @@ import { Link } from 'wouter'
 import type { SendTransactionRequest } from '../../index.ts'
 import { curlSample } from '../../samples/curl.ts'
 import type { ExampleCall } from '../../samples/operation.ts'
+import { useForm } from '../data/form.ts'
 import { amount, count, exactly, weiOf } from '../data/format.ts'
-import { useRelayerIds, useSymbols } from '../data/overview.ts'
+import { useNetworks, useRelayerIds, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { typescriptCall } from '../data/typescript-call.ts'
 import { Action } from '../parts/action.tsx'
@@ -14,6 +15,7 @@ import { errorText, Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { relayerPath, transactionPath } from '../parts/links.tsx'
 import { Segments } from '../parts/segments.tsx'
+import { SubmissionFields, submission_start, submissionOf, submissionText } from '../parts/submission.tsx'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const shown_characters = 4_000
@@ -27,6 +29,7 @@ interface Form {
   /** A function of the receiver, with its arguments, in the place of the data. */
   called: string
   args: string
+  gas_limit: string
 }
 
 /** Signs, simulates and sends, and shows the same request as curl and as TypeScript. */
@@ -44,7 +47,7 @@ export function Sandbox({ params }: { params: { relayer_id?: string; transaction
       ).data,
     enabled: transaction_id !== undefined && may('read'),
   })
-  const start = { message: 'Hello', to: '', value: '0', data: '', called: '', args: '' }
+  const start = { message: 'Hello', to: '', value: '0', data: '', called: '', args: '', gas_limit: '' }
   return (
     <>
       <Heading name="Sandbox" />
@@ -77,11 +80,14 @@ function SandboxForm({
   const { client, may } = useSession()
   const relayers = useRelayerIds()
   const symbolOf = useSymbols()
+  const networks = useNetworks()
   const options = useId()
   const [relayer_id, setRelayer] = useState(chosen)
   const [form, setForm] = useState(start)
   const [kind, setKind] = useState<keyof typeof kinds>(isTransaction || !may('sign') ? 'test' : 'sign')
   const [sent, setSent] = useState('')
+  const way = useForm(submission_start)
+  const submission = submissionOf(way.values)
   const set = (name: keyof Form) => (event: { target: { value: string } }) =>
     setForm({ ...form, [name]: event.target.value })
 
@@ -89,14 +95,19 @@ function SandboxForm({
   const path = { relayer_id: relayer_id.trim() }
   const chosenRelayer = relayers.data?.find(({ id }) => id === path.relayer_id)
   const symbol = symbolOf(chosenRelayer?.network)
+  const usual = networks.data?.find(({ name }) => name === chosenRelayer?.network)?.submission
+  const asUsual = `as the network sets it${usual ? `: ${submissionText(usual)}` : ''}`
   const wei = weiOf(form.value)
-  const isReady = path.relayer_id !== '' && (kind === 'sign' || wei !== undefined)
+  const gas = form.gas_limit.trim()
+  const isReady = path.relayer_id !== '' && (kind === 'sign' || (wei !== undefined && /^\d*$/.test(gas)))
   const transaction: SendTransactionRequest = {
     ...(form.to.trim() !== '' && { to: form.to.trim() }),
     value: wei ?? '0',
     ...(form.called.trim() !== ''
       ? { call: { function: form.called.trim(), args: argumentsOf(form.args) } }
       : form.data.trim() !== '' && { data: form.data.trim() }),
+    ...(gas !== '' && { gas_limit: Number(gas) }),
+    ...(submission && { submission }),
   }
   const body = kind === 'sign' ? { message: form.message } : transaction
   const request: ExampleCall = {
@@ -179,6 +190,16 @@ function SandboxForm({
                 <textarea rows={3} spellCheck={false} value={form.args} onChange={set('args')} />
               </label>
             )}
+            <label>
+              Gas limit (empty: it is estimated)
+              <input
+                inputMode="numeric"
+                value={form.gas_limit}
+                onChange={set('gas_limit')}
+                aria-invalid={!/^\d*$/.test(gas)}
+              />
+            </label>
+            <SubmissionFields bind={way.bind} none={asUsual} />
           </>
         )}
         <div className="buttons">
@@ -200,6 +221,7 @@ function SandboxForm({
                     <Row name="Network">{chosenRelayer?.network ?? 'unknown'}</Row>
                     <Row name="To">{transaction.to ?? 'nobody: it creates a contract'}</Row>
                     <Row name="Value">{amount(transaction.value?.toString() ?? '0', symbol)}</Row>
+                    <Row name="Submission">{submission ? submissionText(submission) : asUsual}</Row>
                     {transaction.call ? (
                       <Row name="Calls">
                         {transaction.call.function} with {JSON.stringify(transaction.call.args)}

@@ -48,7 +48,7 @@ function Facts({ its }: { its: ServiceState }) {
     [
       'Database',
       `${count(Math.round(its.database.bytes / megabyte))} MB`,
-      `${engines[its.database.engine]} ${its.database.version}`,
+      `${engines[its.database.engine]} ${its.database.version}, answers in ${its.database.response_ms || '< 1'} ms`,
     ],
   ]
   return (
@@ -155,13 +155,10 @@ const Servers = ({ its: { servers } }: { its: ServiceState }) => (
   </section>
 )
 
-const Incidents = ({ its: { incidents, started_at, servers } }: { its: ServiceState }) => (
+const Incidents = ({ its: { incidents } }: { its: ServiceState }) => (
   <section aria-labelledby="incidents">
     <h2 id="incidents">Incidents</h2>
-    <p className="hint">
-      Since <Moment at={started_at} />
-      {servers.length > 1 && ', as this server noticed them'}.
-    </p>
+    <p className="hint">What all servers noticed, also before their last start: nodes, key services and relayers.</p>
     {incidents.length === 0 ? (
       <p className="all-well">
         <CircleCheck className="icon" aria-hidden />
@@ -169,13 +166,15 @@ const Incidents = ({ its: { incidents, started_at, servers } }: { its: ServiceSt
       </p>
     ) : (
       <ol className="timeline card incidents">
-        {incidents.map(({ at, severity, subject, text }) => (
+        {incidents.map(({ at, severity, server, subject, text }) => (
           <li
             key={`${at} ${subject} ${text}`}
             className={severity === 'error' ? 'bad' : severity === 'over' ? 'good' : 'warn'}
           >
             <Moment at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
-            <div className="answer">{inCoins(text, 'coins')}</div>
+            <div className="answer" title={`Noticed by ${server}`}>
+              {inCoins(text, 'coins')}
+            </div>
           </li>
         ))}
       </ol>

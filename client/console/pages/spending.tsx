@@ -1,43 +1,40 @@
-import { useQuery } from '@tanstack/react-query'
+import type { UseQueryResult } from '@tanstack/react-query'
 import { Coins } from 'lucide-react'
-import { useState } from 'react'
 import type { Spending as Its, RelayerClient } from '../../index.ts'
-import { amount, count, span } from '../data/format.ts'
-import { useNetworks, useStatus, useSymbols } from '../data/overview.ts'
+import { oneOf, useChoices } from '../data/choices.ts'
+import { count } from '../data/format.ts'
+import { useNetworks } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
+import { allSpending, useSpending } from '../data/spending.ts'
 import { Fees } from '../parts/activity.tsx'
 import { Balance } from '../parts/balance.tsx'
+import { cost_columns, Paid, Repricing } from '../parts/costs.tsx'
 import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { RelayerLink } from '../parts/links.tsx'
 import { Nothing } from '../parts/nothing.tsx'
+import { Runway } from '../parts/runway.tsx'
 import { Segments } from '../parts/segments.tsx'
+import { SpendingByKey } from '../parts/spending-by-key.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
-const poll_ms = 30_000
-const day_ms = 86_400_000
-const year_ms = 365 * day_ms
-/** A balance that lasts for less is shown as low. */
-const short_ms = 7 * day_ms
 const spans = { week: 7, month: 30, quarter: 90 } as const
-const header = ['relayer_id', 'network', 'accepted', 'mined', 'failed', 'fees', 'fees_today']
+const header = [
+  ...['relayer_id', 'network', 'accepted', 'mined', 'failed', 'fees', 'fees_today', 'repriced', 'repricing_fees'],
+]
 const day_header = ['network', 'day', 'accepted', 'mined', 'failed', 'fees']
 
 /** What relayers spent on fees, and for how long their balances last. */
-export function Spending() {
-  const { client } = useSession()
+export function Spending({ find }: { find?: string | undefined }) {
+  const { client, caller } = useSession()
   const networks = useNetworks()
-  const [period, setPeriod] = useState<keyof typeof spans>('week')
-  const [network, setNetwork] = useState('')
+  const [{ network, ...chosen }, choose] = useChoices('/spending', find, { period: 'week', network: '', by: 'relayer' })
+  const period = oneOf(Object.keys(spans) as (keyof typeof spans)[], chosen.period)
+  const by = oneOf(['relayer', 'API key'], chosen.by)
   const days = spans[period]
   const filter = { days, ...(network !== '' && { network }) }
-  const spending = useQuery({
-    queryKey: ['spending', filter],
-    queryFn: async () => (await Array.fromAsync(allSpending(client, filter))).flat(),
-    refetchInterval: poll_ms,
-    placeholderData: (before) => before,
-  })
+  const spending = useSpending(filter)
   const all = networks.data?.map(({ name }) => name) ?? []
   const spent = new Set(spending.data?.map((its) => its.network))
   const shown = network === '' ? all.filter((name) => spent.has(name)) : [network]
@@ -68,9 +65,9 @@ export function Spending() {
           values={Object.keys(spans) as (keyof typeof spans)[]}
           texts={{ week: '7 days', month: '30 days', quarter: '90 days' }}
           value={period}
-          choose={setPeriod}
+          choose={(one) => choose({ period: one })}
         />
-        <select aria-label="Network" value={network} onChange={(event) => setNetwork(event.target.value)}>
+        <select aria-label="Network" value={network} onChange={(event) => choose({ network: event.target.value })}>
           <option value="">All networks</option>
           {all.map((name) => (
             <option key={name} value={name}>
@@ -87,42 +84,65 @@ export function Spending() {
       {shown.length > max_charts && (
         <p className="hint">The charts of the first {max_charts} networks are shown. Choose a network for its chart.</p>
       )}
-      <section aria-label="Relayers">
-        <Loaded query={spending} lines={6}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <Nothing icon={Coins} title={`No fees in these ${days} days`}>
-                What each relayer pays for its transactions is listed here, with its balance and for how long that
-                lasts.
-              </Nothing>
-            ) : (
-              <Table of="relayers" rows={rows} columns={columnsOf(days)} idOf={({ relayer_id }) => relayer_id} />
-            )
-          }
-        </Loaded>
-      </section>
+      <Repricing rows={spending.data ?? []} networks={shown} />
+      {caller.relayer_ids === null && (
+        <div className="bar">
+          <Segments
+            label="By"
+            values={['relayer', 'API key']}
+            texts={{ relayer: 'By relayer', 'API key': 'By API key' }}
+            value={by}
+            choose={(one) => choose({ by: one })}
+          />
+        </div>
+      )}
+      {by === 'API key' ? (
+        <SpendingByKey days={days} network={network} />
+      ) : (
+        <SpendingByRelayer spending={spending} days={days} />
+      )}
     </>
+  )
+}
+
+function SpendingByRelayer({ spending, days }: { spending: UseQueryResult<Its[]>; days: number }) {
+  return (
+    <section aria-label="Relayers">
+      <Loaded query={spending} lines={6}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <Nothing icon={Coins} title={`No fees in these ${days} days`}>
+              What each relayer pays for its transactions is listed here, with its balance and for how long that lasts.
+            </Nothing>
+          ) : (
+            <Table of="relayers" rows={rows} columns={columnsOf(days, rows)} idOf={({ relayer_id }) => relayer_id} />
+          )
+        }
+      </Loaded>
+    </section>
   )
 }
 
 const max_charts = 6
 
-const columnsOf = (days: number): Column<Its>[] => [
-  { name: 'Relayer', by: ({ relayer_id }) => relayer_id, cell: ({ relayer_id }) => <RelayerLink id={relayer_id} /> },
-  { name: 'Network', by: ({ network }) => network, cell: ({ network }) => network },
-  { name: 'Mined', isNumber: true, by: ({ mined }) => mined, cell: ({ mined }) => count(mined) },
+const columnsOf = (days: number, rows: Its[]): Column<Its>[] => [
   {
-    name: 'Failed',
-    isNumber: true,
-    by: ({ failed }) => failed,
-    cell: ({ failed }) => <span className={failed > 0 ? 'low' : undefined}>{count(failed)}</span>,
+    name: 'Relayer',
+    isWhole: true,
+    by: ({ relayer_id }) => relayer_id,
+    cell: ({ relayer_id }) => <RelayerLink id={relayer_id} />,
   },
+  cost_columns.network,
   {
-    name: 'Fees',
-    isNumber: true,
-    by: ({ fees }) => Number(fees),
-    cell: ({ fees, network }) => <Paid wei={fees} network={network} />,
+    ...cost_columns.mined,
+    cell: ({ mined, failed }) => (
+      <>
+        {failed > 0 && <span className="low">{count(failed)} failed of </span>}
+        {count(mined)}
+      </>
+    ),
   },
+  cost_columns.fees,
   {
     name: 'Per transaction',
     isNumber: true,
@@ -130,12 +150,8 @@ const columnsOf = (days: number): Column<Its>[] => [
     cell: ({ fees, mined, network }) =>
       mined === 0 ? '–' : <Paid wei={(BigInt(fees) / BigInt(mined)).toString()} network={network} />,
   },
-  {
-    name: 'Today (UTC)',
-    isNumber: true,
-    by: ({ fees_today }) => Number(fees_today),
-    cell: ({ fees_today, network }) => <Paid wei={fees_today} network={network} />,
-  },
+  ...(rows.some(({ repriced }) => repriced > 0) ? [cost_columns.repricing] : []),
+  cost_columns.today,
   {
     name: 'Balance',
     isNumber: true,
@@ -144,43 +160,18 @@ const columnsOf = (days: number): Column<Its>[] => [
   {
     name: 'Lasts',
     isNumber: true,
-    cell: ({ relayer_id, fees }) => <Lasts relayer_id={relayer_id} fees={BigInt(fees)} days={days} />,
+    cell: ({ relayer_id, fees, fees_today }) => (
+      <Runway relayer_id={relayer_id} fees={BigInt(fees)} fees_today={BigInt(fees_today)} days={days} />
+    ),
   },
 ]
-
-const Paid = ({ wei, network }: { wei: string; network: string }) => amount(wei, useSymbols()(network))
-
-/** For how long the balance pays for fees as in these days. */
-function Lasts({ relayer_id, fees, days }: { relayer_id: string; fees: bigint; days: number }) {
-  const status = useStatus(relayer_id)
-  if (!status.data || status.data.balance === null) return status.error ? 'unknown' : '…'
-  if (fees === 0n) return '–'
-  const ms = Number((BigInt(status.data.balance) * BigInt(days * day_ms)) / fees)
-  return (
-    <span
-      className={ms < short_ms ? 'low' : undefined}
-      title={`At the mean of ${days} days; values that it sends are not counted`}
-    >
-      {ms > year_ms ? 'over a year' : span(ms)}
-    </span>
-  )
-}
-
-async function* allSpending(client: RelayerClient, filter: { days: number; network?: string }): AsyncIterable<Its[]> {
-  for (let page = 1; ; page += 1) {
-    const query = { ...filter, page, per_page: 1_000 }
-    const { data, pagination } = await client.get('/api/v1/spending', { query })
-    yield data
-    if (page * 1_000 >= pagination.total_items) return
-  }
-}
 
 async function* rowsOfRelayers(
   client: RelayerClient,
   filter: { days: number; network?: string },
 ): AsyncIterable<unknown[][]> {
-  for await (const page of allSpending(client, filter))
-    yield page.map((its) => header.map((name) => its[name as keyof Its]))
+  const rows = await allSpending(client, filter)
+  yield rows.map((its) => header.map((name) => its[name as keyof Its]))
 }
 
 async function* rowsOfDays(

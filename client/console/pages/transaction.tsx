@@ -11,7 +11,8 @@ import { CopyButton } from '../parts/copy.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Address, Copyable, ExplorerLink, RelayerLink, transactionPath } from '../parts/links.tsx'
-import { Age } from '../parts/moment.tsx'
+import { Age, Moment } from '../parts/moment.tsx'
+import { submissionText } from '../parts/submission.tsx'
 import { Suggestions } from '../parts/suggestions.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { TransactionActions } from '../parts/transaction-actions.tsx'
@@ -165,6 +166,12 @@ function Content({ its }: { its: Its }) {
         )}
         <Fact name="Network">{network ?? '…'}</Fact>
         <Fact name="Gas limit">{its.gas_limit === null ? 'not estimated yet' : count(its.gas_limit)}</Fact>
+        <Fact name="Submission">{its.submission ? submissionText(its.submission) : 'public'}</Fact>
+        {its.submission?.public_since && (
+          <Fact name="Public since">
+            <Moment at={its.submission.public_since} />
+          </Fact>
+        )}
         <Fact name="Speed">{its.speed ? words(its.speed.tier) : 'custom prices'}</Fact>
         {its.reference !== null && <Fact name="Reference">{its.reference}</Fact>}
         {Object.entries(its.metadata ?? {}).map(([name, value]) => (

@@ -81,20 +81,23 @@ function Confirmation({
 }: Omit<ActionProps, 'opened' | 'closed'> & { close(): void }) {
   const queries = useQueryClient()
   const [idempotency_key] = useState(randomKey)
-  const action = useMutation({ mutationFn: () => run(idempotency_key), onSettled: () => queries.invalidateQueries() })
+  const action = useMutation({
+    mutationFn: () => run(idempotency_key),
+    // Also when the action led to another page, which has no dialog.
+    onSuccess() {
+      if (done !== undefined) return
+      tell(told ?? `${label}: done.`)
+      close()
+    },
+    onSettled: () => queries.invalidateQueries(),
+  })
 
   function submit(event: FormEvent) {
     event.preventDefault()
     // The dialog may be inside another form, which must not be submitted.
     event.stopPropagation()
     if (action.isPending) return
-    action.mutate(undefined, {
-      onSuccess() {
-        if (done !== undefined) return
-        tell(told ?? `${label}: done.`)
-        close()
-      },
-    })
+    action.mutate()
   }
 
   return (

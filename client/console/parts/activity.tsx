@@ -8,6 +8,7 @@ import { Chart } from './chart.tsx'
 import { Loaded } from './feedback.tsx'
 import { encoded, poolPath, relayerPath } from './links.tsx'
 import { Segments } from './segments.tsx'
+import { Spark } from './spark.tsx'
 
 const poll_ms = 10_000
 const day_s = 86_400
@@ -232,6 +233,7 @@ function Total({ period, whose }: { period: Period; whose: Whose & { network: st
   return (
     <li>
       <span>{whose.network}</span>
+      {data && <Spark values={data.points.map(({ fees }) => Number(fees ?? 0))} />}
       <strong>{data ? feesOf(data.points, symbol).total : '…'}</strong>
     </li>
   )

@@ -30,7 +30,7 @@ interface ChartProps {
 const height = 160
 const day_s = 86_400
 
-/** A chart over time with the values under the pointer, and with a text of the same for screen readers. Amounts and counts are bars, of several the first is a line. */
+/** A chart over time with the values under the pointer, and with a text of the same for screen readers. Amounts and counts are bars, the later ones in front. */
 export function Chart({
   title,
   unit,
@@ -146,10 +146,12 @@ function optionsOf(
     const [color = '', ...label] = name.split(' ').reverse()
     const stroke = style.getPropertyValue(color)
     const its = { label: label.reverse().join(' '), stroke, width: 1.5 }
-    const isBar = !isLevel && (index > 0 || all.length === 1)
-    const paths = isBar ? uPlot.paths.bars?.({ size: [0.72, 24] }) : undefined
-    if (paths) return { ...its, width: 0, fill: stroke, points: { show: false }, paths }
-    return { ...its, points: { size: 4, filter: alone } }
+    // Of several, the first one is the whole: it is wider and pale behind the others.
+    const isWhole = index === 0 && all.length > 1
+    const paths = isLevel ? undefined : uPlot.paths.bars?.({ size: [isWhole ? 0.9 : 0.6, isWhole ? 32 : 24] })
+    const fill = isWhole ? `${stroke}59` : stroke
+    if (paths) return { ...its, width: 0, fill, points: { show: false }, paths }
+    return { ...its, spanGaps: true, points: { size: 4, filter: alone } }
   })
   return {
     width: element.clientWidth,
@@ -163,7 +165,7 @@ function optionsOf(
       y: { range: (_: uPlot, __: number, max: number): uPlot.Range.MinMax => [0, max > 0 ? max * 1.1 : 1] },
     },
     axes: [
-      { ...axis, size: 28, grid: { show: false }, values: (_: uPlot, splits: number[]) => timesOf(splits) },
+      { ...axis, size: 22, grid: { show: false }, values: (_: uPlot, splits: number[]) => timesOf(splits) },
       { ...axis, grid, size: 56, values: (_: uPlot, splits: number[]) => splits.map(show) },
     ],
     series: [{}, ...series],

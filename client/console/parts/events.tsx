@@ -5,9 +5,11 @@ import type { Event } from '../../index.ts'
 import { followEvents } from '../data/events.ts'
 import { count, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
+import { Badge } from './badge.tsx'
 import { transactionPath } from './links.tsx'
 import { Moment } from './moment.tsx'
 import { Nothing } from './nothing.tsx'
+import { type Column, Table } from './table.tsx'
 
 const max_events = 200
 
@@ -42,44 +44,38 @@ export function Events({ relayer_id }: { relayer_id: string }) {
       </Nothing>
     )
   return (
-    <section className="card" aria-label="Events">
+    <section aria-label="Events">
       <p className="hint">The newest {count(events.length)} events, followed live.</p>
-      <ol className="timeline">
-        {events.map((event) => (
-          <li key={event.id} className={toneOf(event)}>
-            <strong>{words(event.payload.payload_type)}</strong> <Moment at={event.timestamp} />
-            <div>
-              <EventText event={event} />
-            </div>
-          </li>
-        ))}
-      </ol>
+      <Table of="events" rows={events} columns={columns} idOf={({ id }) => id} isPart />
     </section>
   )
 }
 
 const flush_ms = 300
 
-function toneOf({ payload }: Event): string | undefined {
-  if (payload.payload_type === 'relayer_disabled') return 'bad'
-  if (payload.payload_type === 'transaction_waiting') return 'warn'
-  if (payload.payload_type !== 'transaction') return undefined
-  return payload.status === 'failed' ? 'bad' : payload.status === 'confirmed' ? 'good' : undefined
-}
+const columns: Column<Event>[] = [
+  { name: 'Event', isWhole: true, cell: ({ payload }) => words(payload.payload_type) },
+  { name: 'State', cell: (event) => <State event={event} /> },
+  {
+    name: 'Transaction',
+    isWhole: true,
+    cell: ({ payload }) =>
+      'nonce' in payload && 'id' in payload ? (
+        <Link to={transactionPath(payload)}>nonce {payload.nonce ?? '–'}</Link>
+      ) : null,
+  },
+  {
+    name: 'Reason',
+    cell: ({ payload }) => {
+      const reason =
+        'status_reason' in payload ? payload.status_reason : 'disable_reason' in payload ? payload.disable_reason : null
+      return reason && <div className="long">{reason}</div>
+    },
+  },
+  { name: 'Time', isWhole: true, cell: ({ timestamp }) => <Moment at={timestamp} /> },
+]
 
-function EventText({ event: { payload } }: { event: Event }) {
-  switch (payload.payload_type) {
-    case 'transaction':
-    case 'transaction_waiting':
-      return (
-        <Link to={transactionPath(payload)}>
-          nonce {payload.nonce ?? '–'} is {payload.status}
-          {payload.status_reason !== null && `: ${payload.status_reason}`}
-        </Link>
-      )
-    case 'relayer_disabled':
-      return payload.disable_reason
-    default:
-      return null
-  }
+function State({ event: { payload } }: { event: Event }) {
+  if ('status' in payload && typeof payload.status === 'string') return <Badge state={payload.status} />
+  return payload.payload_type === 'relayer_disabled' ? <Badge state="disabled" /> : null
 }

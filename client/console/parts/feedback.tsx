@@ -56,7 +56,8 @@ export const isLost = (error: unknown): boolean =>
 
 /** The text of an error. */
 export function errorText(error: unknown): string {
-  if (!(error instanceof RelayerError)) return isLost(error) ? 'The service does not respond.' : `Not valid: ${error}`
+  if (!(error instanceof RelayerError))
+    return isLost(error) ? 'The service does not respond.' : error instanceof Error ? error.message : `${error}`
   if (error.status === 404) return 'Not found: it does not exist, or this API key has no access to it.'
   const told = error.details.map(({ path, message }) =>
     `${path.replace(/^\/?body\/?/, '')}: ${message}`.replace(/^: /, ''),

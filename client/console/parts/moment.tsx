@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { age, inBothZones, time } from '../data/format.ts'
+import { age, inBothZones, span, time } from '../data/format.ts'
 
 const tick_ms = 5_000
 
@@ -28,6 +28,17 @@ export function Age({ of, ago = true }: { of: string; ago?: boolean }) {
     <time dateTime={of} title={inBothZones(of)}>
       {age(of)}
       {ago && ' ago'}
+    </time>
+  )
+}
+
+/** How long it is until then. */
+export function Until({ at }: { at: string }) {
+  useSyncExternalStore(subscribe, () => now)
+  const ms = Date.parse(at) - Date.now()
+  return (
+    <time dateTime={at} title={inBothZones(at)}>
+      {ms <= 0 ? 'due now' : `in ${span(ms)}`}
     </time>
   )
 }

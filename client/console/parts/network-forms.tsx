@@ -1,31 +1,62 @@
 import { useState } from 'react'
-import type { Network } from '../../index.ts'
-import { given, listOf, useForm } from '../data/form.ts'
+import type { Network, UpdateNetworkRequest } from '../../index.ts'
+import { given, useForm } from '../data/form.ts'
+import { nodesOf, relaysOf } from '../data/lines.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
+import { SubmissionFields, submission_start, submissionOf, submissionValues } from './submission.tsx'
 
 /** The API masks the URLs, so they have to be entered again. */
-export function EditNodes({ network }: { network: Network }) {
+export const EditNodes = ({ network }: { network: Network }) => (
+  <EditUrls
+    label="Change nodes"
+    effect={`Replaces all nodes of ${network.name} with these. ${masked} Transactions continue at once.`}
+    field={node_lines}
+    network_id={network.id}
+    bodyOf={(text) => ({ rpc_urls: nodesOf(text) })}
+  />
+)
+
+export const EditRelays = ({ network }: { network: Network }) => (
+  <EditUrls
+    label="Change private relays"
+    effect={`Replaces all private relays of ${network.name} with these; none: it has no more. ${masked}`}
+    field={relay_lines}
+    network_id={network.id}
+    bodyOf={(text) => ({ private_rpc_urls: relaysOf(text) })}
+  />
+)
+
+const masked = 'Paths and keys of the current URLs are hidden, so enter the complete URL of each one that you keep.'
+const node_lines = 'Node URLs, one per line (after it, its weight from 0 to 100, if not 100)'
+const relay_lines =
+  'Private relays, one URL per line (after it, eth_sendPrivateTransaction and its blocks, if it needs them)'
+
+function EditUrls({
+  label,
+  effect,
+  field,
+  network_id,
+  bodyOf,
+}: {
+  label: string
+  effect: string
+  field: string
+  network_id: string
+  bodyOf(text: string): UpdateNetworkRequest
+}) {
   const { client, mayManageAll } = useSession()
-  const [urls, setUrls] = useState('')
+  const [text, setText] = useState('')
   if (!mayManageAll) return null
-  const rpc_urls = urls.split(/\s+/).filter((url) => url !== '')
   return (
     <Action
-      label="Change nodes"
-      effect={
-        <p>
-          Replaces all nodes of {network.name} with these, one URL per line. Paths and keys of the current URLs are
-          hidden, so enter the complete URL of each node that you keep. Transactions continue at once.
-        </p>
-      }
-      run={() =>
-        client.patch('/api/v1/networks/{network_id}', { path: { network_id: network.id }, body: { rpc_urls } })
-      }
+      label={label}
+      effect={<p>{effect}</p>}
+      run={async () => client.patch('/api/v1/networks/{network_id}', { path: { network_id }, body: bodyOf(text) })}
     >
       <label>
-        Node URLs
-        <textarea rows={4} spellCheck={false} value={urls} onChange={(event) => setUrls(event.target.value)} />
+        {field}
+        <textarea rows={4} spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />
       </label>
     </Action>
   )
@@ -33,10 +64,14 @@ export function EditNodes({ network }: { network: Network }) {
 
 export function CreateNetwork() {
   const { client, mayManageAll } = useSession()
-  const start = { name: '', chain_id: '', urls: '', symbol: '', confirmations: '', explorer: '' }
+  const start = {
+    ...{ name: '', chain_id: '', urls: '', symbol: '', confirmations: '', explorer: '', relays: '' },
+    ...submission_start,
+  }
   const { values, bind, reset } = useForm(start)
   const [warnings, setWarnings] = useState<string[]>([])
   if (!mayManageAll) return null
+  const submission = submissionOf(values)
   return (
     <Action
       label="Create a network"
@@ -49,8 +84,10 @@ export function CreateNetwork() {
             name: values.name,
             network_type: 'evm',
             chain_id: Number(values.chain_id),
-            rpc_urls: listOf(values.urls),
+            rpc_urls: nodesOf(values.urls),
+            private_rpc_urls: relaysOf(values.relays),
             ...given({ symbol: values.symbol }),
+            ...(submission && { submission }),
             ...(values.confirmations !== '' && { required_confirmations: Number(values.confirmations) }),
             ...(values.explorer !== '' && { explorer_urls: [values.explorer] }),
           },
@@ -72,7 +109,7 @@ export function CreateNetwork() {
         <input required inputMode="numeric" pattern="[0-9]+" {...bind('chain_id')} />
       </label>
       <label>
-        Node URLs, one per line
+        {node_lines}
         <textarea required rows={3} spellCheck={false} {...bind('urls')} />
       </label>
       <label>
@@ -87,6 +124,15 @@ export function CreateNetwork() {
         URL of an explorer (optional)
         <input type="url" {...bind('explorer')} />
       </label>
+      <label>
+        {relay_lines}
+        <textarea rows={2} spellCheck={false} {...bind('relays')} />
+      </label>
+      <SubmissionFields
+        bind={bind}
+        none="public, unless a request says otherwise"
+        only={['private', 'private_then_public']}
+      />
     </Action>
   )
 }
@@ -97,45 +143,53 @@ export function EditNetwork({ network }: { network: Network }) {
     symbol: network.symbol ?? '',
     confirmations: `${network.required_confirmations}`,
     explorer: network.explorer_urls[0] ?? '',
+    ...submissionValues(network.submission),
   })
   if (!mayManageAll) return null
   const path = { network_id: network.id }
   return (
-    <>
-      <Action
-        label="Edit"
-        opened={reset}
-        effect={<p>Changes {network.name}. More confirmations make new transactions final later.</p>}
-        run={() =>
-          client.patch('/api/v1/networks/{network_id}', {
-            path,
-            body: {
-              symbol: values.symbol || null,
-              required_confirmations: Number(values.confirmations),
-              explorer_urls: values.explorer === '' ? [] : [values.explorer, ...network.explorer_urls.slice(1)],
-            },
-          })
-        }
-      >
-        <label>
-          Symbol of its currency
-          <input {...bind('symbol')} />
-        </label>
-        <label>
-          Required confirmations
-          <input required inputMode="numeric" pattern="[0-9]+" {...bind('confirmations')} />
-        </label>
-        <label>
-          URL of an explorer
-          <input type="url" {...bind('explorer')} />
-        </label>
-      </Action>
-      <Action
-        label="Delete"
-        tone="danger"
-        effect={<p>Deletes {network.name} and the ABIs of its contracts. It is refused while a relayer uses it.</p>}
-        run={() => client.delete('/api/v1/networks/{network_id}', { path })}
-      />
-    </>
+    <Action
+      label="Edit"
+      opened={reset}
+      effect={<p>Changes {network.name}. More confirmations make new transactions final later.</p>}
+      run={() =>
+        client.patch('/api/v1/networks/{network_id}', {
+          path,
+          body: {
+            symbol: values.symbol || null,
+            required_confirmations: Number(values.confirmations),
+            submission: submissionOf(values) ?? null,
+            explorer_urls: values.explorer === '' ? [] : [values.explorer, ...network.explorer_urls.slice(1)],
+          },
+        })
+      }
+    >
+      <label>
+        Symbol of its currency
+        <input {...bind('symbol')} />
+      </label>
+      <label>
+        Required confirmations
+        <input required inputMode="numeric" pattern="[0-9]+" {...bind('confirmations')} />
+      </label>
+      <label>
+        URL of an explorer
+        <input type="url" {...bind('explorer')} />
+      </label>
+      <SubmissionFields bind={bind} />
+    </Action>
+  )
+}
+
+export function DeleteNetwork({ network }: { network: Network }) {
+  const { client, mayManageAll } = useSession()
+  if (!mayManageAll) return null
+  return (
+    <Action
+      label="Delete"
+      tone="danger"
+      effect={<p>Deletes {network.name} and the ABIs of its contracts. It is refused while a relayer uses it.</p>}
+      run={() => client.delete('/api/v1/networks/{network_id}', { path: { network_id: network.id } })}
+    />
   )
 }

@@ -45,7 +45,7 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
             {may('send') && (
               <Action
                 label="Repair the nonces"
-                tone="primary"
+                tone={state.status === 'in_step' ? undefined : 'primary'}
                 effect={
                   <p>
                     Asks every node for the transaction count of the address. If a majority reports a higher one, the

@@ -2,7 +2,7 @@ import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
-import { count, inCoins, time, words } from '../data/format.ts'
+import { count, inCoins, time } from '../data/format.ts'
 import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
@@ -61,7 +61,7 @@ export function Problems() {
 }
 
 /** So many of one kind are shown one by one; more are one line that opens. */
-const max_alike = 4
+const max_alike = 2
 
 /** Problems of the same kind and urgency, in the order of the first of each. */
 function groupsOf(problems: Its[]): Its[][] {
@@ -74,6 +74,7 @@ function groupsOf(problems: Its[]): Its[][] {
 }
 
 function Group({ its }: { its: Its[] }) {
+  const { may } = useSession()
   const [isOpen, setOpen] = useState(false)
   const [first] = its
   if (!first) return null
@@ -86,21 +87,43 @@ function Group({ its }: { its: Its[] }) {
       <li className={isBad ? 'bad' : 'warn'}>
         {isBad ? <CircleAlert className="icon" aria-hidden /> : <TriangleAlert className="icon" aria-hidden />}
         <Link to={pathOf(first)}>
-          <strong>
-            {words(first.kind)}: {count(its.length)}
-          </strong>
+          <strong>{groupText(its)}</strong>
           <span>
-            {names.join(', ')} and {count(its.length - names.length)} more
+            {names.join(', ')}
+            {its.length > names.length && ` and ${count(its.length - names.length)} more`}
           </span>
         </Link>
         <button type="button" className="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? 'Show less' : 'Show each'}
         </button>
+        {may('manage') && first.acknowledgement === null && <Acknowledge its={its} />}
       </li>
       {isOpen && its.map((one) => <OneProblem key={one.id} its={one} />)}
     </>
   )
 }
+
+/** What several have in common. */
+const alike: Record<Its['kind'], string> = {
+  network_down: 'networks are down',
+  node_unhealthy: 'networks have a node that is not healthy',
+  relayer_disabled: 'relayers are disabled',
+  relayer_paused: 'relayers are paused',
+  transaction_waiting: 'relayers have a transaction that waits',
+  transaction_slow: 'relayers have a transaction that takes long',
+  nonces: 'relayers disagree with the chain about nonces',
+  balance_low: 'relayers have little funds',
+  balance_empty: 'relayers have no funds',
+  funding: 'relayers are not refilled',
+  notification_disabled: 'webhooks are disabled',
+  notification_failing: 'webhooks fail',
+  deliveries_failed: 'webhooks have failed deliveries',
+  transactions_failed: 'relayers had failed transactions in the last 24 hours',
+  service: 'parts of the service do not work',
+}
+
+const groupText = (its: Its[]) =>
+  its.length === 1 || !its[0] ? (its[0]?.summary ?? '') : `${count(its.length)} ${alike[its[0].kind]}`
 
 const Unknown = ({ error, since }: { error: unknown; since?: string }) => (
   <Problem>
@@ -149,7 +172,7 @@ function OneProblem({ its }: { its: Its }) {
           </span>
         )}
       </Link>
-      {may('manage') && (acknowledgement ? <Withdraw its={its} /> : <Acknowledge its={its} />)}
+      {may('manage') && (acknowledgement ? <Withdraw its={its} /> : <Acknowledge its={[its]} />)}
     </li>
   )
 }
@@ -181,8 +204,9 @@ function pathOf({ kind, relayer_id, transaction_id, notification_id, network_id,
 
 const spans = { '1 hour': 60, '8 hours': 480, '1 day': 1_440, '7 days': 10_080 } as const
 
-function Acknowledge({ its: { id, summary } }: { its: Its }) {
+function Acknowledge({ its }: { its: Its[] }) {
   const { client } = useSession()
+  const summary = groupText(its)
   const [minutes, setMinutes] = useState<number>(spans['1 hour'])
   const [note, setNote] = useState('')
   return (
@@ -192,10 +216,14 @@ function Acknowledge({ its: { id, summary } }: { its: Its }) {
       told={`“${summary}” is acknowledged.`}
       effect={<p>{summary}. Everybody sees that you deal with it, and it moves to the end of the list.</p>}
       run={() =>
-        client.put(one, {
-          path: { problem_id: id },
-          body: { minutes, ...(note.trim() !== '' && { note: note.trim() }) },
-        })
+        Promise.all(
+          its.map(({ id }) =>
+            client.put(one, {
+              path: { problem_id: id },
+              body: { minutes, ...(note.trim() !== '' && { note: note.trim() }) },
+            }),
+          ),
+        )
       }
     >
       <label>

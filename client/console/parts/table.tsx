@@ -25,6 +25,8 @@ export interface Column<Row> {
   /** What it is sorted by. Absent: it cannot be sorted. */
   by?: (row: Row) => string | number
   isNumber?: boolean
+  /** It stays on one line. */
+  isWhole?: boolean
   /** Of a cell, for a phone: the name of the column is left out. */
   isBare?: boolean
 }
@@ -172,7 +174,7 @@ function Heading<Row>({
 }
 
 function Cell<Row>({
-  column: { name, isNumber, isBare },
+  column: { name, isNumber, isBare, isWhole },
   isFirst,
   children,
 }: {
@@ -182,6 +184,7 @@ function Cell<Row>({
 }) {
   const kinds = [
     isNumber && 'number',
+    isWhole && 'whole',
     isFirst && 'first',
     (name === '' || isBare) && 'last',
     (children === null || children === undefined || children === '') && 'none',

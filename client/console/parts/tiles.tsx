@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import { count, duration } from '../data/format.ts'
 import { useRelayers } from '../data/overview.ts'
 import { useActivity } from './activity.tsx'
+import { Spark } from './spark.tsx'
 
 /** What goes on at a glance; each figure leads to what it counts. */
 export function Tiles() {
@@ -77,18 +78,5 @@ function Tile({
       <span className={tone}>{note}</span>
       {line && <Spark values={line} />}
     </Link>
-  )
-}
-
-function Spark({ values }: { values: number[] }) {
-  const highest = Math.max(...values, 1)
-  const last = Math.max(values.length - 1, 1)
-  const path = values.map(
-    (value, index) => `${index === 0 ? 'M' : 'L'}${(index / last) * 100} ${22 - (value / highest) * 20}`,
-  )
-  return (
-    <svg className="spark" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
-      <path d={path.join(' ')} />
-    </svg>
   )
 }

@@ -2,12 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { SendTransactionRequest, Speed, Transaction } from '../../index.ts'
+import { useForm } from '../data/form.ts'
 import { exactly, weiOf } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { transactionPath } from './links.tsx'
 import { PriceChange } from './price-change.tsx'
+import { SubmissionFields, submission_start, submissionOf, submissionText } from './submission.tsx'
 
 const path_of_one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const speeds = ['average', 'fast', 'fastest'] as const
@@ -19,11 +21,17 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
   const [speed, setSpeed] = useState<Speed>('fastest')
   const [receiver, setReceiver] = useState(to ?? '')
   const [amount, setAmount] = useState(exactly(value))
+  const way = useForm(submission_start)
   const symbol = useSymbolOf(relayer_id)
   if (!may('send') || isEnded || status === 'mined') return null
   const path = { relayer_id, transaction_id: id }
   const same: SendTransactionRequest = { to, value, data, gas_limit, access_list, authorization_list }
-  const faster = { ...same, speed }
+  const released = submissionOf(way.values)
+  const faster = { ...same, speed, ...(released && { submission: released }) }
+  const { submission } = transaction
+  const release = submission?.public_since === null && (
+    <SubmissionFields bind={way.bind} none={`stays ${submissionText(submission)}`} only={['public']} />
+  )
   const replace = (body: SendTransactionRequest) => client.put(path_of_one, { path, body })
   return (
     <div className="buttons actions">
@@ -37,6 +45,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
         told="The new price is stored. Its versions and the nodes’ answers are in the timeline."
       >
         <SpeedChoice speed={speed} choose={setSpeed} />
+        {release}
         <PriceChange of={transaction} body={faster} />
       </Action>
       <Action
@@ -66,6 +75,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
           <input inputMode="decimal" value={amount} onChange={(event) => setAmount(event.target.value)} />
         </label>
         <SpeedChoice speed={speed} choose={setSpeed} />
+        {release}
         <PriceChange of={transaction} body={faster} />
       </Action>
       <Action

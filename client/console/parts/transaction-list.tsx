@@ -3,7 +3,7 @@ import { ArrowLeftRight } from 'lucide-react'
 import { useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
-import { amount, count, short } from '../data/format.ts'
+import { amount, count, fixed, short } from '../data/format.ts'
 import { type Named, useNames } from '../data/names.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { type Filter, type Place, useTransactions } from '../data/transactions.ts'
@@ -163,7 +163,9 @@ function Row({
           {actionOf(its, names)}
         </Link>
       </td>
-      <td className="number">{amount(its.value, symbol)}</td>
+      <td className="number">
+        {its.value === '0' ? '–' : <span title={amount(its.value, symbol)}>{fixed(its.value, symbol, 6)}</span>}
+      </td>
       <td className="note" title={note}>
         {note}
       </td>

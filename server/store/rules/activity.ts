@@ -1,5 +1,5 @@
 import { nextTurn } from '../../next-turn.ts'
-import type { ActivityRow, DayRow, Store } from '../store.ts'
+import type { ActivityRow, CallerDayRow, DayRow, Repricing, Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { type Statement, sql, type Values } from './statement.ts'
 
@@ -42,12 +42,30 @@ const removeQuarters = sql(`
   DELETE FROM activity WHERE (period_s, at, relayer_row_id) IN (
     SELECT period_s, at, relayer_row_id FROM activity WHERE period_s = 900 AND at < $before
     ORDER BY at, relayer_row_id LIMIT ${max_removed})`)
+const selectCallers = sql<CallerDayRow>(`
+  SELECT at, caller, network, (SELECT name FROM api_keys WHERE api_keys.id = caller) AS name, sum(mined) AS mined,
+    sum(fee_gwei) AS fee_gwei, sum(fee_wei) AS fee_wei, sum(repriced) AS repriced, sum(repricing_gwei) AS repricing_gwei
+  FROM caller_days JOIN relayers ON relayers.row_id = relayer_row_id
+  WHERE at >= $from AND at < $to AND ${mayShow}
+  GROUP BY at, caller, network ORDER BY at`)
+const selectRepricings = sql<Repricing & { relayer_id: string }>(`
+  SELECT id AS relayer_id, sum(repriced) AS repriced, sum(repricing_gwei) AS repricing_gwei
+  FROM caller_days JOIN relayers ON relayers.row_id = relayer_row_id
+  WHERE at >= $from AND at < $to AND ${mayShow}
+  GROUP BY id`)
+const rangeOfCallers = sql<{ first: number | null; last: number | null }>(
+  'SELECT min(at) AS first, max(at) AS last FROM caller_days',
+)
+const removeCallers = sql(`
+  DELETE FROM caller_days WHERE (at, relayer_row_id, caller) IN (
+    SELECT at, relayer_row_id, caller FROM caller_days WHERE at < $before
+    ORDER BY at, relayer_row_id, caller LIMIT ${max_removed})`)
 const removeDays = sql(`
   DELETE FROM activity_days WHERE (at, relayer_row_id) IN (
     SELECT at, relayer_row_id FROM activity_days WHERE at < $before
     ORDER BY at, relayer_row_id LIMIT ${max_removed})`)
 
-type Rules = Pick<Store, 'activity' | 'activityDays' | 'pruneActivity'>
+type Rules = Pick<Store, 'activity' | 'activityDays' | 'callerDays' | 'repricings' | 'pruneActivity'>
 
 /** Reads the counts per period, which triggers keep. */
 export function activity({ read, write }: Database): Rules {
@@ -66,6 +84,14 @@ export function activity({ read, write }: Database): Rules {
     return rows
   }
 
+  const ofCallers =
+    <Row extends object>(statement: Statement<Row>) =>
+    async ({ from, ids, network }: Parameters<Store['callerDays']>[0]): Promise<Row[]> =>
+      inTurns(statement, day_s, within(from, await read.one(rangeOfCallers)), {
+        network: network ?? null,
+        ids: ids ? [...ids] : null,
+      })
+
   return {
     async activity({ period_s, from, ids, network = null }) {
       const end = (await read.one(range, { period_s }))?.last ?? 0
@@ -75,21 +101,27 @@ export function activity({ read, write }: Database): Rules {
     async activityDays({ from, ids, network = null }) {
       const values = { network, ids: ids ? [...ids] : null }
       const [quarters, days] = [await read.one(range, { period_s: 900 }), await read.one(rangeOfDays)]
-      const within = (known: { first: number | null; last: number | null } | undefined): [number, number] => [
-        Math.max(from, known?.first ?? 0),
-        known?.last ?? 0,
-      ]
       return [
-        ...(await inTurns(selectDays, day_s, within(days), values)),
-        ...(await inTurns(selectQuarters, 900, within(quarters), values)),
+        ...(await inTurns(selectDays, day_s, within(from, days), values)),
+        ...(await inTurns(selectQuarters, 900, within(from, quarters), values)),
       ]
     },
+
+    callerDays: ofCallers(selectCallers),
+    repricings: ofCallers(selectRepricings),
 
     pruneActivity: (now_s) =>
       write(async (transaction) => {
         const quarters = await transaction.run(removeQuarters, { before: now_s - kept_s })
         const days = await transaction.run(removeDays, { before: now_s - kept_days * day_s })
-        return { more: quarters === max_removed || days === max_removed }
+        const callers = await transaction.run(removeCallers, { before: now_s - kept_days * day_s })
+        return { more: [quarters, days, callers].includes(max_removed) }
       }),
   }
 }
+
+/** The first and the last row of a table from then on. */
+const within = (from: number, known: { first: number | null; last: number | null } | undefined): [number, number] => [
+  Math.max(from, known?.first ?? 0),
+  known?.last ?? 0,
+]

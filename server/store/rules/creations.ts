@@ -1,3 +1,4 @@
+import type { PendingAuditEntry } from '../../core/rows.ts'
 import type { Creation, NewTransaction, PoolTransaction } from '../../core/sending-rows.ts'
 import { accept, holderOf } from '../acceptance.ts'
 import { answerAgain, answerBatchAgain, type KnownAnswer, Refused } from '../first-responses.ts'
@@ -23,6 +24,9 @@ const insertKnown = sql(`
   VALUES ($caller, $relayer_row_id, $key, $body_hash, $transaction_row_id, $answer, $data_row_id)`)
 
 const orderOfTransaction = sql('SELECT 1 FROM pool_orders WHERE transaction_row_id = $row_id')
+
+/** Of transactions that nobody asked for: they fill gaps of nonces. As in the audit trail. */
+const own_caller = 'service'
 
 interface Ahead {
   ledger: Awaited<ReturnType<typeof readLedger>>
@@ -71,11 +75,16 @@ export function creations(
     return { ledger, pools }
   }
 
-  async function create(transaction: Transaction, wanted: Wanted[], { ledger, pools }: Ahead): Promise<Accepted[]> {
+  async function create(
+    transaction: Transaction,
+    wanted: { input: Wanted; auditEntry?: PendingAuditEntry | undefined }[],
+    { ledger, pools }: Ahead,
+  ): Promise<Accepted[]> {
     const created_at = new Date(dependencies.now()).toISOString()
-    const creations = wanted.map((one) =>
-      isForPool(one) ? acceptInPool(ledger, pools, created_at, one) : { creation: accept(ledger, created_at, one) },
-    )
+    const creations = wanted.map(({ input, auditEntry }) => {
+      const origin = { created_at, caller: auditEntry?.caller ?? own_caller }
+      return isForPool(input) ? acceptInPool(ledger, pools, origin, input) : { creation: accept(ledger, origin, input) }
+    })
     await Promise.all([
       ledger.write(transaction),
       writeOrders(
@@ -99,8 +108,7 @@ export function creations(
       isFirst: true,
       readAhead,
       async make(transaction, requested, ahead) {
-        const wanted = requested.map(({ input }) => input)
-        const creations = await create(transaction, wanted, ahead)
+        const creations = await create(transaction, requested, ahead)
         // A refused transaction has no effect, so it gets no audit entry.
         for (const [index, { auditEntry }] of requested.entries()) {
           const { creation, relayer_id } = creations[index] as Accepted
@@ -135,7 +143,11 @@ export function creations(
           if (!isFree) return { outcome: 'signed', row: withoutData(row) }
           if (await transaction.one(orderOfTransaction, { row_id: row.row_id })) return { outcome: 'ordered' }
           await withdraw(transaction, relayer_row_id, id, 'cancel', `Moved to another relayer as ${other.id}`)
-          const [accepted] = await create(transaction, [wanted], await readAhead(transaction, [wanted]))
+          const [accepted] = await create(
+            transaction,
+            [{ input: wanted, auditEntry }],
+            await readAhead(transaction, [wanted]),
+          )
           const { creation, relayer_id } = accepted as Accepted
           if (creation.outcome !== 'created') throw new Refused(0, creation)
           transaction.record({ ...auditEntry, relayer_id: relayer_id as string })
@@ -159,7 +171,11 @@ export function creations(
           const known = idempotency && (await knownOf(transaction, holder, idempotency))
           if (known) return answerBatchAgain(known, idempotency.body_hash)
           const created: Extract<Creation, { outcome: 'created' | 'replayed' }>[] = []
-          const creations = await create(transaction, transactions, await readAhead(transaction, transactions))
+          const creations = await create(
+            transaction,
+            transactions.map((input) => ({ input, auditEntry })),
+            await readAhead(transaction, transactions),
+          )
           for (const [index, its] of creations.entries()) {
             const { creation } = its
             if (creation.outcome !== 'created') throw new Refused(index, creation)

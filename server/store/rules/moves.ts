@@ -36,6 +36,7 @@ const kept = [
   'from',
   'created_at',
   'spent',
+  'caller',
   'sponsored',
   'sponsored_lane',
 ] as const satisfies Column[]

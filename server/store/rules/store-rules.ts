@@ -11,6 +11,7 @@ import { deliveries } from './deliveries.ts'
 import { eventLog } from './events.ts'
 import { funding } from './funding.ts'
 import { gauges } from './gauges.ts'
+import { incidents } from './incidents.ts'
 import { protectRights, readMasterKeyCheck } from './master-key.ts'
 import { networks } from './networks.ts'
 import { nonces } from './nonces.ts'
@@ -75,6 +76,7 @@ export const storeRules = (database: Database, dependencies: StoreDependencies):
   ...watches(database),
   ...activity(database),
   ...about(database),
+  ...incidents(database),
   ...problems(database),
   ...searchAll(database),
 })

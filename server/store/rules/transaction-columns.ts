@@ -22,6 +22,7 @@ export const columnTypes: Record<keyof AcceptedRow, string> = {
   status: 'text',
   status_reason: 'text',
   created_at: 'text',
+  caller: 'text',
   sent_at: 'text',
   confirmed_at: 'text',
   signature: 'text',

@@ -112,8 +112,25 @@ onEveryStore((opened) => {
     }
     expect(Number(await stored())).toBe(0)
     expect(Object.keys(await days(at(2, 0)))).toEqual(['one 2', 'one 0'])
+    for (const [ago, caller, wei] of [
+      [2, 'key', 7],
+      [0, 'key', 8],
+      [0, 'other key', 9],
+    ])
+      await rows(
+        `INSERT INTO caller_days (at, relayer_row_id, caller, mined, fee_gwei, fee_wei, repriced, repricing_gwei)
+         VALUES (${today - Number(ago) * day_s}, ${one.row_id}, '${caller}', 1, 0, ${wei}, 1, 0.5)`,
+      )
+    const callers = async () =>
+      (await store.callerDays({ from: at(3, 0), ids, network: undefined })).map(
+        ({ at: day, caller, fee_wei }) => `${(today - day) / day_s} ${caller} ${fee_wei}`,
+      )
+    expect((await callers()).sort()).toEqual(['0 key 8', '0 other key 9', '2 key 7'])
+    const repricings = await store.repricings({ from: at(1, 0), ids, network: undefined })
+    expect(repricings).toEqual([{ relayer_id: one.id, repriced: 2, repricing_gwei: 1 }])
     await store.pruneActivity(today + 98.5 * day_s)
     expect(Object.keys(await days(at(3, 0)))).toEqual(['one 0'])
+    expect((await callers()).sort()).toEqual(['0 key 8', '0 other key 9'])
   })
 
   test('deletes old events without deliveries, but never a relayer’s last one', async () => {

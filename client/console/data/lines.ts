@@ -1,0 +1,32 @@
+import type { PrivateMethod, PrivateRpcUrlInput, RpcUrlInput } from '../../index.ts'
+
+/** The lines of a text that have words. */
+const wordsByLine = (text: string): [string, ...string[]][] =>
+  text
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/) as [string, ...string[]])
+    .filter(([first]) => first !== '')
+
+/** A node by line: its URL, and its weight if one follows. */
+export const nodesOf = (text: string): RpcUrlInput[] =>
+  wordsByLine(text).map(([url, weight, ...more]) => {
+    if (weight === undefined) return url
+    if (!/^\d+$/.test(weight) || more.length > 0) throw new Error(`After ${url}, a weight from 0 to 100 is expected`)
+    return { url, weight: Number(weight) }
+  })
+
+/** A private relay by line: its URL, then its method and the number of blocks after which it drops a transaction, each if it is there. */
+export const relaysOf = (text: string): PrivateRpcUrlInput[] =>
+  wordsByLine(text).map(([url, ...rules]) => {
+    if (rules.length === 0) return url
+    const method = rules.find((rule) => rule.startsWith('eth_'))
+    const blocks = rules.find((rule) => /^\d+$/.test(rule))
+    if (rules.some((rule) => rule !== method && rule !== blocks))
+      throw new Error(`After ${url}, a method (eth_sendPrivateTransaction) and a number of blocks are expected`)
+    return {
+      url,
+      // The service checks the word, and names those that it knows.
+      ...(method !== undefined && { method: method as PrivateMethod }),
+      ...(blocks !== undefined && { drops_after_blocks: Number(blocks) }),
+    }
+  })

@@ -1,0 +1,151 @@
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import type { Relayer } from '../../index.ts'
+import { listOf, useForm } from '../data/form.ts'
+import { count } from '../data/format.ts'
+import { nodesOf } from '../data/lines.ts'
+import { useNotifications } from '../data/overview.ts'
+import { useSession } from '../data/session.tsx'
+import { Action } from './action.tsx'
+
+const one = '/api/v1/relayers/{relayer_id}'
+
+/** What can be done with a relayer, beside its policies and its funding. */
+export function RelayerActions({ its }: { its: Relayer }) {
+  const { client, may } = useSession()
+  if (!may('manage')) return null
+  const { id, paused } = its
+  return (
+    <div className="buttons">
+      <EditRelayer its={its} />
+      <Action
+        label={paused ? 'Resume' : 'Pause'}
+        tone={paused ? 'primary' : 'danger'}
+        effect={
+          <p>
+            {paused
+              ? 'The relayer signs and sends again, and its waiting transactions continue.'
+              : 'The relayer signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'}
+          </p>
+        }
+        told={paused ? `${id} signs and sends again.` : `${id} is paused.`}
+        run={() => client.patch(one, { path: { relayer_id: id }, body: { paused: !paused } })}
+      />
+      <Drain id={id} />
+      <DeleteRelayer id={id} />
+    </div>
+  )
+}
+
+/** Its own nodes are masked, so they are kept unless others are given. */
+function EditRelayer({ its: { id, name, notification_ids = [], custom_rpc_urls } }: { its: Relayer }) {
+  const { client } = useSession()
+  const notifications = useNotifications()
+  const start = { name, notifications: notification_ids.join('\n'), node_urls: '', nodes: '' }
+  const { values, bind, reset } = useForm(start)
+  const known = notifications.data?.map((one) => one.id) ?? []
+  return (
+    <Action
+      label="Edit"
+      opened={reset}
+      told={`${id} is changed.`}
+      effect={<p>Changes {id}. Its limits are in the tab “Policies”.</p>}
+      run={async () => {
+        const body = {
+          ...{ name: values.name, notification_ids: listOf(values.notifications) },
+          ...(values.nodes === 'own' && { custom_rpc_urls: nodesOf(values.node_urls) }),
+          ...(values.nodes === 'network' && { custom_rpc_urls: null }),
+        }
+        await client.patch(one, { path: { relayer_id: id }, body })
+      }}
+    >
+      <label>
+        Name
+        <input required {...bind('name')} />
+      </label>
+      <label>
+        Notifications, one per line{known.length > 0 && ` (there are ${known.slice(0, 5).join(', ')})`}
+        <textarea rows={2} spellCheck={false} {...bind('notifications')} />
+      </label>
+      <label>
+        Nodes
+        <select {...bind('nodes')}>
+          <option value="">
+            {custom_rpc_urls.length === 0 ? 'those of the network' : `its own (${count(custom_rpc_urls.length)})`}
+          </option>
+          <option value="own">others of its own</option>
+          {custom_rpc_urls.length > 0 && <option value="network">those of the network</option>}
+        </select>
+      </label>
+      {values.nodes === 'own' && (
+        <label>
+          Node URLs, one per line (after it, its weight from 0 to 100, if not 100)
+          <textarea required rows={3} spellCheck={false} {...bind('node_urls')} />
+        </label>
+      )}
+    </Action>
+  )
+}
+
+/** Refuses new transactions while the unfinished ones continue, before a relayer is deleted. */
+function Drain({ id }: { id: string }) {
+  const { client } = useSession()
+  const [left, setLeft] = useState(0)
+  return (
+    <Action
+      label="Drain"
+      tone="danger"
+      effect={
+        <p>
+          {id} takes no new transactions; messages are still signed. Its unfinished transactions continue. When they
+          have ended, it can be deleted. To end the drain, clear the policy <code>allow_transactions</code>.
+        </p>
+      }
+      run={async () => {
+        const { data } = await client.post('/api/v1/relayers/{relayer_id}/drain', { path: { relayer_id: id } })
+        setLeft(data.pending_transactions_count + data.mined_transactions_count)
+      }}
+      done={
+        left === 0
+          ? 'No transaction is unfinished: it can be deleted.'
+          : `It takes no new transactions. Unfinished: ${count(left)}.`
+      }
+    />
+  )
+}
+
+function DeleteRelayer({ id }: { id: string }) {
+  const { client } = useSession()
+  const [, go] = useLocation()
+  const [typed, setTyped] = useState('')
+  return (
+    <Action
+      label="Delete"
+      tone="danger"
+      opened={() => setTyped('')}
+      told={`${id} is deleted. Its signer stays.`}
+      effect={
+        <p>
+          Deletes {id} with its policies and the list of its transactions. It is refused while a transaction is
+          unfinished. Its signer and what its address owns stay.
+        </p>
+      }
+      run={async () => {
+        if (typed !== id) throw new Error(`Type ${id} to delete it`)
+        await client.delete(one, { path: { relayer_id: id } })
+        go('/')
+      }}
+    >
+      <label>
+        Type its ID to confirm
+        <input
+          required
+          spellCheck={false}
+          autoComplete="off"
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+      </label>
+    </Action>
+  )
+}

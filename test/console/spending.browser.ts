@@ -1,0 +1,93 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createRelayerClient } from '../../client/index.ts'
+import { type Rig, startRig } from '../support/rig.ts'
+import { act, named, openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
+
+const list = '/api/v1/relayers/{relayer_id}/transactions'
+let browser: Browser
+let rig: Rig
+beforeAll(async () => {
+  browser = await startBrowser()
+  rig = await startRig({ chain: { noMining: true } })
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+test('shows what each API key spent, what repricing added, and for how long the balance lasts', async () => {
+  const { page, signIn, open } = await openConsole(browser, rig.url())
+  const client = rig.client()
+  const account = await rig.addAccount()
+  const path = { relayer_id: account.relayer_id }
+  const body = { to: account.address, value: '1', gas_limit: 21_000 }
+  const key = (await client.post('/api/v1/api-keys', { body: { name: 'shop', scopes: ['send', 'read'] } })).data
+  const shop = createRelayerClient({ baseUrl: rig.url(), token: key.token })
+  const sent = await shop.post(list, { path, query: { wait: 'submitted' }, body: { ...body, speed: 'safe_low' } })
+  const one = { ...path, transaction_id: sent.data.id }
+  await client.put(`${list}/{transaction_id}`, { path: one, body: { ...body, speed: 'fastest' } })
+  const accepted = async () =>
+    (await client.get(`${list}/{transaction_id}/attempts`, { path: one })).data.filter((its) => its.accepted_at).length
+  await expect.poll(accepted).toBe(2)
+  await account.finished(() => rig.chain.mine())
+
+  await signIn(rig.api_key)
+  await open('/spending')
+  await page.getByText(/Repricing on local: 1 of 1 transactions/).waitFor()
+  await page.getByRole('button', { name: 'By API key' }).click()
+  await page.getByRole('row', { name: /shop local 1 0\.0/ }).waitFor()
+  const saved = page.waitForEvent('download')
+  await act(page, named(page, 'Download CSV by key and day'))
+  const file = await (await saved).createReadStream()
+  const lines = Buffer.concat(await file.toArray())
+    .toString()
+    .split('\r\n')
+  expect(lines[0]).toBe('day,caller,name,network,fees')
+  expect(lines[1]).toContain(`${key.api_key.id},shop,local,`)
+
+  await open(`/relayers/${account.relayer_id}`)
+  await page.getByText(/lasts: over a year/).waitFor()
+  await rig.chain.setBalance(account.address, 10n ** 13n)
+  await page.reload()
+  await page.getByText(/lasts: \d+ (?:min|h|s|d)/).waitFor()
+})
+
+test('changes the name, the notifications and the nodes of a relayer, and deletes it', async () => {
+  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  // What was deleted is asked for until its page is left.
+  expectComplaint(/status of 404/)
+  const client = rig.client()
+  const { relayer_id } = await rig.addAccount()
+  const path = { relayer_id }
+  const read = async () => (await client.get('/api/v1/relayers/{relayer_id}', { path })).data
+  for (const id of ['one', 'two']) await client.post('/api/v1/notifications', { body: { id, url: rig.proxy.url } })
+  await signIn(rig.api_key)
+  await open(`/relayers/${relayer_id}`)
+  await act(page, named(page, 'Edit'), async (dialog) => {
+    await dialog.getByLabel('Name').fill('Payouts')
+    await dialog.getByLabel(/^Notifications/).fill('one\ntwo')
+    await dialog.getByLabel(/^Nodes/).selectOption('others of its own')
+    await dialog.getByLabel(/^Node URLs/).fill(rig.proxy.url)
+  })
+  await page.getByText('with nodes of its own').waitFor()
+  expect(await read()).toMatchObject({ name: 'Payouts', notification_ids: ['one', 'two'], custom_rpc_urls: [{}] })
+  await act(page, named(page, 'Edit'), (dialog) => dialog.getByLabel(/^Nodes/).selectOption('those of the network'))
+  await page.getByText('with the nodes of the network').waitFor()
+  expect(await read()).toMatchObject({ name: 'Payouts', custom_rpc_urls: [] })
+
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel(/^Type its ID/).fill('another')
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await dialog.getByRole('alert').getByText(`Type ${relayer_id}`).waitFor()
+  await dialog.getByLabel(/^Type its ID/).fill(relayer_id)
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText(`${relayer_id} is deleted`).first().waitFor()
+  await expect(read()).rejects.toMatchObject({ status: 404 })
+
+  await open('/notifications/two')
+  await act(page, named(page, 'Delete'))
+  await page.getByText('two is deleted').first().waitFor()
+})

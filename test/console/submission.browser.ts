@@ -1,0 +1,73 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startPrivateRelay } from '../support/private-relay.ts'
+import { type Rig, startRig } from '../support/rig.ts'
+import { act, named, openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
+
+let browser: Browser
+let rig: Rig
+beforeAll(async () => {
+  browser = await startBrowser()
+  rig = await startRig({ chain: { noMining: true } })
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+test('sets the private relays of a network, and sends to them', async () => {
+  const { page, signIn, open } = await openConsole(browser, rig.url())
+  await signIn(rig.api_key)
+  const relay = await startPrivateRelay(rig.chain)
+  const [account, other] = [await rig.addAccount(), await rig.addAccount()]
+
+  await open('/networks')
+  await act(page, named(page, 'Create a network'), async (dialog) => {
+    await dialog.getByLabel('Name').fill('quiet')
+    await dialog.getByLabel('Chain ID').fill('31337')
+    await dialog.getByLabel('Node URLs').fill(`${rig.proxy.url} 40`)
+    await dialog.getByLabel('Private relays').fill(relay.url)
+    await dialog.getByLabel('Submission').selectOption('private')
+  })
+  await page.keyboard.press('Escape')
+  const { data: made } = await rig.client().get('/api/v1/networks/{network_id}', { path: { network_id: 'evm:quiet' } })
+  expect(made).toMatchObject({
+    rpc_urls: [{ weight: 40 }],
+    private_rpc_urls: [{ method: 'eth_sendRawTransaction', drops_after_blocks: 25 }],
+    submission: { mode: 'private' },
+  })
+  const card = page.getByRole('region', { name: 'local' })
+  await act(page, named(card, 'Change private relays'), (dialog) =>
+    dialog.getByLabel('Private relays').fill(`${relay.url}/secret-path eth_sendPrivateTransaction 7`),
+  )
+  const row = card.getByRole('row', { name: /eth_sendPrivateTransaction/ })
+  await row.getByText('7 blocks').waitFor()
+  expect(await page.content()).not.toContain('secret-path')
+  await act(page, named(card, 'Edit'), async (dialog) => {
+    await dialog.getByLabel('Submission').selectOption('private, then public')
+    await dialog.getByLabel('Blocks until').fill('50')
+  })
+  await card.getByText('private, then public after 50 blocks').waitFor()
+
+  await open(`/sandbox/${account.relayer_id}`)
+  await page.getByRole('button', { name: 'Simulate a transaction' }).click()
+  await page.getByLabel(/^To/).fill(other.address)
+  await page.getByText('as the network sets it: private, then public after 50 blocks').waitFor({ state: 'attached' })
+  await page.getByLabel('Submission').selectOption('private')
+  relay.refuse({ code: -32_000, message: 'busy' })
+  // A relay that does not answer estimates nothing.
+  await page.getByLabel(/^Gas limit/).fill('21000')
+  await act(page, named(page, 'Send it'))
+  await page.getByRole('link', { name: 'open the transaction' }).click()
+  await page.getByText('Waits: private relay').waitFor()
+  relay.refuse(undefined)
+  await expect.poll(() => relay.sent.filter(({ isAccepted }) => isAccepted)).toHaveLength(1)
+  const content = page.getByRole('region', { name: 'Content' })
+  await content.getByText('private', { exact: true }).waitFor()
+
+  await act(page, named(page, 'Speed up'), (dialog) => dialog.getByLabel('Submission').selectOption('public'))
+  await content.getByText('Public since').waitFor()
+  await account.finished(() => rig.chain.mine())
+  await page.getByText('confirmed').first().waitFor()
+})
