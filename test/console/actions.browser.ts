@@ -351,7 +351,7 @@ test('moves a transaction that was never signed to another relayer of the pool',
   const dialog = opened(page)
   await named(page, 'Move').click()
   await named(dialog, 'Move').click()
-  await page.getByRole('link', { name: 'spare', exact: true }).waitFor()
+  await page.getByRole('link', { name: 'spare', exact: true }).first().waitFor()
   node.lie = undefined
   await finished(full)
 })
