@@ -13,31 +13,54 @@ CREATE TABLE caller_days (
   PRIMARY KEY (at, relayer_row_id, caller)
 );
 
-CREATE FUNCTION count_caller() RETURNS TRIGGER LANGUAGE plpgsql AS $$
-DECLARE
-  fee NUMERIC := coalesce((new.receipt::json ->> 'fee')::numeric, 0);
-  price NUMERIC := (new.receipt::json ->> 'effective_gas_price')::numeric;
-  gas_used NUMERIC := (new.receipt::json ->> 'gas_used')::numeric;
-  first_price NUMERIC;
+-- As in 0015.sql, and for callers.
+CREATE OR REPLACE FUNCTION count_ended() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
-  IF new.intent = 'send' THEN
-    SELECT coalesce(first.gas_price::numeric, least(first.max_fee_per_gas::numeric,
-      price - mined.max_priority_fee_per_gas::numeric + first.max_priority_fee_per_gas::numeric)) INTO first_price
-    FROM attempts AS first JOIN attempts AS mined USING (transaction_row_id)
-    WHERE transaction_row_id = new.row_id AND first.number = 1 AND mined.hash = new.hash AND mined.number > 1 LIMIT 1;
-  END IF;
+  IF NOT EXISTS (SELECT FROM after_change WHERE status NOT IN ('pending', 'sent', 'submitted')) THEN RETURN NULL; END IF;
+  INSERT INTO activity AS known (period_s, at, relayer_row_id, mined, failed, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei)
+  SELECT period_s, floor(ended_s)::bigint / period_s * period_s, relayer_row_id, sum(is_in_block * is_sent), sum(is_failed),
+    sum(is_in_block * is_sent * waited_ms), max(is_in_block * is_sent * waited_ms),
+    least(sum(div(fee, 1000000000)), 9000000000000000), sum(mod(fee, 1000000000))
+  FROM (
+    SELECT relayer_row_id, is_in_block::int, is_failed::int, (intent = 'send')::int AS is_sent, ended_s,
+      greatest(round((ended_s - extract(epoch FROM created_at::timestamptz)) * 1000), 0) AS waited_ms,
+      CASE WHEN is_in_block THEN coalesce((receipt::json ->> 'fee')::numeric, 0) ELSE 0 END AS fee
+    FROM (
+      SELECT its.relayer_row_id, its.intent, its.receipt, its.created_at, extract(epoch FROM its.changed_at::timestamptz) AS ended_s,
+        former.status IN ('pending', 'sent', 'submitted') AND its.status NOT IN ('pending', 'sent', 'submitted')
+          AND its.receipt IS NOT NULL AS is_in_block,
+        former.status <> 'failed' AND its.status = 'failed' AS is_failed
+      FROM before_change AS former JOIN after_change AS its USING (row_id)
+      WHERE former.status <> its.status AND its.changed_at IS NOT NULL
+    ) AS changed
+    WHERE is_in_block OR is_failed
+  ) AS ended, (VALUES (60), (900)) AS periods (period_s)
+  GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+  ON CONFLICT (period_s, at, relayer_row_id) DO UPDATE SET mined = known.mined + excluded.mined,
+    failed = known.failed + excluded.failed, inclusion_ms = known.inclusion_ms + excluded.inclusion_ms,
+    max_inclusion_ms = greatest(known.max_inclusion_ms, excluded.max_inclusion_ms),
+    fee_gwei = least(known.fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = known.fee_wei + excluded.fee_wei;
   INSERT INTO caller_days AS known (at, relayer_row_id, caller, mined, fee_gwei, fee_wei, repriced, repricing_gwei)
-  SELECT floor(extract(epoch FROM new.changed_at::timestamptz))::bigint / 86400 * 86400, new.relayer_row_id, new.caller,
-    (new.intent = 'send')::int, least(div(fee, 1000000000), 9000000000000000), mod(fee, 1000000000),
-    (first_price IS NOT NULL)::int, coalesce(least(greatest(price - first_price, 0) * gas_used / 1000000000, 9000000000000000), 0)
+  SELECT floor(extract(epoch FROM its.changed_at::timestamptz))::bigint / 86400 * 86400, its.relayer_row_id, its.caller,
+    sum((its.intent = 'send')::int), least(sum(div(coalesce(fee, 0), 1000000000)), 9000000000000000), sum(mod(coalesce(fee, 0), 1000000000)),
+    count(first_price), least(coalesce(sum(greatest(effective_gas_price - first_price, 0) * gas_used), 0) / 1000000000, 9000000000000000)
+  FROM before_change AS former JOIN after_change AS its USING (row_id)
+    CROSS JOIN LATERAL json_to_record(its.receipt::json) AS receipt (fee numeric, effective_gas_price numeric, gas_used numeric)
+    LEFT JOIN LATERAL (
+      SELECT coalesce(first.gas_price::numeric, least(first.max_fee_per_gas::numeric,
+        effective_gas_price - mined.max_priority_fee_per_gas::numeric + first.max_priority_fee_per_gas::numeric)) AS first_price
+      FROM attempts AS first JOIN attempts AS mined USING (transaction_row_id)
+      WHERE transaction_row_id = its.row_id AND its.intent = 'send' AND first.number = 1 AND mined.hash = its.hash AND mined.number > 1
+      LIMIT 1
+    ) AS repriced ON true
+  WHERE former.status IN ('pending', 'sent', 'submitted') AND its.status NOT IN ('pending', 'sent', 'submitted')
+    AND its.receipt IS NOT NULL AND its.changed_at IS NOT NULL AND its.caller IS NOT NULL
+  GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
   ON CONFLICT (at, relayer_row_id, caller) DO UPDATE SET mined = known.mined + excluded.mined,
     fee_gwei = least(known.fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = known.fee_wei + excluded.fee_wei,
     repriced = known.repriced + excluded.repriced, repricing_gwei = known.repricing_gwei + excluded.repricing_gwei;
   RETURN NULL;
 END $$;
-CREATE TRIGGER caller_of_block AFTER UPDATE OF status ON transactions FOR EACH ROW
-WHEN (old.status IN ('pending', 'sent', 'submitted') AND new.status NOT IN ('pending', 'sent', 'submitted')
-  AND new.receipt IS NOT NULL AND new.changed_at IS NOT NULL AND new.caller IS NOT NULL) EXECUTE FUNCTION count_caller();
 
 CREATE TABLE incidents (
   row_id   BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
