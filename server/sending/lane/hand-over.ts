@@ -52,7 +52,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
         if (result.status === 'fulfilled' && typeof result.value === 'object') made.push(result.value)
       }
       // A pause that was answered meanwhile discards the signatures.
-      if (made.length > 0 && !(await holderOf(lane))) return { signed, isStopped: true }
+      if (made.length > 0 && !(await signerOf(lane))) return { signed, isStopped: true }
       signed += await storeAndHandOver(lane, made)
       if (stopped === 'paused') return { signed, isStopped: true }
       if (stopped) {
@@ -101,9 +101,15 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   }
 
   /** Undefined: after the response to a pause nothing more is signed, not even the rest of a round. */
-  async function holderOf({ held: { relayer } }: Lane): Promise<HeldRelayer | undefined> {
+  async function holderOf(lane: Lane): Promise<HeldRelayer | undefined> {
+    const held = await signerOf(lane)
+    return held && (await dependencies.mayWork(held.relayer.row_id)) ? held : undefined
+  }
+
+  /** Undefined: the relayer is paused, or gone. Whether another server has taken it over, the fence of a commit knows. */
+  async function signerOf({ held: { relayer } }: Lane): Promise<HeldRelayer | undefined> {
     const held = await dependencies.findSigner(relayer.id)
-    return held && !held.relayer.paused && (await dependencies.mayWork(relayer.row_id)) ? held : undefined
+    return held && !held.relayer.paused ? held : undefined
   }
 
   const make = (lane: Lane, held: HeldRelayer, { row, step }: Decided, signal?: AbortSignal) =>
