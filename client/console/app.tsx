@@ -99,7 +99,7 @@ function Shell() {
           ))}
         </nav>
         <div className="who">
-          <span title={`Scopes: ${caller.scopes.join(', ')}`}>{caller.name ?? caller.id}</span>
+          <span title={`Scopes: ${caller.scopes.join(', ')}`}>API key: {caller.name ?? caller.id}</span>
           {here !== 'UTC' && (
             <Segments
               label="Time zone"

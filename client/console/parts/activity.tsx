@@ -81,7 +81,7 @@ export function Fees({ period, network }: { period: Period; network: string }) {
 
 function FeeChart({ points, symbol, title }: { points: Point[]; symbol: string; title: string }) {
   const { at, fees } = useMemo(() => ({ at: timesOf(points), fees: feeLine(points, symbol) }), [points, symbol])
-  return <Chart title={title} unit="per day (UTC)" at={at} {...fees} />
+  return <Chart title={title} unit={`per day (UTC), in ${symbol}`} at={at} {...fees} />
 }
 
 const timesOf = (points: Point[]) => points.map((point) => Date.parse(point.at) / 1_000)
@@ -159,7 +159,7 @@ function Charts({
         open={open}
       />
       {fees ? (
-        <Chart title="Fees" unit={each} at={at} {...fees} open={open} />
+        <Chart title="Fees" unit={`${each}, in ${symbol}`} at={at} {...fees} open={open} />
       ) : (
         <FeesByNetwork period={period} whose={whose} />
       )}

@@ -61,7 +61,11 @@ export function Transactions({
           type="search"
           className="filter"
           aria-label={`Filter by ${kinds}`}
-          placeholder={hasNonces ? 'Hash, receiver, nonce (5 or 5-9) or reference' : 'Hash, receiver or reference'}
+          placeholder={
+            hasNonces
+              ? 'Hash, receiver, nonce (5 or 5-9) or reference'
+              : 'Hash, receiver, reference or after:2026-01-31'
+          }
           value={typed}
           onChange={(event) => show(group, event.target.value)}
         />
