@@ -19,7 +19,7 @@ import {
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
-import { isUtc, showUtc } from './data/format.ts'
+import { hereShortly, isUtc, showUtc } from './data/format.ts'
 import { SessionProvider, useSession } from './data/session.tsx'
 import { Overview } from './pages/overview.tsx'
 import { SignIn } from './pages/sign-in.tsx'
@@ -27,6 +27,7 @@ import { Skeleton } from './parts/feedback.tsx'
 import { Heading } from './parts/heading.tsx'
 import { useOpenProblems } from './parts/problems.tsx'
 import { Search } from './parts/search.tsx'
+import { Segments } from './parts/segments.tsx'
 import { ServiceState } from './parts/service-state.tsx'
 import { Toasts } from './parts/toasts.tsx'
 
@@ -47,6 +48,7 @@ const Signers = lazy(async () => ({ default: (await import('./pages/signers.tsx'
 const Sandbox = lazy(async () => ({ default: (await import('./pages/sandbox.tsx')).Sandbox }))
 
 const zone_key = 'zone'
+const here = hereShortly()
 showUtc(localStorage.getItem(zone_key) === 'UTC')
 
 export const App = () => (
@@ -97,19 +99,20 @@ function Shell() {
           ))}
         </nav>
         <div className="who">
-          <span title={`Scopes: ${caller.scopes.join(', ')}`}>{caller.name ?? caller.id}</span>
-          <button
-            type="button"
-            aria-pressed={inUtc}
-            title="Shows times in UTC, or in your zone"
-            onClick={() => {
-              localStorage.setItem(zone_key, inUtc ? 'local' : 'UTC')
-              showUtc(!inUtc)
-              setInUtc(!inUtc)
-            }}
-          >
-            UTC
-          </button>
+          <span title={`Scopes: ${caller.scopes.join(', ')}`}>API key: {caller.name ?? caller.id}</span>
+          {here !== 'UTC' && (
+            <Segments
+              label="Time zone"
+              values={['local', 'UTC']}
+              texts={{ local: here }}
+              value={inUtc ? 'UTC' : 'local'}
+              choose={(zone) => {
+                localStorage.setItem(zone_key, zone)
+                showUtc(zone === 'UTC')
+                setInUtc(zone === 'UTC')
+              }}
+            />
+          )}
           <button type="button" onClick={signOut} aria-label="Sign out">
             <LogOut className="icon" aria-hidden />
             <span>Sign out</span>

@@ -380,6 +380,13 @@ test('finds refused operations in the audit trail, without the service’s own, 
   await expect.poll(() => page.getByRole('row').count()).toBe(2)
   expect(await row('deleteRelayer').textContent()).toContain('409')
   expect(page.url()).toContain('outcome%253Drefused')
+  // The times of the form are in the zone of those in the list.
+  const a_minute_ago = new Date(Date.now() - 60_000 + 9 * 3_600_000).toISOString().slice(0, 16)
+  await page.getByLabel('after (Asia/Tokyo)').fill(a_minute_ago)
+  await named(page, 'Search').click()
+  await expect.poll(() => page.url()).toContain('after%253D')
+  await row('deleteRelayer').waitFor()
+  expect(await page.getByLabel('after (Asia/Tokyo)').inputValue()).toBe(a_minute_ago)
 
   const when = row('deleteRelayer').getByRole('cell').nth(1)
   expect(await when.textContent()).toContain('GMT+9')

@@ -70,11 +70,27 @@ test('sorts a table by a heading, both ways, and pages what is sorted', async ()
   expect(await first()).toBe(ids.at(-1))
 })
 
+test('narrows a long table to the rows with a text', async () => {
+  const body = { type: 'generated' as const }
+  for (let index = 0; index < 30; index += 1)
+    await rig.client().post('/api/v1/signers', { body: { ...body, id: `spare-${index}` } })
+  const { page, open } = await start()
+  await open('/signers')
+  const rows = page.getByRole('table', { name: 'signers' }).getByRole('row')
+  await named(page, 'Next').click()
+  await page.getByLabel('Filter signers by').fill('SPARE-2')
+  await expect.poll(() => rows.count()).toBe(1 + 11)
+  await page.getByLabel('Filter signers by').fill('spare-nothing')
+  await page.getByText('None of the signers matches').waitFor()
+})
+
 test('shows the values under the pointer of a chart, and opens the transactions of that time', async () => {
   await account.send(3)
   await account.finished()
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}/activity`)
+  const chart = page.getByRole('figure').filter({ hasText: 'Transactions per hour' })
+  await chart.getByRole('img', { name: /accepted: highest 3, last 3/ }).waitFor()
   await named(page, '7 days').click()
   await page.getByText('3 mined').first().waitFor()
   const plot = page.locator('.u-over').first()

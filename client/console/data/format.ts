@@ -74,6 +74,31 @@ function formatsOf(isUtc: boolean) {
 const utc = formatsOf(true)
 let formats = formatsOf(false)
 
+const here = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** The zone of the times that are shown: `UTC`, `Europe/Berlin`. */
+export const zone = (): string => (formats.isUtc ? 'UTC' : here)
+
+/** The reader's zone as it is written after times: `CET`. */
+export const hereShortly = (): string =>
+  new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
+    .formatToParts()
+    .find(({ type }) => type === 'timeZoneName')?.value ?? here
+
+/** What the reader typed as a date and time of the zone that is shown, in UTC; undefined when it is none. */
+export function momentOf(typed: string): string | undefined {
+  const ms = Date.parse(formats.isUtc ? `${typed}Z` : typed)
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+}
+
+/** A time as `momentOf` reads it, to the minute. */
+export function typedOf(timestamp: string): string {
+  const at = new Date(timestamp)
+  if (Number.isNaN(at.getTime())) return ''
+  const offset_min = formats.isUtc ? 0 : at.getTimezoneOffset()
+  return new Date(at.getTime() - offset_min * 60_000).toISOString().slice(0, 16)
+}
+
 export const isUtc = (): boolean => formats.isUtc
 
 /** What is shown already stays as it is until it is shown again. */

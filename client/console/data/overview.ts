@@ -62,13 +62,13 @@ function useQueues() {
 }
 
 /** The state of a relayer, with its balance. */
-export function useStatus(relayer_id: string) {
+export function useStatus(relayer_id: string, refetchInterval = status_ms) {
   const { client } = useSession()
   return useQuery({
     queryKey: ['status', relayer_id],
     queryFn: async ({ signal }): Promise<RelayerStatus> =>
       (await client.get('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id }, signal })).data,
-    refetchInterval: status_ms,
+    refetchInterval,
   })
 }
 

@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { given } from '../data/form.ts'
-import { count } from '../data/format.ts'
+import { count, momentOf, typedOf, zone } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
@@ -55,7 +55,8 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
     const wanted = new URLSearchParams()
     for (const name of fields) {
       const text = String(given.get(name) ?? '').trim()
-      if (text !== '') wanted.set(name, text)
+      const value = name === 'after' || name === 'before' ? momentOf(text) : text
+      if (value) wanted.set(name, value)
     }
     go(`/audit/${encoded(`${wanted}`)}`, { replace: true })
   }
@@ -86,8 +87,8 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
           ))}
           {(['after', 'before'] as const).map((name) => (
             <label key={name}>
-              {name} (UTC)
-              <input type="datetime-local" name={name} defaultValue={typed[name]} />
+              {name} ({zone()})
+              <input type="datetime-local" name={name} defaultValue={typedOf(typed[name] ?? '')} />
             </label>
           ))}
           <label>
@@ -162,10 +163,10 @@ function Subject({ its: { operation, relayer_id, subject } }: { its: AuditEntry 
   )
 }
 
-/** The times of the form are in UTC. */
+/** The address has the times in UTC. */
 function filterOf({ outcome, callers, after, before, ...same }: Typed): Filter {
   const at = (text: string | undefined) => {
-    const ms = Date.parse(`${text}Z`)
+    const ms = Date.parse(text ?? '')
     return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
   }
   return given({

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { Relayer as Its } from '../../index.ts'
 import { count } from '../data/format.ts'
-import { useExplorer } from '../data/overview.ts'
+import { useExplorer, useStatus } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../data/transactions.ts'
 import { ActivityCharts } from '../parts/activity.tsx'
@@ -82,15 +82,9 @@ export function Relayer({
 }
 
 function Head({ its }: { its: Its }) {
-  const { client } = useSession()
   const { id, name, address, network, paused, system_disabled, disabled_reason, custom_rpc_urls, warnings = [] } = its
-  const path = { relayer_id: id }
   const explorer = useExplorer(network)
-  const status = useQuery({
-    queryKey: ['status', id],
-    queryFn: async ({ signal }) => (await client.get(`${base}/status`, { path, signal })).data,
-    refetchInterval: poll_ms,
-  })
+  const status = useStatus(id, poll_ms)
   return (
     <>
       <p className="crumbs">

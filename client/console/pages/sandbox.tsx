@@ -1,4 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { FlaskConical } from 'lucide-react'
 import { type FormEvent, type ReactNode, useId, useState } from 'react'
 import { Link } from 'wouter'
 import type { SendTransactionRequest } from '../../index.ts'
@@ -14,6 +15,7 @@ import { CopyButton } from '../parts/copy.tsx'
 import { errorText, Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { relayerPath, transactionPath } from '../parts/links.tsx'
+import { Nothing } from '../parts/nothing.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { SubmissionFields, submission_start, submissionOf, submissionText } from '../parts/submission.tsx'
 
@@ -36,6 +38,7 @@ interface Form {
 export function Sandbox({ params }: { params: { relayer_id?: string; transaction_id?: string } }) {
   const { client, may } = useSession()
   const { relayer_id = '', transaction_id } = params
+  const relayers = useRelayerIds()
   const model = useQuery({
     queryKey: ['transaction', relayer_id, transaction_id],
     queryFn: async ({ signal }) =>
@@ -51,7 +54,11 @@ export function Sandbox({ params }: { params: { relayer_id?: string; transaction
   return (
     <>
       <Heading name="Sandbox" />
-      {transaction_id === undefined ? (
+      {relayers.data?.length === 0 ? (
+        <Nothing icon={FlaskConical} title="No relayers yet" action={<Link to="/">Open the overview</Link>}>
+          The sandbox signs, simulates and sends with a relayer. Create one first, on the overview.
+        </Nothing>
+      ) : transaction_id === undefined ? (
         <SandboxForm chosen={relayer_id} start={start} />
       ) : (
         <Loaded query={model}>

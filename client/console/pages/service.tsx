@@ -11,7 +11,9 @@ import { Age, Moment } from '../parts/moment.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
 const poll_ms = 5_000
-const megabyte = 1_048_576
+const [kilobyte, megabyte] = [1_024, 1_048_576]
+const size = (bytes: number): string =>
+  bytes < megabyte ? `${count(Math.ceil(bytes / kilobyte))} KB` : `${count(Math.round(bytes / megabyte))} MB`
 const engines = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
 
 /** The server that answers, its database, the servers beside it, and what it noticed since its start. */
@@ -44,10 +46,10 @@ function Facts({ its }: { its: ServiceState }) {
   const figures: [string, string, string][] = [
     ['State', isReady ? 'Ready' : 'Not ready', its.name],
     ['Runs for', age(its.started_at), `version ${its.version}, Node.js ${its.node_version}`],
-    ['Memory', `${count(Math.round(its.memory_bytes / megabyte))} MB`, 'of this process'],
+    ['Memory', size(its.memory_bytes), 'of this process'],
     [
       'Database',
-      `${count(Math.round(its.database.bytes / megabyte))} MB`,
+      size(its.database.bytes),
       `${engines[its.database.engine]} ${its.database.version}, answers in ${its.database.response_ms || '< 1'} ms`,
     ],
   ]

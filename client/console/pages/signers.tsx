@@ -8,10 +8,11 @@ import { useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { FoundTable } from '../parts/found-table.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, RelayerLink } from '../parts/links.tsx'
 import { Nothing } from '../parts/nothing.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import type { Column } from '../parts/table.tsx'
 
 /** Of each type: the members of its `config`. Those with ? are optional, and those with ! are secret. */
 const configs: Record<CreateSignerRequest['type'], string[]> = {
@@ -54,7 +55,14 @@ export function Signers() {
               A signer is a private key, or a key in a key service. A relayer uses one.
             </Nothing>
           ) : (
-            <Table of="signers" rows={all} columns={columns} idOf={({ id }) => id} />
+            <FoundTable
+              of="signers"
+              rows={all}
+              columns={columns}
+              idOf={({ id }) => id}
+              kinds="ID, type or address"
+              textsOf={({ id, type, address }) => [id, words(type), address]}
+            />
           )
         }
       </Loaded>

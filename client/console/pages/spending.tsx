@@ -11,13 +11,14 @@ import { Balance } from '../parts/balance.tsx'
 import { cost_columns, Paid, Repricing } from '../parts/costs.tsx'
 import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { FoundTable } from '../parts/found-table.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { RelayerLink } from '../parts/links.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { Runway } from '../parts/runway.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { SpendingByKey } from '../parts/spending-by-key.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import type { Column } from '../parts/table.tsx'
 
 const spans = { week: 7, month: 30, quarter: 90 } as const
 const header = [
@@ -115,7 +116,14 @@ function SpendingByRelayer({ spending, days }: { spending: UseQueryResult<Its[]>
               What each relayer pays for its transactions is listed here, with its balance and for how long that lasts.
             </Nothing>
           ) : (
-            <Table of="relayers" rows={rows} columns={columnsOf(days, rows)} idOf={({ relayer_id }) => relayer_id} />
+            <FoundTable
+              of="relayers"
+              rows={rows}
+              columns={columnsOf(days, rows)}
+              idOf={({ relayer_id }) => relayer_id}
+              kinds="relayer or network"
+              textsOf={({ relayer_id, network }) => [relayer_id, network]}
+            />
           )
         }
       </Loaded>

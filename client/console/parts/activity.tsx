@@ -1,43 +1,16 @@
-import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import type { ActivityPoint as Point } from '../../index.ts'
+import { feesOf, meanOf, type Period, periods, total, useActivity, type Whose } from '../data/activity.ts'
 import { count, duration, ether } from '../data/format.ts'
 import { useNetworks, useSymbols } from '../data/overview.ts'
-import { useSession } from '../data/session.tsx'
 import { Chart } from './chart.tsx'
 import { Loaded } from './feedback.tsx'
 import { encoded, poolPath, relayerPath } from './links.tsx'
 import { Segments } from './segments.tsx'
 import { Spark } from './spark.tsx'
 
-const poll_ms = 10_000
-const day_s = 86_400
-export const periods = {
-  hour: '1 hour',
-  day: '24 hours',
-  week: '7 days',
-  month: '30 days',
-  quarter: '90 days',
-} as const
-export type Period = keyof typeof periods
-
-interface Whose {
-  relayer_id?: string
-  pool_id?: string
-  network?: string
-}
-
-/** The activity of all relayers, of those of a network or pool, or of one. */
-export function useActivity(period: Period, whose: Whose = {}) {
-  const { client } = useSession()
-  const query = { period, ...whose }
-  return useQuery({
-    queryKey: ['activity', query],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/activity', { query, signal })).data,
-    refetchInterval: period === 'hour' || period === 'day' ? poll_ms : poll_ms * 3,
-    placeholderData: (before) => before,
-  })
-}
+const [hour_s, day_s] = [3_600, 86_400]
 
 /** Charts of the last hour to 90 days, for all relayers, for those of one network or pool, or for one relayer. */
 export function ActivityCharts({ relayer_id, pool_id, its }: { relayer_id?: string; pool_id?: string; its?: string }) {
@@ -107,36 +80,23 @@ export function Fees({ period, network }: { period: Period; network: string }) {
 }
 
 function FeeChart({ points, symbol, title }: { points: Point[]; symbol: string; title: string }) {
-  const { at, fees } = useMemo(() => ({ at: timesOf(points), fees: feesOf(points, symbol) }), [points, symbol])
-  return <Chart title={title} unit="per day (UTC)" at={at} {...fees} />
-}
-
-interface Point {
-  at: string
-  accepted: number
-  mined: number
-  failed: number
-  mean_inclusion_ms: number | null
-  max_inclusion_ms: number | null
-  fees: string | null
+  const { at, fees } = useMemo(() => ({ at: timesOf(points), fees: feeLine(points, symbol) }), [points, symbol])
+  return <Chart title={title} unit={`per day (UTC), in ${symbol}`} at={at} {...fees} />
 }
 
 const timesOf = (points: Point[]) => points.map((point) => Date.parse(point.at) / 1_000)
 const wei_per_coin = 1e18
 
-function feesOf(points: Point[], symbol: string) {
-  const total = points.reduce((sum, { fees }) => sum + BigInt(fees ?? 0), 0n)
+function feeLine(points: Point[], symbol: string) {
   return {
     lines: [{ label: 'paid', color: '--blue', values: points.map(({ fees }) => Number(fees ?? 0) / wei_per_coin) }],
-    total: `${ether(total.toString())} ${symbol}`,
+    total: `${ether(feesOf(points).toString())} ${symbol}`,
     show: (value: number) => `${amounts.format(value)} ${symbol}`,
     mark: (value: number) => amounts.format(value),
   }
 }
 
 const amounts = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
-const sumOf = (points: Point[], name: 'accepted' | 'mined' | 'failed') =>
-  points.reduce((sum, point) => sum + point[name], 0)
 
 function Charts({
   points,
@@ -168,10 +128,11 @@ function Charts({
         { label: 'mean', color: '--blue', values: points.map((point) => point.mean_inclusion_ms) },
         { label: 'longest', color: '--orange', values: points.map((point) => point.max_inclusion_ms) },
       ],
-      fees: points.every((point) => point.fees !== null) ? feesOf(points, symbol) : undefined,
+      fees: points.every((point) => point.fees !== null) ? feeLine(points, symbol) : undefined,
     }
   }, [points, symbol])
-  const each = step_s >= day_s ? 'per day (UTC)' : step_s === 60 ? 'per minute' : `per ${step_s / 60} minutes`
+  const each = step_s >= day_s ? 'per day (UTC)' : step_s === hour_s ? 'per hour' : `per ${step_s / 60} minutes`
+  const mean = meanOf(points)
   /** The transactions that were accepted then. */
   const open = (from_s: number, to_s: number) => {
     const iso = (at_s: number) => new Date(at_s * 1_000).toISOString().slice(0, 16)
@@ -184,7 +145,7 @@ function Charts({
         unit={each}
         at={at}
         lines={counts}
-        total={`${count(sumOf(points, 'mined'))} mined`}
+        total={`${count(total(points, 'mined'))} mined`}
         open={open}
       />
       <Chart
@@ -193,12 +154,12 @@ function Charts({
         at={at}
         lines={times}
         show={duration}
-        total={meanOf(points)}
+        total={mean === null ? '–' : `${duration(mean)} on average`}
         isLevel
         open={open}
       />
       {fees ? (
-        <Chart title="Fees" unit={each} at={at} {...fees} open={open} />
+        <Chart title="Fees" unit={`${each}, in ${symbol}`} at={at} {...fees} open={open} />
       ) : (
         <FeesByNetwork period={period} whose={whose} />
       )}
@@ -234,15 +195,7 @@ function Total({ period, whose }: { period: Period; whose: Whose & { network: st
     <li>
       <span>{whose.network}</span>
       {data && <Spark values={data.points.map(({ fees }) => Number(fees ?? 0))} />}
-      <strong>{data ? feesOf(data.points, symbol).total : '…'}</strong>
+      <strong>{data ? feeLine(data.points, symbol).total : '…'}</strong>
     </li>
   )
-}
-
-/** The mean of all that were mined. */
-function meanOf(points: Point[]): string {
-  const known = points.filter(({ mean_inclusion_ms, mined }) => mean_inclusion_ms !== null && mined > 0)
-  const mined = sumOf(known, 'mined')
-  const ms = known.reduce((sum, point) => sum + (point.mean_inclusion_ms ?? 0) * point.mined, 0)
-  return mined === 0 ? '–' : `${duration(ms / mined)} on average`
 }

@@ -27,7 +27,8 @@ interface ChartProps {
   isLevel?: boolean
 }
 
-const height = 160
+const height = 168
+const character_px = 6.5
 const day_s = 86_400
 
 /** A chart over time with the values under the pointer, and with a text of the same for screen readers. Amounts and counts are bars, the later ones in front. */
@@ -97,17 +98,7 @@ export function Chart({
     <figure className="chart">
       <figcaption>
         <strong>{title}</strong> <span className="hint">{unit}</span>
-        <span className="total">
-          {total}
-          <span className="legends">
-            {lines.length > 1 &&
-              lines.map(({ label, color }) => (
-                <span key={label} className={`legend ${color.slice(2)}`}>
-                  {label}
-                </span>
-              ))}
-          </span>
-        </span>
+        <span className="total">{total}</span>
       </figcaption>
       <div className={open ? 'plot linked' : 'plot'}>
         <div ref={place} role="img" aria-label={`${title}: ${lines.map((line) => summaryOf(line, show)).join('; ')}`} />
@@ -127,6 +118,15 @@ export function Chart({
           </dl>
         )}
       </div>
+      {lines.length > 1 && (
+        <div className="legends">
+          {lines.map(({ label, color }) => (
+            <span key={label} className={`legend ${color.slice(2)}`}>
+              {label}
+            </span>
+          ))}
+        </div>
+      )}
     </figure>
   )
 }
@@ -165,12 +165,16 @@ function optionsOf(
       y: { range: (_: uPlot, __: number, max: number): uPlot.Range.MinMax => [0, max > 0 ? max * 1.1 : 1] },
     },
     axes: [
-      { ...axis, size: 22, grid: { show: false }, values: (_: uPlot, splits: number[]) => timesOf(splits) },
-      { ...axis, grid, size: 56, values: (_: uPlot, splits: number[]) => splits.map(show) },
+      { ...axis, size: 28, gap: 10, grid: { show: false }, values: (_: uPlot, splits: number[]) => timesOf(splits) },
+      { ...axis, grid, size: widthOf, values: (_: uPlot, splits: number[]) => splits.map(show) },
     ],
     series: [{}, ...series],
   }
 }
+
+/** As wide as its longest mark. The marks are missing until the scale is known. */
+const widthOf = (_: uPlot, marks: string[] | null): number =>
+  8 + character_px * Math.max(1, ...(marks ?? []).map(({ length }) => length))
 
 /** Half a point more at both ends. */
 const withHalves = ({ data: [times] }: uPlot, min: number, max: number): uPlot.Range.MinMax => {

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Fuel } from 'lucide-react'
 import { Link } from 'wouter'
 import { type FundingState, type Funding as Its, type Pool, type Relayer, RelayerError } from '../../index.ts'
 import { useForm } from '../data/form.ts'
@@ -10,6 +11,7 @@ import { Badge } from './badge.tsx'
 import { Loaded, Problem } from './feedback.tsx'
 import { poolPath, RelayerLink, relayerPath, transactionPath } from './links.tsx'
 import { Age } from './moment.tsx'
+import { Nothing } from './nothing.tsx'
 import { Table } from './table.tsx'
 
 const poll_ms = 5_000
@@ -95,10 +97,20 @@ const nameOf = (place: Place) => ('pool_id' in place ? `each relayer of ${place.
 function Source({ place, network, its, pool_id }: Props & { its: { funding: Its } | null; pool_id: string | null }) {
   const { client, mayManageAll } = useSession()
   const isPool = 'pool_id' in place
+  if (its === null)
+    return (
+      <Nothing
+        icon={Fuel}
+        title={`No other relayer refills ${nameOf(place)}`}
+        action={mayManageAll && <Change place={place} network={network} known={undefined} />}
+      >
+        A relayer with more funds can refill it when its balance gets low, within a limit per day.
+      </Nothing>
+    )
   return (
     <div className="bar">
       <p>
-        {its === null ? `No other relayer refills ${nameOf(place)}.` : <From funding={its.funding} />}
+        <From funding={its.funding} />
         {pool_id !== null && (
           <>
             {' '}
@@ -108,8 +120,8 @@ function Source({ place, network, its, pool_id }: Props & { its: { funding: Its 
       </p>
       {mayManageAll && (
         <div className="buttons">
-          <Change place={place} network={network} known={its?.funding} />
-          {its && pool_id === null && (
+          <Change place={place} network={network} known={its.funding} />
+          {pool_id === null && (
             <Action
               label="End"
               tone="danger"

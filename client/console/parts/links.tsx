@@ -69,7 +69,9 @@ export function Address({
 /** A long value, shortened, with a button that copies all of it. */
 export const Copyable = ({ value, whole = false }: { value: string; whole?: boolean }) => (
   <span className="copyable">
-    <code title={value}>{whole ? value : short(value)}</code>
+    <code title={value} className={whole ? undefined : 'short'}>
+      {whole ? value : short(value)}
+    </code>
     <CopyButton text={value} label={`Copy ${value.slice(0, 80)}`} />
   </span>
 )

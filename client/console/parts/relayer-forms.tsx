@@ -20,7 +20,7 @@ export function RelayerActions({ its }: { its: Relayer }) {
       <EditRelayer its={its} />
       <Action
         label={paused ? 'Resume' : 'Pause'}
-        tone={paused ? 'primary' : 'danger'}
+        tone={paused ? 'primary' : undefined}
         effect={
           <p>
             {paused
@@ -94,7 +94,6 @@ function Drain({ id }: { id: string }) {
   return (
     <Action
       label="Drain"
-      tone="danger"
       effect={
         <p>
           {id} takes no new transactions; messages are still signed. Its unfinished transactions continue. When they

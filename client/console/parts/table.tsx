@@ -7,7 +7,7 @@ import {
   useTable,
 } from '@tanstack/react-table'
 import { ChevronDown, ChevronsUpDown, ChevronUp } from 'lucide-react'
-import { type ReactNode, useMemo } from 'react'
+import { type ReactNode, useEffect, useMemo } from 'react'
 import type { Choice } from './bulk.tsx'
 import { Pages } from './pages.tsx'
 
@@ -70,6 +70,11 @@ export function Table<Row>({ of, columns, rows, idOf, choice, per_page = 25, isP
     initialState: { pagination: { pageIndex: 0, pageSize: isPart ? Number.MAX_SAFE_INTEGER : per_page } },
   })
   const { pageIndex } = table.state.pagination
+  const last = Math.max(table.getPageCount(), 1)
+  // The last page may have lost its rows.
+  useEffect(() => {
+    if (pageIndex >= last) table.setPageIndex(last - 1)
+  }, [pageIndex, last, table])
   const shown = table.getRowModel().rows.map(({ original }) => original as Row)
   const directions = table.state.sorting
   return (
@@ -129,7 +134,7 @@ export function Table<Row>({ of, columns, rows, idOf, choice, per_page = 25, isP
         <Pages
           of={of}
           page={pageIndex + 1}
-          last={table.getPageCount()}
+          last={last}
           total={rows.length}
           go={(page) => table.setPageIndex(page - 1)}
         />

@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
+import { total, useActivity } from '../data/activity.ts'
 import { count, duration } from '../data/format.ts'
 import { useRelayers } from '../data/overview.ts'
-import { useActivity } from './activity.tsx'
 import { Spark } from './spark.tsx'
 
 /** What goes on at a glance; each figure leads to what it counts. */
@@ -12,7 +12,7 @@ export function Tiles() {
   const points = day.data?.points ?? []
   const unfinished = rows.reduce((sum, { queue }) => sum + (queue?.unfinished ?? 0), 0)
   const off = rows.filter(({ relayer }) => relayer.paused || relayer.system_disabled).length
-  const sum = (name: 'accepted' | 'mined' | 'failed') => points.reduce((all, point) => all + point[name], 0)
+  const failed = total(points, 'failed')
   const slowest = Math.max(0, ...points.map(({ max_inclusion_ms }) => max_inclusion_ms ?? 0))
   const isKnown = day.data !== undefined
   return (
@@ -33,16 +33,16 @@ export function Tiles() {
       <Tile
         to="/transactions/confirmed"
         name="Mined, 24 h"
-        value={isKnown ? count(sum('mined')) : '…'}
-        note={isKnown ? `${count(sum('accepted'))} accepted` : ''}
+        value={isKnown ? count(total(points, 'mined')) : '…'}
+        note={isKnown ? `${count(total(points, 'accepted'))} accepted` : ''}
         line={points.map(({ mined }) => mined)}
       />
       <Tile
         to="/transactions/failed"
         name="Failed, 24 h"
-        value={isKnown ? count(sum('failed')) : '…'}
-        note={isKnown && sum('failed') === 0 ? 'none' : 'see why'}
-        tone={sum('failed') === 0 ? undefined : 'bad'}
+        value={isKnown ? count(failed) : '…'}
+        note={isKnown && failed === 0 ? 'none' : 'see why'}
+        tone={failed === 0 ? undefined : 'bad'}
         line={points.map(({ failed }) => failed)}
       />
       <Tile

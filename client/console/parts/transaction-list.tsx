@@ -6,6 +6,7 @@ import type { Transaction, TransactionStatus } from '../../index.ts'
 import { amount, count, fixed, short } from '../data/format.ts'
 import { type Named, useNames } from '../data/names.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
+import { useSession } from '../data/session.tsx'
 import { type Filter, type Place, useTransactions } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
 import type { Choice } from './bulk.tsx'
@@ -30,6 +31,7 @@ export function TransactionList({
   filter: Filter
   choice?: Choice<Transaction>
 }) {
+  const { may } = useSession()
   const query = useTransactions(place, filter)
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
   // A page may repeat rows of the previous page if transactions arrived in between.
@@ -60,7 +62,11 @@ export function TransactionList({
     <Loaded query={query} lines={6}>
       {() =>
         rows.length === 0 ? (
-          <Nothing icon={ArrowLeftRight} title={isFiltered ? 'No transaction matches' : 'No transactions yet'}>
+          <Nothing
+            icon={ArrowLeftRight}
+            title={isFiltered ? 'No transaction matches' : 'No transactions yet'}
+            action={!isFiltered && may('send') && <Link to="/sandbox">Open the sandbox</Link>}
+          >
             {isFiltered
               ? 'Choose another status, or clear the filter.'
               : 'What is sent through the API or in the sandbox is listed here at once.'}
@@ -170,7 +176,7 @@ function Row({
         {note}
       </td>
       <td className="hint">
-        <Age of={its.created_at} ago={false} />
+        <Age of={its.created_at} />
       </td>
     </tr>
   )

@@ -1,5 +1,6 @@
 import { useLocation } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
+import { useStatus } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { allTransactions, csv_header, type Filter, type Place } from '../data/transactions.ts'
 import { Action } from './action.tsx'
@@ -60,7 +61,11 @@ export function Transactions({
           type="search"
           className="filter"
           aria-label={`Filter by ${kinds}`}
-          placeholder={hasNonces ? 'Hash, receiver, nonce (5 or 5-9) or reference' : 'Hash, receiver or reference'}
+          placeholder={
+            hasNonces
+              ? 'Hash, receiver, nonce (5 or 5-9) or reference'
+              : 'Hash, receiver, reference or after:2026-01-31'
+          }
           value={typed}
           onChange={(event) => show(group, event.target.value)}
         />
@@ -70,23 +75,31 @@ export function Transactions({
           header={csv_header}
           pages={() => allTransactions(client, place, filter)}
         />
-        {may('send') && hasNonces && (
-          <Action
-            label="Cancel all pending"
-            tone="danger"
-            effect={
-              <p>
-                Cancels every transaction of {place.relayer_id} that is not mined, from the highest nonce down. Signed
-                ones are replaced by transfers of 0, which cost fees.
-              </p>
-            }
-            run={() => client.delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path: place })}
-          />
-        )}
+        {may('send') && hasNonces && <CancelPending relayer_id={place.relayer_id} />}
       </div>
       {may('send') && choice.items.length > 0 && <Chosen choice={choice} />}
       <TransactionList place={place} filter={filter} {...(may('send') && { choice })} />
     </>
+  )
+}
+
+function CancelPending({ relayer_id }: { relayer_id: string }) {
+  const { client } = useSession()
+  const path = { relayer_id }
+  const { data } = useStatus(relayer_id)
+  return (
+    <Action
+      label="Cancel all pending"
+      tone="danger"
+      disabled={data?.pending_transactions_count === 0}
+      effect={
+        <p>
+          Cancels every transaction of {relayer_id} that is not mined, from the highest nonce down. Signed ones are
+          replaced by transfers of 0, which cost fees.
+        </p>
+      }
+      run={() => client.delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path })}
+    />
   )
 }
 

@@ -1,0 +1,42 @@
+import { SearchX } from 'lucide-react'
+import { type ComponentProps, useState } from 'react'
+import { Nothing } from './nothing.tsx'
+import { Table } from './table.tsx'
+
+/** Fewer rows are read faster than they are searched. */
+const min_rows = 10
+
+/** A table with a field that narrows it to the rows with a text. `kinds`: what of a row is searched, in words. */
+export function FoundTable<Row>({
+  textsOf,
+  kinds,
+  rows,
+  ...its
+}: ComponentProps<typeof Table<Row>> & { textsOf(row: Row): string[]; kinds: string }) {
+  const [text, setText] = useState('')
+  const wanted = text.trim().toLowerCase()
+  const found = rows.filter((row) => textsOf(row).some((one) => one.toLowerCase().includes(wanted)))
+  return (
+    <>
+      {rows.length > min_rows && (
+        <div className="bar">
+          <input
+            type="search"
+            className="filter"
+            aria-label={`Filter ${its.of} by ${kinds}`}
+            placeholder={`${kinds[0]?.toUpperCase()}${kinds.slice(1)}`}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+        </div>
+      )}
+      {found.length === 0 ? (
+        <Nothing icon={SearchX} title={`None of the ${its.of} matches`}>
+          Clear the filter to see all.
+        </Nothing>
+      ) : (
+        <Table {...its} rows={found} />
+      )}
+    </>
+  )
+}
