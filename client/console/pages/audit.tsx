@@ -5,6 +5,7 @@ import { Link, useLocation } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { given } from '../data/form.ts'
 import { count, momentOf, typedOf, zone } from '../data/format.ts'
+import { phone } from '../data/phone.ts'
 import { useSession } from '../data/session.tsx'
 import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
@@ -73,44 +74,47 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
         )}
       </Loaded>
       <search>
-        <form className="filters" onSubmit={search} key={find}>
-          {(['caller', 'operation', 'relayer_id', 'subject'] as const).map((name) => (
-            <label key={name}>
-              {name.replace('_id', '')}
-              <input
-                name={name}
-                maxLength={128}
-                defaultValue={typed[name]}
-                {...(name === 'operation' && { pattern: '[A-Za-z]*' })}
-              />
+        <details className="narrowed" open={!phone.matches || isNarrowed(typed)}>
+          <summary>Filter and export</summary>
+          <form className="filters" onSubmit={search} key={find}>
+            {(['caller', 'operation', 'relayer_id', 'subject'] as const).map((name) => (
+              <label key={name}>
+                {name.replace('_id', '')}
+                <input
+                  name={name}
+                  maxLength={128}
+                  defaultValue={typed[name]}
+                  {...(name === 'operation' && { pattern: '[A-Za-z]*' })}
+                />
+              </label>
+            ))}
+            {(['after', 'before'] as const).map((name) => (
+              <label key={name}>
+                {name} ({zone()})
+                <input type="datetime-local" name={name} defaultValue={typedOf(typed[name] ?? '')} />
+              </label>
+            ))}
+            <label>
+              result
+              <select name="outcome" defaultValue={typed.outcome ?? ''}>
+                <option value="">any</option>
+                <option value="succeeded">succeeded</option>
+                <option value="refused">refused</option>
+              </select>
             </label>
-          ))}
-          {(['after', 'before'] as const).map((name) => (
-            <label key={name}>
-              {name} ({zone()})
-              <input type="datetime-local" name={name} defaultValue={typedOf(typed[name] ?? '')} />
+            <label className="check">
+              <input type="checkbox" name="callers" value="others" defaultChecked={typed.callers === 'others'} />{' '}
+              without the service's own
             </label>
-          ))}
-          <label>
-            result
-            <select name="outcome" defaultValue={typed.outcome ?? ''}>
-              <option value="">any</option>
-              <option value="succeeded">succeeded</option>
-              <option value="refused">refused</option>
-            </select>
-          </label>
-          <label className="check">
-            <input type="checkbox" name="callers" value="others" defaultChecked={typed.callers === 'others'} /> without
-            the service's own
-          </label>
-          <button type="submit">Search</button>
-          <Csv
-            name="audit"
-            what="every entry that matches"
-            header={[...csv_header]}
-            pages={() => all(client, filter)}
-          />
-        </form>
+            <button type="submit">Search</button>
+            <Csv
+              name="audit"
+              what="every entry that matches"
+              header={[...csv_header]}
+              pages={() => all(client, filter)}
+            />
+          </form>
+        </details>
       </search>
       <Loaded query={entries} lines={6}>
         {({ data, pagination: { total_items } }) => (
@@ -136,6 +140,9 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
     </>
   )
 }
+
+/** Whether more is chosen than at first. */
+const isNarrowed = ({ callers: _, ...others }: Typed) => Object.keys(others).length > 0
 
 const columns: Column<AuditEntry>[] = [
   { name: 'Operation', cell: ({ operation }) => operation },

@@ -6,6 +6,7 @@ import type { Transaction, TransactionStatus } from '../../index.ts'
 import { amount, count, fixed, short } from '../data/format.ts'
 import { type Named, useNames } from '../data/names.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
+import { phone } from '../data/phone.ts'
 import { useSession } from '../data/session.tsx'
 import { type Filter, type Place, useTransactions } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
@@ -17,7 +18,6 @@ import { Nothing } from './nothing.tsx'
 
 const row_px = 40
 const phone_row_px = 64
-const phone = matchMedia('(width < 760px)')
 const overscan = 8
 const isFinal = (status: TransactionStatus) => ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
 
