@@ -1,23 +1,25 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { securityHeaders } from './headers.ts'
 
-/** The published documents: the API reference and the contract. They need no token and are served from memory. */
+/** The published documents: the API reference and the contract. They need no token, and are served from memory after their first request. */
 export type Reference = { path: string; serve: RequestHandler }[]
 
 const root = join(import.meta.dirname, '..', '..')
+const reference_file = 'generated/reference.html'
+export const plain_text = 'text/plain; charset=utf-8'
 
 export function readReference(): Reference {
-  const page = read('generated/reference.html')
+  const page = existsSync(join(root, reference_file))
   return [
     { path: '/', serve: redirectToConsole },
-    document('/openapi.json', 'application/json; charset=utf-8', read('generated/openapi.json') as Buffer),
-    document('/openapi.yaml', 'application/yaml; charset=utf-8', read('openapi.yaml') as Buffer),
+    document('/openapi.json', 'application/json; charset=utf-8', () => read('generated/openapi.json')),
+    document('/openapi.yaml', 'application/yaml; charset=utf-8', () => read('openapi.yaml')),
     page
-      ? document('/docs', 'text/html; charset=utf-8', page, pagePolicy)
-      : document('/docs', 'text/plain; charset=utf-8', Buffer.from('Run `npm run docs` to build the API reference.\n')),
+      ? document('/docs', 'text/html; charset=utf-8', () => read(reference_file), pagePolicy)
+      : document('/docs', plain_text, () => Buffer.from('Run `npm run docs` to build the API reference.\n')),
   ]
 }
 
@@ -38,14 +40,7 @@ export function redirectToConsole(request: Request, response: Response, next: Ne
 /** `Accept` names text/html itself: the wildcard that curl and fetch send does not count. */
 const asksForHtml = ({ headers }: Request): boolean => /\btext\/html\b/i.test(headers.accept ?? '')
 
-function read(file: string): Buffer | undefined {
-  try {
-    return readFileSync(join(root, file))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && file.startsWith('generated/reference')) return undefined
-    throw error
-  }
-}
+const read = (file: string): Buffer => readFileSync(join(root, file))
 
 /**
  * The page may run only its own scripts, listed by hash, and may load nothing. Redoc's search works without the worker that this
@@ -81,8 +76,8 @@ function withPort(content: Buffer, port: number | undefined): Buffer {
   return own === first_address ? content : Buffer.from(content.toString('utf8').replaceAll(first_address, own))
 }
 
-/** A public document, served from memory. */
-export function document(path: string, type: string, content: Buffer, policyOf?: (content: Buffer) => string) {
+/** A public document, which its first request reads: together they are 5 MB. */
+export function document(path: string, type: string, read: () => Buffer, policyOf?: (content: Buffer) => string) {
   const headers = {
     'Content-Type': type,
     ...securityHeaders,
@@ -94,7 +89,7 @@ export function document(path: string, type: string, content: Buffer, policyOf?:
   // Hashing the scripts of the page takes 10 ms, so its first request does it.
   let made: { body: Buffer; own: Record<string, string | number> } | undefined
   function make(port: number | undefined) {
-    const body = withPort(content, port)
+    const body = withPort(read(), port)
     const policy = policyOf && { 'Content-Security-Policy': policyOf(body) }
     return { body, own: { 'Content-Length': body.length, ...policy } }
   }
