@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { isAbsolute, resolve } from 'node:path'
 import * as v from 'valibot'
 import { ConfigError } from './core/config-error.ts'
+import { anInteger, boolean, integer, list, listOf, text, webUrl } from './core/settings/forms.ts'
 import { master_key_forms, masterKeyOf, readMasterKeySetting } from './core/settings/master-key-setting.ts'
 import { headers, tracesUrl } from './core/settings/otlp-settings.ts'
 import { readHeadersByUrl } from './core/settings/remote-signer-headers.ts'
@@ -20,44 +21,6 @@ import { readSecretFiles } from './secret-files.ts'
 const nobody = 65_534
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-
-/** Defaults have the form of what an operator writes. */
-const integer = (minimum: number, maximum: number, otherwise: number) =>
-  v.optional(anInteger(minimum, maximum), String(otherwise))
-
-const anInteger = (minimum: number, maximum: number) => {
-  const form = `must be an integer from ${minimum} to ${maximum}`
-  return v.pipe(
-    v.string(),
-    v.regex(/^[0-9]{1,9}$/, form),
-    v.transform(Number),
-    v.check((value) => value >= minimum && value <= maximum, form),
-  )
-}
-
-const text = (maximum: number) => v.pipe(v.string(), v.maxLength(maximum, `must have at most ${maximum} characters`))
-
-const webUrl = v.pipe(text(2_048), v.regex(/^https?:\/\/[^\s/]/, 'must be an http or https URL'))
-
-const boolean = v.pipe(
-  v.picklist(['true', 'false'], 'must be true or false'),
-  v.transform((value) => value === 'true'),
-)
-
-/** Texts with commas between them. */
-const list = v.pipe(
-  text(4_096),
-  v.transform((items) => (items === '' ? [] : items.split(',').map((one) => one.trim()))),
-)
-
-const listOf = (isItem: (item: string) => boolean, form: string) =>
-  v.optional(
-    v.pipe(
-      list,
-      v.check((items) => items.every(isItem), form),
-    ),
-    '',
-  )
 
 const databaseFault = (url: string) => {
   if (isPostgresUrl(url)) return postgresUrlFault(url)

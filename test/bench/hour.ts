@@ -22,8 +22,8 @@ const [minutes, signatures, transactions] = [values.minutes, values.signatures, 
   number,
   number,
 ]
-/** The service collects its garbage when it has been warm for a moment. */
-const rest_ms = 25_000
+/** The service collects its garbage when it has rested for a minute. */
+const rest_ms = 150_000
 const report_s = 300
 
 const stage = await setStage({

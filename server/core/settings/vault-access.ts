@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { text, webUrl } from './forms.ts'
 
 /** A server of HashiCorp Vault or OpenBao, and the credentials: a token, or an AppRole. */
 export type VaultAccess = { url: string; namespace?: string } & (
@@ -6,15 +7,15 @@ export type VaultAccess = { url: string; namespace?: string } & (
   | { role_id: string; secret_id: string }
 )
 
-const text = v.pipe(v.string(), v.maxLength(4_096, 'must have at most 4096 characters'))
+const word = v.optional(text(4_096))
 
 /** Settings of the service, with the names that Vault's own programs use. */
 export const vaultSettings = {
-  VAULT_ADDR: v.optional(v.pipe(text, v.regex(/^https?:\/\/[^\s/]/, 'must be an http or https URL'))),
-  VAULT_NAMESPACE: v.optional(text),
-  VAULT_TOKEN: v.optional(text),
-  VAULT_ROLE_ID: v.optional(text),
-  VAULT_SECRET_ID: v.optional(text),
+  VAULT_ADDR: v.optional(webUrl),
+  VAULT_NAMESPACE: word,
+  VAULT_TOKEN: word,
+  VAULT_ROLE_ID: word,
+  VAULT_SECRET_ID: word,
 }
 
 type VaultSettings = { [Name in keyof typeof vaultSettings]?: string | undefined }

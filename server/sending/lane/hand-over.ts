@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { capOf } from '../../core/policies/fee-policies.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
@@ -6,6 +5,7 @@ import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
 import type { Mempool } from '../../evm/mempool.ts'
 import { CannotSign, KeyServiceUnavailable } from '../../keys/key-service.ts'
 import type { HeldRelayer } from '../../keys/keyring.ts'
+import { nextTurn } from '../../next-turn.ts'
 import { type Broadcast, broadcast, type Hopeless } from './broadcast.ts'
 import type { Commit } from './commit.ts'
 import { inGivenOrder } from './in-given-order.ts'
@@ -75,15 +75,15 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   }
 
   /**
-   * One signature in each turn of the event loop, because requests go first. The right to sign is checked for those of a few milliseconds
-   * together, and again before they are stored.
+   * One signature in each turn of the event loop, for all relayers together, because requests go first. The right to sign is checked for
+   * those of a few milliseconds together. Before they are stored, a pause and the fence of the commit discard them.
    */
   async function* oneByOne(lane: Lane, decided: Decided[]): AsyncGenerator<PromiseSettledResult<Made>[]> {
     const made: PromiseSettledResult<Made>[] = []
     let held: HeldRelayer | undefined
     let checked_at = Number.NEGATIVE_INFINITY
     for (const one of decided) {
-      await turn()
+      await nextTurn()
       if (performance.now() - checked_at > right_ms) {
         checked_at = performance.now()
         held = await holderOf(lane)

@@ -1,10 +1,9 @@
-import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Move, TransactionRow } from '../../core/sending-rows.ts'
 import { isPrivate } from '../../core/submission.ts'
 import { batchesOfMoves, bytesOfMove, max_move_bytes, movedRow } from '../move-rules.ts'
 import { reservedOf } from '../reservation.ts'
 import type { Store } from '../store.ts'
-import { bytesOf, columns, encode, type Row, read } from '../transaction-rows.ts'
+import { bytesOf, columns, type Row, read } from '../transaction-rows.ts'
 import { writeAttempts } from './attempts.ts'
 import type { Database } from './database.ts'
 import type { Events } from './events.ts'
@@ -12,8 +11,8 @@ import { changeReservations } from './reservations.ts'
 import type { Transaction } from './session.ts'
 import type { Spending } from './spending.ts'
 import { changeCharges } from './sponsorships.ts'
-import { type Statement, sql } from './statement.ts'
-import { allColumns, type Column, recordsOf } from './transaction-columns.ts'
+import { sql } from './statement.ts'
+import { changeOf, writeChanges } from './transaction-changes.ts'
 import { addData, readData } from './transaction-data.ts'
 import { indexMetadataAgain } from './transaction-metadata.ts'
 import { firstsInLine } from './unfinished.ts'
@@ -24,46 +23,6 @@ const max_moves = 100
 export const rowById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = $row_id`)
 const rowsById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = ANY ($row_ids::bigint[])`)
 const setWaitsTold = sql('UPDATE transactions SET waits_told = $waits_told WHERE row_id = $row_id')
-
-/** What a transaction keeps from its acceptance, and what has a statement of its own (spending.ts). */
-const kept = [
-  'row_id',
-  'id',
-  'relayer_row_id',
-  'relayer_id',
-  'sequence',
-  'chain_id',
-  'from',
-  'created_at',
-  'spent',
-  'caller',
-  'sponsored',
-  'sponsored_lane',
-] as const satisfies Column[]
-type Changing = Exclude<Column, (typeof kept)[number]>
-const changing = allColumns.filter((name): name is Changing => !kept.some((its) => its === name))
-
-/** About 20 occur. */
-const max_updates = 200
-const updates = new BoundedMap<string, Statement<object>>(max_updates)
-/**
- * A statement sets only columns that have changed: the others would have to be sent, and in SQLite, setting a column to its present value
- * rewrites its indexes. In PostgreSQL, the list of row ids lets the planner look them up by the index; by a join, it would read the whole
- * table while it is small.
- */
-const updateOf = (names: readonly Column[]) =>
-  updates.of(names.join(), () =>
-    sql({
-      sqlite: `
-        UPDATE transactions SET ${names.map((name) => `"${name}" = $${name}`).join(', ')}
-        WHERE row_id = $row_id AND revision = $known_revision`,
-      postgres: `
-        UPDATE transactions SET ${names.map((name) => `"${name}" = new."${name}"`).join(', ')}
-        FROM ${recordsOf(['row_id', ...names], 'known_revision bigint')}
-        WHERE transactions.row_id = ANY ($row_ids::bigint[]) AND transactions.row_id = new.row_id
-          AND transactions.revision = new.known_revision`,
-    }),
-  )
 
 /**
  * Compare-and-set of transactions with their events, inside a database transaction that holds the locks of their relayers; undefined
@@ -109,16 +68,9 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     })
     const row_ids = written.map(({ values }) => values.row_id)
     const described = written.flatMap(({ names, values }) => (names.includes('metadata') ? values.row_id : []))
-    const updating = [...Map.groupBy(written, ({ names }) => updateOf(names))].map(([update, its]) =>
-      transaction.runOf(
-        update,
-        its.map(({ values }) => values),
-        { row_ids: its.map(({ values }) => values.row_id) },
-      ),
-    )
     // They are sent together, and run one after the other.
     const [changed] = await Promise.all([
-      Promise.all(updating),
+      writeChanges(transaction, written),
       changeReservations(transaction, steps.map(reservationOf)),
       changeCharges(transaction, steps),
       writeAttempts(
@@ -133,8 +85,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     ])
     await indexMetadataAgain(transaction, described)
     // The locks of the relayers exclude other moves, so the rows are those that were read.
-    if (changed.reduce((sum, its) => sum + its, 0) !== written.length)
-      throw new Error('A transaction changed while its relayer was locked')
+    if (changed !== written.length) throw new Error('A transaction changed while its relayer was locked')
     await tellWaits(
       transaction,
       row_ids.map((row_id) => present.get(row_id) as TransactionRow),
@@ -202,14 +153,6 @@ const rowIdsOf = (moves: Move[]): number[] => [...new Set(moves.map(({ row_id })
 /** Its status has changed, or its bytes were released to the public nodes. */
 const isToldOf = (before: TransactionRow, after: TransactionRow): boolean =>
   after.status !== before.status || isPrivate(before) !== isPrivate(after)
-
-/** The columns in which a row differs from the stored one, with their values. */
-function changeOf(before: Row, row: TransactionRow) {
-  const after = encode(row)
-  const names = changing.filter((name) => after[name] !== before[name])
-  const values = Object.fromEntries(names.map((name) => [name, after[name]]))
-  return { names, values: { ...values, row_id: row.row_id, known_revision: before.revision } }
-}
 
 const reservationOf = ({ before, after }: Step) => ({
   account: { chain_id: before.chain_id, address: before.from },
