@@ -56,9 +56,8 @@ test('counts the data fee in max_fee_per_transaction and max_fee_per_day', async
   expect(await send({ to, value: '1', ...gas }).catch(refusal)).toBe(
     'policy_violation policies/max_fee_per_transaction',
   )
-  await set({ max_fee_per_transaction: `${gas_fee + data_fee}` })
-  expect(await send({ to, value: '1', ...gas })).toMatchObject({ data: { status: 'pending' } })
-  await set({ max_fee_per_transaction: `${gas_fee * 9n}`, max_fee_per_day: `${(gas_fee + data_fee) * 2n - 1n}` })
+  const cost = gas_fee + data_fee
+  await set({ max_fee_per_transaction: `${cost}`, max_fee_per_day: `${cost * 2n - 1n}` })
   expect(await send({ to, value: '1', ...gas })).toMatchObject({ data: { status: 'pending' } })
   expect(await send({ to, value: '1', ...gas }).catch(refusal)).toBe('policy_violation policies/max_fee_per_day')
 })
