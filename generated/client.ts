@@ -1245,7 +1245,7 @@ export interface paths {
          * Get what the transactions of each API key cost
          * @description The fees of the last days (UTC, with today) by the API key that asked for the transactions and by network, the
          *     highest first within each network. A fee counts for the day of the block. Fees of transactions that an earlier
-         *     version of the service accepted are not counted. They are kept for 100 days.
+         *     version of the service accepted are not counted. Fees are kept for 100 days.
          */
         get: operations["getSpendingByCaller"];
         put?: never;
