@@ -4663,6 +4663,8 @@ export interface components {
             started_at: components["schemas"]["Timestamp"];
             /** @description The memory that the process has (resident set). */
             memory_bytes: number;
+            /** @description How long work in steps waits for its next step now. Above 100, this server has more work than it can do. */
+            event_loop_ms: number;
             /** @description Why it is not ready; empty when it is. */
             not_ready: {
                 path: string;

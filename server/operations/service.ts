@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { KeyFault } from '../core/key-service-state.ts'
 import { type Handlers, single } from '../core/operation.ts'
+import { nextTurn } from '../next-turn.ts'
 import type { OperationDependencies } from './dependencies.ts'
 
 type Dependencies = Pick<
@@ -22,7 +23,10 @@ export function service({
   const shown = ({ at, ...fault }: KeyFault) => ({ ...fault, at: iso(at) })
   return {
     async getService() {
+      const asked = performance.now()
+      await nextTurn()
       const started = performance.now()
+      const event_loop_ms = Math.round(started - asked)
       const facts = await store.databaseFacts()
       const database = { ...facts, response_ms: Math.round(performance.now() - started) }
       const [servers, reasons, noticed] = await Promise.all([store.servers(), unready(), incidents()])
@@ -32,6 +36,7 @@ export function service({
         node_version: process.versions.node,
         started_at: iso(Math.round(now() - process.uptime() * 1_000)),
         memory_bytes: process.memoryUsage.rss(),
+        event_loop_ms,
         not_ready: reasons,
         database,
         servers: servers.map((its) => ({ ...its, started_at: iso(its.started_at), is_this: its.name === name })),

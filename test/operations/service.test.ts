@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRelayerClient } from '../../client/index.ts'
 import contract from '../../generated/openapi.json' with { type: 'json' }
+import { nextTurn } from '../../server/next-turn.ts'
 import { startFakeWeb3signer } from '../support/fake-web3signer.ts'
 import { testRig } from '../support/test-rig.ts'
 
@@ -38,6 +39,23 @@ test('shows the process, its database and the incidents, also of before its star
   const { token } = (await rig.client().post('/api/v1/api-keys', { body: { name: 'reader', scopes: ['read'] } })).data
   const reader = createRelayerClient({ baseUrl: rig.url(), token })
   await expect(reader.get('/api/v1/service')).rejects.toMatchObject({ status: 403 })
+})
+
+test('shows how long work waits for the event loop', async () => {
+  const rig = await testRig()
+  const waits = async () => (await rig.client().get('/api/v1/service')).data.event_loop_ms
+  let isBusy = true
+  const work = async () => {
+    while (isBusy) {
+      await nextTurn()
+      const end = performance.now() + 20
+      while (performance.now() < end);
+    }
+  }
+  const working = [work(), work()]
+  expect(await waits()).toBeGreaterThanOrEqual(10)
+  isBusy = false
+  await Promise.all(working)
 })
 
 test('shows the calls of each type of key service, with the keys that fail now and the last error', async () => {

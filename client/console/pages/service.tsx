@@ -46,7 +46,7 @@ function Facts({ its }: { its: ServiceState }) {
   const figures: [string, string, string][] = [
     ['State', isReady ? 'Ready' : 'Not ready', its.name],
     ['Runs for', age(its.started_at), `version ${its.version}, Node.js ${its.node_version}`],
-    ['Memory', size(its.memory_bytes), 'of this process'],
+    ['Memory', size(its.memory_bytes), `of this process; its event loop waits ${its.event_loop_ms || '< 1'} ms`],
     [
       'Database',
       size(its.database.bytes),
