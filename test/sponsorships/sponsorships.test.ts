@@ -17,6 +17,7 @@ const outcomeOf = (promise: Promise<unknown>) =>
       return `${error.status} ${error.details[0]?.path}: ${error.details[0]?.message}`
     },
   )
+const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const usageOf = async ({ client }: SponsoredRig) => (await client.sponsorships.get('game')).usage
 const ended = (sponsored: SponsoredRig, id: string) =>
   until('the call has ended', async () => {
@@ -122,6 +123,54 @@ test('counts the worst case again while a reorganization has taken a call out of
   async function call() {
     return its.calls.sponsorships.getSponsoredCall('game', id)
   }
+})
+
+test('counts nothing for a call that was never sent and is canceled, alone or with all others', async () => {
+  const its = await sponsoredRig({ per_user: { fee: `${max_fee * 3n}` } }, { chain: { noMining: true } })
+  // Another sender's transactions are in the pool, so nothing is signed.
+  its.rig.proxy.setLiar((call) =>
+    call.method === 'eth_getTransactionCount' && call.params?.[1] === 'pending' ? { result: '0xff' } : undefined,
+  )
+  const user = newUser().address
+  const plain = { to: its.game, data: play(1), user }
+  const accept = () => its.client.sponsorships.sendSponsoredCall('game', plain)
+  const [first, , last] = [await accept(), await accept(), await accept()]
+  const used = async () => {
+    const known = await its.client.sponsorships.getSponsoredUser('game', user)
+    return [(await usageOf(its)).used, known.fee?.used]
+  }
+  expect(await used()).toEqual([`${max_fee * 3n}`, `${max_fee * 3n}`])
+  const path = { relayer_id: its.relayer.id }
+  await its.client.delete(transaction, { path: { ...path, transaction_id: last.transaction_id } })
+  expect(await used()).toEqual([`${max_fee * 2n}`, `${max_fee * 2n}`])
+  await its.client.delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path })
+  const { data } = await its.client.get(transaction, { path: { ...path, transaction_id: first.transaction_id } })
+  expect(data).toMatchObject({ status: 'canceled', nonce: null })
+  expect(await used()).toEqual(['0', '0'])
+})
+
+test('counts nothing for the calls of a test chain that was restarted', async () => {
+  const its = await sponsoredRig({}, { chain: { noMining: true }, confirmations: 3 })
+  await its.rig.chain.mine(3)
+  const mined = await send(its, { to: its.game, data: play(1) })
+  await until('the first is mined', async () => {
+    await its.rig.chain.mine()
+    return (await its.calls.sponsorships.getSponsoredCall('game', mined.id)).status === 'success'
+  })
+  const waits = await send(its, { to: its.game, data: play(2) })
+  expect(BigInt((await usageOf(its)).used)).toBeGreaterThan(max_fee)
+  await its.rig.chain.restart()
+  await its.rig.chain.setBalance(its.relayer.address, 10n ** 24n)
+  const path = { relayer_id: its.relayer.id }
+  await until('the restart is noticed', async () => {
+    const { data } = await its.client.get('/api/v1/relayers/{relayer_id}/nonce', { path })
+    return data.status === 'chain_restarted'
+  })
+  await its.client.post('/api/v1/relayers/{relayer_id}/nonce/heal', { path, body: { chain_restarted: true } })
+  for (const { id } of [mined, waits]) {
+    expect(await its.calls.sponsorships.getSponsoredCall('game', id)).toMatchObject({ status: 'rejected', fee: null })
+  }
+  expect((await usageOf(its)).used).toBe('0')
 })
 
 test('never pays more than max_fee for a call, also when prices rise', async () => {

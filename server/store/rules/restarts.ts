@@ -1,24 +1,18 @@
+import type { Move } from '../../core/sending-rows.ts'
+import { isFinal } from '../../core/statuses.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
-import { columns, type Row, read } from '../transaction-rows.ts'
+import { columns, type Row } from '../transaction-rows.ts'
 import type { Database } from './database.ts'
 import { createEvents } from './events.ts'
-import { changeReservations } from './reservations.ts'
-import { sql, type Truth } from './statement.ts'
+import { createMoves } from './moves.ts'
+import { createSpending } from './spending.ts'
+import { sql } from './statement.ts'
+import { done, endOf } from './withdrawal.ts'
 
-const holders = sql<{ row_id: number; reserved: string | null; is_unfinished: Truth }>(`
-  SELECT row_id, reserved, status IN ('pending', 'sent', 'submitted', 'mined') AS is_unfinished FROM transactions
+const holders = sql<Row>(`
+  SELECT ${columns} FROM transactions
   WHERE chain_id = $chain_id AND "from" = $address AND nonce >= 0 ORDER BY nonce LIMIT $limit`)
-// A block of the former chain is unrelated to the block of the same height on the new chain.
-const forget = sql(`
-  UPDATE transactions SET nonce = NULL, block_number = NULL, block_hash = NULL, reserved = NULL, revision = revision + 1
-  WHERE row_id = $row_id`)
-// The reason of a withdrawal is kept before the new reason.
-const end = sql<Row>(`
-  UPDATE transactions SET status = CASE intent WHEN 'cancel' THEN 'canceled' WHEN 'expire' THEN 'expired' ELSE 'failed' END,
-    waiting_for = NULL, wait_text = NULL, error = $error, changed_at = $changed_at,
-    status_reason = substr(CASE WHEN intent = 'send' THEN '' ELSE coalesce(status_reason || '; ', '') END || $reason, 1, 1000)
-  WHERE row_id = $row_id RETURNING ${columns}`)
 const restart = sql(`
   INSERT INTO accounts (next_nonce, genesis_hash, chain_id, address)
   VALUES ($next_nonce, $genesis_hash, $chain_id, $address)
@@ -30,22 +24,16 @@ export function restarts(
   { write }: Database,
   dependencies: StoreDependencies,
 ): Pick<Store, 'forgetNonces' | 'restartAccount'> {
-  const events = createEvents(dependencies)
+  const { now } = dependencies
+  const moveAll = createMoves(createEvents(dependencies), createSpending(now), now)
   return {
     forgetNonces: ({ chain_id, address }, reason, limit) =>
       write(async (transaction) => {
         const account = { chain_id, address }
         await transaction.lockRelayers({ accounts: [account] })
         const rows = await transaction.all(holders, { ...account, limit })
-        const changed_at = new Date(dependencies.now()).toISOString()
-        const error = JSON.stringify({ code: 'chain_restarted', message: reason, revert_data: null })
-        for (const { row_id, reserved, is_unfinished } of rows) {
-          await transaction.run(forget, { row_id })
-          await changeReservations(transaction, [{ account, before: reserved, after: null }])
-          if (!is_unfinished) continue
-          const ended = await transaction.one(end, { row_id, reason, error, changed_at })
-          await events.ofTransactions(transaction, [read(ended as Row)])
-        }
+        const moves = rows.map((row) => ({ row_id: row.row_id, revision: row.revision, set: forgotten(row, reason) }))
+        for (const row of await moveAll(transaction, moves)) done(row)
         return rows.length
       }),
     restartAccount: ({ chain_id, address }, genesis_hash, next_nonce, auditEntry) =>
@@ -57,4 +45,18 @@ export function restarts(
         return true
       }, auditEntry),
   }
+}
+
+/** As the contract says. */
+const max_reason_length = 1_000
+
+/** A block of the former chain is unrelated to the block of the same height on the new chain. */
+function forgotten({ status, intent, status_reason }: Row, reason: string): Move['set'] {
+  const place = { nonce: null, block_number: null, block_hash: null }
+  if (isFinal(status)) return place
+  const error = { code: 'chain_restarted' as const, message: reason, revert_data: null }
+  if (intent === 'send') return { ...place, status: 'failed', status_reason: reason, error }
+  // The reason of the withdrawal comes first.
+  const reasons = status_reason === null ? reason : `${status_reason}; ${reason}`
+  return { ...place, status: endOf[intent], status_reason: reasons.slice(0, max_reason_length), error }
 }

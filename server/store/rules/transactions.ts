@@ -69,6 +69,6 @@ export function transactions(database: Database, dependencies: StoreDependencies
         await transaction.lockRelayers({ relayers: [relayer_row_id] })
         return withdraw(transaction, relayer_row_id, id, intent, status_reason, failure)
       }, auditEntry),
-    ...batchWithdrawal(database, events, spendings, dependencies.now),
+    ...batchWithdrawal(database, spendings, moveAll),
   }
 }

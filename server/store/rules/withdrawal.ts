@@ -1,4 +1,4 @@
-import type { TransactionRow } from '../../core/sending-rows.ts'
+import type { Intent, Move, TransactionRow } from '../../core/sending-rows.ts'
 import { isUnmined } from '../../core/statuses.ts'
 import type { Store } from '../store.ts'
 import { read, type WholeRow, wholeColumns } from '../transaction-rows.ts'
@@ -36,21 +36,29 @@ export const createWithdrawal =
     const neverSigned = status === 'pending' && hash === null
     // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
     if (neverSigned && !(await isSigned(transaction, row_id))) await spendings.giveBack(transaction, row)
-    const error = failure ?? null
     const isHighest = neverSigned && nonce !== null && (await nextNonce(transaction, account)) === nonce + 1
     if (isHighest) await setNonce(transaction, account, nonce)
-    const set = isHighest
-      ? { nonce: null, status: endOf[intent], intent, status_reason, error }
-      : { intent, resign: true, status_reason, error }
+    const set = withdrawn(intent, status_reason, isHighest, failure)
     return { ...done(await move(transaction, { row_id, revision, set })), data }
   }
 
-const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
+export const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
+
+/** The columns that a withdrawal sets. `isHighest`: it was never signed and has the account's highest nonce, so it ends at once. */
+export const withdrawn = (
+  intent: Exclude<Intent, 'send'>,
+  status_reason: string | null,
+  isHighest: boolean,
+  error: TransactionRow['error'] = null,
+): Move['set'] =>
+  isHighest
+    ? { nonce: null, status: endOf[intent], intent, status_reason, error }
+    : { intent, resign: true, status_reason, error }
 
 export const withoutData = ({ data: _, ...row }: WholeRow): TransactionRow => read(row)
 
 /** A move inside the database transaction that read the row cannot come too late. */
-function done(moved: TransactionRow | undefined): TransactionRow {
+export function done(moved: TransactionRow | undefined): TransactionRow {
   if (!moved) throw new Error('A row changed inside a database transaction')
   return moved
 }
