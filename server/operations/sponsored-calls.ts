@@ -208,23 +208,24 @@ export function shownCallOf(row: TransactionRow): SponsoredCall {
   const { id, relayer_id, receipt, error, hash, created_at, status_reason } = shownTransaction({ ...row, data: null })
   const isReverted =
     receipt !== null && (error?.code === 'reverted' || error?.code === 'out_of_gas' || row.status === 'failed')
+  const status = isReverted ? 'reverted' : statusOf(row)
   return {
     id: callIdOf(id),
     transaction_id: id,
     relayer_id,
     user: row.sponsored?.user ?? null,
-    status: statusOf(row, receipt !== null, isReverted),
+    status,
     hash,
     fee: receipt?.fee ?? null,
-    message: error?.message ?? (isFinal(row.status) && receipt === null ? (status_reason ?? row.status) : null),
+    message: error?.message ?? (status === 'rejected' ? (status_reason ?? row.status) : null),
     data: error?.revert_data ?? null,
     created_at,
   }
 }
 
-function statusOf({ status }: TransactionRow, isMined: boolean, isReverted: boolean): SponsoredCall['status'] {
-  if (isReverted) return 'reverted'
+function statusOf({ status }: TransactionRow): Exclude<SponsoredCall['status'], 'reverted'> {
   if (status === 'mined' || status === 'confirmed') return 'success'
-  if (isFinal(status) && !isMined) return 'rejected'
+  // Its nonce may be used by a transaction that is in a block: the cancellation.
+  if (isFinal(status)) return 'rejected'
   return status === 'submitted' ? 'submitted' : 'pending'
 }
