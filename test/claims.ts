@@ -247,6 +247,9 @@ export const documentClaims: Claims = {
     'sponsorships/sponsorships.test: counts the worst case again while a reorganization has taken a call out of its block',
     'sponsorships/sponsorships.test: never pays more than max_fee for a call, also when prices rise',
   ],
+  'sponsored-content': [
+    'sponsorships/sponsorships.test: refuses to replace the transaction of a call, by REST and by JSON-RPC, and cancels it',
+  ],
   'sponsored-budget': [
     'sponsorships/sponsorships.test: accepts 40 calls of 100 users at once under a budget of 40, and counts what they paid once they are mined',
     'sponsorships/sponsorships.test: holds the limits of each user, whom a signature or a server names, never a browser',

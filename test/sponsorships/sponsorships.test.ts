@@ -1,6 +1,7 @@
 import type { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import { RelayerError, type Transaction } from '../../client/index.ts'
+import { jsonRpcOf } from '../support/json-rpc.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 import { burn, max_fee, newUser, play, type SponsoredRig, sponsoredRig } from '../support/sponsorship.ts'
@@ -196,6 +197,42 @@ test('never pays more than max_fee for a call, also when prices rise', async () 
     const { data } = await its.client.get('/api/v1/relayers/{relayer_id}/transactions/', of_relayer)
     return data[0] as Transaction
   }
+})
+
+test('refuses to replace the transaction of a call, by REST and by JSON-RPC, and cancels it', async () => {
+  const its = await sponsoredRig({}, { chain: { noMining: true } })
+  const call = await send(its, { to: its.game, data: play(1) })
+  const path = { relayer_id: its.relayer.id, transaction_id: call.transaction_id }
+  const read = async () => (await its.client.get(transaction, { path })).data
+  await until('it is submitted', async () => (await read()).status === 'submitted')
+  const before = await read()
+  const message = 'The call of a sponsorship stays as it is, and can be canceled'
+  const { to, data, gas_limit, max_fee_per_gas } = before
+  const { address } = its.relayer
+  for (const content of [
+    { to: address, value: '1', gas_limit },
+    { to, data, gas_limit, speed: 'fastest' as const },
+  ]) {
+    const replaced = its.client.put(transaction, { path, body: content })
+    await expect(replaced).rejects.toMatchObject({ status: 409, message })
+  }
+  const price = `0x${(BigInt(max_fee_per_gas ?? 0) * 2n).toString(16)}`
+  const { call: rpc } = jsonRpcOf(its.rig.url(), its.rig.api_key, its.relayer.id)
+  const dearer = { from: address, to: address, value: '0x1', nonce: '0x0', gasPrice: price }
+  expect((await rpc('eth_sendTransaction', [dearer])).error.message).toContain(message)
+  expect(await read()).toEqual(before)
+
+  await its.client.delete(transaction, { path })
+  await until('a node has the cancellation', async () => {
+    const { hash } = await read()
+    return hash !== before.hash && (await its.rig.chain.rpc('eth_getTransactionByHash', [hash])) !== null
+  })
+  await its.rig.chain.mine()
+  await until('it is canceled', async () => (await read()).status === 'canceled')
+  expect(await its.calls.sponsorships.getSponsoredCall('game', call.id)).toMatchObject({
+    status: 'rejected',
+    message: 'Canceled by request',
+  })
 })
 
 test('holds the limits of each user, whom a signature or a server names, never a browser', async () => {

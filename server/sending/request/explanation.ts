@@ -131,7 +131,9 @@ export function suggestionsOf(
   const own = { ...its, transaction_id: row.id }
   const cancel = isWithdrawn ? [] : [{ ...own, operation: 'cancelTransaction', summary: 'Cancel it.' }]
   const replace = (summary: string, prices: Partial<NonNullable<Suggestion['body']>>) =>
-    isWithdrawn ? [] : [{ ...own, operation: 'replaceTransaction', summary, body: { ...contentOf(row), ...prices } }]
+    isWithdrawn || row.sponsored
+      ? []
+      : [{ ...own, operation: 'replaceTransaction', summary, body: { ...contentOf(row), ...prices } }]
   switch (waiting_for) {
     case 'price_cap': {
       const asked = askedFor(row, market)

@@ -43,10 +43,13 @@ interface ReplaceDependencies extends Pick<SendingDependencies, 'store' | 'findR
 
 /** Replaces the content or the prices of a transaction that is in no block; its nonce stays. */
 export function createReplace({ store, findRelayer, prepare, wake, now }: ReplaceDependencies): Replace {
+  /** Throws ApiError (404, 409). */
   async function findOpen(relayer: RelayerRow, transaction_id: string): Promise<WholeTransactionRow> {
     const row = await store.getTransaction(relayer.row_id, transaction_id)
     if (!row) throw transactionNotFound(transaction_id)
     if (!isOpen(row)) throw new ApiError('conflict', `The transaction is ${stateOf(row)}`)
+    // Its user knows it by this id, and the sponsorship pays for this content up to `max_fee`.
+    if (row.sponsored) throw new ApiError('conflict', 'The call of a sponsorship stays as it is, and can be canceled')
     return row
   }
 
