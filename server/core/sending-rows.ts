@@ -70,7 +70,7 @@ export interface TransactionRow extends Omit<Transaction, 'data' | 'call' | 'met
   changed_at: string | null
   /** Which sponsorship pays for it; null: none. */
   sponsored: Sponsored | null
-  /** Of several unfinished transactions only one may have it. */
+  /** Of several unfinished transactions of a chain only one may have it. */
   sponsored_lane: string | null
   /** When to reprice it, in milliseconds since the Unix epoch. */
   reprice_at: number

@@ -27,7 +27,7 @@ export interface Ledger {
   /** Counts amounts, all or none. Returns the column `spent`. */
   spend(account: Account, spending: Spend[]): { spent: string | null } | OverLimit
   accepted: Acceptance[]
-  /** The lanes that unfinished sponsored transactions have, of those that are wanted. */
+  /** The lanes that unfinished sponsored transactions have, of those that are wanted, by `laneOf`. */
   lanes: Set<string>
   /** The time step in which amounts are counted. */
   bucket: number
@@ -64,6 +64,7 @@ export const keyOf = (
 ): string => JSON.stringify([holderOf(relayer_row_id, pool_row_id), caller, key])
 export const accountOf = ({ chain_id, address }: Account): string => `${chain_id} ${address}`
 export const nonceOf = (account: Account, nonce: number): string => `${accountOf(account)} ${nonce}`
+export const laneOf = (chain_id: number, lane: string): string => `${chain_id} ${lane}`
 
 /** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
 export function accept(ledger: Ledger, { created_at, caller }: Origin, its: NewTransaction): Creation {
@@ -80,8 +81,8 @@ export function accept(ledger: Ledger, { created_at, caller }: Origin, its: NewT
   const nonce = wanted.nonce ?? account.next_nonce
   if (expected_nonce !== undefined && expected_nonce !== nonce) return { outcome: 'other_nonce', next_nonce: nonce }
   if (ledger.held.has(nonceOf(place, nonce))) return { outcome: 'held' }
-  const lane = sponsored?.lane
-  if (lane != null && ledger.lanes.has(lane)) return { outcome: 'lane_taken' }
+  const lane = sponsored?.lane == null ? undefined : laneOf(wanted.chain_id, sponsored.lane)
+  if (lane !== undefined && ledger.lanes.has(lane)) return { outcome: 'lane_taken' }
   const reserved = reservedOf({ ...wanted, status: 'pending', block_hash: null })
   if (funds !== undefined && BigInt(reserved ?? 0) + BigInt(account.reserved) > BigInt(funds)) {
     return { outcome: 'too_little', reserved: account.reserved }
@@ -101,7 +102,7 @@ export function accept(ledger: Ledger, { created_at, caller }: Origin, its: NewT
     isChanged: true,
   })
   ledger.held.add(nonceOf(place, nonce))
-  if (lane != null) ledger.lanes.add(lane)
+  if (lane !== undefined) ledger.lanes.add(lane)
   const row: AcceptedRow = {
     ...newRow(wanted),
     row_id: take(ledger.row_ids.transactions),

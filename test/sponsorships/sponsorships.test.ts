@@ -1,10 +1,20 @@
 import type { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import { RelayerError, type Transaction } from '../../client/index.ts'
+import { testChain } from '../support/chain.ts'
 import { jsonRpcOf } from '../support/json-rpc.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
-import { burn, max_fee, newUser, play, type SponsoredRig, sponsoredRig } from '../support/sponsorship.ts'
+import {
+  burn,
+  deployGame,
+  type Game,
+  max_fee,
+  newUser,
+  play,
+  type SponsoredRig,
+  sponsoredRig,
+} from '../support/sponsorship.ts'
 import { until } from '../support/until.ts'
 
 type Call = Parameters<SponsoredRig['calls']['sponsorships']['sendSponsoredCall']>[1]
@@ -273,6 +283,27 @@ test('sends one forward request of a user at a time', async () => {
     return (await its.calls.sponsorships.getSponsoredCall('game', first.id)).status === 'success'
   })
   expect(await outcomeOf(send(its, second))).toContain('400 /body: would revert')
+})
+
+test('sends forward requests of a user on two chains at the same time', async () => {
+  const its = await sponsoredRig({}, { chain: { noMining: true } })
+  const chain_id = 31_338
+  const chain = await testChain({ noMining: true, args: ['--chain-id', `${chain_id}`] })
+  const game = await deployGame(chain, chain.mine)
+  expect(game.forwarder).toBe(its.forwarder)
+  const network = { name: 'second', network_type: 'evm', chain_id } as const
+  await its.client.post('/api/v1/networks', { body: { ...network, rpc_urls: [chain.url] } })
+  const { data: signer } = await its.client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const payer = { id: 'payer', name: 'payer', network: 'second', network_type: 'evm', paused: false } as const
+  const { data: relayer } = await its.client.post('/api/v1/relayers', { body: { ...payer, signer_id: signer.id } })
+  await chain.setBalance(relayer.address, 10n ** 24n)
+  await its.client.sponsorships.create({ ...game.rules, id: 'second', relayer_id: relayer.id })
+  const user = newUser()
+  const forward = async (id: string, { forwarder, forward }: Game) => {
+    const call = { to: forwarder, data: await forward(user, { nonce: 0n }) }
+    return outcomeOf(its.client.sponsorships.sendSponsoredCall(id, call))
+  }
+  expect([await forward('game', its), await forward('second', game)]).toEqual(['accepted', 'accepted'])
 })
 
 test('lets the stolen key of a sponsorship do nothing else, and spend no more than the budget', async () => {

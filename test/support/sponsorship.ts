@@ -128,7 +128,8 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
   const forwarder = await deploy(contracts().forwarder, 'Forwarder')
   const game = await deploy(contracts().game, forwarder)
   const account_code = await deploy(contracts().account)
-  const domain = { name: 'Forwarder', version: '1', chainId: 31_337, verifyingContract: forwarder }
+  const { chainId } = await provider.getNetwork()
+  const domain = { name: 'Forwarder', version: '1', chainId, verifyingContract: forwarder }
   const nonceOf = new Contract(forwarder, ['function nonces(address) view returns (uint256)'], provider)
   const gameAt = new Contract(game, gameAbi, provider)
 
@@ -145,7 +146,7 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
     async accountCall(user, number, used = 0, to = game, data = play(number)) {
       const coder = AbiCoder.defaultAbiCoder()
       const its = [[to, 0n, data]]
-      const content = coder.encode(['uint256', 'address', 'uint256', calls_type], [31_337, user.address, used, its])
+      const content = coder.encode(['uint256', 'address', 'uint256', calls_type], [chainId, user.address, used, its])
       const signature = await user.signMessage(getBytes(keccak256(content)))
       return account.encodeFunctionData('execute', [mode, coder.encode([calls_type, 'bytes'], [its, signature])])
     },

@@ -19,7 +19,7 @@ export interface AskedCall {
 
 /**
  * A call that the rules pay for, before the chain was asked. `user`: whose it is, once the chain has checked the signature. `lane`: only
- * one unfinished call may have it, because their order is that of a nonce on chain. `signed`: equal requests are the same call.
+ * one unfinished call on a chain may have it, because their order is that of a nonce there. `signed`: equal requests are the same call.
  */
 export interface JudgedCall {
   kind: 'plain' | 'forward' | 'account'

@@ -1,5 +1,5 @@
 import type { Account, NewTransaction } from '../../core/sending-rows.ts'
-import { accountOf, holderOf, keyOf, type Ledger, nonceOf } from '../acceptance.ts'
+import { accountOf, holderOf, keyOf, type Ledger, laneOf, nonceOf } from '../acceptance.ts'
 import type { KnownAnswer } from '../first-responses.ts'
 import { readAccounts } from './accounts.ts'
 import type { Session, Transaction } from './session.ts'
@@ -35,12 +35,13 @@ const selectRelayers = sql<{ row_id: number; last_sequence: number; count: numbe
     (SELECT coalesce(max(sequence), 0) FROM transactions WHERE relayer_row_id = relayers.row_id) AS last_sequence
   FROM relayers WHERE row_id = ANY ($row_ids::bigint[])`)
 const laneAt = (row: string) => `
-  SELECT sponsored_lane FROM transactions
-  WHERE sponsored_lane = ${row}lane AND status IN ('pending', 'sent', 'submitted') LIMIT 1`
-const selectLanes = sql<{ sponsored_lane: string }>({
+  SELECT chain_id, sponsored_lane FROM transactions
+  WHERE sponsored_lane = ${row}lane AND chain_id = ${row}chain_id AND status IN ('pending', 'sent', 'submitted') LIMIT 1`
+const selectLanes = sql<{ chain_id: number; sponsored_lane: string }>({
   sqlite: laneAt('$'),
   postgres: `
-    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (lane text), LATERAL (${laneAt('wanted.')} OFFSET 0) AS its`,
+    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (chain_id bigint, lane text),
+      LATERAL (${laneAt('wanted.')} OFFSET 0) AS its`,
 })
 // The nonces that are named, and those that follow the counter of an account.
 const heldAt = (row: string) => `
@@ -87,7 +88,9 @@ export async function readLedger(
   const spending = wanted.flatMap(({ chain_id, from, spending }) =>
     spending ? { account: { chain_id, address: from }, spending } : [],
   )
-  const lanes = wanted.flatMap(({ sponsored }) => (sponsored?.lane == null ? [] : { lane: sponsored.lane }))
+  const lanes = wanted.flatMap(({ chain_id, sponsored }) =>
+    sponsored?.lane == null ? [] : { chain_id, lane: sponsored.lane },
+  )
   const withData = wanted.filter(({ data }) => data !== null).length
   // They are sent together, and run one after the other.
   const [known, relayers, accounts, held, taken, book, row_ids] = await Promise.all([
@@ -111,7 +114,7 @@ export async function readLedger(
     ),
     accounts: new Map([...accounts].map(([name, its]) => [name, { ...its, isChanged: false }])),
     held: new Set(held.map((its) => nonceOf(its, its.nonce))),
-    lanes: new Set(taken.map(({ sponsored_lane }) => sponsored_lane)),
+    lanes: new Set(taken.map(({ chain_id, sponsored_lane }) => laneOf(chain_id, sponsored_lane))),
     spend: book.spend,
     bucket: book.bucket,
     accepted: [],
