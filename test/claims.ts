@@ -254,6 +254,7 @@ export const documentClaims: Claims = {
     'sponsorships/sponsorships.test: accepts 40 calls of 100 users at once under a budget of 40, and counts what they paid once they are mined',
     'sponsorships/sponsorships.test: holds the limits of each user, whom a signature or a server names, never a browser',
     'sponsorships/sponsorships.test: counts nothing for a call that was never sent and is canceled, alone or with all others',
+    'sponsorships/sponsorships.test: keeps what later calls of a user count, when his limit is set while a call is open',
   ],
   'sponsored-key': [
     'sponsorships/sponsorships.test: lets the stolen key of a sponsorship do nothing else, and spend no more than the budget',

@@ -86,6 +86,8 @@ export interface Sponsored {
   charge: string
   /** The time step that it is counted in. */
   bucket: number
+  /** Under which names it is counted, by `holderOf`. Absent in rows from older versions. */
+  holders?: string[]
 }
 
 export interface WholeTransactionRow extends TransactionRow {

@@ -110,11 +110,13 @@ export function createSponsoredCalls({
         if (gas_limit > max_gas) throw refused('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
         const fee = feeOf(quote)
         if (fee > BigInt(max_fee)) throw refused('max_fee', `a fee of up to ${fee} is above the limit of ${max_fee}`)
+        const spending = sponsoredSpending(row_id, current, user)
+        const holders = spending.flatMap(({ asset, holder }) => (asset === 'fee' && holder !== undefined ? holder : []))
         return {
           ...transaction,
           fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
-          spending: [...(transaction.spending ?? []), ...sponsoredSpending(row_id, current, user)],
-          sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, lane },
+          spending: [...(transaction.spending ?? []), ...spending],
+          sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, holders, lane },
         }
       }
       const authorized = async () => {

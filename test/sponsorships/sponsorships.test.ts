@@ -209,6 +209,28 @@ test('never pays more than max_fee for a call, also when prices rise', async () 
   }
 })
 
+test('keeps what later calls of a user count, when his limit is set while a call is open', async () => {
+  const its = await sponsoredRig({}, { chain: { noMining: true } })
+  const user = newUser().address
+  const plain = { to: its.game, data: play(1), user }
+  const accept = () => its.client.sponsorships.sendSponsoredCall('game', plain)
+  const used = async () => (await its.client.sponsorships.getSponsoredUser('game', user)).fee?.used
+  const first = await accept()
+  await its.client.sponsorships.update('game', { per_user: { fee: `${max_fee}` } })
+  const second = await accept()
+  expect(await used()).toBe(`${max_fee}`)
+  const fee = async ({ id }: { id: string }) => (await its.calls.sponsorships.getSponsoredCall('game', id)).fee
+  await until('both are mined', async () => {
+    await its.rig.chain.mine()
+    return (await fee(first)) !== null && (await fee(second)) !== null
+  })
+  await until('the paid fee is counted', async () => {
+    await its.rig.chain.mine()
+    return (await used()) !== `${max_fee}`
+  })
+  expect(await used()).toBe(await fee(second))
+})
+
 test('refuses to replace the transaction of a call, by REST and by JSON-RPC, and cancels it', async () => {
   const its = await sponsoredRig({}, { chain: { noMining: true } })
   const call = await send(its, { to: its.game, data: play(1) })

@@ -1,5 +1,5 @@
 import { holderOf } from '../../core/policies/sponsored-calls.ts'
-import type { TransactionRow } from '../../core/sending-rows.ts'
+import type { Sponsored, TransactionRow } from '../../core/sending-rows.ts'
 import { isFinal } from '../../core/statuses.ts'
 import { withoutSeal } from '../rights-state.ts'
 import { bucketAt, endOfBucket, oldestBucket, sumOfBucket } from '../spending-rules.ts'
@@ -158,6 +158,9 @@ const correct = sql({
     WHERE chain_id = $chain_id AND address = $address AND asset = 'fee' AND bucket = $bucket`,
 })
 
+const possibleHolders = ({ sponsorship_row_id, user }: Sponsored): string[] =>
+  (user === null ? [null] : [null, user]).map((its) => holderOf(sponsorship_row_id, its))
+
 /** Follows what transactions count for their sponsorships, and for the users of these. */
 export async function changeCharges(
   session: Session,
@@ -169,8 +172,8 @@ export async function changeCharges(
     if (!sponsored) continue
     const change = chargeOf(after) - chargeOf(before)
     if (change === 0n) continue
-    const { sponsorship_row_id, user, bucket } = sponsored
-    for (const address of [holderOf(sponsorship_row_id, null), ...(user ? [holderOf(sponsorship_row_id, user)] : [])]) {
+    const { bucket, holders = possibleHolders(sponsored) } = sponsored
+    for (const address of holders) {
       const name = `${chain_id} ${address} fee ${bucket}`
       changes.set(name, { chain_id, address, bucket, change: change + (changes.get(name)?.change ?? 0n) })
     }
