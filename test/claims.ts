@@ -241,6 +241,7 @@ export const documentClaims: Claims = {
   'sponsored-once': [
     'sponsorships/json-rpc.test: executes a forward request once, and answers the same id for the same request',
     'sponsorships/json-rpc.test: separates equal plain calls, unless they have one Idempotency-Key',
+    'sponsorships/sponsorships.test: refuses an Idempotency-Key that was used for a call of another user',
     'sponsorships/kills.test: executes each call of users once through kills before the broadcast: %s',
   ],
   'sponsored-fee': [

@@ -16,6 +16,7 @@ import { shownTransaction } from '../core/shown-transaction.ts'
 import { isFinal } from '../core/statuses.ts'
 import { readAddress } from '../core/values.ts'
 import type { NetworkClient } from '../evm/chains.ts'
+import { hashOf } from '../sending/request/submit.ts'
 import type { Accepted, Complete, Idempotency } from '../sending/request/submit-parts.ts'
 import type { SponsorshipRow } from '../store/sponsorship-store.ts'
 import type { OperationDependencies } from './dependencies.ts'
@@ -127,7 +128,8 @@ export function createSponsoredCalls({
       }
       const { to, data } = asked
       const body = { to, data, ...(authorization && { authorization_list: [authorization] }) }
-      const once = signed ? own : given
+      const named = user === null ? body : { ...body, user }
+      const once = signed ? own : given && { ...given, body_hash: hashOf(named, undefined) }
       if (!pool) auditEntry.relayer_id = relayers[0].id
       return pool
         ? sending.submit.sendToPool(

@@ -231,6 +231,22 @@ test('keeps what later calls of a user count, when his limit is set while a call
   expect(await used()).toBe(await fee(second))
 })
 
+test('refuses an Idempotency-Key that was used for a call of another user', async () => {
+  const its = await sponsoredRig()
+  const [anna, ben] = [newUser().address, newUser().address]
+  const call = (user?: string) =>
+    its.client.post('/api/v1/sponsorships/{sponsorship_id}/calls', {
+      path: { sponsorship_id: 'game' },
+      header: { 'Idempotency-Key': 'order-7' },
+      body: { to: its.game, data: play(1), ...(user !== undefined && { user }) },
+    })
+  const { data: first } = await call(anna)
+  expect((await call(anna.toLowerCase())).data).toMatchObject({ id: first.id, user: anna.toLowerCase() })
+  for (const user of [ben, undefined]) {
+    expect(await outcomeOf(call(user))).toBe('422 /headers/idempotency-key: was used with another body')
+  }
+})
+
 test('refuses to replace the transaction of a call, by REST and by JSON-RPC, and cancels it', async () => {
   const its = await sponsoredRig({}, { chain: { noMining: true } })
   const call = await send(its, { to: its.game, data: play(1) })

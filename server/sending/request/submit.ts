@@ -196,7 +196,7 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
 }
 
 /** Serializes a body with sorted members, so that the order of members does not matter. */
-const hashOf = (body: object, nonce: number | undefined): string =>
+export const hashOf = (body: object, nonce: number | undefined): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))))
     .update(nonce === undefined ? '' : `${nonce}`)
