@@ -164,10 +164,10 @@ test('counts nothing for the calls of a test chain that was restarted', async ()
   const its = await sponsoredRig({}, { chain: { noMining: true }, confirmations: 3 })
   await its.rig.chain.mine(3)
   const mined = await send(its, { to: its.game, data: play(1) })
-  await until('the first is mined', async () => {
-    await its.rig.chain.mine()
-    return (await its.calls.sponsorships.getSponsoredCall('game', mined.id)).status === 'success'
-  })
+  const statusOf = async ({ id }: { id: string }) => (await its.calls.sponsorships.getSponsoredCall('game', id)).status
+  await until('it is submitted', async () => (await statusOf(mined)) === 'submitted')
+  await its.rig.chain.mine()
+  await until('it is mined', async () => (await statusOf(mined)) === 'success')
   const waits = await send(its, { to: its.game, data: play(2) })
   expect(BigInt((await usageOf(its)).used)).toBeGreaterThan(max_fee)
   await its.rig.chain.restart()
