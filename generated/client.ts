@@ -3954,8 +3954,8 @@ export interface components {
             is_testnet: boolean;
             explorer_urls: string[];
             /**
-             * @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells; known chains of the OP
-             *     stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked.
+             * @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while
+             *     it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked.
              *     Other words have no effect.
              */
             features: components["schemas"]["Word"][];

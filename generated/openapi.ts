@@ -3536,7 +3536,7 @@ export interface components {
             average_blocktime_ms: number | null;
             is_testnet: boolean;
             explorer_urls: string[];
-            /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
+            /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
             features: components["schemas"]["Word"][];
             tags: components["schemas"]["Word"][];
             /** @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked whether they have them and for estimates of their gas. */

@@ -225,6 +225,11 @@ export const documentClaims: Claims = {
   'private-dropped': [
     'sending/private-submission.test: tells what relays have dropped by their rules, and gives it to them again',
   ],
+  'data-fee-told': [
+    'sending/data-fee.test: charges no data fee on a chain that is known by its id and has no oracle',
+    'sending/data-fee.test: counts the fee of the dearest data by an oracle from before Fjord',
+    'sending/data-fee.test: answers 503 while the oracle does not tell the fee',
+  ],
   'data-fee': [
     'sending/data-fee.test: counts what was paid for max_fee_per_day when the chain charged more for the data than it had told',
     'sending/data-fee.test: counts the data fee of the OP stack in the cost, the balance, and what unfinished transactions reserve',
