@@ -219,6 +219,7 @@ export const documentClaims: Claims = {
     'sending/private-submission.test: waits for a relay that is down, and falls back only by the caller’s word',
   ],
   'private-hashes': [
+    'sending/private-submission.test: tells no node the hash of a private transaction, whichever relayer or pool is asked for it',
     'sending/private-submission.test: gives the bytes of a private transaction, of its repricing and of its cancellation to relays only',
     'sending/private-kills.test: shows public nodes neither bytes nor hashes of private transactions, through replacements, cancellations and kills',
   ],

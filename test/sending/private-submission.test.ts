@@ -48,8 +48,8 @@ async function start(
     become: (its: { id: string }, wanted: Partial<Transaction>) => expect.poll(() => get(its)).toMatchObject(wanted),
     /** Whether a public node was ever sent these bytes. */
     isPublic: (hash: string | null) => rig.proxies.some((proxy) => proxy.broadcast().includes(`${hash}`)),
-    rpc: async (method: string, params: unknown[]) => {
-      const response = await fetch(`${rig.url()}/api/v1/relayers/${relayer_id}/json-rpc`, {
+    rpc: async (method: string, params: unknown[], of = `relayers/${relayer_id}`) => {
+      const response = await fetch(`${rig.url()}/api/v1/${of}/json-rpc`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${rig.api_key}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
@@ -71,10 +71,10 @@ async function start(
       await reader?.cancel()
       return payloads()
     },
-    callRpc: async (method: 'eth_getTransactionReceipt', hash: string | null) =>
+    callRpc: async (method: 'eth_getTransactionReceipt', hash: string | null, asked = path) =>
       (
         await client.post('/api/v1/relayers/{relayer_id}/rpc', {
-          path,
+          path: asked,
           body: { jsonrpc: '2.0', id: 1, method, params: [hash] },
         })
       ).data.result,
@@ -133,6 +133,28 @@ test('gives the bytes of a private transaction, of its repricing and of its canc
   // Nor is its content told to them: that of a cancellation says nothing.
   const estimates = relay.timeline.filter((one) => typeof one === 'string' && one.includes('eth_estimateGas'))
   expect(estimates.every((one) => `${one}`.includes(`"to":"${address}"`))).toBe(true)
+})
+
+test('tells no node the hash of a private transaction, whichever relayer or pool is asked for it', async () => {
+  const { rig, relay, client, send, become, rpc, callRpc } = await start({ mode: 'private' })
+  const { relayer_id } = await rig.addAccount()
+  await client.pools.create({ id: 'others', network: 'local', relayer_ids: [relayer_id] })
+  const sent = await send()
+  const shown = `${sent.hash}`.toUpperCase().replace('0X', '0x')
+  const answers = async () => [
+    await callRpc('eth_getTransactionReceipt', shown, { relayer_id }),
+    ...(await Promise.all(
+      [`relayers/${relayer_id}`, 'pools/others'].flatMap((asked) => [
+        rpc('eth_getTransactionReceipt', [shown], asked),
+        rpc('eth_getTransactionByHash', [shown], asked),
+      ]),
+    )),
+  ]
+  expect(await answers()).toEqual([null, null, null, null, null])
+  expect(relay.timeline.join().toLowerCase()).not.toContain(sent.hash)
+  await relay.build()
+  await become(sent, { status: 'confirmed' })
+  expect(await answers()).not.toContain(null)
 })
 
 test('releases private_then_public by the height that most nodes prove, not by that of one', async () => {
