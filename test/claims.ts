@@ -213,6 +213,7 @@ export const documentClaims: Claims = {
     'sending/private-kills.test: shows public nodes neither bytes nor hashes of private transactions, through replacements, cancellations and kills',
   ],
   'private-release': [
+    'sending/private-submission.test: releases private_then_public while another step of the same round fails',
     'sending/private-submission.test: releases private_then_public by the height that most nodes prove, not by that of one',
   ],
   'private-word': [
@@ -225,6 +226,10 @@ export const documentClaims: Claims = {
   ],
   'private-dropped': [
     'sending/private-submission.test: tells what relays have dropped by their rules, and gives it to them again',
+  ],
+  'private-silent': [
+    'sending/private-submission.test: waits for private_relay while no relay answers or the network has none, also when a relay once had it',
+    'sending/private-submission.test: broadcasts again what a relay may have lost, when it cannot say whether it has it',
   ],
   'data-fee-told': [
     'sending/data-fee.test: charges no data fee on a chain that is known by its id and has no oracle',
