@@ -1244,7 +1244,7 @@ export interface paths {
         /**
          * Get what the transactions of each API key cost
          * @description The fees of the last days (UTC, with today) by the API key that asked for the transactions and by network, the
-         *     highest first within each network. A fee counts for the day of the block. Fees of transactions that an earlier
+         *     highest first within each network. A fee counts for the day on which its transaction became final. Fees of transactions that an earlier
          *     version of the service accepted are not counted. Fees are kept for 100 days.
          */
         get: operations["getSpendingByCaller"];
@@ -2652,7 +2652,10 @@ export interface components {
             gas_used: number | null;
             /** @description The price that was paid per unit of gas, in wei. */
             effective_gas_price: components["schemas"]["AmountOrNull"];
-            /** @description The fee that was paid, in wei, including `l1_fee`. */
+            /**
+             * @description The fee that was paid, in wei, including `l1_fee`. Of a transaction that is not final yet, as one node says it;
+             *     of a final one, as most nodes say it, or null.
+             */
             fee: components["schemas"]["AmountOrNull"];
             /**
              * @description The data fee: the part of the fee that a rollup charged for data on the parent chain, in wei. Null on chains

@@ -255,7 +255,7 @@ export const documentClaims: Claims = {
     'sponsorships/kills.test: executes each call of users once through kills before the broadcast: %s',
   ],
   'sponsored-fee': [
-    'sponsorships/sponsorships.test: counts the worst case again while a reorganization has taken a call out of its block',
+    'sponsorships/sponsorships.test: counts the worst case of a call until it is final, also through a reorganization',
     'sponsorships/sponsorships.test: never pays more than max_fee for a call, also when prices rise',
   ],
   'sponsored-budget': [

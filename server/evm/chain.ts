@@ -230,8 +230,12 @@ function feeOf({
   const effective_gas_price = BigInt(effectiveGasPrice)
   const l1_fee = isHex(l1Fee) ? BigInt(l1Fee) : undefined
   const fee = BigInt(gasUsed) * effective_gas_price + (l1_fee ?? 0n)
+  if (fee > max_fee) return {}
   return { fee, effective_gas_price, ...(l1_fee !== undefined && { l1_fee }) }
 }
+
+/** No coin has so many units: the node does not know the fee. */
+const max_fee = 2n ** 128n
 
 const isAddress = (text: unknown): text is string => typeof text === 'string' && /^0x[0-9a-f]{40}$/i.test(text)
 
