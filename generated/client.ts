@@ -3413,8 +3413,8 @@ export interface components {
          *     and most endpoints of the network do not.
          *     `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`:
          *     the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private
-         *     relay answers, or they had it for `drops_after_blocks` blocks and dropped it then; they get it again. `other`: see
-         *     `status_reason`.
+         *     relay answers, the network has none any more, or they had it for `drops_after_blocks` blocks and dropped it then; they
+         *     get it again. `other`: see `status_reason`.
          * @enum {string}
          */
         WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
@@ -3957,8 +3957,8 @@ export interface components {
             is_testnet: boolean;
             explorer_urls: string[];
             /**
-             * @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells; known chains of the OP
-             *     stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked.
+             * @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while
+             *     it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked.
              *     Other words have no effect.
              */
             features: components["schemas"]["Word"][];
