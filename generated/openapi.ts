@@ -1112,7 +1112,7 @@ export interface paths {
         };
         /**
          * Get what the transactions of each API key cost
-         * @description The fees of the last days (UTC, with today) by the API key that asked for the transactions and by network, the highest first within each network. A fee counts for the day of the block. Fees of transactions that an earlier version of the service accepted are not counted. Fees are kept for 100 days.
+         * @description The fees of the last days (UTC, with today) by the API key that asked for the transactions and by network, the highest first within each network. A fee counts for the day on which its transaction became final. Fees of transactions that an earlier version of the service accepted are not counted. Fees are kept for 100 days.
          */
         get: operations["getSpendingByCaller"];
         put?: never;
@@ -2429,7 +2429,10 @@ export interface components {
             gas_used: number | null;
             /** @description The price that was paid per unit of gas, in wei. */
             effective_gas_price: components["schemas"]["AmountOrNull"];
-            /** @description The fee that was paid, in wei, including `l1_fee`. */
+            /**
+             * @description The fee that was paid, in wei, including `l1_fee`. Of a transaction that is not final yet, as one node says it;
+             *     of a final one, as most nodes say it, or null.
+             */
             fee: components["schemas"]["AmountOrNull"];
             /**
              * @description The data fee: the part of the fee that a rollup charged for data on the parent chain, in wei. Null on chains
@@ -3049,7 +3052,7 @@ export interface components {
         /** @enum {string} */
         EventName: "transaction_update" | "transaction_waiting" | "relayer_state_update" | "test";
         /**
-         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiple`: the policy `max_fee_multiple` does not allow a higher price. `fee_budget`: the fee budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `contested_nonce`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `unproven`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private relay answers, or they had it for `drops_after_blocks` blocks and dropped it then; they get it again. `other`: see `status_reason`.
+         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiple`: the policy `max_fee_multiple` does not allow a higher price. `fee_budget`: the fee budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `contested_nonce`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `unproven`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private relay answers, the network has none any more, or they had it for `drops_after_blocks` blocks and dropped it then; they get it again. `other`: see `status_reason`.
          * @enum {string}
          */
         WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
@@ -3536,7 +3539,7 @@ export interface components {
             average_blocktime_ms: number | null;
             is_testnet: boolean;
             explorer_urls: string[];
-            /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
+            /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
             features: components["schemas"]["Word"][];
             tags: components["schemas"]["Word"][];
             /** @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked whether they have them and for estimates of their gas. */

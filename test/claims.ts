@@ -213,17 +213,28 @@ export const documentClaims: Claims = {
     'sending/private-kills.test: shows public nodes neither bytes nor hashes of private transactions, through replacements, cancellations and kills',
   ],
   'private-release': [
+    'sending/private-submission.test: releases private_then_public while another step of the same round fails',
     'sending/private-submission.test: releases private_then_public by the height that most nodes prove, not by that of one',
   ],
   'private-word': [
     'sending/private-submission.test: waits for a relay that is down, and falls back only by the caller’s word',
   ],
   'private-hashes': [
+    'sending/private-submission.test: tells no node the hash of a private transaction, whichever relayer or pool is asked for it',
     'sending/private-submission.test: gives the bytes of a private transaction, of its repricing and of its cancellation to relays only',
     'sending/private-kills.test: shows public nodes neither bytes nor hashes of private transactions, through replacements, cancellations and kills',
   ],
   'private-dropped': [
     'sending/private-submission.test: tells what relays have dropped by their rules, and gives it to them again',
+  ],
+  'private-silent': [
+    'sending/private-submission.test: waits for private_relay while no relay answers or the network has none, also when a relay once had it',
+    'sending/private-submission.test: broadcasts again what a relay may have lost, when it cannot say whether it has it',
+  ],
+  'data-fee-told': [
+    'sending/data-fee.test: charges no data fee on a chain that is known by its id and has no oracle',
+    'sending/data-fee.test: counts the fee of the dearest data by an oracle from before Fjord',
+    'sending/data-fee.test: answers 503 while the oracle does not tell the fee',
   ],
   'data-fee': [
     'sending/data-fee.test: counts what was paid for max_fee_per_day when the chain charged more for the data than it had told',
@@ -245,7 +256,7 @@ export const documentClaims: Claims = {
     'sponsorships/kills.test: executes each call of users once through kills before the broadcast: %s',
   ],
   'sponsored-fee': [
-    'sponsorships/sponsorships.test: counts the worst case again while a reorganization has taken a call out of its block',
+    'sponsorships/sponsorships.test: counts the worst case of a call until it is final, also through a reorganization',
     'sponsorships/sponsorships.test: never pays more than max_fee for a call, also when prices rise',
   ],
   'sponsored-content': [

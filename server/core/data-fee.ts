@@ -3,15 +3,18 @@ import type { TransactionRequest } from './transaction-request.ts'
 
 /** Chains of the OP stack, whose transactions also pay for their data on the parent chain (docs.optimism.io, "Transaction fees"). */
 const op_stack = new Set([
-  ...[10, 130, 135, 185, 204, 252, 255, 288, 360, 424, 480, 690, 957, 1_135, 1_750, 1_868, 1_923, 2_741, 4_326, 5_000],
-  ...[5_330, 7_560, 8_008, 8_453, 34_443, 42_220, 57_073, 60_808, 81_457, 543_210, 7_777_777, 666_666_666],
+  ...[10, 130, 185, 204, 252, 255, 288, 360, 424, 480, 690, 957, 1_135, 1_750, 1_868, 1_923, 4_326, 5_330, 7_560],
+  ...[8_008, 8_453, 34_443, 42_220, 57_073, 60_808, 81_457, 7_777_777],
   ...[1_301, 1_946, 4_801, 11_142_220, 84_532, 763_373, 11_155_420, 999_999_999],
 ])
 const [of_op_stack, without_coin] = ['op_stack', 'no_native_coin'] as const
 
-/** Whether transactions pay a data fee that the contract GasPriceOracle tells. The feature `op_stack` names a chain that the table lacks. */
-export const paysForData = ({ chain_id, features }: Pick<Network, 'chain_id' | 'features'>): boolean =>
-  op_stack.has(chain_id) || features.includes(of_op_stack)
+/** Whether the network's feature says that transactions pay a data fee that the contract GasPriceOracle tells. */
+export const isNamedOpStack = ({ features }: Pick<Network, 'features'>): boolean => features.includes(of_op_stack)
+
+/** Whether the feature says so, or the chain is known for it. */
+export const isOpStack = (network: Pick<Network, 'chain_id' | 'features'>): boolean =>
+  isNamedOpStack(network) || op_stack.has(network.chain_id)
 
 /** Whether balances are a constant, and say nothing about what an account can pay. */
 export const hasNoCoin = ({ features }: Pick<Network, 'features'>): boolean => features.includes(without_coin)

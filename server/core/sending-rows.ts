@@ -188,7 +188,8 @@ export interface Spend {
   /** `wei`, `fee` (wei too), a token's address, that of refills (funding.ts), or `calls` of a sponsorship's user. */
   asset: string
   amount: string
-  limit: string
+  /** Undefined: it was paid already, and counts whatever the limit. */
+  limit: string | undefined
   /** Whose limit it is, if not the account's: `pool N`, which is not given back, or a sponsorship's (policies/sponsored-calls.ts). */
   holder?: string
 }
@@ -196,7 +197,7 @@ export interface Spend {
 /** An amount exceeds a daily limit. */
 export interface OverLimit {
   outcome: 'over_limit'
-  spend: Spend
+  spend: Spend & { limit: string }
   /** The remaining amount. */
   left: string
 }

@@ -1,7 +1,7 @@
 import type { AccessList, Authorization } from '../../generated/openapi.ts'
 import type { Receipt } from '../core/decide.ts'
 import { balanceOfCall } from '../core/encoding/erc20.ts'
-import { dataFeeCall, gas_price_oracle, operatorFeeCall } from '../core/encoding/gas-price-oracle.ts'
+import { dataFeeCall, gas_price_oracle, oldDataFeeCall, operatorFeeCall } from '../core/encoding/gas-price-oracle.ts'
 import type { Revert } from '../core/outcome.ts'
 import type { Market } from '../core/prices.ts'
 import { readMarket } from './market.ts'
@@ -48,8 +48,11 @@ export interface Chain {
   /** The block gas limit; undefined when the node does not report it. */
   blockGasLimit(): Promise<number | undefined>
   estimateGas(call: CallRequest): Promise<number>
-  /** What a chain of the OP stack charges besides the gas, at most, by its contract GasPriceOracle. `bytes`: of the unsigned transaction. */
-  dataFee(bytes: number, gas_limit: number): Promise<bigint>
+  /**
+   * What a chain of the OP stack charges besides the gas, at most, by its contract GasPriceOracle; undefined: the contract does not exist or
+   * tells no fee. `bytes`: of the unsigned transaction.
+   */
+  dataFee(bytes: number, gas_limit: number): Promise<bigint | undefined>
   receipts(hashes: string[]): Promise<(Receipt | undefined)[]>
   /** Why a call reverts at a block; undefined when it does not, or the node does not say. */
   replay(call: CallRequest, block_number: number): Promise<Revert | undefined>
@@ -77,6 +80,17 @@ export function createChain(rpc: Rpc): Chain {
     const count = await quantity('eth_getTransactionCount', [address, block])
     if (count > max_nonce) throw noAnswer('eth_getTransactionCount')
     return Number(count)
+  }
+
+  /** Undefined: there is no such contract, or it has no such function. */
+  const oracle = async (data: string): Promise<bigint | undefined> => {
+    const answer = await rpc('eth_call', [{ to: gas_price_oracle, data }, 'latest']).catch((error) => {
+      if (error instanceof RpcError && error.kind === 'reverted') return '0x'
+      throw error
+    })
+    if (answer === '0x') return undefined
+    if (!isHex(answer) || answer.length !== word_length) throw noAnswer('eth_call')
+    return BigInt(answer)
   }
 
   return {
@@ -127,22 +141,12 @@ export function createChain(rpc: Rpc): Chain {
       return estimate
     },
     async dataFee(bytes, gas_limit) {
-      const ask = async (data: string) => {
-        const answer = await rpc('eth_call', [{ to: gas_price_oracle, data }, 'latest'])
-        if (!isHex(answer) || answer.length !== word_length) throw noAnswer('eth_call')
-        return BigInt(answer)
-      }
-      // Chains before the fork Isthmus have no operator fee, and refuse the call.
-      const operatorFee = ask(operatorFeeCall(gas_limit)).catch((error) => {
-        if (error instanceof RpcError) return 0n
-        throw error
-      })
-      const dataFee = ask(dataFeeCall(bytes)).catch((error) => {
-        if (!(error instanceof RpcError)) throw error
-        throw new RpcUnavailable('The contract GasPriceOracle of the chain does not tell the data fee')
-      })
-      const [data, operator] = await Promise.all([dataFee, operatorFee])
-      return data + operator
+      // Chains before the fork Fjord have the older function only, those before Isthmus no operator fee.
+      const [data, operator] = await Promise.all([
+        oracle(dataFeeCall(bytes)).then((fee) => fee ?? oracle(oldDataFeeCall(bytes))),
+        oracle(operatorFeeCall(gas_limit)),
+      ])
+      return data === undefined ? undefined : data + (operator ?? 0n)
     },
     receipts: (hashes) =>
       Promise.all(
@@ -226,8 +230,12 @@ function feeOf({
   const effective_gas_price = BigInt(effectiveGasPrice)
   const l1_fee = isHex(l1Fee) ? BigInt(l1Fee) : undefined
   const fee = BigInt(gasUsed) * effective_gas_price + (l1_fee ?? 0n)
+  if (fee > max_fee) return {}
   return { fee, effective_gas_price, ...(l1_fee !== undefined && { l1_fee }) }
 }
+
+/** No coin has so many units: the node does not know the fee. */
+const max_fee = 2n ** 128n
 
 const isAddress = (text: unknown): text is string => typeof text === 'string' && /^0x[0-9a-f]{40}$/i.test(text)
 

@@ -137,11 +137,15 @@ export function createChains(
 
   function openRelays(chain_id: number, relays: PrivateRpcUrl[], height: () => number | undefined): Mempool {
     if (relays.length === 0) return withoutRelays()
-    const open = (audience: Audience) =>
-      relays.map((relay) => toRelay(openEndpoint(chain_id, relay.url, relay_weight, audience), relay, height))
-    const estimates = openChain(createRpc(open('callers'), now))
+    const open = (audience: Audience): Rpc => {
+      const endpoints = relays.map((relay) =>
+        toRelay(openEndpoint(chain_id, relay.url, relay_weight, audience), relay, height),
+      )
+      return provingNothing(createRpc(endpoints, now))
+    }
+    const { estimateGas } = openChain(open('callers'))
     const drops_after_blocks = Math.max(...relays.map((relay) => relay.drops_after_blocks))
-    return guarded(createMempool(createRpc(open('service'), now), estimates.estimateGas, drops_after_blocks))
+    return guarded(createMempool(open('service'), estimateGas, drops_after_blocks))
   }
 
   return {
@@ -168,6 +172,14 @@ export function createChains(
 
 /** A chain whose calls fail as RpcError or RpcUnavailable only: an answer of a form that no code expects is a fault of the node. */
 const openChain = (rpc: Rpc): Chain => guarded(createChain(rpc))
+
+/** Of endpoints that are no witnesses: which chain they are on says nothing about the chain of the nodes. */
+const provingNothing =
+  (rpc: Rpc): Rpc =>
+  (...call) =>
+    rpc(...call).catch((error) => {
+      throw error instanceof RpcUnavailable ? new RpcUnavailable(error.message, undefined, error.too_large) : error
+    })
 
 /** The calls of `its`, which fail as RpcError or RpcUnavailable only; other members stay. */
 function guarded<T extends object>(its: T): T {

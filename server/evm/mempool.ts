@@ -7,12 +7,12 @@ import { type Rpc, RpcUnavailable } from './rpc.ts'
 
 /**
  * Where signed bytes wait for a block: in the pools of the network's nodes, or at private relays. Only it is sent bytes, asked for the
- * hash of a transaction that is in no block, and told its content. All throw RpcError or RpcUnavailable.
+ * hash of a transaction that is in no block, and told its content.
  */
 export interface Mempool extends Pick<Chain, 'estimateGas'> {
   /** Each in the order given; undefined where a node has taken it. `everywhere`: every healthy node gets them. */
   send(raws: Uint8Array[], everywhere?: boolean): Promise<(Error | undefined)[]>
-  /** Whether a node has a transaction of this hash, in its pool or in a block. */
+  /** Whether a node says that it has a transaction of this hash, in its pool or in a block; false also when none answers. */
   isKnown(hash: string): Promise<boolean>
   /** After so many blocks every node of it has dropped a transaction that is in none of them; undefined: no such rule. */
   drops_after_blocks: number | undefined
@@ -35,17 +35,20 @@ export const createMempool = (
         ),
       ),
     ),
-  isKnown: async (hash) => (await rpc('eth_getTransactionByHash', [hash])) !== null,
+  isKnown: (hash) =>
+    rpc('eth_getTransactionByHash', [hash]).then(
+      (found) => found !== null,
+      () => false,
+    ),
 })
 
 /** Of a network without private relays: its transactions wait. */
 export function withoutRelays(): Mempool {
   const none = new RpcUnavailable('The network has no private_rpc_urls')
-  const refuse = () => Promise.reject(none)
   return {
     drops_after_blocks: undefined,
-    estimateGas: refuse,
-    isKnown: refuse,
+    estimateGas: () => Promise.reject(none),
+    isKnown: async () => false,
     send: async (raws) => raws.map(() => none),
   }
 }

@@ -2,7 +2,6 @@ import { Transaction } from 'ethers/transaction'
 import { toHex } from '../core/hex.ts'
 import type { AttemptRow, WholeTransactionRow } from '../core/sending-rows.ts'
 import { isFinal } from '../core/statuses.ts'
-import { isSecret } from '../core/submission.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import type { AskNode } from './reading.ts'
 
@@ -30,7 +29,6 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
   return {
     async eth_getTransactionReceipt(context) {
       const row = await find(context)
-      if (row && isSecret(row)) return null
       const answer = await askNode(context, context.method, context.params)
       if (answer !== null || !row) return answer
       const own = await signedOf(context, row)
@@ -39,11 +37,11 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
 
     async eth_getTransactionByHash(context) {
       const row = await find(context)
-      const answer = row && isSecret(row) ? null : await askNode(context, context.method, context.params)
+      const answer = await askNode(context, context.method, context.params)
       if (answer !== null || !row) return answer
       const own = await signedOf(context, row)
       if (!own) return null
-      const mined = isSecret(row) ? null : await findMined(context, own)
+      const mined = await findMined(context, own)
       if (mined !== null) return mined
       // A node drops bytes that it replaced, and receives new ones only after they are stored.
       return !isFinal(own.row.status) && hasContentOf(own.row, own.given.transaction) ? pendingForm(own.given) : null

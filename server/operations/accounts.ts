@@ -1,9 +1,7 @@
 import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
 import { ApiError, conflict } from '../core/errors.ts'
 import { type Handlers, single } from '../core/operation.ts'
-import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
-import { isSecret } from '../core/submission.ts'
 import { shownReason } from '../core/wait-reason.ts'
 import { isRpcFailure, RpcError, RpcUnavailable } from '../evm/rpc.ts'
 import type { OperationDependencies } from './dependencies.ts'
@@ -25,13 +23,9 @@ export function accounts({
     return { relayer, chain: networkClient.callers }
   }
 
-  /** Nodes do not see the hash of a transaction that only private relays have. */
-  async function isAboutSecret({ row_id }: RelayerRow, method: string, params: unknown[]): Promise<boolean> {
-    const [hash] = params
-    if (!by_hash.has(method) || typeof hash !== 'string') return false
-    const row = await store.getTransactionByHash(row_id, hash.toLowerCase())
-    return row !== undefined && isSecret(row)
-  }
+  /** Nodes do not see the hash of a transaction that only private relays have, whichever relayer sent it. */
+  const isAboutSecret = async (method: string, [hash]: unknown[]): Promise<boolean> =>
+    by_hash.has(method) && typeof hash === 'string' && store.isSecretHash(hash.toLowerCase())
 
   /** Turns an unreachable node and a node's error into 503, and a response above the limit into 502. */
   async function ask<T>(question: Promise<T>): Promise<T> {
@@ -87,10 +81,10 @@ export function accounts({
     },
 
     async callRpc({ path, body, caller }) {
-      const { relayer, chain } = await find(path.relayer_id)
+      const { chain } = await find(path.relayer_id)
       const { id = null, method, params = [] } = body
       const answer: RpcAnswer = { jsonrpc: '2.0', id }
-      if (await isAboutSecret(relayer, method, params)) return single({ ...answer, result: null })
+      if (await isAboutSecret(method, params)) return single({ ...answer, result: null })
       const held = shares.rpcCalls.hold(caller, 1)
       try {
         answer.result = await chain.rpc(method, params)

@@ -46,10 +46,12 @@ export function overLimitOf(
   { spend, amount }: { spend: Spend; amount: bigint },
   amounts: string[],
 ): OverLimit | undefined {
-  const rest = BigInt(spend.limit) - amounts.reduce((sum, spent) => sum + BigInt(spent), 0n)
+  const { limit } = spend
+  if (limit === undefined) return undefined
+  const rest = BigInt(limit) - amounts.reduce((sum, spent) => sum + BigInt(spent), 0n)
   const left = rest > 0n ? rest : 0n
   return amount > left
-    ? { outcome: 'over_limit', spend: { ...spend, amount: `${amount}` }, left: `${left}` }
+    ? { outcome: 'over_limit', spend: { ...spend, limit, amount: `${amount}` }, left: `${left}` }
     : undefined
 }
 

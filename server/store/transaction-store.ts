@@ -48,6 +48,8 @@ export interface TransactionStore {
   getTransaction(relayer_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
   /** The transaction that was ever signed with this hash. */
   getTransactionByHash(relayer_row_id: number, hash: string): Promise<WholeTransactionRow | undefined>
+  /** Whether only private relays know of the transaction that was ever signed with this hash, by any relayer. */
+  isSecretHash(hash: string): Promise<boolean>
   getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<WholeTransactionRow | undefined>
   /** The data of a transaction, in lower case hex. */
   dataOf(transaction_row_id: number): Promise<string | null>

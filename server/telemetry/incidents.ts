@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { hostname } from 'node:os'
 import type { Incident } from '../core/incident.ts'
 import type { Store } from '../store/store.ts'
@@ -14,6 +15,8 @@ const max_text = 1_000
 /** Incidents are stored in the background: those that are not yet, or cannot be, are in memory. */
 export function createIncidents(now: () => number, store: () => Pick<Store, 'addIncidents' | 'incidents'>): Incidents {
   const server = `${hostname()} ${process.pid}`
+  // The lease of the work that notices an incident does not apply to it.
+  const outside = AsyncLocalStorage.snapshot()
   let unsaved: Incident[] = []
   let isSaving = false
 
@@ -37,7 +40,7 @@ export function createIncidents(now: () => number, store: () => Pick<Store, 'add
     note(severity, subject, text) {
       const its = { at: now(), server, severity, subject: subject.slice(0, max_text), text: text.slice(0, max_text) }
       unsaved = [...unsaved.slice(1 - max_incidents), its]
-      void save()
+      void outside(save)
     },
     async list() {
       // Read before the list, so that none is missing in both; one that is saved meanwhile is in both.

@@ -72,7 +72,7 @@ export async function openConsole(
     async signIn(token) {
       await page.getByLabel('API key').fill(token)
       await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByRole('button', { name: 'Sign out' }).waitFor()
+      await page.locator('#content').waitFor()
     },
     open: (path) => page.evaluate(`location.hash = ${JSON.stringify(`#${path}`)}`),
     async picture(name) {

@@ -91,6 +91,8 @@ test('shows the values under the pointer of a chart, and opens the transactions 
   await open(`/relayers/${account.relayer_id}/activity`)
   const chart = page.getByRole('figure').filter({ hasText: 'Transactions per hour' })
   await chart.getByRole('img', { name: /accepted: highest 3, last 3/ }).waitFor()
+  await named(page, '1 hour').click()
+  await page.getByRole('figure').filter({ hasText: 'Transactions per 5 minutes' }).waitFor()
   await named(page, '7 days').click()
   await page.getByText('3 mined').first().waitFor()
   const plot = page.locator('.u-over').first()
@@ -102,6 +104,21 @@ test('shows the values under the pointer of a chart, and opens the transactions 
   await plot.click({ position: { x: width - 12, y: height / 2 } })
   await page.getByText('3 transactions, newest first').waitFor()
   expect(await page.getByLabel('Filter by').inputValue()).toMatch(/^after:\d{4}-\d\d-\d\dT00:00Z before:/)
+})
+
+test('reads the times that are typed in the zone that is shown', async () => {
+  const { page, open } = await start({ zone: 'Asia/Kolkata' })
+  await open('/audit')
+  const search = async (typed: string) => {
+    await page.getByLabel(/^after/).fill(typed)
+    await named(page, 'Search').click()
+  }
+  await search('2026-01-31T05:30')
+  await page.waitForURL(/after%253D2026-01-31T00%25253A00%25253A00/)
+  expect(await page.getByLabel(/^after/).inputValue()).toBe('2026-01-31T05:30')
+  await named(page, 'UTC').click()
+  await search('2026-01-31T05:30')
+  await page.waitForURL(/after%253D2026-01-31T05%25253A30%25253A00/)
 })
 
 test('says what an action did, in a message that goes by itself', async () => {

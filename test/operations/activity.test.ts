@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
 
 const gwei = 10n ** 9n
 const minute_ms = 60_000
@@ -139,6 +140,23 @@ test('tells what each API key’s transactions cost by day, and what repricing a
       token: (await client.post('/api/v1/api-keys', { body: { ...body, relayer_ids: ['demo'] } })).data.token,
     }).get('/api/v1/spending/callers', {}),
   ).rejects.toMatchObject({ status: 403 })
+})
+
+test('counts what a transaction cost its API key once, also through a reorganization', async () => {
+  const rig = await testRig({ chain: { noMining: true }, confirmations: 3 })
+  const account = await rig.addAccount()
+  await rig.chain.mine(3)
+  await account.send(1)
+  const only = async () => (await account.transactions())[0]
+  const becomes = (status: string) => until(`it is ${status}`, async () => (await only())?.status === status)
+  await becomes('submitted')
+  await rig.chain.mine()
+  await becomes('mined')
+  await rig.chain.reorg(1)
+  await becomes('submitted')
+  await account.finished(() => rig.chain.mine())
+  const { data } = await rig.client().get('/api/v1/spending/callers', {})
+  expect(data).toMatchObject([{ mined: 1, fees: (await only())?.receipt?.fee }])
 })
 
 test('shows the first transaction of each relayer’s queue and the reason of its wait', async () => {

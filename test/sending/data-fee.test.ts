@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { RelayerError, type RelayerPoliciesInput } from '../../client/index.ts'
+import { isOpStack } from '../../server/core/data-fee.ts'
+import { type Anvil, startAnvil } from '../support/anvil.ts'
 import { compileSolidity } from '../support/solidity.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
@@ -10,13 +12,19 @@ const to = `0x${'5a'.repeat(20)}`
 const data_fee = 150n * 10n ** 12n + 21_000n * 10n ** 6n
 const network = { path: { network_id: 'evm:local' } }
 
-/** A chain with the oracle, known as one of the OP stack by the network's feature. */
-async function opChain(policies: RelayerPoliciesInput = {}) {
-  const rig = await testRig({ chain: { noMining: true } })
-  const [{ abi, bytecode }, from] = [compileSolidity('GasPriceOracle.sol', 'GasPriceOracle'), rig.chain.accounts[9]]
+type Contract = 'GasPriceOracle' | 'OldGasPriceOracle'
+
+async function putOracle(chain: Anvil, contract: Contract) {
+  const [{ abi, bytecode }, from] = [compileSolidity('GasPriceOracle.sol', contract), chain.accounts[9]]
   expect(abi).toBeDefined()
   const call = { from: from?.address, data: bytecode }
-  await rig.chain.rpc('anvil_setCode', [oracle, await rig.chain.rpc('eth_call', [call, 'latest'])])
+  await chain.rpc('anvil_setCode', [oracle, await chain.rpc('eth_call', [call, 'latest'])])
+}
+
+/** A chain with the oracle, known as one of the OP stack by the network's feature. */
+async function opChain(policies: RelayerPoliciesInput = {}, contract: Contract = 'GasPriceOracle') {
+  const rig = await testRig({ chain: { noMining: true } })
+  await putOracle(rig.chain, contract)
   const client = rig.client()
   await client.patch('/api/v1/networks/{network_id}', { ...network, body: { features: ['op_stack'] } })
   const account = await rig.addAccount({ policies })
@@ -87,6 +95,48 @@ test('answers 503 while the oracle does not tell the fee', async () => {
   const { rig, send } = await opChain()
   await rig.chain.rpc('anvil_setCode', [oracle, '0x'])
   expect(await send({ to, value: '1', ...gas }).catch(refusal)).toBe('unavailable network')
+})
+
+test('charges no data fee on a chain that is known by its id and has no oracle', async () => {
+  const chain_id = 7_777_777
+  const chain = await startAnvil({ noMining: true, args: ['--chain-id', `${chain_id}`] })
+  onTestFinished(() => chain.stop())
+  const client = (await testRig({ chain: { noMining: true } })).client()
+  await client.post('/api/v1/networks', {
+    body: { name: 'known', network_type: 'evm', chain_id, rpc_urls: [chain.url] },
+  })
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const { data: relayer } = await client.post('/api/v1/relayers', {
+    body: { name: 'r', network: 'known', network_type: 'evm', paused: false, signer_id: signer.id, policies: {} },
+  })
+  const path = { relayer_id: relayer.id }
+  const dryRun = async () =>
+    (
+      await client.post('/api/v1/relayers/{relayer_id}/transactions/dry-run', {
+        path,
+        body: { to, value: '1', ...gas },
+      })
+    ).data
+  await chain.setBalance(relayer.address, 1n + gas_fee)
+  expect(await dryRun()).toMatchObject({ max_cost: `${1n + gas_fee}`, accepted: true })
+  await putOracle(chain, 'GasPriceOracle')
+  expect(await dryRun()).toMatchObject({ max_cost: `${1n + gas_fee + data_fee}`, accepted: false })
+})
+
+test('takes no chain of another design for one of the OP stack', () => {
+  const known = (chain_id: number) => isOpStack({ chain_id, features: [] })
+  // Of ZKsync: Abstract, Zero Network; of Arbitrum: Degen, Arbitrum One; Mantle, whose oracle tells the fee in another coin; Alyx.
+  expect([2_741, 543_210, 666_666_666, 42_161, 5_000, 135].filter(known)).toEqual([])
+  expect([10, 8_453, 57_073].filter(known)).toHaveLength(3)
+})
+
+test('counts the fee of the dearest data by an oracle from before Fjord', async () => {
+  const { dryRun } = await opChain({}, 'OldGasPriceOracle')
+  const data = '0x00'
+  const fee = 151n * 16n * 10n ** 9n
+  expect(await dryRun({ to, value: '1', ...gas, gas_limit: 30_000, data })).toMatchObject({
+    max_cost: `${1n + 30_000n * 2_000_000_000n + fee}`,
+  })
 })
 
 test('checks no balance on a chain without a native coin', async () => {

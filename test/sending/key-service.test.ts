@@ -112,3 +112,27 @@ test('sends nothing of a round whose relayer is paused while the key service sig
   await account.finished()
   expect(await account.score()).toEqual(clean(10))
 })
+
+test('stores no signature of a round whose relayer gets a lower cap while the key service signs', {
+  timeout: deadline_ms,
+}, async () => {
+  const { kms, rig, account } = await startKeyRig()
+  kms.faults.delay_ms = 1_000
+  await account.send(10)
+  await until('it signs', async () => Number(kms.calls.Sign) > 1)
+  const [client, path] = [rig.client(), { relayer_id: account.relayer_id }]
+  const cap = (gas_price_cap: string | null) =>
+    client.patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { gas_price_cap } } })
+  await cap('1')
+  kms.faults.delay_ms = 0
+  await until('all are signed', async () => (await account.transactions()).every(({ hash }) => hash !== null))
+  const list = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts'
+  const versions = (await account.transactions()).map(({ id: transaction_id }) =>
+    client.get(list, { path: { ...path, transaction_id } }),
+  )
+  const prices = (await Promise.all(versions)).flatMap(({ data }) => data.map(({ max_fee_per_gas: price }) => price))
+  expect(new Set(prices)).toEqual(new Set(['1']))
+  await cap(null)
+  await account.finished()
+  expect(await account.score()).toEqual(clean(10))
+})

@@ -1,5 +1,6 @@
 import { keccak256, Wallet } from 'ethers'
 import { expect, test } from 'vitest'
+import type { RelayerPoliciesInput } from '../../client/index.ts'
 import { clean, minedBy } from '../support/ledger.ts'
 import { type Liar, type Lie, testLiar } from '../support/liar.ts'
 import type { Account, Rig } from '../support/rig.ts'
@@ -123,11 +124,17 @@ test('puts each accepted transaction on the chain once with one liar among three
 })
 
 /** A lying node that receives all calls, and two honest nodes that are called only when a majority is needed. */
-async function outnumberedLiar(confirmations = 1) {
+async function outnumberedLiar({
+  confirmations = 1,
+  policies = {},
+}: {
+  confirmations?: number
+  policies?: RelayerPoliciesInput
+} = {}) {
   const rig = await testRig({ chain: { noMining: true }, confirmations })
   const nodes = [await testLiar(rig.chain), await testLiar(rig.chain), await testLiar(rig.chain)]
   const rpc_urls = nodes.map(({ url }, index) => ({ url, weight: index === 0 ? 100 : 0 }))
-  const account = await rig.addAccount({ rpc_urls })
+  const account = await rig.addAccount({ rpc_urls, policies })
   await rig.chain.mine(20)
   return { rig, account, liar: nodes[0] as Liar }
 }
@@ -151,7 +158,7 @@ test('outvotes a liar that withholds transactions and reports their nonces as us
 })
 
 test('confirms nothing early when one node of three shows a block far ahead', async () => {
-  const { rig, account, liar } = await outnumberedLiar(5)
+  const { rig, account, liar } = await outnumberedLiar({ confirmations: 5 })
   liar.lie = async (method, [block], truth) =>
     method === 'eth_getBlockByNumber' && block === 'latest'
       ? { ...((await truth()) as object), number: hex(10 ** 9) }
@@ -177,6 +184,26 @@ test('does not believe one node of three that shows a reverted receipt', async (
   await account.send(3)
   await account.finished(rig.chain.mine)
   expect(await account.score()).toEqual(clean(3))
+})
+
+test.each([
+  { l1Fee: `0x${(10n ** 24n).toString(16)}` },
+  { l1Fee: `0x${'f'.repeat(64)}` },
+  { effectiveGasPrice: `0x${'f'.repeat(64)}` },
+])('does not believe one node of three that shows a fee that nobody paid: %j', async (fee) => {
+  const { rig, account, liar } = await outnumberedLiar({ policies: { max_fee_per_day: `${ether}` } })
+  liar.lie = async (method, _, truth) => {
+    const receipt = method === 'eth_getTransactionReceipt' ? ((await truth()) as object | null) : null
+    return receipt ? { ...receipt, ...fee } : undefined
+  }
+  await account.send(1)
+  await account.finished(rig.chain.mine)
+  const [row] = await account.transactions()
+  const { fee: shown, l1_fee, gas_used, effective_gas_price: price } = row?.receipt ?? {}
+  expect({ shown, l1_fee }).toEqual({ shown: `${BigInt(gas_used ?? 0) * BigInt(price ?? 0)}`, l1_fee: null })
+  await account.send(1)
+  await account.finished(rig.chain.mine)
+  expect(await account.score()).toEqual(clean(2))
 })
 
 test('does not believe one node of three that shows a receipt of a transaction in no block', async () => {

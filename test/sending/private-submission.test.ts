@@ -48,8 +48,8 @@ async function start(
     become: (its: { id: string }, wanted: Partial<Transaction>) => expect.poll(() => get(its)).toMatchObject(wanted),
     /** Whether a public node was ever sent these bytes. */
     isPublic: (hash: string | null) => rig.proxies.some((proxy) => proxy.broadcast().includes(`${hash}`)),
-    rpc: async (method: string, params: unknown[]) => {
-      const response = await fetch(`${rig.url()}/api/v1/relayers/${relayer_id}/json-rpc`, {
+    rpc: async (method: string, params: unknown[], of = `relayers/${relayer_id}`) => {
+      const response = await fetch(`${rig.url()}/api/v1/${of}/json-rpc`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${rig.api_key}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
@@ -71,10 +71,10 @@ async function start(
       await reader?.cancel()
       return payloads()
     },
-    callRpc: async (method: 'eth_getTransactionReceipt', hash: string | null) =>
+    callRpc: async (method: 'eth_getTransactionReceipt', hash: string | null, asked = path) =>
       (
         await client.post('/api/v1/relayers/{relayer_id}/rpc', {
-          path,
+          path: asked,
           body: { jsonrpc: '2.0', id: 1, method, params: [hash] },
         })
       ).data.result,
@@ -133,6 +133,28 @@ test('gives the bytes of a private transaction, of its repricing and of its canc
   // Nor is its content told to them: that of a cancellation says nothing.
   const estimates = relay.timeline.filter((one) => typeof one === 'string' && one.includes('eth_estimateGas'))
   expect(estimates.every((one) => `${one}`.includes(`"to":"${address}"`))).toBe(true)
+})
+
+test('tells no node the hash of a private transaction, whichever relayer or pool is asked for it', async () => {
+  const { rig, relay, client, send, become, rpc, callRpc } = await start({ mode: 'private' })
+  const { relayer_id } = await rig.addAccount()
+  await client.pools.create({ id: 'others', network: 'local', relayer_ids: [relayer_id] })
+  const sent = await send()
+  const shown = `${sent.hash}`.toUpperCase().replace('0X', '0x')
+  const answers = async () => [
+    await callRpc('eth_getTransactionReceipt', shown, { relayer_id }),
+    ...(await Promise.all(
+      [`relayers/${relayer_id}`, 'pools/others'].flatMap((asked) => [
+        rpc('eth_getTransactionReceipt', [shown], asked),
+        rpc('eth_getTransactionByHash', [shown], asked),
+      ]),
+    )),
+  ]
+  expect(await answers()).toEqual([null, null, null, null, null])
+  expect(relay.timeline.join().toLowerCase()).not.toContain(sent.hash)
+  await relay.build()
+  await become(sent, { status: 'confirmed' })
+  expect(await answers()).not.toContain(null)
 })
 
 test('releases private_then_public by the height that most nodes prove, not by that of one', async () => {
@@ -217,6 +239,78 @@ test('waits for a relay that is down, and falls back only by the caller’s word
   })
   await rig.chain.mine()
   await become(id, { status: 'confirmed' })
+})
+
+test('broadcasts again what a relay may have lost, when it cannot say whether it has it', async () => {
+  const { rig, relay, send, get } = await start({ mode: 'private' })
+  relay.say('eth_getTransactionByHash', { error: { code: -32_601, message: 'the method does not exist' } })
+  const sent = await send({ speed: 'fastest' })
+  rig.clock.passed_ms += fastest_ms
+  await until('the relay gets it again', () => relay.sent.length >= 2)
+  expect(await get(sent)).toMatchObject({ status: 'submitted', status_reason: null })
+})
+
+test('releases private_then_public while another step of the same round fails', async () => {
+  const { rig, send, get, isPublic } = await start({ mode: 'private_then_public', after_blocks: 3 })
+  const sent = await send({ speed: 'fastest' })
+  // It is due for a higher price, and no node tells one.
+  rig.proxies[0]?.setLiar(async ({ method }, honest) => {
+    if (/feeHistory|gasPrice/.test(method)) return { error: { code: -32_603, message: 'no price' } }
+    if (method !== 'eth_getBlockByNumber') return undefined
+    const { result } = await honest()
+    return { result: { ...(result as object), baseFeePerGas: undefined } }
+  })
+  rig.clock.passed_ms += fastest_ms
+  await until(
+    'it is released',
+    async () => (await get(sent)).submission?.public_since != null,
+    () => rig.chain.mine(),
+  )
+  rig.proxies[0]?.setLiar(() => undefined)
+  await until('a public node has it', async () => isPublic((await get(sent)).hash))
+})
+
+/** A relay that drops nothing during a test. */
+const patient = (url: string) => ({ url, drops_after_blocks: 1_000 })
+
+test('waits for private_relay while no relay answers or the network has none, also when a relay once had it', async () => {
+  const { rig, relay, client, send, get, become, pathOf } = await start({ mode: 'public' }, { urlOf: patient })
+  const sent = await send({ speed: 'safe_low', submission: { mode: 'private' } })
+  const waits = async (text: string) => {
+    // Blocks without it: it is broadcast again.
+    await until(
+      text,
+      async () => (await get(sent)).status_reason?.includes(text) ?? false,
+      () => rig.chain.mine(),
+    )
+    expect(await get(sent)).toMatchObject({ status: 'submitted' })
+    const { data } = await client.get(`${one}/explanation`, { path: pathOf(sent) })
+    expect(data).toMatchObject({ waiting_for: 'private_relay' })
+  }
+  relay.isDown = true
+  await waits('Waits: no private relay answers')
+  relay.isDown = false
+  await become(sent, { status: 'submitted', status_reason: null })
+
+  const setUrls = (private_rpc_urls: PrivateRpcUrlInput[] | null) =>
+    client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { private_rpc_urls } })
+  await setUrls(null)
+  await waits('The network has no private_rpc_urls')
+  await setUrls([patient(relay.url)])
+  await become(sent, { status: 'submitted', status_reason: null })
+  await relay.build()
+  await become(sent, { status: 'confirmed' })
+})
+
+test('disables no relayer because a relay is on another chain', async () => {
+  const { relay, client, path, send, become } = await start({ mode: 'private' })
+  relay.say('eth_chainId', { result: '0x5' })
+  expect(await refusal(send({ gas_limit: null }, 'none'))).toMatchObject({ status: 503, detail: { path: 'network' } })
+  const enabled = { data: { system_disabled: false, disabled_reason: null } }
+  expect(await client.get('/api/v1/relayers/{relayer_id}', { path })).toMatchObject(enabled)
+  const sent = await send({}, 'none')
+  await become(sent, { status: 'sent', status_reason: expect.stringContaining('no private relay answers') })
+  expect(await client.get('/api/v1/relayers/{relayer_id}', { path })).toMatchObject(enabled)
 })
 
 test('refuses a submission that the network cannot do, and shows relays without their secrets', async () => {

@@ -114,26 +114,24 @@ test('accepts 40 calls of 100 users at once under a budget of 40, and counts wha
   })
 })
 
-test('counts the worst case again while a reorganization has taken a call out of its block', async () => {
+test('counts the worst case of a call until it is final, also through a reorganization', async () => {
   const its = await sponsoredRig({}, { chain: { noMining: true }, confirmations: 3 })
   await its.rig.chain.mine(3)
-  const { id } = await send(its, { to: its.game, data: play(1) })
+  await send(its, { to: its.game, data: play(1) })
   const used = async () => BigInt((await usageOf(its)).used)
-  expect(await used()).toBe(max_fee)
-  await until('it is submitted', async () => (await call()).status === 'submitted')
+  const becomes = (status: string) => until(`it is ${status}`, async () => (await only(its)).status === status)
+  await becomes('submitted')
   await its.rig.chain.mine()
-  await until('the paid fee is counted', async () => (await used()) < max_fee)
-  expect(`${await used()}`).toBe((await call()).fee)
+  await becomes('mined')
+  expect(await used()).toBe(max_fee)
   await its.rig.chain.reorg(1)
-  await until('the worst case is counted', async () => (await used()) === max_fee)
-  await until('the paid fee is counted again', async () => {
+  await becomes('submitted')
+  expect(await used()).toBe(max_fee)
+  await until('it is final', async () => {
     await its.rig.chain.mine()
-    return (await used()) < max_fee
+    return (await only(its)).status === 'confirmed'
   })
-
-  async function call() {
-    return its.calls.sponsorships.getSponsoredCall('game', id)
-  }
+  expect(`${await used()}`).toBe((await only(its)).receipt?.fee)
 })
 
 test('counts nothing for a call that was never sent and is canceled, alone or with all others', async () => {
@@ -184,11 +182,41 @@ test('counts nothing for the calls of a test chain that was restarted', async ()
   expect((await usageOf(its)).used).toBe('0')
 })
 
+test('counts the fee that most nodes say, and the worst case while they disagree', async () => {
+  const its = await sponsoredRig({}, { chain: { noMining: true }, proxies: 3 })
+  const says = (index: number, more: object) =>
+    its.rig.proxies[index]?.setLiar(async (call, honest) => {
+      if (call.method !== 'eth_getTransactionReceipt') return undefined
+      const { result } = await honest()
+      return { result: result && { ...result, ...more } }
+    })
+  const usedBy = async (number: number) => {
+    await send(its, { to: its.game, data: play(number) })
+    await until('it is final', async () => {
+      await its.rig.chain.mine()
+      return (await transactionsOf(its)).filter(({ status }) => status === 'confirmed').length === number
+    })
+    return BigInt((await usageOf(its)).used)
+  }
+  const before = await its.balance()
+  says(0, { effectiveGasPrice: '0x0' })
+  const paid = await usedBy(1)
+  expect(paid).toBe(before - (await its.balance()))
+  says(1, { effectiveGasPrice: '0x1' })
+  expect(await usedBy(2)).toBe(paid + max_fee)
+})
+
+const only = async (its: SponsoredRig) => (await transactionsOf(its))[0] as Transaction
+
+async function transactionsOf({ client, relayer }: SponsoredRig): Promise<Transaction[]> {
+  return (await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id: relayer.id } })).data
+}
+
 test('never pays more than max_fee for a call, also when prices rise', async () => {
   const limit = max_fee / 20n
   const its = await sponsoredRig({ max_fee: `${limit}` }, { chain: { noMining: true } })
   await send(its, { to: its.game, data: play(1) })
-  const [first, call] = [await read(), read]
+  const [first, call] = [await only(its), () => only(its)]
   await until('it is submitted', async () => (await call()).status === 'submitted')
   // The market asks for twice what the call may cost.
   await until('it is repriced', async () => {
@@ -201,12 +229,6 @@ test('never pays more than max_fee for a call, also when prices rise', async () 
   const highest = BigInt(gas_limit ?? 0) * BigInt(max_fee_per_gas ?? 0)
   expect(highest).toBeLessThanOrEqual(limit)
   expect(highest).toBeGreaterThan((limit * 9n) / 10n)
-
-  async function read() {
-    const of_relayer = { path: { relayer_id: its.relayer.id } }
-    const { data } = await its.client.get('/api/v1/relayers/{relayer_id}/transactions/', of_relayer)
-    return data[0] as Transaction
-  }
 })
 
 test('keeps what later calls of a user count, when his limit is set while a call is open', async () => {

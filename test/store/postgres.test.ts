@@ -130,6 +130,12 @@ describe('startup', () => {
     await expect(connected(url)).resolves.toBeDefined()
   })
 
+  test('admits no server from before private submission, which would send private bytes publicly', async () => {
+    const { url } = await connected()
+    const { rows } = await (await client(url)).query('SELECT oldest_server FROM schema_version')
+    expect(rows[0].oldest_server).toBeGreaterThanOrEqual(14)
+  })
+
   test('refuses a setting that weakens durability by name, or allows it by name', async () => {
     const url = await newDatabase()
     const own = await client(url)

@@ -17,7 +17,16 @@ export interface PrivateRelay {
   /** Drops all that it has. */
   drop(): void
   /** Answers each call with this error; undefined: as usual. */
-  refuse(error: { code: number; message: string } | undefined): void
+  refuse(error: RpcFault | undefined): void
+  /** Answers the calls of one method with this outcome from now on. */
+  say(method: string, outcome: { result: unknown } | { error: RpcFault }): void
+  /** Whether it answers with nothing but status 503. */
+  isDown: boolean
+}
+
+interface RpcFault {
+  code: number
+  message: string
 }
 
 interface Call {
@@ -30,7 +39,8 @@ interface Call {
 export async function startPrivateRelay(chain: Anvil): Promise<PrivateRelay> {
   const pool = new Map<string, Transaction>()
   const [sent, timeline]: [PrivateRelay['sent'], PrivateRelay['timeline']] = [[], []]
-  let refusal: { code: number; message: string } | undefined
+  const said = new Map<string, { result: unknown } | { error: RpcFault }>()
+  let refusal: RpcFault | undefined
 
   const counted = async (from: string) => Number(await chain.rpc<string>('eth_getTransactionCount', [from, 'latest']))
 
@@ -61,13 +71,16 @@ export async function startPrivateRelay(chain: Anvil): Promise<PrivateRelay> {
   }
 
   const server = createServer(async (request, response) => {
+    if (its.isDown) return response.writeHead(503).end()
     const asked: Call | Call[] = JSON.parse(Buffer.concat(await request.toArray()).toString())
     const answers: unknown[] = []
     for (const call of [asked].flat()) {
-      const outcome = await answer(call).then(
-        (result) => ({ result }),
-        ({ code = -32_000, message }) => ({ error: { code, message } }),
-      )
+      const outcome =
+        said.get(call.method) ??
+        (await answer(call).then(
+          (result) => ({ result }),
+          ({ code = -32_000, message }) => ({ error: { code, message } }),
+        ))
       answers.push({ jsonrpc: '2.0', id: call.id, ...outcome })
     }
     response.setHeader('Content-Type', 'application/json')
@@ -75,7 +88,7 @@ export async function startPrivateRelay(chain: Anvil): Promise<PrivateRelay> {
   })
   const url = await listen(server)
 
-  return {
+  const its: PrivateRelay = {
     url,
     sent,
     timeline,
@@ -100,7 +113,10 @@ export async function startPrivateRelay(chain: Anvil): Promise<PrivateRelay> {
     refuse(error) {
       refusal = error
     },
+    say: (method, outcome) => said.set(method, outcome),
+    isDown: false,
   }
+  return its
 }
 
 /** The calls of the public node that contain the hash or the bytes of something that was sent before a block used its nonce. */

@@ -4,9 +4,10 @@ import { type FormEvent, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { given } from '../data/form.ts'
-import { count, momentOf, typedOf, zone } from '../data/format.ts'
+import { count, momentOf, short, typedOf, zone } from '../data/format.ts'
 import { phone } from '../data/phone.ts'
 import { useSession } from '../data/session.tsx'
+import { CopyButton } from '../parts/copy.tsx'
 import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
@@ -65,17 +66,18 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
   return (
     <>
       <Heading name="Audit" />
-      <Loaded query={head} lines={1}>
-        {({ entries: all, hash, chains }) => (
-          <p>
-            {count(all)} entries in {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}.{' '}
-            <code>npm run audit -- verify</code> checks all entries and must print this head: <Copyable value={hash} />
-          </p>
-        )}
-      </Loaded>
       <search>
         <details className="narrowed" open={!phone.matches || isNarrowed(typed)}>
-          <summary>Filter and export</summary>
+          <summary>Filter, export and verify</summary>
+          <Loaded query={head} lines={1}>
+            {({ entries: all, hash, chains }) => (
+              <p>
+                {count(all)} entries in {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}.{' '}
+                <code>npm run audit -- verify</code> checks all entries and must print this head:{' '}
+                <Copyable value={hash} />
+              </p>
+            )}
+          </Loaded>
           <form className="filters" onSubmit={search} key={find}>
             {(['caller', 'operation', 'relayer_id', 'subject'] as const).map((name) => (
               <label key={name}>
@@ -153,6 +155,7 @@ const columns: Column<AuditEntry>[] = [
   {
     name: 'Result',
     isNumber: true,
+    isBeside: true,
     cell: ({ result }) => <span className={result >= 400 ? 'low' : undefined}>{result}</span>,
   },
   { name: 'Entry', isNumber: true, cell: ({ sequence }) => count(sequence) },
@@ -162,10 +165,15 @@ const columns: Column<AuditEntry>[] = [
 function Subject({ its: { operation, relayer_id, subject } }: { its: AuditEntry }) {
   if (subject === null) return null
   const isTransaction = relayer_id !== null && /^(?:send|replace|cancel).*Transaction$/.test(operation)
+  if (!isTransaction) return <Copyable value={subject} />
   return (
     <span className="copyable">
-      <Copyable value={subject} />
-      {isTransaction && <Link to={transactionPath({ relayer_id, id: subject })}>open</Link>}
+      <Link to={transactionPath({ relayer_id, id: subject })}>
+        <code title={subject} className="short">
+          {short(subject)}
+        </code>
+      </Link>
+      <CopyButton text={subject} label={`Copy ${subject}`} />
     </span>
   )
 }

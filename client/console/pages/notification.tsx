@@ -39,7 +39,7 @@ export function Notification({ notification_id, find }: { notification_id: strin
   })
   const columns: Column<Delivery>[] = [
     { name: 'Event', isWhole: true, cell: ({ event }) => words(event) },
-    { name: 'State', cell: (its) => <Badge state={its.status} /> },
+    { name: 'State', isBeside: true, cell: (its) => <Badge state={its.status} /> },
     { name: 'Number', isNumber: true, cell: ({ sequence }) => count(sequence) },
     { name: 'Created', isWhole: true, cell: ({ created_at }) => <Age of={created_at} /> },
     { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },

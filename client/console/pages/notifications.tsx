@@ -76,7 +76,7 @@ const columns: Column<Notification>[] = [
     cell: ({ id }) => <Link to={`/notifications/${encodeURIComponent(id)}`}>{id}</Link>,
   },
   { name: 'URL', by: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
-  { name: 'Health', cell: ({ id }) => <Health id={id} of={(its) => <Badge state={stateOf(its)} />} /> },
+  { name: 'Health', isBeside: true, cell: ({ id }) => <Health id={id} of={(its) => <Badge state={stateOf(its)} />} /> },
   { name: 'Due', isNumber: true, cell: ({ id }) => <Health id={id} of={({ pending }) => count(pending)} /> },
   { name: 'Failed', isNumber: true, cell: ({ id }) => <Health id={id} of={({ failed }) => count(failed)} /> },
   {

@@ -177,6 +177,7 @@ const columns: Column<Row>[] = [
   },
   {
     name: 'State',
+    isBeside: true,
     by: ({ relayer }) => stateOf(relayer),
     cell: ({ relayer }) => (
       <span title={relayer.disabled_reason ?? undefined}>

@@ -15,6 +15,7 @@ import { Heading } from '../parts/heading.tsx'
 import { Copyable, poolPath, RelayerLink } from '../parts/links.tsx'
 import { PoolLimits } from '../parts/pool-limits.tsx'
 import { type Column, Table } from '../parts/table.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { Transactions } from '../parts/transactions.tsx'
 
 const poll_ms = 5_000
@@ -70,13 +71,7 @@ export function Pool({
             <p className="hint">
               {its.name}, on {its.network}. Limits: <PoolLimits pool={its} />.
             </p>
-            <nav className="tabs" aria-label="Pool pages">
-              {Object.entries(tabs).map(([one, name]) => (
-                <Link key={one} to={`${poolPath(pool_id)}/${one}`} aria-current={tab === one ? 'page' : undefined}>
-                  {name}
-                </Link>
-              ))}
-            </nav>
+            <Tabs label="Pool pages" base={poolPath(pool_id)} tabs={tabs} open={tab} />
             {tab === 'relayers' && <Members pool={its} />}
             {tab === 'funding' && <PoolFunding pool={its} />}
             {tab === 'activity' && <ActivityCharts pool_id={pool_id} its={its.network} />}

@@ -17,16 +17,24 @@ import { Nonces } from '../parts/nonces.tsx'
 import { Policies } from '../parts/policies.tsx'
 import { RelayerActions } from '../parts/relayer-forms.tsx'
 import { LastsOf } from '../parts/runway.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { Transactions } from '../parts/transactions.tsx'
 
 const poll_ms = 5_000
 const base = '/api/v1/relayers/{relayer_id}'
-const tabs = ['transactions', 'nonces', 'policies', 'funding', 'events', 'activity'] as const
+const tabs = {
+  list: 'transactions',
+  nonces: 'nonces',
+  policies: 'policies',
+  funding: 'funding',
+  events: 'events',
+  activity: 'activity',
+}
 
 /** A relayer: its address and state, and tabs for transactions, nonces, policies, funding, events and activity. */
 export function Relayer({
   relayer_id,
-  tab: named = 'list',
+  tab = 'list',
   group,
   find,
 }: {
@@ -36,12 +44,11 @@ export function Relayer({
   group?: string | undefined
   find?: string | undefined
 }) {
-  const tab = named === 'list' ? 'transactions' : named
-
   const { client, caller } = useSession()
   const path = { relayer_id }
   // Its treasury is another relayer.
-  const shownTabs = tabs.filter((one) => one !== 'funding' || caller.relayer_ids === null)
+  const { funding: _, ...withoutFunding } = tabs
+  const shownTabs = caller.relayer_ids === null ? tabs : withoutFunding
   useLive(relayer_id)
   const relayer = useQuery({
     queryKey: ['relayer', relayer_id],
@@ -54,17 +61,7 @@ export function Relayer({
         {(its) => (
           <>
             <Head its={its} />
-            <nav className="tabs" aria-label="Relayer pages">
-              {shownTabs.map((one) => (
-                <Link
-                  key={one}
-                  to={`${relayerPath(relayer_id)}/${one === 'transactions' ? 'list' : one}`}
-                  aria-current={tab === one ? 'page' : undefined}
-                >
-                  {one}
-                </Link>
-              ))}
-            </nav>
+            <Tabs label="Relayer pages" base={relayerPath(relayer_id)} tabs={shownTabs} open={tab} />
             {tab === 'nonces' && <Nonces relayer={its} />}
             {tab === 'policies' && <Policies relayer={its} />}
             {tab === 'funding' && <Funding relayer={its} />}
@@ -74,7 +71,7 @@ export function Relayer({
         )}
       </Loaded>
       {/* It keeps its place in the list while other tabs are open. */}
-      <div hidden={tab !== 'transactions' || !relayer.data}>
+      <div hidden={tab !== 'list' || !relayer.data}>
         <Transactions place={path} here={`${relayerPath(relayer_id)}/list`} group={group} find={find} />
       </div>
     </>
@@ -133,7 +130,7 @@ function Head({ its }: { its: Its }) {
           <dd>
             <strong>{status.data ? count(status.data.pending_transactions_count) : '…'}</strong>
           </dd>
-          <dd>accepted, not mined yet</dd>
+          <dd>accepted, not mined</dd>
         </div>
         <div className="tile">
           <dt>Next nonce</dt>
@@ -147,7 +144,7 @@ function Head({ its }: { its: Its }) {
           <dd>
             <strong>{network}</strong>
           </dd>
-          <dd>{custom_rpc_urls.length > 0 ? 'with nodes of its own' : 'with the nodes of the network'}</dd>
+          <dd>{custom_rpc_urls.length > 0 ? 'with nodes of its own' : 'with the network’s nodes'}</dd>
         </div>
       </dl>
     </>

@@ -79,6 +79,7 @@ const key_columns: Column<KeyService>[] = [
   { name: 'Key service', by: ({ type }) => type, cell: ({ type }) => words(type) },
   {
     name: 'State',
+    isBeside: true,
     by: ({ failing }) => failing.length,
     cell: ({ failing }) => <Badge state={failing.length === 0 ? 'working' : 'failing'} />,
   },
@@ -135,7 +136,7 @@ const server_columns: Column<ServiceState['servers'][number]>[] = [
       </>
     ),
   },
-  { name: 'State', by: ({ state }) => state, cell: ({ state }) => <Badge state={state} /> },
+  { name: 'State', isBeside: true, by: ({ state }) => state, cell: ({ state }) => <Badge state={state} /> },
   { name: 'Since', by: ({ started_at }) => started_at, cell: ({ started_at }) => <Moment at={started_at} /> },
   {
     name: 'Sends for relayers',

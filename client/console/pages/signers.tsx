@@ -10,7 +10,7 @@ import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { FoundTable } from '../parts/found-table.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Copyable, RelayerLink } from '../parts/links.tsx'
+import { Copyable, Identifier, RelayerLink } from '../parts/links.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import type { Column } from '../parts/table.tsx'
 
@@ -71,7 +71,7 @@ export function Signers() {
 }
 
 const columns: Column<Signer>[] = [
-  { name: 'Signer', by: ({ id }) => id, cell: ({ id }) => id },
+  { name: 'Signer', by: ({ id }) => id, cell: ({ id }) => <Identifier value={id} /> },
   { name: 'Type', by: ({ type }) => type, cell: ({ type }) => words(type) },
   { name: 'Address', cell: ({ address }) => <Copyable value={address} whole /> },
   { name: 'Relayers', cell: ({ address }) => <UsedBy address={address} /> },

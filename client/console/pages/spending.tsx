@@ -43,22 +43,13 @@ export function Spending({ find }: { find?: string | undefined }) {
     <>
       <div className="bar">
         <Heading name="Spending" />
-        <div className="buttons">
-          <Csv
-            label="Download CSV by relayer"
-            name="spending"
-            what={`what each relayer spent in ${days} days`}
-            header={header}
-            pages={() => rowsOfRelayers(client, filter)}
-          />
-          <Csv
-            label="Download CSV by day"
-            name="fees"
-            what={`the fees of each day (UTC) in ${days} days, by network`}
-            header={day_header}
-            pages={() => rowsOfDays(client, period, shown)}
-          />
-        </div>
+        <Csv
+          label="Download CSV by day"
+          name="fees"
+          what={`the fees of each day (UTC) in ${days} days, by network`}
+          header={day_header}
+          pages={() => rowsOfDays(client, period, shown)}
+        />
       </div>
       <div className="bar">
         <Segments
@@ -86,8 +77,8 @@ export function Spending({ find }: { find?: string | undefined }) {
         <p className="hint">The charts of the first {max_charts} networks are shown. Choose a network for its chart.</p>
       )}
       <Repricing rows={spending.data ?? []} networks={shown} />
-      {caller.relayer_ids === null && (
-        <div className="bar">
+      <div className="bar">
+        {caller.relayer_ids === null && (
           <Segments
             label="By"
             values={['relayer', 'API key']}
@@ -95,8 +86,17 @@ export function Spending({ find }: { find?: string | undefined }) {
             value={by}
             choose={(one) => choose({ by: one })}
           />
-        </div>
-      )}
+        )}
+        {by === 'relayer' && (
+          <Csv
+            label="Download CSV by relayer"
+            name="spending"
+            what={`what each relayer spent in ${days} days`}
+            header={header}
+            pages={() => rowsOfRelayers(client, filter)}
+          />
+        )}
+      </div>
       {by === 'API key' ? (
         <SpendingByKey days={days} network={network} />
       ) : (

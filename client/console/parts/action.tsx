@@ -1,5 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { LucideIcon } from 'lucide-react'
 import { type FormEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { errorText, Problem } from './feedback.tsx'
 import { tell } from './toasts.tsx'
@@ -7,6 +8,8 @@ import { tell } from './toasts.tsx'
 interface ActionProps {
   /** The text of the button. */
   label: string
+  /** Stands before the text; on a phone, in place of it. */
+  icon?: LucideIcon
   /** What the action will do. */
   effect: ReactNode
   /** Further input. */
@@ -25,7 +28,7 @@ interface ActionProps {
 }
 
 /** A button with a confirmation dialog, which describes the action. */
-export function Action({ tone, disabled = false, opened, closed, ...its }: ActionProps) {
+export function Action({ tone, icon: Icon, disabled = false, opened, closed, ...its }: ActionProps) {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
   const isUsed = useRef(false)
@@ -50,7 +53,14 @@ export function Action({ tone, disabled = false, opened, closed, ...its }: Actio
   return (
     <Dialog.Root open={isOpen} onOpenChange={change}>
       <Dialog.Trigger ref={button} className={tone} disabled={disabled}>
-        {its.label}
+        {Icon ? (
+          <>
+            <Icon className="icon" aria-hidden />
+            <span>{its.label}</span>
+          </>
+        ) : (
+          its.label
+        )}
       </Dialog.Trigger>
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
@@ -78,7 +88,7 @@ function Confirmation({
   told,
   tone,
   close,
-}: Omit<ActionProps, 'opened' | 'closed'> & { close(): void }) {
+}: Omit<ActionProps, 'icon' | 'opened' | 'closed'> & { close(): void }) {
   const queries = useQueryClient()
   const [idempotency_key] = useState(randomKey)
   const action = useMutation({

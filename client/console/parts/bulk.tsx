@@ -77,3 +77,15 @@ export function useChoice<Item>(nameOf: (item: Item) => string) {
 }
 
 export type Choice<Item> = ReturnType<typeof useChoice<Item>>
+
+/** Chooses a row. The label is what a finger touches. */
+export const ChooseRow = <Row,>({ name, row, choice }: { name: string; row: Row; choice: Choice<Row> }) => (
+  <label>
+    <input
+      type="checkbox"
+      aria-label={`Choose ${name}`}
+      checked={choice.has(row)}
+      onChange={() => choice.toggle(row)}
+    />
+  </label>
+)

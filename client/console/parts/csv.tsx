@@ -1,3 +1,4 @@
+import { Download } from 'lucide-react'
 import { useState } from 'react'
 import { saveCsv } from '../data/csv.ts'
 import { count } from '../data/format.ts'
@@ -21,6 +22,7 @@ export function Csv({
   return (
     <Action
       label={label}
+      icon={Download}
       effect={<p>Downloads {what}. Amounts are in the smallest unit (wei), times in UTC.</p>}
       run={async () => setRows(await saveCsv(`${name}.csv`, header, pages()))}
       done={rows === 0 ? 'There is nothing to download: the file has a header only.' : `Rows: ${count(rows)}.`}

@@ -55,7 +55,7 @@ const flush_ms = 300
 
 const columns: Column<Event>[] = [
   { name: 'Event', isWhole: true, cell: ({ payload }) => words(payload.payload_type) },
-  { name: 'State', cell: (event) => <State event={event} /> },
+  { name: 'State', isBeside: true, cell: (event) => <State event={event} /> },
   {
     name: 'Transaction',
     isWhole: true,

@@ -24,7 +24,11 @@ export function decoded(part: string): string {
 export const transactionPath = ({ relayer_id, id }: { relayer_id: string; id: string }): string =>
   `${relayerPath(relayer_id)}/transactions/${encodeURIComponent(id)}`
 
-export const RelayerLink = ({ id }: { id: string }) => <Link to={relayerPath(id)}>{id}</Link>
+export const RelayerLink = ({ id }: { id: string }) => (
+  <Link to={relayerPath(id)}>
+    <Identifier value={id} />
+  </Link>
+)
 
 /** A link to the network's explorer, where it has one. */
 export const ExplorerLink = ({ to, what }: { to: string | undefined; what: string }) =>
@@ -66,12 +70,24 @@ export function Address({
   )
 }
 
-/** A long value, shortened, with a button that copies all of it. */
+/** A long value, shortened, with a button that copies all of it. `whole`: all is shown, except for the middle on a phone. */
 export const Copyable = ({ value, whole = false }: { value: string; whole?: boolean }) => (
   <span className="copyable">
-    <code title={value} className={whole ? undefined : 'short'}>
-      {whole ? value : short(value)}
+    <code title={value} className={whole ? 'cut' : 'short'}>
+      {whole ? <Identifier value={value} /> : short(value)}
     </code>
     <CopyButton text={value} label={`Copy ${value.slice(0, 80)}`} />
   </span>
 )
+
+/** All of an address, a hash or a UUID, without its middle on a phone. Other texts stay as they are. */
+export const Identifier = ({ value }: { value: string }) =>
+  /^(?:0x)?[0-9a-f-]{32,}$/i.test(value) ? (
+    <>
+      {value.slice(0, 6)}
+      <span className="middle">{value.slice(6, -4)}</span>
+      {value.slice(-4)}
+    </>
+  ) : (
+    value
+  )

@@ -48,7 +48,7 @@ export const Moment = ({ at }: { at: string | null }) =>
   at === null ? (
     '–'
   ) : (
-    <time dateTime={at} title={`${inBothZones(at)}, ${age(at)} ago`}>
+    <time className="moment" dateTime={at} title={`${inBothZones(at)}, ${age(at)} ago`}>
       {time(at)}
     </time>
   )

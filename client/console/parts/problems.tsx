@@ -1,4 +1,4 @@
-import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
+import { Check, ChevronDown, ChevronUp, CircleAlert, CircleCheck, TriangleAlert, Undo2 } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
@@ -94,7 +94,8 @@ function Group({ its }: { its: Its[] }) {
           </span>
         </Link>
         <button type="button" className="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {isOpen ? 'Show less' : 'Show each'}
+          {isOpen ? <ChevronUp className="icon" aria-hidden /> : <ChevronDown className="icon" aria-hidden />}
+          <span>{isOpen ? 'Show less' : 'Show each'}</span>
         </button>
         {may('manage') && first.acknowledgement === null && <Acknowledge its={its} />}
       </li>
@@ -212,6 +213,7 @@ function Acknowledge({ its }: { its: Its[] }) {
   return (
     <Action
       label="Acknowledge"
+      icon={Check}
       tone="quiet"
       told={`“${summary}” is acknowledged.`}
       effect={<p>{summary}. Everybody sees that you deal with it, and it moves to the end of the list.</p>}
@@ -249,6 +251,7 @@ function Withdraw({ its: { id, summary } }: { its: Its }) {
   return (
     <Action
       label="Withdraw"
+      icon={Undo2}
       tone="quiet"
       told={`“${summary}” is open again.`}
       effect={<p>{summary}. It is open again, for everybody.</p>}

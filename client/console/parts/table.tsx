@@ -8,7 +8,7 @@ import {
 } from '@tanstack/react-table'
 import { ChevronDown, ChevronsUpDown, ChevronUp } from 'lucide-react'
 import { type ReactNode, useEffect, useMemo } from 'react'
-import type { Choice } from './bulk.tsx'
+import { type Choice, ChooseRow } from './bulk.tsx'
 import { Pages } from './pages.tsx'
 
 const features = tableFeatures({
@@ -27,8 +27,8 @@ export interface Column<Row> {
   isNumber?: boolean
   /** It stays on one line. */
   isWhole?: boolean
-  /** Of a cell, for a phone: the name of the column is left out. */
-  isBare?: boolean
+  /** On a phone, it stands beside the name of the row, without its heading. */
+  isBeside?: boolean
 }
 
 interface TableProps<Row> {
@@ -44,7 +44,7 @@ interface TableProps<Row> {
   isPart?: boolean
 }
 
-/** A table that is sorted by its headings, page by page; on a phone, each row is a block of named values. The first column names the row. */
+/** A table that is sorted by its headings, page by page; on a phone, each row is a card of named values. The first column names the row. */
 export function Table<Row>({ of, columns, rows, idOf, choice, per_page = 25, isPart = false }: TableProps<Row>) {
   const names = columns.map(({ name }) => name).join('\n')
   // biome-ignore lint/correctness/useExhaustiveDependencies: the columns of a page are the same ones each time it is shown
@@ -112,12 +112,7 @@ export function Table<Row>({ of, columns, rows, idOf, choice, per_page = 25, isP
               <tr key={idOf(row)}>
                 {choice && (
                   <td className="pick">
-                    <input
-                      type="checkbox"
-                      aria-label={`Choose ${idOf(row)}`}
-                      checked={choice.has(row)}
-                      onChange={() => choice.toggle(row)}
-                    />
+                    <ChooseRow name={idOf(row)} row={row} choice={choice} />
                   </td>
                 )}
                 {columns.map((column, index) => (
@@ -179,7 +174,7 @@ function Heading<Row>({
 }
 
 function Cell<Row>({
-  column: { name, isNumber, isBare, isWhole },
+  column: { name, isNumber, isBeside, isWhole },
   isFirst,
   children,
 }: {
@@ -191,7 +186,7 @@ function Cell<Row>({
     isNumber && 'number',
     isWhole && 'whole',
     isFirst && 'first',
-    (name === '' || isBare) && 'last',
+    (name === '' || isBeside) && 'beside',
     (children === null || children === undefined || children === '') && 'none',
   ].filter(Boolean)
   return (

@@ -1,16 +1,16 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
+import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ArrowLeftRight } from 'lucide-react'
-import { useEffect, useMemo, useRef } from 'react'
+import { type RefObject, useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
 import { amount, count, fixed, short } from '../data/format.ts'
 import { type Named, useNames } from '../data/names.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
-import { phone } from '../data/phone.ts'
+import { usePhone } from '../data/phone.ts'
 import { useSession } from '../data/session.tsx'
 import { type Filter, type Place, useTransactions } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
-import type { Choice } from './bulk.tsx'
+import { type Choice, ChooseRow } from './bulk.tsx'
 import { Loaded } from './feedback.tsx'
 import { transactionPath } from './links.tsx'
 import { Age } from './moment.tsx'
@@ -21,16 +21,32 @@ const phone_row_px = 64
 const overscan = 8
 const isFinal = (status: TransactionStatus) => ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
 
-/** A virtual list: renders the visible rows only, and loads pages as the user scrolls. */
-export function TransactionList({
-  place,
-  filter,
-  choice,
-}: {
+type Scroller = RefObject<HTMLDivElement | null>
+
+const useRowsOfBox = (count: number, scroller: Scroller) =>
+  useVirtualizer({ count, overscan, estimateSize: () => row_px, getScrollElement: () => scroller.current })
+
+const useRowsOfPage = (count: number, scroller: Scroller) =>
+  useWindowVirtualizer({
+    count,
+    overscan,
+    estimateSize: () => phone_row_px,
+    scrollMargin: scroller.current?.offsetTop ?? 0,
+  })
+
+interface ListProps {
   place: Place
   filter: Filter
   choice?: Choice<Transaction>
-}) {
+}
+
+/** A virtual list: renders the visible rows only, and loads pages as the user scrolls. On a phone, the whole page scrolls. */
+export function TransactionList(its: ListProps) {
+  const isPhone = usePhone()
+  return <List key={`${isPhone}`} useRows={isPhone ? useRowsOfPage : useRowsOfBox} {...its} />
+}
+
+function List({ place, filter, choice, useRows }: ListProps & { useRows: typeof useRowsOfBox | typeof useRowsOfPage }) {
   const { may } = useSession()
   const query = useTransactions(place, filter)
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
@@ -46,12 +62,7 @@ export function TransactionList({
   const unfinished = rows.filter(({ status }) => !isFinal(status))
   const total = query.data?.pages[0]?.pagination.total_items ?? 0
   const scroller = useRef<HTMLDivElement>(null)
-  const list = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => (phone.matches ? phone_row_px : row_px),
-    overscan,
-  })
+  const list = useRows(rows.length, scroller)
   const shown = list.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
   useEffect(() => {
@@ -94,7 +105,7 @@ export function TransactionList({
                         <Row
                           key={row.id}
                           its={row}
-                          start={start}
+                          start={start - list.options.scrollMargin}
                           isOfOne={isOfOne}
                           choice={choice}
                           names={names}
@@ -150,14 +161,7 @@ function Row({
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>
       <td className="pick">
-        {choice && (
-          <input
-            type="checkbox"
-            aria-label={`Choose ${its.relayer_id} ${its.nonce ?? its.id}`}
-            checked={choice.has(its)}
-            onChange={() => choice.toggle(its)}
-          />
-        )}
+        {choice && <ChooseRow name={`${its.relayer_id} ${its.nonce ?? its.id}`} row={its} choice={choice} />}
       </td>
       <td className="state">
         <Badge state={its.status} />

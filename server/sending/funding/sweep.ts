@@ -1,5 +1,4 @@
 import type { SendTransactionRequest, SweepRequest } from '../../../generated/openapi.ts'
-import { paysForData, unsignedBytes } from '../../core/data-fee.ts'
 import { transferCall } from '../../core/encoding/erc20.ts'
 import { ApiError, conflict, insufficientFunds } from '../../core/errors.ts'
 import { transfer_gas, withMargin } from '../../core/gas.ts'
@@ -9,6 +8,7 @@ import type { Replay } from '../../core/sending-rows.ts'
 import { readSubmission } from '../../core/submission.ts'
 import { readTransactionRequest } from '../../core/transaction-request.ts'
 import { readAddress, readAmount } from '../../core/values.ts'
+import { dataFeeOf } from '../../evm/data-fee.ts'
 import { isRpcFailure } from '../../evm/rpc.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 import { checkPause } from '../request/admission.ts'
@@ -53,7 +53,7 @@ export function createSweep(parts: SweepParts): Sweep {
     const estimate = await mempool.estimateGas(call).catch(() => transfer_gas)
     const gas_limit = withMargin(estimate, undefined)
     const empty = { data: null, access_list: null, authorization_list: null }
-    const data_fee = paysForData(client.network) ? await client.estimates.dataFee(unsignedBytes(empty), gas_limit) : 0n
+    const data_fee = await dataFeeOf(client, empty, gas_limit)
     const { funds, balance, account } = await readFunds.byChain(relayer, client.chain)
     const value = funds - BigInt(account.reserved) - BigInt(gas_limit) * price - data_fee - keep
     if (value <= 0n) {

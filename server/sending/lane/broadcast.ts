@@ -133,8 +133,6 @@ async function judge(
     }
     case 'later':
       if (kind === 'pool_full') result.full_at = Math.min(result.full_at ?? Infinity, row.nonce as number)
-      // Relays that took it once may be silent for a while.
-      if (kind === 'unreachable' && isPrivate(row) && row.status === 'submitted') break
       result.moves.push(...waitMoves(row, refused, laterWait(kind, text, isPrivate(row)), state.next))
       break
   }
@@ -148,7 +146,7 @@ interface Refused {
 }
 
 /** Reasons to wait that end when a node accepts the bytes. Reasons that come from a policy are ended by pricing. */
-const endsWhenAccepted = new Set<string | null>(['node', 'funds', 'unreachable', 'contested_nonce'])
+const endsWhenAccepted = new Set<string | null>(['node', 'funds', 'unreachable', 'private_relay', 'contested_nonce'])
 
 function acceptedMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: number[]): Move[] {
   const { row_id, revision } = row
@@ -174,7 +172,7 @@ async function contestedMoves(
 ): Promise<Move[]> {
   const { store } = dependencies
   const own = (await store.attempts(row.row_id)).filter(({ nonce }) => nonce === row.nonce)
-  const isKnown = await Promise.all(own.map(({ hash }) => mempool.isKnown(hash).catch(() => false)))
+  const isKnown = await Promise.all(own.map(({ hash }) => mempool.isKnown(hash)))
   const known = own.filter((_, index) => isKnown[index])
   const taken = known.filter(({ taken_at }) => taken_at === null).map(({ number }) => number)
   if (known.some(({ number }) => number === attempt.number)) return acceptedMoves(dependencies, row, taken)

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { RelayerPolicies } from '../../../generated/openapi.ts'
 import { capOf } from '../../core/policies/fee-policies.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
@@ -20,7 +22,12 @@ const max_lot_bytes = 1_000_000
 const right_ms = 10
 
 /** Undefined: nothing changes. `paused`: nothing may be signed any more, also because another server sends for the relayer now. */
-type Made = Signed | undefined | 'paused'
+type Made = AllowedSignature | undefined | 'paused'
+
+interface AllowedSignature extends Signed {
+  /** By which it was allowed. */
+  policies: RelayerPolicies
+}
 
 /** Signs transactions, stores the bytes, and broadcasts them, in that order. */
 export function createHandOver(dependencies: SenderDependencies, commit: Commit) {
@@ -43,7 +50,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     let signed = 0
     let done = 0
     for await (const results of signatures(lane, decided)) {
-      const made: Signed[] = []
+      const made: AllowedSignature[] = []
       let stopped: PromiseRejectedResult | 'paused' | undefined
       for (const result of results) {
         stopped = result.status === 'rejected' ? result : result.value === 'paused' ? 'paused' : undefined
@@ -51,8 +58,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
         done += 1
         if (result.status === 'fulfilled' && typeof result.value === 'object') made.push(result.value)
       }
-      // A pause that was answered meanwhile discards the signatures.
-      if (made.length > 0 && !(await signerOf(lane))) return { signed, isStopped: true }
+      if (made.length > 0 && !(await areStillAllowed(lane, made))) return { signed, isStopped: true }
       signed += await storeAndHandOver(lane, made)
       if (stopped === 'paused') return { signed, isStopped: true }
       if (stopped) {
@@ -106,14 +112,23 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     return held && (await dependencies.mayWork(held.relayer.row_id)) ? held : undefined
   }
 
+  /** A pause, or other policies, that were answered meanwhile discard signatures. */
+  async function areStillAllowed(lane: Lane, made: AllowedSignature[]): Promise<boolean> {
+    const held = await signerOf(lane)
+    return held !== undefined && made.every(({ policies }) => isDeepStrictEqual(policies, held.relayer.policies))
+  }
+
   /** Undefined: the relayer is paused, or gone. Whether another server has taken it over, the fence of a commit knows. */
   async function signerOf({ held: { relayer } }: Lane): Promise<HeldRelayer | undefined> {
     const held = await dependencies.findSigner(relayer.id)
     return held && !held.relayer.paused ? held : undefined
   }
 
-  const make = (lane: Lane, held: HeldRelayer, { row, step }: Decided, signal?: AbortSignal) =>
-    step.do === 'sign' ? sign(held, lane.networkClient, row, step.purpose, step.slow, signal) : undefined
+  async function make(lane: Lane, held: HeldRelayer, { row, step }: Decided, signal?: AbortSignal): Promise<Made> {
+    if (step.do !== 'sign') return undefined
+    const signed = await sign(held, lane.networkClient, row, step.purpose, step.slow, signal)
+    return signed && { ...signed, policies: held.relayer.policies }
+  }
 
   /** Records that a transaction waits for its key service. A node that has an attempt makes progress without it. */
   async function waitForKey(row: TransactionRow | undefined, error: unknown): Promise<void> {

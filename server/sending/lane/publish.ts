@@ -1,25 +1,33 @@
+import { given } from '../../core/majority.ts'
 import type { Move, TransactionRow } from '../../core/sending-rows.ts'
+import { isUnmined } from '../../core/statuses.ts'
 import { afterHead, isDueToPublish, isPrivate } from '../../core/submission.ts'
+import { waitColumns } from '../../core/wait-reason.ts'
 import { proveHead } from '../../evm/proofs.ts'
 import type { Commit } from './commit.ts'
-import type { Lane, SenderDependencies } from './lane.ts'
+import type { Decided, Lane, SenderDependencies } from './lane.ts'
 
 /** Releases the bytes of `private_then_public` transactions, by the proven height of the chain: a release cannot be taken back. */
 export function createPublish({ now }: Pick<SenderDependencies, 'now'>, commit: Commit) {
-  /** `rows`: in no block. Resolves to whether the bytes of any were released. */
-  return async ({ networkClient, seen }: Lane, rows: TransactionRow[]): Promise<boolean> => {
+  /** Resolves to the same steps, for the rows as they are then. The round broadcasts what was released. */
+  return async ({ networkClient, seen, pool }: Lane, decided: Decided[]): Promise<Decided[]> => {
     const height = seen.head?.number ?? 0
-    const due = rows.filter((row) => row.status !== 'pending' && isDueToPublish(row, height))
+    const isSigned = ({ status }: TransactionRow) => isUnmined(status) && status !== 'pending'
+    const due = decided.flatMap(({ row }) => (isSigned(row) && isDueToPublish(row, height) ? row : []))
     const proof = due.length === 0 ? undefined : await proveHead(networkClient)
-    if (!proof) return false
+    if (!proof) return decided
     const moves = due.flatMap((row): Move[] => {
       const submission = row.submission && afterHead(row.submission, proof, now())
       if (!submission) return []
       const { row_id, revision } = row
-      const isTold = submission.public_since !== null && row.intent === 'send'
+      if (submission.public_since === null) return [{ row_id, revision, set: { submission } }]
       const status_reason = `Public from block ${proof.fact.head}: the private relays had it for ${submission.after_blocks} blocks`
-      return [{ row_id, revision, set: { submission, ...(isTold && { status_reason }) } }]
+      const reason = row.intent === 'send' && { status_reason }
+      // What it waited for at the relays has ended.
+      return [{ row_id, revision, set: { submission, ...waitColumns(row, null), ...reason } }]
     })
-    return (await commit(moves)).some((row) => row !== undefined && !isPrivate(row))
+    const changed = new Map(given(await commit(moves)).map((row) => [row.row_id, row]))
+    pool.resend ||= changed.values().some((row) => !isPrivate(row))
+    return decided.map(({ row, step }) => ({ row: changed.get(row.row_id) ?? row, step }))
   }
 }

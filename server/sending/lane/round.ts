@@ -1,8 +1,6 @@
 import { decide } from '../../core/decide.ts'
-import { given } from '../../core/majority.ts'
 import type { Market } from '../../core/prices.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
-import { isUnmined } from '../../core/statuses.ts'
 import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
 import { tierOf } from '../dependencies.ts'
 import type { AccountViews } from './account-view.ts'
@@ -61,14 +59,7 @@ export function createRound(dependencies: RoundDependencies) {
   async function followAll(lane: Lane, polled: Polled): Promise<void> {
     const { decided, market } = await observe(lane, polled)
     await commitShown(lane, decided)
-    await act(lane, decided, market)
-    const isReleased = await publish(
-      lane,
-      decided.flatMap(({ row }) => (isUnmined(row.status) ? row : [])),
-    )
-    if (!isReleased) return
-    lane.pool.resend = true
-    pollSoon(lane.schedule, elapsed())
+    await act(lane, await publish(lane, decided), market)
   }
 
   /** Commits what the chain showed: transactions that are in a block, and those that are final. */
@@ -131,18 +122,26 @@ export function createRound(dependencies: RoundDependencies) {
     return forgotten
   }
 
-  /** What private relays dropped by their rules: the rows, with the reason. They get it again. */
+  /**
+   * What private relays dropped by their rules. They get it again, as the row before this reason: their acceptance ends an earlier reason,
+   * and leaves this one.
+   */
   async function droppedOf({ networkClient, seen, pool }: Lane, decided: Decided[]): Promise<TransactionRow[]> {
     const height = seen.head?.number ?? 0
-    const moves = decided.flatMap(({ row, step }) => {
-      const { row_id, revision, status } = row
+    const dropped = decided.flatMap(({ row, step }) => {
       const { drops_after_blocks } = networkClient.mempoolOf(row)
-      if (status !== 'submitted' || step.do !== 'rest' || drops_after_blocks === undefined) return []
-      if (!isDropped(pool, row_id, height, drops_after_blocks)) return []
-      pool.given_to_relays.delete(row_id)
-      return [{ row_id, revision, set: waitColumns(row, droppedWait(drops_after_blocks, height)) }]
+      if (row.status !== 'submitted' || step.do !== 'rest' || drops_after_blocks === undefined) return []
+      return isDropped(pool, row.row_id, height, drops_after_blocks) ? { row, drops_after_blocks } : []
     })
-    return moves.length === 0 ? [] : given(await commit(moves))
+    if (dropped.length === 0) return []
+    for (const { row } of dropped) pool.given_to_relays.delete(row.row_id)
+    const told = await commit(
+      dropped.map(({ row, drops_after_blocks }) => ({
+        ...{ row_id: row.row_id, revision: row.revision },
+        set: waitColumns(row, droppedWait(drops_after_blocks, height)),
+      })),
+    )
+    return dropped.flatMap(({ row }, index) => (told[index] ? row : []))
   }
 
   /** A transaction that a node has may have newer bytes, for example of its cancellation, that none has. */

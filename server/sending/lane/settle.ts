@@ -3,6 +3,7 @@ import type { Seen, Step } from '../../core/decide.ts'
 import { readSigned, type SignedContent } from '../../core/encoding/envelope.ts'
 import { receiptOf, revertError, revertText } from '../../core/outcome.ts'
 import { feeSpending } from '../../core/policies/fee-policies.ts'
+import type { Proof } from '../../core/proof.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
@@ -36,13 +37,11 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
       const error = seen.purpose === 'send' && seen.succeeded ? null : (found ?? row.error)
       const sent_at = row.sent_at ?? new Date(now()).toISOString()
       const { row_id, revision } = row
-      const spending = paidMore(held.relayer, seen)
 
       // A cancellation in a block does not make its transaction `mined`: the requested transaction is not in the block.
       const noted: Move = {
         row_id,
         revision,
-        ...spending,
         set: {
           ...shown,
           ...block,
@@ -57,6 +56,7 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
       const ended: Move = {
         row_id,
         revision: isMined || seen.purpose === 'cancel' ? revision : revision + 1,
+        ...paidMore(held.relayer, step.proof),
         set: {
           ...shown,
           ...block,
@@ -95,12 +95,11 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
  * A rollup may charge more for the data than was estimated at the acceptance. What was paid then counts for `max_fee_per_day`, also above the
  * limit.
  */
-function paidMore(relayer: RelayerRow, { fee, l1_fee }: Seen): Pick<Move, 'spending'> {
+function paidMore(relayer: RelayerRow, { fact: { fee, l1_fee } }: Proof<Seen>): Pick<Move, 'spending'> {
   if (l1_fee === undefined || fee === undefined) return {}
-  return { spending: feeSpending(relayer, fee).map((spend) => ({ ...spend, limit: no_limit })) }
+  const [spend] = feeSpending(relayer, fee)
+  return spend ? { spending: [{ ...spend, limit: undefined }] } : {}
 }
-
-const no_limit = `${2n ** 256n}`
 
 const pricesIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: AttemptRow) => ({
   gas_price,

@@ -1,5 +1,5 @@
 import type { Network } from '../../../generated/openapi.ts'
-import { hasNoCoin, paysForData, unsignedBytes } from '../../core/data-fee.ts'
+import { hasNoCoin } from '../../core/data-fee.ts'
 import { decodeError } from '../../core/encoding/decoded-call.ts'
 import { authorityOf } from '../../core/encoding/envelope.ts'
 import { ApiError, badRequest, insufficientFunds, refusedBy } from '../../core/errors.ts'
@@ -11,6 +11,7 @@ import type { TransactionRow } from '../../core/sending-rows.ts'
 import { type PrivateSubmission, readSubmission } from '../../core/submission.ts'
 import type { TransactionType } from '../../core/transaction-form.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
+import { dataFeeOf } from '../../evm/data-fee.ts'
 import type { Mempool } from '../../evm/mempool.ts'
 import { RpcError, rpcKindOf } from '../../evm/rpc.ts'
 import { revertData, revertReason } from '../../evm/rpc-error.ts'
@@ -26,7 +27,7 @@ export interface Quote {
   type: TransactionType
   prices: Prices
   market: Market
-  /** What the chain charges for the data besides the gas, by its estimate (core/data-fee.ts). */
+  /** What the chain charges for the data besides the gas, by its estimate (evm/data-fee.ts). */
   data_fee: bigint
   /** The value, the gas limit at the highest price, and the data fee. */
   max_cost: bigint
@@ -88,9 +89,7 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
         throw disabled(await currentOf({ store }, relayer))
       }
       const { type, prices } = priceRequest(relayer, request, market)
-      const data_fee = paysForData(networkClient.network)
-        ? await networkClient.estimates.dataFee(unsignedBytes(request), gas_limit)
-        : 0n
+      const data_fee = await dataFeeOf(networkClient, request, gas_limit)
       const max_cost = BigInt(request.value) + feeOf({ gas_limit, prices, data_fee })
       const own = BigInt(replaced?.reserved ?? 0)
       const { min_balance = '0' } = relayer.policies

@@ -17,9 +17,10 @@ CREATE TABLE caller_days (
 ) STRICT, WITHOUT ROWID;
 
 -- Prices and gas are what nodes say: they are computed as REAL, which does not overflow, and cut as the fees are.
-CREATE TRIGGER caller_of_block AFTER UPDATE OF status ON transactions
-WHEN old.status IN ('pending', 'sent', 'submitted') AND new.status NOT IN ('pending', 'sent', 'submitted')
-  AND new.receipt IS NOT NULL AND new.changed_at IS NOT NULL AND new.caller IS NOT NULL BEGIN
+CREATE TRIGGER caller_of_end AFTER UPDATE OF status ON transactions
+WHEN new.status IN ('confirmed', 'failed', 'canceled', 'expired') AND new.block_hash IS NOT NULL
+  AND (old.status NOT IN ('confirmed', 'failed', 'canceled', 'expired') OR old.block_hash IS NULL)
+  AND new.changed_at IS NOT NULL AND new.caller IS NOT NULL BEGIN
   INSERT INTO caller_days (at, relayer_row_id, caller, mined, fee_gwei, fee_wei, repriced, repricing_gwei)
   SELECT unixepoch(new.changed_at) / 86400 * 86400, new.relayer_row_id, new.caller, new.intent = 'send',
     min(CAST(substr(fee, 1, length(fee) - 9) AS INTEGER), 9000000000000000), CAST(substr(fee, -9) AS INTEGER),

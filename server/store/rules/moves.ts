@@ -67,7 +67,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
       return row.revision === before.revision ? [] : changeOf(before, row)
     })
     const row_ids = written.map(({ values }) => values.row_id)
-    const described = written.flatMap(({ names, values }) => (names.includes('metadata') ? values.row_id : []))
+    const described = written.flatMap(({ changed, values }) => (changed.includes('metadata') ? values.row_id : []))
     // They are sent together, and run one after the other.
     const [changed] = await Promise.all([
       writeChanges(transaction, written),

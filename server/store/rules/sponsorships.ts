@@ -138,11 +138,11 @@ const pick = (values: Record<string, unknown>) => Object.fromEntries(names.map((
 
 class TooManyKeys extends Error {}
 
-/** What a transaction counts for its sponsorship: its paid fee once it is in a block, and nothing when it ended outside of one. */
+/** What a transaction counts for its sponsorship: when it is final, its paid fee, and nothing when it ended outside of a block. */
 export function chargeOf({ sponsored, block_hash, receipt, status }: TransactionRow): bigint {
   if (!sponsored) return 0n
-  if (block_hash !== null && receipt?.block_hash === block_hash && receipt.fee !== null) return BigInt(receipt.fee)
-  return isFinal(status) && block_hash === null ? 0n : BigInt(sponsored.charge)
+  if (!isFinal(status)) return BigInt(sponsored.charge)
+  return block_hash === null ? 0n : BigInt(receipt?.fee ?? sponsored.charge)
 }
 
 const amountAt = sql<{ amount: string }>(`

@@ -1,5 +1,6 @@
 import { exceededBy } from '../../core/capacity.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
+import { isSecret } from '../../core/submission.ts'
 import { nextTurn } from '../../next-turn.ts'
 import type { Store } from '../store.ts'
 import { columns, type Row, read as readRow, readWhole, type WholeRow, wholeColumns } from '../transaction-rows.ts'
@@ -30,6 +31,7 @@ type Reads = Pick<
   Store,
   | 'getTransaction'
   | 'getTransactionByHash'
+  | 'isSecretHash'
   | 'getTransactionByNonce'
   | 'dataOf'
   | 'pending'
@@ -50,6 +52,9 @@ const byHash = sql<WholeRow>(`
   SELECT ${wholeColumns} FROM transactions
   WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND relayer_row_id = $relayer_row_id
   LIMIT 1`)
+const hiddenByHash = sql<Row>(`
+  SELECT ${columns} FROM transactions
+  WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND submission IS NOT NULL`)
 const byNonce = sql<WholeRow>(
   `SELECT ${wholeColumns} FROM transactions WHERE chain_id = $chain_id AND "from" = $address AND nonce = $nonce`,
 )
@@ -98,6 +103,7 @@ export function transactionReads({ read, readTogether }: Database): Reads {
   return {
     getTransaction: async (relayer_row_id, id) => whole(await read.one(byId, { id, relayer_row_id })),
     getTransactionByHash: async (relayer_row_id, hash) => whole(await read.one(byHash, { hash, relayer_row_id })),
+    isSecretHash: async (hash) => (await rows(hiddenByHash, { hash })).some(isSecret),
     getTransactionByNonce: async (chain_id, address, nonce) =>
       whole(await read.one(byNonce, { chain_id, address, nonce })),
     dataOf: async (row_id) => hexOf((await read.one(dataOf, { row_id }))?.data ?? null),

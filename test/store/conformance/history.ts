@@ -212,6 +212,7 @@ export function history(seed: number): () => Call {
         (await store.newestEnded(row_id))?.number,
         (await store.relayersAtWork()).length,
         await store.getTransactionByHash(row_id, `0x${id}-1`),
+        await store.isSecretHash(`0x${id}-1`),
         one && (await store.attempts(one.row_id)),
         one && (await store.listAttempts(one.row_id, { offset: 1, limit: 2 })),
         one && (await store.rawOf(one.row_id, 1)),

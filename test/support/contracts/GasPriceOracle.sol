@@ -11,3 +11,12 @@ contract GasPriceOracle {
         return gasUsed * 1e6;
     }
 }
+
+/// The same before the fork Fjord, as at chains that have not followed it: only the bytes themselves tell the fee.
+contract OldGasPriceOracle {
+    function getL1Fee(bytes calldata unsignedTx) external pure returns (uint256) {
+        uint256 gas;
+        for (uint256 at = 0; at < unsignedTx.length; at++) gas += unsignedTx[at] == 0 ? 4 : 16;
+        return gas * 1e9;
+    }
+}

@@ -54,8 +54,9 @@ BEGIN
       WHERE transaction_row_id = its.row_id AND its.intent = 'send' AND first.number = 1 AND mined.hash = its.hash AND mined.number > 1
       LIMIT 1
     ) AS repriced ON true
-  WHERE former.status IN ('pending', 'sent', 'submitted') AND its.status NOT IN ('pending', 'sent', 'submitted')
-    AND its.receipt IS NOT NULL AND its.changed_at IS NOT NULL AND its.caller IS NOT NULL
+  WHERE its.status IN ('confirmed', 'failed', 'canceled', 'expired') AND its.block_hash IS NOT NULL
+    AND (former.status NOT IN ('confirmed', 'failed', 'canceled', 'expired') OR former.block_hash IS NULL)
+    AND its.changed_at IS NOT NULL AND its.caller IS NOT NULL
   GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
   ON CONFLICT (at, relayer_row_id, caller) DO UPDATE SET mined = known.mined + excluded.mined,
     fee_gwei = least(known.fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = known.fee_wei + excluded.fee_wei,

@@ -1,0 +1,120 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, type Rig, startRig } from '../support/rig.ts'
+import { insertTransactions } from '../support/transactions.ts'
+import { act, named, openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
+
+const width = 375
+const touch_px = 40
+const max_card_px = 96
+const max_rows = 60
+const many = 1_000
+
+let browser: Browser
+let rig: Rig
+let account: Account
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  rig = await startRig()
+  account = await rig.addAccount()
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+/** The console on a phone, signed in. */
+async function start(path: string) {
+  const opened = await openConsole(browser, rig.url(), { width })
+  await opened.signIn(rig.api_key)
+  await opened.open(path)
+  await opened.page.locator('h1').first().waitFor()
+  await expect.poll(() => opened.page.locator('.skeleton').count()).toBe(0)
+  return opened
+}
+
+/** What a finger may miss: buttons, fields and links, except for those inside a sentence and those that cover a row. */
+const small = (page: Page) =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('button, select, input, textarea, summary, a')]
+    .filter((one) => one.checkVisibility() && !one.closest('p, thead') && !one.matches('.skip, .open'))
+    .filter((one) => {
+      const { width, height } = (one.type === 'checkbox' ? one.closest('label') : one).getBoundingClientRect()
+      return Math.min(width, height) < ${touch_px}
+    })
+    .map((one) => one.outerHTML.slice(0, 200))`)
+
+test.each(['/', '/transactions', '/spending', '/networks', '/signers', '/keys', '/audit', '/sandbox'])(
+  'has targets of %s that a finger hits',
+  async (path) => {
+    const { page } = await start(path)
+    expect(await small(page)).toEqual([])
+  },
+)
+
+test('shows a signer in few lines, with the whole address to copy', async () => {
+  const { page } = await start('/signers')
+  const card = page.getByRole('row').filter({ has: page.getByRole('link', { name: account.relayer_id, exact: true }) })
+  await card.waitFor()
+  expect((await card.boundingBox())?.height).toBeLessThanOrEqual(max_card_px)
+  const address = card.locator('code')
+  expect((await address.textContent())?.toLowerCase()).toBe(account.address.toLowerCase())
+  expect((await address.boundingBox())?.height).toBeLessThan(touch_px)
+})
+
+test('keeps the tabs in one row, and scrolls to the open one', async () => {
+  const { page } = await start(`/relayers/${account.relayer_id}/activity`)
+  const tabs = page.getByRole('navigation', { name: 'Relayer pages' })
+  expect((await tabs.boundingBox())?.height).toBeLessThan(touch_px * 1.5)
+  const open = await tabs.getByRole('link', { name: 'activity' }).boundingBox()
+  expect((open?.x ?? width) + (open?.width ?? 0)).toBeLessThanOrEqual(width)
+})
+
+test('has the download beside the filter, and the first transaction in sight', async () => {
+  await account.send(1)
+  await account.finished(() => rig.chain.mine())
+  const { page } = await start('/transactions')
+  const csv = await named(page, 'Download CSV').boundingBox()
+  const filter = await page.getByLabel('Filter by').boundingBox()
+  expect(csv?.y).toBe(filter?.y)
+  expect((await page.locator('.list tbody tr').first().boundingBox())?.y).toBeLessThan(300)
+})
+
+test('renders the visible rows of a long list only, and more as the page scrolls', async () => {
+  const its = await rig.addAccount()
+  await insertTransactions(rig, its.relayer_id, many)
+  const { page } = await start(`/relayers/${its.relayer_id}`)
+  await page.getByText('1,000 transactions').waitFor()
+  const rows = page.locator('.list tbody tr')
+  await page.waitForTimeout(1_000)
+  expect(await rows.count()).toBeLessThan(max_rows)
+  const first = await rows.first().locator('a').getAttribute('href')
+  await page.evaluate('scrollTo(0, 4_000)')
+  await expect.poll(() => rows.first().locator('a').getAttribute('href')).not.toBe(first)
+  const middle = await page.evaluate<boolean>(`document.elementFromPoint(187, 450).closest('.list tbody tr') !== null`)
+  expect(middle).toBe(true)
+})
+
+test('has the time zone and the end of the session in the menu, and keeps the search in sight', async () => {
+  const { page } = await start('/signers')
+  const end = page.getByRole('button', { name: 'Sign out' })
+  expect(await end.isVisible()).toBe(false)
+  await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+  expect((await named(page, 'Menu').boundingBox())?.y).toBeLessThan(touch_px)
+  await named(page, 'Menu').click()
+  await end.click()
+  await page.getByLabel('API key').waitFor()
+})
+
+test('has the buttons of a dialog at the lower edge of the screen', async () => {
+  const { page } = await start('/signers')
+  await act(page, named(page, 'Create a signer'), async (dialog) => {
+    await dialog.getByLabel('Type').selectOption('azure_key_vault')
+    const [whole, button] = [await dialog.boundingBox(), await named(dialog, 'Create a signer').boundingBox()]
+    expect(whole).toMatchObject({ x: 0, width })
+    expect((whole?.y ?? 0) + (whole?.height ?? 0)).toBeCloseTo(900, -1)
+    expect((button?.y ?? 0) + (button?.height ?? 0)).toBeLessThan(900)
+    await dialog.getByLabel('Type').selectOption('generated')
+  })
+})
