@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { named, openConsole } from './browser.ts'
+import { act, named, openConsole } from './browser.ts'
 import { startBrowser } from './start-browser.ts'
 
 const list = '/api/v1/relayers/{relayer_id}/transactions'
@@ -94,4 +94,16 @@ test('shows exact times on a phone, which has no pointer', async () => {
   const [its] = await account.transactions()
   await open(`/relayers/${account.relayer_id}/transactions/${its?.id}`)
   await page.getByRole('region', { name: 'Explanation' }).getByText(exact_time).waitFor()
+})
+
+test('reads when an API key expires in the zone that is shown', async () => {
+  const { page, signIn, open } = await openConsole(browser, rig.url(), { zone: 'Europe/Berlin' })
+  await signIn(rig.api_key)
+  await open('/keys')
+  await act(page, named(page, 'Create a key'), async (dialog) => {
+    await dialog.getByLabel('Name').fill('until noon')
+    await dialog.getByLabel('Expires at (Europe/Berlin; empty: never)').fill('2030-01-31T05:30')
+  })
+  const { data } = await rig.client().get('/api/v1/api-keys', { query: {} })
+  expect(data.find(({ name }) => name === 'until noon')?.expires_at).toBe('2030-01-31T04:30:00.000Z')
 })
