@@ -213,7 +213,7 @@ test('lists events of before the page was opened', async () => {
   await page.getByText(/The newest \d+ events, followed live\./).waitFor()
   const events = page.getByRole('table', { name: 'events' })
   await events
-    .getByRole('row', { name: /transaction confirmed nonce 0/ })
+    .getByRole('row', { name: /^nonce 0 confirmed .* mined, submitted, sent, pending/ })
     .first()
     .waitFor()
 })

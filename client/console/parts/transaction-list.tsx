@@ -169,7 +169,11 @@ function Row({
         <Badge state={its.status} />
       </td>
       <td className="nonce">{its.nonce ?? '–'}</td>
-      {!isOfOne && <td className="relayer">{its.relayer_id}</td>}
+      {!isOfOne && (
+        <td className="relayer" data-nonce={its.nonce ?? '–'}>
+          {its.relayer_id}
+        </td>
+      )}
       <td className="what">
         <Link to={transactionPath(its)} className="open" title={its.hash ?? 'not signed'}>
           {actionOf(its, names)}
@@ -178,9 +182,7 @@ function Row({
       <td className="number">
         <Value its={its} symbol={symbol} names={names} />
       </td>
-      <td className="note">
-        <span title={note}>{note}</span>
-      </td>
+      <td className="note">{note !== '' && <span title={note}>{note}</span>}</td>
       <td className="hint">
         <Age of={its.created_at} />
       </td>
@@ -218,5 +220,5 @@ function actionOf({ to, call, data }: Transaction, names: Names): string {
   if (to === null) return 'Creates a contract'
   const receiver = receiverOf(to, names)
   if (call) return `${call.function.replace(/\(.*/s, '')} on ${receiver}`
-  return data === null || data === '0x' ? `Transfer to ${receiver}` : `Call of ${receiver}`
+  return data === null || data === '0x' ? `To ${receiver}` : `Call of ${receiver}`
 }
