@@ -106,6 +106,32 @@ test('shows the values under the pointer of a chart, and opens the transactions 
   expect(await page.getByLabel('Filter by').inputValue()).toMatch(/^after:\d{4}-\d\d-\d\dT00:00Z before:/)
 })
 
+test('draws what failed as the upper part of the bar of what was mined', async () => {
+  const path = { relayer_id: account.relayer_id }
+  const reverts = { to: null, data: '0xfe', gas_limit: 120_000 }
+  await account.send(3)
+  await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: reverts })
+  await account.finished()
+  const { page, open, expectComplaint } = await start()
+  expectComplaint(/willReadFrequently/)
+  await open(`/relayers/${account.relayer_id}/activity`)
+  await page.getByRole('img', { name: /failed: highest 1/ }).waitFor()
+  /** Of the columns of pixels that have both colors: where red ends, and where green begins below it. */
+  const edges = () =>
+    page.evaluate<{ red: number; green: number }[]>(`(() => {
+      const { width, height, data } = ((canvas) => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height))(
+        document.querySelector('.chart canvas'))
+      const rows = [...Array(height).keys()]
+      const is = (x, y, color) => color.every((part, at) => Math.abs(data[(y * width + x) * 4 + at] - part) < 8)
+      return [...Array(width).keys()].map((x) => ({
+        red: Math.max(...rows.filter((y) => is(x, y, [179, 38, 30]))),
+        green: Math.min(...rows.filter((y) => is(x, y, [20, 113, 63]))),
+      })).filter(({ red, green }) => Number.isFinite(red) && Number.isFinite(green))
+    })()`)
+  await expect.poll(async () => (await edges()).length).toBeGreaterThan(2)
+  expect((await edges()).filter(({ red, green }) => red > green)).toEqual([])
+})
+
 test('reads the times that are typed in the zone that is shown', async () => {
   const { page, open } = await start({ zone: 'Asia/Kolkata' })
   await open('/audit')
@@ -133,7 +159,7 @@ test('says what an action did, in a message that goes by itself', async () => {
 
 test('names addresses, calls, logs and errors by what the service knows', async () => {
   const path = { relayer_id: account.relayer_id }
-  const made = token.encodeDeploy([account.address, 1_000]).slice(2)
+  const made = token.encodeDeploy([account.address, 10n ** 24n]).slice(2)
   const creation = { to: null, data: `${bytecode}${made}` }
   await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: creation })
   await account.finished()
@@ -144,22 +170,41 @@ test('names addresses, calls, logs and errors by what the service knows', async 
     const its = { to, data: token.encodeFunctionData('transfer', args), gas_limit: 120_000 }
     return (await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: its })).data.id
   }
-  const [good, bad] = [await call([receiver, 7]), await call([receiver, 5_000])]
+  const units = 10n ** 18n
+  const [good, bad] = [await call([receiver, 1_500n * units + 7n]), await call([receiver, 10n ** 30n])]
   await account.finished()
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}/transactions/${good}`)
   await page.getByText('transfer(address,uint256)').waitFor()
   await expect.poll(() => page.getByText('Shop token').count()).toBeGreaterThan(1)
   const logs = page.getByRole('listitem').filter({ hasText: 'Transfer' })
-  await logs.getByText('7', { exact: true }).waitFor()
+  await logs.getByText('1,500.000000000000000007 CNT').waitFor()
+  await page.getByRole('listitem').getByText('1,500.000000000000000007 CNT').first().waitFor()
   await logs.getByRole('link', { name: account.relayer_id }).first().waitFor()
   await open(`/relayers/${account.relayer_id}/transactions/${bad}`)
   await page
-    .getByText(/ERC20InsufficientBalance\(sender: /)
+    .getByText(/ERC20InsufficientBalance\(sender: 0x\w+, balance: [\d,]+, needed: 1,000(?:,000){9}\)/)
     .first()
     .waitFor()
   await open('/transactions')
-  await page.getByText('transfer on Shop token').first().waitFor()
+  const row = page.getByRole('row').filter({ hasText: 'transfer on Shop token' })
+  await row.getByText('1,000,000,000,000 CNT').waitFor()
+  await row.getByText('1,500.000000000000000007 CNT').waitFor()
+})
+
+test('groups the units of a token whose contract does not tell its decimals', async () => {
+  const path = { relayer_id: account.relayer_id }
+  const to = `0x${'7e'.repeat(20)}`
+  const its = { id: 'silent', network: 'local', address: to, name: 'Silent token', abi: abi as never }
+  await rig.client().post('/api/v1/abis', { body: its })
+  const data = token.encodeFunctionData('transfer', [receiver, 1_234_567])
+  await rig
+    .client()
+    .post('/api/v1/relayers/{relayer_id}/transactions', { path, body: { to, data, gas_limit: 120_000 } })
+  await account.finished()
+  const { page, open } = await start()
+  await open('/transactions')
+  await page.getByText('1,234,567 units of Silent token').waitFor()
 })
 
 test('lists events of before the page was opened', async () => {
@@ -168,7 +213,7 @@ test('lists events of before the page was opened', async () => {
   await page.getByText(/The newest \d+ events, followed live\./).waitFor()
   const events = page.getByRole('table', { name: 'events' })
   await events
-    .getByRole('row', { name: /transaction confirmed nonce 0/ })
+    .getByRole('row', { name: /^nonce 0 confirmed .* mined, submitted, sent, pending/ })
     .first()
     .waitFor()
 })

@@ -40,6 +40,14 @@ export function exactly(wei: string, digits = 18): string {
   return `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '')
 }
 
+/** All digits of an amount that is given in its smallest units, of which the unit has ten to the power of `digits`. */
+export function exactAmount(units: string, symbol: string, digits = 18): string {
+  const text = units.padStart(digits + 1, '0')
+  const whole = count(BigInt(text.slice(0, text.length - digits)))
+  const rest = text.slice(text.length - digits).replace(/0+$/, '')
+  return `${whole}${rest === '' ? '' : `.${rest}`} ${symbol}`
+}
+
 /** The time since then: `12 s`, `5 min`, `3 h`, `2 d`. */
 export function age(timestamp: string, now = Date.now()): string {
   return span(now - Date.parse(timestamp))
@@ -123,8 +131,9 @@ export const markExactly = (at: number, isDay: boolean): string =>
     ? `${utc.day.format(at * 1_000)} (UTC)`
     : `${formats.day.format(at * 1_000)}, ${formats.hour.format(at * 1_000)}`
 
-/** The hour and minute, or the day. `at`: seconds since the Unix epoch. */
-export const mark = (at: number, of: 'hour' | 'day'): string => formats[of].format(at * 1_000)
+/** The hour and minute, or the day in UTC. `at`: seconds since the Unix epoch. */
+export const mark = (at: number, isDay: boolean): string =>
+  isDay ? utc.day.format(at * 1_000) : formats.hour.format(at * 1_000)
 
 const counts = new Intl.NumberFormat('en')
 export const count = (value: number | bigint): string => counts.format(value)
@@ -138,3 +147,7 @@ export const words = (code: string): string => code.replaceAll('_', ' ')
 /** Replaces amounts in wei in a sentence by ones with the unit of the network. */
 export const inCoins = (text: string, symbol: string): string =>
   text.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => amount(wei, symbol))
+
+/** Groups the digits of the arguments and the block in a sentence: `Denied(needed: 1,000,000)`, `in block 1,110`. */
+export const withGroups = (text: string): string =>
+  text.replaceAll(/(?<=[(,:] ?)\d{4,}(?=[,)])|(?<=\bblock )\d{4,}/g, (digits) => count(BigInt(digits)))

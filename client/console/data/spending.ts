@@ -6,7 +6,7 @@ import { useSession } from './session.tsx'
 const poll_ms = 30_000
 const per_page = 1_000
 
-interface Filter {
+export interface Filter {
   days: number
   network?: string
 }

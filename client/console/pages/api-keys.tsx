@@ -3,6 +3,7 @@ import { Key } from 'lucide-react'
 import { useState } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
 import { listOf } from '../data/form.ts'
+import { momentOf, typedOf, zone } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
@@ -115,7 +116,7 @@ const rightsOf = ({ name, scopes: allowed, relayer_ids, pool_ids, allowed_cidrs,
   relayers: (relayer_ids ?? []).join('\n'),
   pools: (pool_ids ?? []).join('\n'),
   addresses: (allowed_cidrs ?? []).join('\n'),
-  expires: expires_at?.slice(0, 16) ?? '',
+  expires: typedOf(expires_at ?? ''),
 })
 
 /** Null: no limit. */
@@ -127,7 +128,7 @@ const bodyOf = ({ name, scopes: allowed, relayers, pools, addresses, expires }: 
   relayer_ids: orNull(relayers),
   pool_ids: orNull(pools),
   allowed_cidrs: orNull(addresses),
-  expires_at: expires === '' ? null : new Date(`${expires}Z`).toISOString(),
+  expires_at: momentOf(expires) ?? null,
 })
 
 function CreateKey() {
@@ -202,7 +203,7 @@ function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void
         <textarea rows={2} spellCheck={false} {...bind('addresses')} />
       </label>
       <label>
-        Expires at (UTC; empty: never)
+        Expires at ({zone()}; empty: never)
         <input type="datetime-local" {...bind('expires')} />
       </label>
     </>

@@ -148,10 +148,10 @@ const isNarrowed = ({ callers: _, ...others }: Typed) => Object.keys(others).len
 
 const columns: Column<AuditEntry>[] = [
   { name: 'Operation', cell: ({ operation }) => operation },
-  { name: 'Time', isWhole: true, cell: ({ at }) => <Moment at={at} /> },
-  { name: 'Caller', cell: ({ caller }) => caller },
+  { name: 'Time', isWhole: true, isPlain: true, cell: ({ at }) => <Moment at={at} /> },
+  { name: 'Caller', isPlain: true, cell: ({ caller }) => caller },
   { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
-  { name: 'Subject', cell: (its) => <Subject its={its} /> },
+  { name: 'Subject', cell: (its) => its.subject && <Subject its={its} subject={its.subject} /> },
   {
     name: 'Result',
     isNumber: true,
@@ -162,8 +162,7 @@ const columns: Column<AuditEntry>[] = [
 ]
 
 /** The id of a transaction has a link to it. */
-function Subject({ its: { operation, relayer_id, subject } }: { its: AuditEntry }) {
-  if (subject === null) return null
+function Subject({ its: { operation, relayer_id }, subject }: { its: AuditEntry; subject: string }) {
   const isTransaction = relayer_id !== null && /^(?:send|replace|cancel).*Transaction$/.test(operation)
   if (!isTransaction) return <Copyable value={subject} />
   return (

@@ -6,10 +6,12 @@ import { oneOf, useChoices } from '../data/choices.ts'
 import { count, words } from '../data/format.ts'
 import { useNetworks, useRelayers } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
+import { useSpending } from '../data/spending.ts'
 import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Balance } from '../parts/balance.tsx'
 import { Bulk, type Choice, useChoice } from '../parts/bulk.tsx'
+import { Paid } from '../parts/costs.tsx'
 import { CreateRelayer } from '../parts/create-relayer.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
@@ -22,7 +24,7 @@ import { Segments } from '../parts/segments.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Tiles } from '../parts/tiles.tsx'
 
-type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number]
+type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number] & { fees?: string | undefined }
 
 /** Problems come first. */
 export function Overview({ find }: { find?: string | undefined }) {
@@ -126,14 +128,17 @@ function Relayers({ rows, find }: { rows: Row[]; find: string | undefined }) {
   const choice = useChoice(({ relayer }: Row) => relayer.id)
   const [{ text, ...chosen }, choose] = useChoices('/overview', find, { state: 'all', text: '' })
   const state = oneOf(states, chosen.state)
+  const spending = useSpending({ days: fee_days }).data
   const shown = useMemo(() => {
+    const feesOf = new Map(spending?.map(({ relayer_id, fees }) => [relayer_id, fees]))
     const wanted = text.trim().toLowerCase()
-    return rows.filter(
+    const found = rows.filter(
       ({ relayer, queue }) =>
         (state === 'all' || (state === 'waiting' ? (queue?.unfinished ?? 0) > 0 : stateOf(relayer) === state)) &&
         [relayer.id, relayer.name, relayer.network, relayer.address].some((its) => its.toLowerCase().includes(wanted)),
     )
-  }, [rows, text, state])
+    return found.map((row) => ({ ...row, fees: feesOf.get(row.relayer.id) }))
+  }, [rows, text, state, spending])
   return (
     <>
       <div className="bar">
@@ -169,6 +174,9 @@ function Relayers({ rows, find }: { rows: Row[]; find: string | undefined }) {
   )
 }
 
+/** As many as "Lasts" is reckoned from, so that both are one request. */
+const fee_days = 7
+
 const columns: Column<Row>[] = [
   {
     name: 'Relayer',
@@ -193,22 +201,24 @@ const columns: Column<Row>[] = [
   },
   { name: 'Lasts', isNumber: true, cell: ({ relayer }) => <LastsOf relayer_id={relayer.id} /> },
   {
-    name: 'Unfinished',
+    name: `Fees, ${fee_days} days`,
     isNumber: true,
-    by: ({ queue }) => queue?.unfinished ?? 0,
-    cell: ({ queue }) => count(queue?.unfinished ?? 0),
+    by: ({ fees = '0' }) => Number(fees),
+    cell: ({ relayer, fees = '0' }) => (fees === '0' ? '–' : <Paid wei={fees} network={relayer.network} />),
   },
   {
-    name: 'First in line',
-    by: ({ queue }) => queue?.first?.created_at ?? '~',
-    cell: ({ relayer, queue }) =>
-      queue?.first ? (
-        <Link to={transactionPath({ relayer_id: relayer.id, id: queue.first.transaction_id })}>
-          {queue.first.waiting_for === null ? words(queue.first.status) : `waits: ${words(queue.first.waiting_for)}`},{' '}
-          <Age of={queue.first.created_at} />
-        </Link>
-      ) : (
-        '–'
-      ),
+    name: 'Unfinished',
+    by: ({ queue }) => queue?.unfinished ?? 0,
+    cell: ({ relayer, queue }) => (
+      <>
+        {count(queue?.unfinished ?? 0)}{' '}
+        {queue?.first && (
+          <Link to={transactionPath({ relayer_id: relayer.id, id: queue.first.transaction_id })}>
+            {queue.first.waiting_for === null ? words(queue.first.status) : `waits: ${words(queue.first.waiting_for)}`},{' '}
+            <Age of={queue.first.created_at} />
+          </Link>
+        )}
+      </>
+    ),
   },
 ]

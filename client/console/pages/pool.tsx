@@ -69,7 +69,7 @@ export function Pool({
               )}
             </div>
             <p className="hint">
-              {its.name}, on {its.network}. Limits: <PoolLimits pool={its} />.
+              {its.name !== its.id && `${its.name}. `}Network: {its.network}. Limits: <PoolLimits pool={its} />.
             </p>
             <Tabs label="Pool pages" base={poolPath(pool_id)} tabs={tabs} open={tab} />
             {tab === 'relayers' && <Members pool={its} />}
@@ -99,7 +99,7 @@ function Members({ pool }: { pool: Its }) {
         </>
       ),
     },
-    { name: 'Address (msg.sender)', cell: ({ address }) => <Copyable value={address} /> },
+    { name: 'Address', cell: ({ address }) => <Copyable value={address} /> },
     { name: 'Unfinished', isNumber: true, cell: ({ relayer_id }) => <Unfinished id={relayer_id} /> },
     {
       name: 'Balance',
@@ -125,7 +125,10 @@ function Members({ pool }: { pool: Its }) {
   return (
     <>
       <Table of="relayers" rows={pool.relayers} columns={columns} idOf={({ relayer_id }) => relayer_id} />
-      <p className="hint">A contract that lists its senders must list every address above.</p>
+      <p className="hint">
+        Each address is <code>msg.sender</code> of what its relayer sends. A contract that lists its senders must list
+        all of them.
+      </p>
     </>
   )
 }

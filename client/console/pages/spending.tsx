@@ -1,11 +1,12 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { Coins } from 'lucide-react'
+import type { ReactNode } from 'react'
 import type { Spending as Its, RelayerClient } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
 import { count } from '../data/format.ts'
 import { useNetworks } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { allSpending, useSpending } from '../data/spending.ts'
+import { allSpending, type Filter, useSpending } from '../data/spending.ts'
 import { Fees } from '../parts/activity.tsx'
 import { Balance } from '../parts/balance.tsx'
 import { cost_columns, Paid, Repricing } from '../parts/costs.tsx'
@@ -39,34 +40,43 @@ export function Spending({ find }: { find?: string | undefined }) {
   const all = networks.data?.map(({ name }) => name) ?? []
   const spent = new Set(spending.data?.map((its) => its.network))
   const shown = network === '' ? all.filter((name) => spent.has(name)) : [network]
+  const choice = caller.relayer_ids === null && (
+    <Segments
+      label="By"
+      values={['relayer', 'API key']}
+      texts={{ relayer: 'By relayer', 'API key': 'By API key' }}
+      value={by}
+      choose={(one) => choose({ by: one })}
+    />
+  )
   return (
     <>
       <div className="bar">
         <Heading name="Spending" />
-        <Csv
-          label="Download CSV by day"
-          name="fees"
-          what={`the fees of each day (UTC) in ${days} days, by network`}
-          header={day_header}
-          pages={() => rowsOfDays(client, period, shown)}
-        />
-      </div>
-      <div className="bar">
-        <Segments
-          label="Period"
-          values={Object.keys(spans) as (keyof typeof spans)[]}
-          texts={{ week: '7 days', month: '30 days', quarter: '90 days' }}
-          value={period}
-          choose={(one) => choose({ period: one })}
-        />
-        <select aria-label="Network" value={network} onChange={(event) => choose({ network: event.target.value })}>
-          <option value="">All networks</option>
-          {all.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+        <div className="buttons">
+          <Segments
+            label="Period"
+            values={Object.keys(spans) as (keyof typeof spans)[]}
+            texts={{ week: '7 days', month: '30 days', quarter: '90 days' }}
+            value={period}
+            choose={(one) => choose({ period: one })}
+          />
+          <select aria-label="Network" value={network} onChange={(event) => choose({ network: event.target.value })}>
+            <option value="">All networks</option>
+            {all.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+          <Csv
+            label="Download CSV by day"
+            name="fees"
+            what={`the fees of each day (UTC) in ${days} days, by network`}
+            header={day_header}
+            pages={() => rowsOfDays(client, period, shown)}
+          />
+        </div>
       </div>
       <div className="charts">
         {shown.slice(0, max_charts).map((name) => (
@@ -77,44 +87,39 @@ export function Spending({ find }: { find?: string | undefined }) {
         <p className="hint">The charts of the first {max_charts} networks are shown. Choose a network for its chart.</p>
       )}
       <Repricing rows={spending.data ?? []} networks={shown} />
-      <div className="bar">
-        {caller.relayer_ids === null && (
-          <Segments
-            label="By"
-            values={['relayer', 'API key']}
-            texts={{ relayer: 'By relayer', 'API key': 'By API key' }}
-            value={by}
-            choose={(one) => choose({ by: one })}
-          />
-        )}
-        {by === 'relayer' && (
-          <Csv
-            label="Download CSV by relayer"
-            name="spending"
-            what={`what each relayer spent in ${days} days`}
-            header={header}
-            pages={() => rowsOfRelayers(client, filter)}
-          />
-        )}
-      </div>
       {by === 'API key' ? (
-        <SpendingByKey days={days} network={network} />
+        <SpendingByKey days={days} network={network} bar={choice} />
       ) : (
-        <SpendingByRelayer spending={spending} days={days} />
+        <SpendingByRelayer spending={spending} filter={filter} bar={choice} />
       )}
     </>
   )
 }
 
-function SpendingByRelayer({ spending, days }: { spending: UseQueryResult<Its[]>; days: number }) {
+/** `bar`: what stands before the filter. */
+function SpendingByRelayer({
+  spending,
+  filter,
+  bar,
+}: {
+  spending: UseQueryResult<Its[]>
+  filter: Filter
+  bar: ReactNode
+}) {
+  const { client } = useSession()
+  const { days } = filter
   return (
     <section aria-label="Relayers">
       <Loaded query={spending} lines={6}>
         {(rows) =>
           rows.length === 0 ? (
-            <Nothing icon={Coins} title={`No fees in these ${days} days`}>
-              What each relayer pays for its transactions is listed here, with its balance and for how long that lasts.
-            </Nothing>
+            <>
+              <div className="bar">{bar}</div>
+              <Nothing icon={Coins} title={`No fees in these ${days} days`}>
+                What each relayer pays for its transactions is listed here, with its balance and for how long that
+                lasts.
+              </Nothing>
+            </>
           ) : (
             <FoundTable
               of="relayers"
@@ -123,6 +128,16 @@ function SpendingByRelayer({ spending, days }: { spending: UseQueryResult<Its[]>
               idOf={({ relayer_id }) => relayer_id}
               kinds="relayer or network"
               textsOf={({ relayer_id, network }) => [relayer_id, network]}
+              before={bar}
+              after={
+                <Csv
+                  label="Download CSV by relayer"
+                  name="spending"
+                  what={`what each relayer spent in ${days} days`}
+                  header={header}
+                  pages={() => rowsOfRelayers(client, filter)}
+                />
+              }
             />
           )
         }
@@ -174,10 +189,7 @@ const columnsOf = (days: number, rows: Its[]): Column<Its>[] => [
   },
 ]
 
-async function* rowsOfRelayers(
-  client: RelayerClient,
-  filter: { days: number; network?: string },
-): AsyncIterable<unknown[][]> {
+async function* rowsOfRelayers(client: RelayerClient, filter: Filter): AsyncIterable<unknown[][]> {
   const rows = await allSpending(client, filter)
   yield rows.map((its) => header.map((name) => its[name as keyof Its]))
 }

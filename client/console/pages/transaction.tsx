@@ -2,10 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { Link } from 'wouter'
 import type { Explanation, Transaction as Its } from '../../index.ts'
-import { amount, count, gwei, inCoins, words } from '../data/format.ts'
+import { amount, count, exactAmount, gwei, inCoins, withGroups, words } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
 import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
+import { amountPlace, tokenAmount, useToken } from '../data/tokens.ts'
 import { Badge } from '../parts/badge.tsx'
 import { CopyButton } from '../parts/copy.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
@@ -88,15 +89,15 @@ function Why({ its, why }: { its: Its; why: Explanation }) {
   const kind = why.waiting_for !== null ? 'waits' : its.status === 'failed' ? 'failed' : 'well'
   return (
     <section className={`card why ${kind}`} aria-label="Explanation">
-      <p className="summary long">{inCoins(inGwei(why.summary), symbol)}</p>
+      <p className="summary">{withGroups(inCoins(inGwei(why.summary), symbol))}</p>
       <p className="hint">
         {why.waiting_for === null ? (
           <>
-            Ended <Age of={why.since} />
+            Ended <Age of={why.since} />, at <Moment at={why.since} />
           </>
         ) : (
           <>
-            Waits: {words(why.waiting_for)}, for <Age of={why.since} ago={false} />
+            Waits: {words(why.waiting_for)}, for <Age of={why.since} ago={false} />, since <Moment at={why.since} />
           </>
         )}
         {why.blocked_by !== null && (
@@ -123,6 +124,12 @@ function Why({ its, why }: { its: Its; why: Explanation }) {
             <dd>{figures.next_nonce === null ? 'unknown' : count(figures.next_nonce)}</dd>
           </div>
         </dl>
+      )}
+      {its.error?.revert_data && (
+        <details>
+          <summary>Bytes of the error</summary>
+          <Bytes name="Revert data" value={its.error.revert_data} />
+        </details>
       )}
       <Suggestions suggestions={why.suggestions} of={its} />
     </section>
@@ -151,10 +158,10 @@ function Content({ its }: { its: Its }) {
             <Address value={its.to} network={network} what="Receiver" whole />
           )}
         </Fact>
-        <Fact name="Value">{amount(its.value, symbol)}</Fact>
+        <Fact name="Value">{exactAmount(its.value, symbol)}</Fact>
         {its.call && (
           <Fact name="Call">
-            <Call call={its.call} />
+            <Call its={its} call={its.call} />
           </Fact>
         )}
         {its.hash !== null && (
@@ -196,18 +203,11 @@ function Content({ its }: { its: Its }) {
 
 /** What it did on the chain. */
 function Effects({ its }: { its: Its }) {
-  const { receipt, error } = its
+  const { receipt } = its
   const symbol = useSymbolOf(its.relayer_id)
   const network = useNetworkOf(its.relayer_id)
   return (
     <>
-      {error?.revert_data && (
-        <section className="card" aria-label="Error">
-          <h2>Why it failed</h2>
-          <p className="hint">Code: {words(error.code)}</p>
-          <Bytes name="Revert data" value={error.revert_data} />
-        </section>
-      )}
       {receipt && (
         <section className="card">
           <h2>Receipt</h2>
@@ -218,7 +218,7 @@ function Effects({ its }: { its: Its }) {
               {its.gas_limit !== null && ` of ${count(its.gas_limit)}`}
             </Figure>
             <Figure name="Price">{gwei(receipt.effective_gas_price)} gwei</Figure>
-            <Figure name="Fee">{amount(receipt.fee, symbol)}</Figure>
+            <Figure name="Fee">{receipt.fee === null ? 'unknown' : exactAmount(receipt.fee, symbol)}</Figure>
             {receipt.contract_address && (
               <Figure name="Contract">
                 <Address value={receipt.contract_address} network={network} what="Contract" />
@@ -245,23 +245,38 @@ const Figure = ({ name, children }: { name: string; children: ReactNode }) => (
 
 const Fact = Figure
 
-function Call({ call }: { call: NonNullable<Its['call']> }) {
+function Call({ its: { to, relayer_id }, call }: { its: Its; call: NonNullable<Its['call']> }) {
+  const token = useToken(relayer_id, to ?? '')
+  const name = useNames()(to ?? '')?.name ?? 'the token'
+  const types = typesOf(call.function)
   return (
     <div>
       <code>{call.function}</code>
       {call.args.length > 0 && (
         <ol className="arguments hint">
-          {call.args.map((value, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: arguments have no other identity, and keep their order.
-            <li key={index}>
-              <Argument value={typeof value === 'string' ? value : JSON.stringify(value)} />
-            </li>
-          ))}
+          {call.args.map((value, index) => {
+            const text = typeof value === 'string' ? value : JSON.stringify(value)
+            return (
+              // biome-ignore lint/suspicious/noArrayIndexKey: arguments have no other identity, and keep their order.
+              <li key={index}>
+                {!/^u?int\d*$/.test(types[index] ?? '') ? (
+                  <Argument value={text} />
+                ) : (
+                  <code title={text}>
+                    {index === amountPlace(call) ? tokenAmount(text, token, name) : count(BigInt(text))}
+                  </code>
+                )}
+              </li>
+            )
+          })}
         </ol>
       )}
     </div>
   )
 }
+
+/** The types of the arguments; none where one is a tuple. */
+const typesOf = (signature: string): string[] => /\(([^()]*)\)$/.exec(signature)?.[1]?.split(',') ?? []
 
 /** An address has the name that the service knows it by. */
 function Argument({ value }: { value: string }) {

@@ -121,8 +121,19 @@ function Charts({
       at: timesOf(points),
       counts: [
         { label: 'accepted', color: '--blue', values: counted('accepted') },
-        { label: 'mined', color: '--green', values: counted('mined') },
-        { label: 'failed', color: '--red', values: counted('failed') },
+        // What reverted is counted in both: the bar is as high as what was mined, and what failed is its upper part.
+        {
+          label: 'mined',
+          color: '--green',
+          values: counted('mined'),
+          bars: points.map(({ mined, failed }) => Math.max(mined - failed, 0)),
+        },
+        {
+          label: 'failed',
+          color: '--red',
+          values: counted('failed'),
+          bars: points.map(({ mined, failed }) => (failed === 0 ? 0 : Math.max(mined, failed))),
+        },
       ],
       times: [
         { label: 'mean', color: '--blue', values: points.map((point) => point.mean_inclusion_ms) },

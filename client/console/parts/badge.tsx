@@ -17,7 +17,7 @@ const tones: Record<string, Tone> = {
     sufficient: 'good',
   },
   ...{ failed: 'bad', unreachable: 'bad', wrong_chain: 'bad', disabled: 'bad', chain_restarted: 'bad', revoked: 'bad' },
-  ...{ pending: 'busy', sent: 'busy', submitted: 'busy' },
+  ...{ pending: 'busy', sent: 'busy', submitted: 'busy', in_flight: 'busy', blocked: 'warn' },
   ...{ error: 'bad', warning: 'warn', leaving: 'warn' },
   ...{ limit_reached: 'bad', treasury_short: 'bad', refused: 'bad', fee_too_high: 'warn' },
   ...{ paused: 'warn', rate_limited: 'warn', expired: 'warn', gap: 'warn', chain_ahead: 'warn', failing: 'warn' },

@@ -1,4 +1,4 @@
-import { amount, fixed } from '../data/format.ts'
+import { exactAmount, fixed } from '../data/format.ts'
 import { useStatus, useSymbols } from '../data/overview.ts'
 
 /** What a relayer has, as the service read it from the chain. */
@@ -9,7 +9,7 @@ export function Balance({ relayer_id, network }: { relayer_id: string; network: 
   const { balance } = status.data
   if (balance === null) return 'unknown'
   return (
-    <span className={balance === '0' ? 'low' : undefined} title={amount(balance, symbol)}>
+    <span className={balance === '0' ? 'low' : undefined} title={exactAmount(balance, symbol)}>
       {fixed(balance, symbol)}
     </span>
   )

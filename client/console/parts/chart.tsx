@@ -1,13 +1,15 @@
 import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { mark, markExactly } from '../data/format.ts'
+import { mark, markExactly, zone } from '../data/format.ts'
 
 export interface Line {
   label: string
   /** The name of a CSS variable. */
   color: string
   values: (number | null)[]
+  /** Where its bars end, if not at the values: bars of later lines are behind, and stand out above. */
+  bars?: number[]
 }
 
 interface ChartProps {
@@ -31,7 +33,7 @@ const height = 168
 const character_px = 6.5
 const day_s = 86_400
 
-/** A chart over time with the values under the pointer, and with a text of the same for screen readers. Amounts and counts are bars, the later ones in front. */
+/** A chart over time with the values under the pointer, and with a text of the same for screen readers. Amounts and counts are bars. */
 export function Chart({
   title,
   unit,
@@ -52,14 +54,15 @@ export function Chart({
   const [point, setPoint] = useState<{ index: number; left: number; isRight: boolean }>()
   const step_s = (at[1] ?? 0) - (at[0] ?? 0)
   const isDaily = step_s >= day_s / 2
-  const names = lines.map(({ label, color }) => `${label} ${color}`).join()
+  const drawn = inDrawingOrder(lines)
+  const names = drawn.map(({ label, color }) => `${label} ${color}`).join()
 
   useEffect(() => {
     const element = place.current
     if (!element) return
     const made = new uPlot(
       {
-        ...optionsOf(element, names, isLevel, (value) => marker.current(value)),
+        ...optionsOf(element, names, { isLevel, isDaily }, (value) => marker.current(value)),
         hooks: {
           setCursor: [
             ({ cursor: { idx, left = -1 }, bbox: { left: from } }) => {
@@ -88,10 +91,15 @@ export function Chart({
       observer.disconnect()
       made.destroy()
     }
-  }, [names, isLevel])
+  }, [names, isLevel, isDaily])
   // biome-ignore lint/correctness/useExhaustiveDependencies: a chart that was made again needs its data again
-  useEffect(() => plot.current?.setData([at, ...lines.map(({ values }) => values)]), [at, lines, names, isLevel])
+  useEffect(
+    () => plot.current?.setData([at, ...drawn.map(({ values, bars = values }) => bars)]),
+    [at, lines, names, isLevel, isDaily],
+  )
 
+  const swatchOf = (color: string, index: number) =>
+    index === 0 && lines.length > 1 && !isLevel ? `${color.slice(2)} pale` : color.slice(2)
   const isEmpty = lines.every(({ values }) => values.every((value) => value === null || value === 0))
   const shownAt = point && at[point.index]
   return (
@@ -109,9 +117,9 @@ export function Chart({
             style={point.isRight ? { right: `calc(100% - ${point.left - 12}px)` } : { left: point.left + 12 }}
           >
             <div>{markExactly(shownAt, isDaily)}</div>
-            {lines.map(({ label, color, values }) => (
+            {lines.map(({ label, color, values }, index) => (
               <div key={label}>
-                <dt className={color.slice(2)}>{label}</dt>
+                <dt className={swatchOf(color, index)}>{label}</dt>
                 <dd>{shownOr(values[point.index], show)}</dd>
               </div>
             ))}
@@ -120,8 +128,8 @@ export function Chart({
       </div>
       {lines.length > 1 && (
         <div className="legends">
-          {lines.map(({ label, color }) => (
-            <span key={label} className={`legend ${color.slice(2)}`}>
+          {lines.map(({ label, color }, index) => (
+            <span key={label} className={`legend ${swatchOf(color, index)}`}>
               {label}
             </span>
           ))}
@@ -131,10 +139,13 @@ export function Chart({
   )
 }
 
+/** The first is behind all others, and of these the last one. */
+const inDrawingOrder = ([first, ...others]: Line[]): Line[] => (first ? [first, ...others.reverse()] : [])
+
 function optionsOf(
   element: HTMLElement,
   names: string,
-  isLevel: boolean,
+  { isLevel, isDaily }: { isLevel: boolean; isDaily: boolean },
   show: (value: number) => string,
 ): uPlot.Options {
   const style = getComputedStyle(element)
@@ -157,6 +168,8 @@ function optionsOf(
     width: element.clientWidth,
     height,
     padding: [8, 16, 0, 0],
+    // The axis is divided at midnight of the zone that its marks are in: that of days is UTC.
+    tzDate: (at) => uPlot.tzDate(new Date(at * 1_000), isDaily ? 'UTC' : zone()),
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, sync: { key: 'activity' } },
     scales: {
@@ -165,7 +178,13 @@ function optionsOf(
       y: { range: (_: uPlot, __: number, max: number): uPlot.Range.MinMax => [0, max > 0 ? max * 1.1 : 1] },
     },
     axes: [
-      { ...axis, size: 28, gap: 10, grid: { show: false }, values: (_: uPlot, splits: number[]) => timesOf(splits) },
+      {
+        ...axis,
+        size: 28,
+        gap: 10,
+        grid: { show: false },
+        values: (_: uPlot, splits: number[]) => timesOf(splits, isDaily),
+      },
       { ...axis, grid, size: widthOf, values: (_: uPlot, splits: number[]) => splits.map(show) },
     ],
     series: [{}, ...series],
@@ -201,10 +220,9 @@ function summaryOf({ label, values }: Line, show: (value: number) => string): st
   )}`
 }
 
-/** Hours and minutes; days, each once, where the marks are at least half a day apart. */
-const timesOf = (splits: number[]): string[] => {
-  const of = (splits[1] ?? 0) - (splits[0] ?? 0) < day_s / 2 ? 'hour' : 'day'
-  const marks = splits.map((at) => mark(at, of))
+/** Hours and minutes, or days, each once. */
+const timesOf = (splits: number[], isDaily: boolean): string[] => {
+  const marks = splits.map((at) => mark(at, isDaily))
   return marks.map((text, index) => (text === marks[index - 1] ? '' : text))
 }
 

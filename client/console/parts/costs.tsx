@@ -1,5 +1,5 @@
 import type { Spending } from '../../index.ts'
-import { amount, count, fixed } from '../data/format.ts'
+import { amount, count, exactAmount, fixed } from '../data/format.ts'
 import { useSymbols } from '../data/overview.ts'
 import type { Column } from './table.tsx'
 
@@ -7,7 +7,7 @@ type Costs = Pick<Spending, 'network' | 'mined' | 'fees' | 'fees_today' | 'repri
 
 export function Paid({ wei, network }: { wei: string; network: string }) {
   const symbol = useSymbols()(network)
-  return <span title={amount(wei, symbol)}>{fixed(wei, symbol, 6)}</span>
+  return <span title={exactAmount(wei, symbol)}>{fixed(wei, symbol, 6)}</span>
 }
 
 const paid = (name: string, member: 'fees' | 'fees_today' | 'repricing_fees'): Column<Costs> => ({

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
 import type { Event } from '../../index.ts'
 import { followEvents } from '../data/events.ts'
-import { count, words } from '../data/format.ts'
+import { count, time, withGroups, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Badge } from './badge.tsx'
 import { transactionPath } from './links.tsx'
@@ -46,36 +46,64 @@ export function Events({ relayer_id }: { relayer_id: string }) {
   return (
     <section aria-label="Events">
       <p className="hint">The newest {count(events.length)} events, followed live.</p>
-      <Table of="events" rows={events} columns={columns} idOf={({ id }) => id} isPart />
+      <Table of="events" rows={groupsOf(events)} columns={columns} idOf={idOf} isPart />
     </section>
   )
 }
 
 const flush_ms = 300
 
-const columns: Column<Event>[] = [
-  { name: 'Event', isWhole: true, cell: ({ payload }) => words(payload.payload_type) },
-  { name: 'State', isBeside: true, cell: (event) => <State event={event} /> },
+/** The events of one transaction, newest first; any other event alone. */
+type Group = [newest: Event, ...before: Event[]]
+
+const groupsOf = (events: Event[]) => [...Map.groupBy(events, (event) => idOf([event])).values()] as Group[]
+
+const idOf = ([{ id, payload }]: Group): string => ('nonce' in payload && 'id' in payload ? payload.id : id)
+
+const columns: Column<Group>[] = [
   {
-    name: 'Transaction',
+    name: 'Event',
     isWhole: true,
-    cell: ({ payload }) =>
+    cell: ([{ payload }]) =>
       'nonce' in payload && 'id' in payload ? (
         <Link to={transactionPath(payload)}>nonce {payload.nonce ?? '–'}</Link>
-      ) : null,
+      ) : (
+        words(payload.payload_type)
+      ),
+  },
+  { name: 'State', isBeside: true, cell: ([event]) => <State event={event} /> },
+  { name: 'Time', isWhole: true, isPlain: true, cell: ([{ timestamp }]) => <Moment at={timestamp} /> },
+  {
+    name: 'Before',
+    isWhole: true,
+    isPlain: true,
+    cell: ([, ...before]) =>
+      before.length > 0 && (
+        <span className="hint">
+          {before.map((event, index) => (
+            <span key={event.id} title={time(event.timestamp)}>
+              {index > 0 && ', '}
+              {stateOf(event) ?? words(event.payload.payload_type)}
+            </span>
+          ))}
+        </span>
+      ),
   },
   {
     name: 'Reason',
-    cell: ({ payload }) => {
+    isPlain: true,
+    cell: ([{ payload }]) => {
       const reason =
         'status_reason' in payload ? payload.status_reason : 'disable_reason' in payload ? payload.disable_reason : null
-      return reason && <div className="long">{reason}</div>
+      return reason && <div>{withGroups(reason)}</div>
     },
   },
-  { name: 'Time', isWhole: true, cell: ({ timestamp }) => <Moment at={timestamp} /> },
 ]
 
-function State({ event: { payload } }: { event: Event }) {
-  if ('status' in payload && typeof payload.status === 'string') return <Badge state={payload.status} />
-  return payload.payload_type === 'relayer_disabled' ? <Badge state="disabled" /> : null
+const stateOf = ({ payload }: Event): string | undefined =>
+  'status' in payload && typeof payload.status === 'string' ? payload.status : undefined
+
+function State({ event }: { event: Event }) {
+  const state = stateOf(event) ?? (event.payload.payload_type === 'relayer_disabled' ? 'disabled' : undefined)
+  return state && <Badge state={state} />
 }

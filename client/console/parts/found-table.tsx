@@ -1,25 +1,36 @@
 import { SearchX } from 'lucide-react'
-import { type ComponentProps, useState } from 'react'
+import { type ComponentProps, type ReactNode, useState } from 'react'
 import { Nothing } from './nothing.tsx'
 import { Table } from './table.tsx'
 
 /** Fewer rows are read faster than they are searched. */
 const min_rows = 10
 
-/** A table with a field that narrows it to the rows with a text. `kinds`: what of a row is searched, in words. */
+/**
+ * A table with a field that narrows it to the rows with a text. `kinds`: what of a row is searched, in words. `before`, `after`: what stands
+ * beside the field.
+ */
 export function FoundTable<Row>({
   textsOf,
   kinds,
   rows,
+  before,
+  after,
   ...its
-}: ComponentProps<typeof Table<Row>> & { textsOf(row: Row): string[]; kinds: string }) {
+}: ComponentProps<typeof Table<Row>> & {
+  textsOf(row: Row): string[]
+  kinds: string
+  before?: ReactNode
+  after?: ReactNode
+}) {
   const [text, setText] = useState('')
   const wanted = text.trim().toLowerCase()
   const found = rows.filter((row) => textsOf(row).some((one) => one.toLowerCase().includes(wanted)))
   return (
     <>
-      {rows.length > min_rows && (
-        <div className="bar">
+      <div className="bar found">
+        {before}
+        {rows.length > min_rows && (
           <input
             type="search"
             className="filter"
@@ -28,8 +39,9 @@ export function FoundTable<Row>({
             value={text}
             onChange={(event) => setText(event.target.value)}
           />
-        </div>
-      )}
+        )}
+        {after}
+      </div>
       {found.length === 0 ? (
         <Nothing icon={SearchX} title={`None of the ${its.of} matches`}>
           Clear the filter to see all.

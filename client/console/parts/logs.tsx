@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { decodeEventLog, type Hex, parseAbi } from 'viem'
-import { count } from '../data/format.ts'
+import { count, exactAmount } from '../data/format.ts'
 import { useAbi, useAbis } from '../data/names.ts'
 import { useSession } from '../data/session.tsx'
+import { useToken } from '../data/tokens.ts'
 import { Loaded } from './feedback.tsx'
 import { Address } from './links.tsx'
 
@@ -40,7 +41,7 @@ export function Logs({ hash, relayer_id, network }: { hash: string; relayer_id: 
           <ol className="timeline">
             {all.slice(0, max_shown).map((log) => (
               <li key={log.logIndex}>
-                <Decoded log={log} network={network} />
+                <Decoded log={log} network={network} relayer_id={relayer_id} />
               </li>
             ))}
             {all.length > max_shown && <li className="hint">and {count(all.length - max_shown)} more</li>}
@@ -51,12 +52,18 @@ export function Logs({ hash, relayer_id, network }: { hash: string; relayer_id: 
   )
 }
 
-function Decoded({ log, network }: { log: Log; network: string }) {
+function Decoded({ log, network, relayer_id }: { log: Log; network: string; relayer_id: string }) {
   const its = useAbis().data?.find(
     (one) => one.network === network && one.address.toLowerCase() === log.address.toLowerCase(),
   )
   const abi = useAbi(its?.id)
   const event = eventOf(log, abi.data ?? [])
+  const token = useToken(relayer_id, log.address)
+  const isAmount = event?.name === 'Transfer' || event?.name === 'Approval'
+  const shown = (value: unknown) =>
+    typeof value === 'bigint' && isAmount && token
+      ? exactAmount(`${value}`, token.symbol, token.decimals)
+      : textOf(value)
   return (
     <>
       {event ? <strong>{event.name}</strong> : <code>{log.topics[0] ?? 'no topic'}</code>}{' '}
@@ -67,10 +74,10 @@ function Decoded({ log, network }: { log: Log; network: string }) {
             <div key={name}>
               <dt>{name}</dt>
               <dd>
-                {/^0x[0-9a-f]{40}$/i.test(value) ? (
+                {isAddress(value) ? (
                   <Address value={value} network={network} what={name} />
                 ) : (
-                  <code>{value}</code>
+                  <code title={`${value}`}>{shown(value)}</code>
                 )}
               </dd>
             </div>
@@ -83,24 +90,24 @@ function Decoded({ log, network }: { log: Log; network: string }) {
   )
 }
 
+const isAddress = (value: unknown): value is string => typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value)
+
 /** The event by the ABI of its contract; undefined when there is none. */
-function eventOf(log: Log, entries: string[]): { name: string; args: [string, string][] } | undefined {
+function eventOf(log: Log, entries: string[]): { name: string; args: [string, unknown][] } | undefined {
   try {
     const abi = parseAbi(entries.filter((entry) => entry.startsWith('event ')))
     const { eventName, args } = decodeEventLog({ abi, topics: log.topics, data: log.data }) as unknown as {
       eventName: string
       args: Record<string, unknown> | unknown[] | undefined
     }
-    return {
-      name: eventName,
-      args: Object.entries(args ?? {}).map(([name, value]) => [name, textOf(value)]),
-    }
+    return { name: eventName, args: Object.entries(args ?? {}) }
   } catch {
     return undefined
   }
 }
 
 function textOf(value: unknown): string {
+  if (typeof value === 'bigint') return count(value)
   const text =
     typeof value === 'object'
       ? JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? `${inner}` : inner))

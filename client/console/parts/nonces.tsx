@@ -40,7 +40,7 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
         <>
           <div className="bar">
             <p className="summary">
-              <Badge state={state.status} /> {state.explanation}
+              <Badge state={stateOf(state)} /> {state.explanation}
             </p>
             {may('send') && (
               <Action
@@ -110,6 +110,12 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
       )}
     </Loaded>
   )
+}
+
+/** Green is said only when both counts are equal. */
+const stateOf = ({ status, blocking, chain_latest, next_nonce }: NonceState): string => {
+  if (status !== 'in_step' || chain_latest === next_nonce) return status
+  return blocking ? 'blocked' : 'in_flight'
 }
 
 function Picture({ state, holders, from }: { state: NonceState; holders: Transaction[]; from: number }) {

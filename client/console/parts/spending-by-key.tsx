@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Key } from 'lucide-react'
+import type { ReactNode } from 'react'
 import type { CallerSpending } from '../../index.ts'
 import { everyPage } from '../data/every-page.ts'
 import { useSession } from '../data/session.tsx'
@@ -15,7 +16,7 @@ const day_ms = 86_400_000
 const header = ['day', 'caller', 'name', 'network', 'fees']
 
 /** What the transactions of each API key cost, in all and by day. */
-export function SpendingByKey({ days, network }: { days: number; network: string }) {
+export function SpendingByKey({ days, network, bar }: { days: number; network: string; bar: ReactNode }) {
   const { client } = useSession()
   const filter = { days, ...(network !== '' && { network }) }
   const spending = useQuery({
@@ -29,6 +30,7 @@ export function SpendingByKey({ days, network }: { days: number; network: string
   })
   return (
     <section aria-label="API keys">
+      <div className="bar">{bar}</div>
       <Loaded query={spending} lines={6}>
         {(rows) =>
           rows.length === 0 ? (

@@ -29,6 +29,8 @@ export interface Column<Row> {
   isWhole?: boolean
   /** On a phone, it stands beside the name of the row, without its heading. */
   isBeside?: boolean
+  /** On a phone, it stands without its heading. */
+  isPlain?: boolean
 }
 
 interface TableProps<Row> {
@@ -174,7 +176,7 @@ function Heading<Row>({
 }
 
 function Cell<Row>({
-  column: { name, isNumber, isBeside, isWhole },
+  column: { name, isNumber, isBeside, isWhole, isPlain },
   isFirst,
   children,
 }: {
@@ -185,9 +187,10 @@ function Cell<Row>({
   const kinds = [
     isNumber && 'number',
     isWhole && 'whole',
+    isPlain && 'bare',
     isFirst && 'first',
     (name === '' || isBeside) && 'beside',
-    (children === null || children === undefined || children === '') && 'none',
+    (children === null || children === undefined || children === false || children === '') && 'none',
   ].filter(Boolean)
   return (
     <td className={kinds.length === 0 ? undefined : kinds.join(' ')} data-label={name || undefined}>

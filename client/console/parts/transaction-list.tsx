@@ -3,11 +3,12 @@ import { ArrowLeftRight } from 'lucide-react'
 import { type RefObject, useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
-import { amount, count, fixed, short } from '../data/format.ts'
+import { count, exactAmount, fixed, short, withGroups } from '../data/format.ts'
 import { type Named, useNames } from '../data/names.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { usePhone } from '../data/phone.ts'
 import { useSession } from '../data/session.tsx'
+import { amountPlace, tokenAmount, useToken } from '../data/tokens.ts'
 import { type Filter, type Place, useTransactions } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
 import { type Choice, ChooseRow } from './bulk.tsx'
@@ -21,6 +22,7 @@ const phone_row_px = 64
 const overscan = 8
 const isFinal = (status: TransactionStatus) => ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
 
+type Names = (address: string) => Named | undefined
 type Scroller = RefObject<HTMLDivElement | null>
 
 const useRowsOfBox = (count: number, scroller: Scroller) =>
@@ -155,9 +157,9 @@ function Row({
   start: number
   isOfOne: boolean
   choice: Choice<Transaction> | undefined
-  names: (address: string) => Named | undefined
+  names: Names
 }) {
-  const note = its.status_reason ?? its.reference ?? ''
+  const note = withGroups(its.status_reason ?? its.reference ?? '')
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>
       <td className="pick">
@@ -167,18 +169,20 @@ function Row({
         <Badge state={its.status} />
       </td>
       <td className="nonce">{its.nonce ?? '–'}</td>
-      {!isOfOne && <td className="relayer">{its.relayer_id}</td>}
+      {!isOfOne && (
+        <td className="relayer" data-nonce={its.nonce ?? '–'}>
+          {its.relayer_id}
+        </td>
+      )}
       <td className="what">
         <Link to={transactionPath(its)} className="open" title={its.hash ?? 'not signed'}>
           {actionOf(its, names)}
         </Link>
       </td>
       <td className="number">
-        {its.value === '0' ? '–' : <span title={amount(its.value, symbol)}>{fixed(its.value, symbol, 6)}</span>}
+        <Value its={its} symbol={symbol} names={names} />
       </td>
-      <td className="note" title={note}>
-        {note}
-      </td>
+      <td className="note">{note !== '' && <span title={note}>{note}</span>}</td>
       <td className="hint">
         <Age of={its.created_at} />
       </td>
@@ -186,10 +190,35 @@ function Row({
   )
 }
 
+/** What it sends, in coins or in the token that it calls. */
+function Value({ its, symbol, names }: { its: Transaction; symbol: string; names: Names }) {
+  const units = its.call?.args[amountPlace(its.call)]
+  if (its.value !== '0') return <span title={exactAmount(its.value, symbol)}>{fixed(its.value, symbol, 6)}</span>
+  if (its.to === null || typeof units !== 'string') return '–'
+  return <TokenValue units={units} relayer_id={its.relayer_id} token={its.to} name={receiverOf(its.to, names)} />
+}
+
+function TokenValue({
+  units,
+  relayer_id,
+  token,
+  name,
+}: {
+  units: string
+  relayer_id: string
+  token: string
+  name: string
+}) {
+  const text = tokenAmount(units, useToken(relayer_id, token), name)
+  return <span title={text}>{text}</span>
+}
+
+const receiverOf = (to: string, names: Names) => names(to)?.name ?? short(to)
+
 /** What a transaction does, in a few words. */
-function actionOf({ to, call, data }: Transaction, names: (address: string) => Named | undefined): string {
+function actionOf({ to, call, data }: Transaction, names: Names): string {
   if (to === null) return 'Creates a contract'
-  const receiver = names(to)?.name ?? short(to)
+  const receiver = receiverOf(to, names)
   if (call) return `${call.function.replace(/\(.*/s, '')} on ${receiver}`
-  return data === null || data === '0x' ? `Transfer to ${receiver}` : `Call of ${receiver}`
+  return data === null || data === '0x' ? `To ${receiver}` : `Call of ${receiver}`
 }

@@ -1,0 +1,29 @@
+import { decodeFunctionResult, encodeFunctionData, erc20Abi, type Hex } from 'viem'
+import type { RelayerClient } from '../../index.ts'
+
+/** What the contract of a token says of its amounts, as a node of the relayer's network tells it. Throws when it is no such contract. */
+export async function readToken(
+  client: RelayerClient,
+  { relayer_id, to, signal }: { relayer_id: string; to: string; signal: AbortSignal },
+): Promise<{ symbol: string; decimals: number }> {
+  const ask = async (data: Hex) => {
+    const { data: answer } = await client.post('/api/v1/relayers/{relayer_id}/rpc', {
+      path: { relayer_id },
+      body: { method: 'eth_call', params: [{ to, data }, 'latest'] },
+      signal,
+    })
+    if (answer.error) throw new Error(answer.error.message)
+    return answer.result as Hex
+  }
+  const abi = erc20Abi
+  const [symbol, decimals] = await Promise.all([
+    ask(encodeFunctionData({ abi, functionName: 'symbol' })),
+    ask(encodeFunctionData({ abi, functionName: 'decimals' })),
+  ])
+  return {
+    symbol: decodeFunctionResult({ abi, functionName: 'symbol', data: symbol }).slice(0, max_symbol),
+    decimals: decodeFunctionResult({ abi, functionName: 'decimals', data: decimals }),
+  }
+}
+
+const max_symbol = 12

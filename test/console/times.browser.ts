@@ -1,0 +1,109 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, type Rig, startRig } from '../support/rig.ts'
+import { act, named, openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
+
+const list = '/api/v1/relayers/{relayer_id}/transactions'
+const exact_time = /\d{1,2} \w{3} \d{4}(?:,| at) \d\d:\d\d:\d\d/
+const wei = '1500000000000000001'
+
+let browser: Browser
+let rig: Rig
+let account: Account
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  rig = await startRig()
+  account = await rig.addAccount()
+  const path = { relayer_id: account.relayer_id }
+  await rig.client().post(list, { path, body: { to: account.address, value: wei, reference: 'order-7' } })
+  await account.finished()
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+/** Keeps the texts that the first chart draws, with where they stand. */
+const keepTexts = `
+  window.drawn = []
+  const draw = CanvasRenderingContext2D.prototype.fillText
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, ...others) {
+    window.drawn.push({ text, x: x / devicePixelRatio, canvas: this.canvas })
+    return draw.call(this, text, x, ...others)
+  }`
+
+/** The days below the first chart, and the distance of each from the left edge of the plot. */
+const daysOf = (page: Page) =>
+  page.evaluate<{ text: string; x: number }[]>(`(() => {
+    const canvas = document.querySelector('.chart canvas')
+    const left = document.querySelector('.chart .u-over').getBoundingClientRect().left - canvas.getBoundingClientRect().left
+    const days = drawn.filter((one) => one.canvas === canvas && /^\\d+ \\w+$/.test(one.text))
+    return [...new Map(days.map(({ text, x }) => [text, { text, x: x - left }])).values()]
+  })()`)
+
+test.each(['Europe/Berlin', 'America/Los_Angeles', 'Asia/Kolkata'])(
+  'marks the bars of days with their days in UTC, in a browser of %s',
+  async (zone) => {
+    const { page, context, signIn, open } = await openConsole(browser, rig.url(), { zone })
+    await context.addInitScript(keepTexts)
+    await page.reload()
+    await signIn(rig.api_key)
+    await open(`/relayers/${account.relayer_id}/activity`)
+    for (const chosen of ['UTC', 'local'] as const) {
+      const zones = page.getByRole('group', { name: 'Time zone' }).getByRole('button')
+      await (chosen === 'UTC' ? zones.last() : zones.first()).click()
+      await named(page, '7 days').click()
+      await page.getByRole('figure').filter({ hasText: 'Transactions per day (UTC)' }).waitFor()
+      await page.evaluate('void drawn.splice(0)')
+      await page.setViewportSize({ width: chosen === 'UTC' ? 1200 : 1240, height: 900 })
+      await expect.poll(async () => (await daysOf(page)).length).toBeGreaterThan(2)
+      for (const { text, x } of await daysOf(page)) {
+        await page
+          .locator('.u-over')
+          .first()
+          .hover({ position: { x, y: 60 } })
+        await expect
+          .poll(() => page.locator('.tip div').first().textContent(), { timeout: 2_000 })
+          .toBe(`${text} (UTC)`)
+      }
+    }
+  },
+)
+
+test('has the exact time, amount and note of a row under the pointer, and opens it beside them', async () => {
+  const { page, signIn, open } = await openConsole(browser, rig.url())
+  await signIn(rig.api_key)
+  await open('/transactions')
+  const row = page.getByRole('table', { name: 'Transactions' }).getByRole('row').nth(1)
+  for (const title of [exact_time, /^1\.500000000000000001 ETH$/, /^order-7$/]) {
+    const its = row.getByTitle(title)
+    const { x, y, width, height } = (await its.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+    const at = `document.elementFromPoint(${x + width / 2}, ${y + height / 2})`
+    expect(await page.evaluate(`${at}.title`)).toMatch(title)
+  }
+  await row.click({ position: { x: 120, y: 20 } })
+  await page.getByRole('heading', { name: /^Transaction with nonce/ }).waitFor()
+  await page.getByText('1.500000000000000001 ETH').waitFor()
+})
+
+test('shows exact times on a phone, which has no pointer', async () => {
+  const { page, signIn, open } = await openConsole(browser, rig.url(), { width: 375 })
+  await signIn(rig.api_key)
+  const [its] = await account.transactions()
+  await open(`/relayers/${account.relayer_id}/transactions/${its?.id}`)
+  await page.getByRole('region', { name: 'Explanation' }).getByText(exact_time).waitFor()
+})
+
+test('reads when an API key expires in the zone that is shown', async () => {
+  const { page, signIn, open } = await openConsole(browser, rig.url(), { zone: 'Europe/Berlin' })
+  await signIn(rig.api_key)
+  await open('/keys')
+  await act(page, named(page, 'Create a key'), async (dialog) => {
+    await dialog.getByLabel('Name').fill('until noon')
+    await dialog.getByLabel('Expires at (Europe/Berlin; empty: never)').fill('2030-01-31T05:30')
+  })
+  const { data } = await rig.client().get('/api/v1/api-keys', { query: {} })
+  expect(data.find(({ name }) => name === 'until noon')?.expires_at).toBe('2030-01-31T04:30:00.000Z')
+})
