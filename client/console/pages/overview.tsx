@@ -1,5 +1,5 @@
 import { Wallet } from 'lucide-react'
-import { useMemo } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
 import type { Relayer } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
@@ -37,12 +37,28 @@ export function Overview({ find }: { find?: string | undefined }) {
       {!isEmpty && (
         <section aria-labelledby="relayers">
           <Loaded query={relayers} lines={8}>
-            {(rows) => <Relayers rows={rows} find={find} />}
+            {(rows) => <Relayers rows={rows} find={find} here="/overview" heading={<h2 id="relayers">Relayers</h2>} />}
           </Loaded>
         </section>
       )}
     </>
   )
+}
+
+/** The relayers on a page of their own. */
+export function RelayerList({ find }: { find?: string | undefined }) {
+  const relayers = useRelayers()
+  const heading = <Heading name="Relayers" />
+  if (relayers.data === undefined || relayers.data.length === 0)
+    return (
+      <>
+        {heading}
+        <Loaded query={relayers} lines={8}>
+          {() => <FirstSteps />}
+        </Loaded>
+      </>
+    )
+  return <Relayers rows={relayers.data} find={find} here="/relayer-list" heading={heading} />
 }
 
 /** Of a service without relayers: what to do, in order, and what of it is done. */
@@ -121,10 +137,21 @@ function Chosen({ choice }: { choice: Choice<Row> }) {
 const stateOf = ({ system_disabled, paused }: Relayer) => (system_disabled ? 'disabled' : paused ? 'paused' : 'active')
 const states = ['all', 'active', 'paused', 'disabled', 'waiting'] as const
 
-function Relayers({ rows, find }: { rows: Row[]; find: string | undefined }) {
+/** `here`: the address of the page without what was chosen on it. */
+function Relayers({
+  rows,
+  find,
+  here,
+  heading,
+}: {
+  rows: Row[]
+  find: string | undefined
+  here: string
+  heading: ReactNode
+}) {
   const { may } = useSession()
   const choice = useChoice(({ relayer }: Row) => relayer.id)
-  const [{ text, ...chosen }, choose] = useChoices('/overview', find, { state: 'all', text: '' })
+  const [{ text, ...chosen }, choose] = useChoices(here, find, { state: 'all', text: '' })
   const state = oneOf(states, chosen.state)
   const shown = useMemo(() => {
     const wanted = text.trim().toLowerCase()
@@ -137,7 +164,7 @@ function Relayers({ rows, find }: { rows: Row[]; find: string | undefined }) {
   return (
     <>
       <div className="bar">
-        <h2 id="relayers">Relayers</h2>
+        {heading}
         <CreateRelayer />
       </div>
       <div className="bar">

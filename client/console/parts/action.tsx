@@ -2,6 +2,7 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { LucideIcon } from 'lucide-react'
 import { type FormEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
+import { useCommand } from '../data/commands.ts'
 import { errorText, Problem } from './feedback.tsx'
 import { tell } from './toasts.tsx'
 
@@ -49,6 +50,8 @@ export function Action({ tone, icon: Icon, disabled = false, opened, closed, ...
     setOpen(next)
     if (!next) closed?.()
   }
+
+  useCommand(its.label, () => change(true))
 
   return (
     <Dialog.Root open={isOpen} onOpenChange={change}>
