@@ -138,3 +138,7 @@ export const words = (code: string): string => code.replaceAll('_', ' ')
 /** Replaces amounts in wei in a sentence by ones with the unit of the network. */
 export const inCoins = (text: string, symbol: string): string =>
   text.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => amount(wei, symbol))
+
+/** With a capital letter, and a point at its end. */
+export const sentence = (text: string): string =>
+  text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`

@@ -176,6 +176,8 @@ function Edit({ path, its }: { path: { notification_id: string }; its: Its | und
     <>
       <Action
         label="Edit"
+        title={`Edit notification ${path.notification_id}`}
+        told={`Notification ${path.notification_id} is changed.`}
         opened={() => {
           setChanged(formOf(its))
           setKey('')
@@ -196,13 +198,20 @@ function Edit({ path, its }: { path: { notification_id: string }; its: Its | und
         <WebhookForm form={changed} set={setChanged} />
         <label>
           New signing key (empty: it stays)
-          <input type="password" autoComplete="off" value={key} onChange={(event) => setKey(event.target.value)} />
+          <input
+            name="signing_key"
+            type="password"
+            autoComplete="off"
+            value={key}
+            onChange={(event) => setKey(event.target.value)}
+          />
         </label>
       </Action>
       <Action
         label="Delete"
+        title={`Delete notification ${path.notification_id}`}
         tone="danger"
-        told={`${path.notification_id} is deleted.`}
+        told={`Notification ${path.notification_id} is deleted.`}
         effect={
           <p>
             Deletes {path.notification_id} with its waiting deliveries. It is refused while a relayer reports to it.

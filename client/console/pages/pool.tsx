@@ -58,6 +58,8 @@ export function Pool({
                   <Edit pool={its} />
                   <Action
                     label="Delete"
+                    title={`Delete pool ${its.id}`}
+                    told={`Pool ${its.id} is deleted.`}
                     tone="danger"
                     effect={<p>Deletes the pool {its.id}. Its relayers and their transactions stay.</p>}
                     run={async () => {
@@ -147,6 +149,8 @@ function Weigh({ pool_id, relayer_id, weight }: { pool_id: string; relayer_id: s
   return (
     <Action
       label="Change weight"
+      title={`Change weight of ${relayer_id}`}
+      told={`The weight of ${relayer_id} is changed.`}
       opened={reset}
       effect={
         <p>The share of {relayer_id} of what the pool sends. With 0 it gets nothing new, and finishes what it has.</p>
@@ -177,6 +181,8 @@ function Edit({ pool }: { pool: Its }) {
   return (
     <Action
       label="Edit"
+      title={`Edit pool ${pool.id}`}
+      told={`Pool ${pool.id} is changed.`}
       opened={reset}
       effect={<p>A relayer that leaves the pool {pool.id} gets nothing new, and finishes what it has.</p>}
       run={() =>

@@ -98,8 +98,9 @@ function DeleteSigner({ its: { id, address } }: { its: Signer }) {
     <div className="buttons">
       <Action
         label="Delete"
+        title={`Delete signer ${id}`}
         tone="danger"
-        told={`${id} is deleted.`}
+        told={`Signer ${id} is deleted.`}
         effect={
           <p>
             Deletes {id}. A key that the service keeps is gone for good, and with it what {address} owns. It is refused

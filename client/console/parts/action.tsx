@@ -3,12 +3,17 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { LucideIcon } from 'lucide-react'
 import { type FormEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { useCommand } from '../data/commands.ts'
-import { errorText, Problem } from './feedback.tsx'
+import { Faults, faultsIn } from './faults.tsx'
 import { tell } from './toasts.tsx'
 
-interface ActionProps {
+/** What success says: in the dialog, with what the reader needs from it; or in a message, when the dialog closes. */
+type Outcome = { done: ReactNode; told?: never } | { told: ReactNode; done?: never }
+
+type ActionProps = Outcome & {
   /** The text of the button. */
   label: string
+  /** The title of the dialog and the text of its button, with the name of what is changed. Absent: the label. */
+  title?: string
   /** Stands before the text; on a phone, in place of it. */
   icon?: LucideIcon
   /** What the action will do. */
@@ -17,10 +22,6 @@ interface ActionProps {
   children?: ReactNode
   /** A retry after an error uses the same key, so that nothing is sent twice. */
   run: (idempotency_key: string) => Promise<unknown>
-  /** What the dialog says after success, with what the reader needs from it. Absent: it closes. */
-  done?: ReactNode
-  /** What a message says after success when the dialog closes. */
-  told?: ReactNode
   tone?: 'primary' | 'danger' | 'quiet' | undefined
   disabled?: boolean
   /** Called when the dialog opens, to reset its input to the current values. */
@@ -84,6 +85,7 @@ const content = () => document.getElementById('content')
 
 function Confirmation({
   label,
+  title = label,
   effect,
   children,
   run,
@@ -91,15 +93,21 @@ function Confirmation({
   told,
   tone,
   close,
-}: Omit<ActionProps, 'icon' | 'opened' | 'closed'> & { close(): void }) {
+}: Pick<ActionProps, 'label' | 'title' | 'effect' | 'children' | 'run' | 'done' | 'told' | 'tone'> & {
+  close(): void
+}) {
   const queries = useQueryClient()
   const [idempotency_key] = useState(randomKey)
+  const form = useRef<HTMLFormElement>(null)
+  const [faults, setFaults] = useState<ReturnType<typeof faultsIn>>([])
   const action = useMutation({
     mutationFn: () => run(idempotency_key),
+    onMutate: () => setFaults([]),
+    onError: (error) => form.current && setFaults(faultsIn(form.current, error)),
     // Also when the action led to another page, which has no dialog.
     onSuccess() {
       if (done !== undefined) return
-      tell(told ?? `${label}: done.`)
+      tell(told)
       close()
     },
     onSettled: () => queries.invalidateQueries(),
@@ -114,17 +122,17 @@ function Confirmation({
   }
 
   return (
-    <form onSubmit={submit}>
-      <Dialog.Title>{label}</Dialog.Title>
+    <form ref={form} onSubmit={submit}>
+      <Dialog.Title>{title}</Dialog.Title>
       <div className="effect">{effect}</div>
       {!action.isSuccess && children}
       {action.isSuccess && done !== undefined && <div role="status">{done}</div>}
-      {action.error && <Problem>{errorText(action.error)}</Problem>}
+      <Faults faults={faults} />
       <div className="buttons">
         <Dialog.Close>Close</Dialog.Close>
         {!action.isSuccess && (
           <button type="submit" className={tone === 'danger' ? tone : 'primary'} aria-disabled={action.isPending}>
-            {action.isPending ? 'Working…' : label}
+            {action.isPending ? 'Working…' : title}
           </button>
         )}
       </div>

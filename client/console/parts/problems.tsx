@@ -2,7 +2,7 @@ import { Check, ChevronDown, ChevronUp, CircleAlert, CircleCheck, TriangleAlert,
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
-import { count, inCoins, time } from '../data/format.ts'
+import { count, inCoins, sentence, time } from '../data/format.ts'
 import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
@@ -177,10 +177,6 @@ function OneProblem({ its }: { its: Its }) {
     </li>
   )
 }
-
-/** With a capital letter, and a point at its end. */
-const sentence = (text: string) =>
-  text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 
 function useSymbolOfProblem({ relayer_id, network_id }: Its): string {
   const relayers = useRelayerIds()

@@ -90,6 +90,7 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
   return (
     <Action
       label="Cancel all pending"
+      told={`The pending transactions of ${relayer_id} are canceled.`}
       tone="danger"
       disabled={data?.pending_transactions_count === 0}
       effect={
