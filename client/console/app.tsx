@@ -25,7 +25,7 @@ import { SessionProvider, useSession } from './data/session.tsx'
 import { Overview, RelayerList } from './pages/overview.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { Skeleton } from './parts/feedback.tsx'
-import { Heading } from './parts/heading.tsx'
+import { Missing } from './parts/missing.tsx'
 import type { Target } from './parts/palette.tsx'
 import { useOpenProblems } from './parts/problems.tsx'
 import { Search } from './parts/search.tsx'
@@ -169,10 +169,7 @@ function Pages() {
       {mayManageAll && <Route path="/service" component={Service} />}
       {mayManageAll && <Route<Find> path="/audit/:find?">{({ find }: Find) => <Audit find={find} />}</Route>}
       <Route>
-        <Heading name="Page not found" />
-        <p>
-          This page does not exist, or your API key has no access to it. <Link to="/">Go to the overview</Link>
-        </p>
+        <Missing what="Page" to="/" list="the overview" />
       </Route>
     </Switch>
   )

@@ -116,3 +116,9 @@ export async function act(page: Page, button: Locator, fill: (dialog: Locator) =
     .poll(async () => (await dialog.count()) === 0 || (await dialog.getByRole('status').count()) > 0)
     .toBe(true)
 }
+
+/** Opens the menu of a network, and takes a line of it. */
+export async function choose(page: Page, network: string, action: string) {
+  await named(page, `More actions of ${network}`).click()
+  await page.getByRole('menuitem', { name: action, exact: true }).click()
+}

@@ -1,7 +1,7 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Rig, startRig } from '../support/rig.ts'
-import { act, named, openConsole } from './browser.ts'
+import { choose, named, openConsole } from './browser.ts'
 import { startBrowser } from './start-browser.ts'
 
 let browser: Browser
@@ -60,8 +60,7 @@ test('says without a path what is wrong with something else, names the object in
     body: { name: 'spare', network_type: 'evm', chain_id: 9_999, rpc_urls: [{ url: 'http://127.0.0.1:1' }] },
   })
   await open('/networks')
-  const network = (name: string) => page.getByRole('region', { name, exact: true })
-  await named(network('local'), 'Delete').click()
+  await choose(page, 'local', 'Delete')
   await page.getByRole('heading', { name: 'Delete network local' }).waitFor()
   await named(page.getByRole('dialog'), 'Delete network local').click()
   await page
@@ -69,6 +68,7 @@ test('says without a path what is wrong with something else, names the object in
     .getByText('A relayer uses this network; delete its relayers first.', { exact: true })
     .waitFor()
   await named(page.getByRole('dialog'), 'Close').click()
-  await act(page, named(network('spare'), 'Delete'))
+  await choose(page, 'spare', 'Delete')
+  await confirm(page)
   await page.locator('.toast').getByText('Network spare is deleted.').waitFor()
 })

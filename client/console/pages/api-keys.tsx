@@ -30,7 +30,7 @@ export function ApiKeys() {
       <Loaded query={keys}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={Key} title="No API keys yet">
+            <Nothing icon={Key} title="No API keys yet" create="Create a key">
               Give each application a key of its own, with no more rights than it needs. The key in the setting API_KEY
               is not listed.
             </Nothing>

@@ -10,6 +10,7 @@ import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
+import { isMissing, Missing } from '../parts/missing.tsx'
 import { Age, Moment, Until } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { Segments } from '../parts/segments.tsx'
@@ -56,6 +57,8 @@ export function Notification({ notification_id, find }: { notification_id: strin
     queryFn: async ({ signal }) => (await client.get(`${one}/deliveries`, { path, query, signal })).data,
     refetchInterval: poll_ms,
   })
+  if (isMissing(notification.error))
+    return <Missing what={`Notification ${id}`} to="/notifications" list="the notifications" />
   return (
     <>
       <p className="crumbs">
@@ -102,7 +105,10 @@ function Health({ its }: { its: NotificationHealth }) {
         <Problem>This notification is disabled: {its.disabled_reason} Set its URL again to enable it.</Problem>
       )}
       {its.failing_since !== null && its.status !== 'disabled' && (
-        <Problem>All attempts have failed for {age(its.failing_since)}. The responses are below.</Problem>
+        <Problem>
+          No attempt has succeeded for {age(its.failing_since)}. A delivery waits while an earlier one of the same
+          transaction is retried, and fails when no attempt is left.
+        </Problem>
       )}
       <dl className="figures">
         <div>

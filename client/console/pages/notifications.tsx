@@ -59,7 +59,7 @@ export function Notifications() {
       <Loaded query={notifications}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={Bell} title="No notifications yet">
+            <Nothing icon={Bell} title="No notifications yet" create="Create a notification">
               A notification sends the events of relayers to your webhook endpoint, signed, at least once.
             </Nothing>
           ) : (

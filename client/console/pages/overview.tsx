@@ -1,5 +1,5 @@
 import { Wallet } from 'lucide-react'
-import { type ReactNode, useMemo } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { Relayer } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
@@ -27,11 +27,12 @@ type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number]
 /** Problems come first. */
 export function Overview({ find }: { find?: string | undefined }) {
   const relayers = useRelayers()
-  const isEmpty = relayers.data?.length === 0
+  const [isHeld, hold] = useState(false)
+  const isEmpty = isHeld || relayers.data?.length === 0
   return (
     <>
       <Heading name="Overview" />
-      {isEmpty ? <FirstSteps /> : <Problems />}
+      {isEmpty ? <FirstSteps hold={hold} /> : <Problems />}
       {!isEmpty && <Tiles />}
       {!isEmpty && <ActivityCharts />}
       {!isEmpty && (
@@ -48,13 +49,14 @@ export function Overview({ find }: { find?: string | undefined }) {
 /** The relayers on a page of their own. */
 export function RelayerList({ find }: { find?: string | undefined }) {
   const relayers = useRelayers()
+  const [isHeld, hold] = useState(false)
   const heading = <Heading name="Relayers" />
-  if (relayers.data === undefined || relayers.data.length === 0)
+  if (isHeld || relayers.data === undefined || relayers.data.length === 0)
     return (
       <>
         {heading}
         <Loaded query={relayers} lines={8}>
-          {() => <FirstSteps />}
+          {() => <FirstSteps hold={hold} />}
         </Loaded>
       </>
     )
@@ -62,7 +64,7 @@ export function RelayerList({ find }: { find?: string | undefined }) {
 }
 
 /** Of a service without relayers: what to do, in order, and what of it is done. */
-function FirstSteps() {
+function FirstSteps({ hold }: { hold(isOpen: boolean): void }) {
   const { mayManageAll } = useSession()
   const networks = useNetworks()
   if (!mayManageAll)
@@ -86,7 +88,7 @@ function FirstSteps() {
           <strong>Create a relayer</strong>
           <span>A key on a network. The service makes a new key for it.</span>
           <span>
-            <CreateRelayer />
+            <CreateRelayer hold={hold} />
           </span>
         </li>
         <li>

@@ -13,6 +13,7 @@ import { Loaded } from '../parts/feedback.tsx'
 import { PoolFunding } from '../parts/funding.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, poolPath, RelayerLink } from '../parts/links.tsx'
+import { isMissing, Missing } from '../parts/missing.tsx'
 import { PoolLimits } from '../parts/pool-limits.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Tabs } from '../parts/tabs.tsx'
@@ -43,6 +44,7 @@ export function Pool({
     queryFn: async ({ signal }) => (await client.get(base, { path, signal })).data,
     refetchInterval: poll_ms,
   })
+  if (isMissing(pool.error)) return <Missing what={`Pool ${pool_id}`} to="/pools" list="the pools" />
   return (
     <>
       <p className="crumbs">

@@ -33,7 +33,7 @@ export function Pools() {
       <Loaded query={pools}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={Layers} title="No pools yet">
+            <Nothing icon={Layers} title="No pools yet" create={mayManageAll && 'Create a pool'}>
               A pool is several relayers of one network that send as one, for more transactions at a time.
             </Nothing>
           ) : (

@@ -51,7 +51,7 @@ export function Signers() {
       <Loaded query={signers}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={KeyRound} title="No signers yet">
+            <Nothing icon={KeyRound} title="No signers yet" create="Create a signer">
               A signer is a private key, or a key in a key service. A relayer uses one.
             </Nothing>
           ) : (

@@ -36,6 +36,7 @@ export function Spending({ find }: { find?: string | undefined }) {
   const days = spans[period]
   const filter = { days, ...(network !== '' && { network }) }
   const spending = useSpending(filter)
+  const isUsed = spending.data?.length !== 0
   const all = networks.data?.map(({ name }) => name) ?? []
   const spent = new Set(spending.data?.map((its) => its.network))
   const shown = network === '' ? all.filter((name) => spent.has(name)) : [network]
@@ -78,7 +79,7 @@ export function Spending({ find }: { find?: string | undefined }) {
       )}
       <Repricing rows={spending.data ?? []} networks={shown} />
       <div className="bar">
-        {caller.relayer_ids === null && (
+        {caller.relayer_ids === null && isUsed && (
           <Segments
             label="By"
             values={['relayer', 'API key']}
@@ -87,7 +88,7 @@ export function Spending({ find }: { find?: string | undefined }) {
             choose={(one) => choose({ by: one })}
           />
         )}
-        {by === 'relayer' && (
+        {by === 'relayer' && isUsed && (
           <Csv
             label="Download CSV by relayer"
             name="spending"

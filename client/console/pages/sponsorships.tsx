@@ -36,7 +36,7 @@ export function Sponsorships() {
       <Loaded query={sponsorships}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={Gift} title="No sponsorships yet">
+            <Nothing icon={Gift} title="No sponsorships yet" create={mayManageAll && 'Create a sponsorship'}>
               With a sponsorship, a relayer pays for the calls of users who have no coins, within budgets.
             </Nothing>
           ) : (

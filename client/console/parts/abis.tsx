@@ -22,7 +22,7 @@ export function Abis() {
       <Loaded query={abis} lines={1}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={FileCode2} title="No ABIs yet">
+            <Nothing icon={FileCode2} title="No ABIs yet" create={mayManageAll && 'Add an ABI'}>
               With the ABI of a contract, the calls, events and errors of its transactions are shown by name.
             </Nothing>
           ) : (

@@ -24,13 +24,15 @@ type ActionProps = Outcome & {
   run: (idempotency_key: string) => Promise<unknown>
   tone?: 'primary' | 'danger' | 'quiet' | undefined
   disabled?: boolean
+  /** The button is a line of a menu (more.tsx). */
+  isInMenu?: boolean
   /** Called when the dialog opens, to reset its input to the current values. */
   opened?: () => void
   closed?: () => void
 }
 
 /** A button with a confirmation dialog, which describes the action. */
-export function Action({ tone, icon: Icon, disabled = false, opened, closed, ...its }: ActionProps) {
+export function Action({ tone, icon: Icon, disabled = false, isInMenu = false, opened, closed, ...its }: ActionProps) {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
   const isUsed = useRef(false)
@@ -52,26 +54,28 @@ export function Action({ tone, icon: Icon, disabled = false, opened, closed, ...
     if (!next) closed?.()
   }
 
-  useCommand(its.label, () => change(true))
+  useCommand(its.title ?? its.label, () => change(true))
 
   return (
     <Dialog.Root open={isOpen} onOpenChange={change}>
-      <Dialog.Trigger ref={button} className={tone} disabled={disabled}>
-        {Icon ? (
-          <>
-            <Icon className="icon" aria-hidden />
-            <span>{its.label}</span>
-          </>
-        ) : (
-          its.label
-        )}
-      </Dialog.Trigger>
+      {!isInMenu && (
+        <Dialog.Trigger ref={button} className={tone} disabled={disabled}>
+          {Icon ? (
+            <>
+              <Icon className="icon" aria-hidden />
+              <span>{its.label}</span>
+            </>
+          ) : (
+            its.label
+          )}
+        </Dialog.Trigger>
+      )}
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
         <Dialog.Viewport className="dialog-place">
           <Dialog.Popup
             className="dialog"
-            finalFocus={() => (button.current?.isConnected ? button.current : (content() ?? true))}
+            finalFocus={() => isInMenu || (button.current?.isConnected ? button.current : (content() ?? true))}
           >
             <Confirmation {...its} tone={tone} close={() => change(false)} />
           </Dialog.Popup>

@@ -9,8 +9,8 @@ import { Copyable, relayerPath } from './links.tsx'
 
 const new_key = ''
 
-/** Creates a relayer, with a new key unless a signer is chosen. */
-export function CreateRelayer() {
+/** Creates a relayer, with a new key unless a signer is chosen. `hold`: keeps its place while the dialog says what was created. */
+export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
   const { client, mayManageAll } = useSession()
   const networks = useNetworks()
   const notifications = useNotifications()
@@ -49,7 +49,11 @@ export function CreateRelayer() {
     <Action
       label="Create a relayer"
       tone="primary"
-      opened={reset}
+      opened={() => {
+        reset()
+        hold?.(true)
+      }}
+      closed={() => hold?.(false)}
       effect={<p>A relayer is a key on a network. It signs and sends for everybody with an API key that may.</p>}
       run={create}
       done={

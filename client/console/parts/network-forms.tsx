@@ -4,10 +4,34 @@ import { given, useForm } from '../data/form.ts'
 import { nodesOf, relaysOf } from '../data/lines.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
+import { More } from './more.tsx'
 import { SubmissionFields, submission_start, submissionOf, submissionValues } from './submission.tsx'
 
+/** What can be done with a network: most of it from a menu. */
+export function NetworkActions({ network }: { network: Network }) {
+  const { mayManageAll } = useSession()
+  if (!mayManageAll) return null
+  const { name } = network
+  return (
+    <div className="buttons">
+      <EditNetwork network={network} />
+      <EditNodes network={network} />
+      <EditRelays network={network} />
+      <DeleteNetwork network={network} />
+      <More
+        of={name}
+        choices={[
+          { text: 'Change nodes', opens: `Change nodes of ${name}` },
+          { text: 'Change private relays', opens: `Change private relays of ${name}` },
+          { text: 'Delete', opens: `Delete network ${name}`, tone: 'danger' },
+        ]}
+      />
+    </div>
+  )
+}
+
 /** The API masks the URLs, so they have to be entered again. */
-export const EditNodes = ({ network }: { network: Network }) => (
+const EditNodes = ({ network }: { network: Network }) => (
   <EditUrls
     label="Change nodes"
     network={network}
@@ -18,7 +42,7 @@ export const EditNodes = ({ network }: { network: Network }) => (
   />
 )
 
-export const EditRelays = ({ network }: { network: Network }) => (
+const EditRelays = ({ network }: { network: Network }) => (
   <EditUrls
     label="Change private relays"
     network={network}
@@ -49,11 +73,11 @@ function EditUrls({
   network: Network
   bodyOf(text: string): UpdateNetworkRequest
 }) {
-  const { client, mayManageAll } = useSession()
+  const { client } = useSession()
   const [text, setText] = useState('')
-  if (!mayManageAll) return null
   return (
     <Action
+      isInMenu
       label={label}
       title={`${label} of ${network.name}`}
       told={`${label.replace('Change', 'The')} of ${network.name} are changed.`}
@@ -161,15 +185,14 @@ export function CreateNetwork() {
   )
 }
 
-export function EditNetwork({ network }: { network: Network }) {
-  const { client, mayManageAll } = useSession()
+function EditNetwork({ network }: { network: Network }) {
+  const { client } = useSession()
   const { values, bind, reset } = useForm({
     symbol: network.symbol ?? '',
     required_confirmations: `${network.required_confirmations}`,
     explorer_urls: network.explorer_urls[0] ?? '',
     ...submissionValues(network.submission),
   })
-  if (!mayManageAll) return null
   const path = { network_id: network.id }
   return (
     <Action
@@ -207,11 +230,11 @@ export function EditNetwork({ network }: { network: Network }) {
   )
 }
 
-export function DeleteNetwork({ network }: { network: Network }) {
-  const { client, mayManageAll } = useSession()
-  if (!mayManageAll) return null
+function DeleteNetwork({ network }: { network: Network }) {
+  const { client } = useSession()
   return (
     <Action
+      isInMenu
       label="Delete"
       title={`Delete network ${network.name}`}
       told={`Network ${network.name} is deleted.`}

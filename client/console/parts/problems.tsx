@@ -1,4 +1,4 @@
-import { Check, ChevronDown, ChevronUp, CircleAlert, CircleCheck, TriangleAlert, Undo2 } from 'lucide-react'
+import { BellOff, ChevronDown, ChevronUp, CircleAlert, CircleCheck, TriangleAlert, Undo2 } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
@@ -209,7 +209,7 @@ function Acknowledge({ its }: { its: Its[] }) {
   return (
     <Action
       label="Acknowledge"
-      icon={Check}
+      icon={BellOff}
       tone="quiet"
       told={`“${summary}” is acknowledged.`}
       effect={<p>{summary}. Everybody sees that you deal with it, and it moves to the end of the list.</p>}
