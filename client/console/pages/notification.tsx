@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Bell } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
+import type { Delivery, DeliveryAttempt, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
 import { age, count, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
@@ -75,7 +75,7 @@ export function Notification({ notification_id, find }: { notification_id: strin
           </p>
         )}
       </Loaded>
-      <Loaded query={health}>{(its) => <Health its={its} />}</Loaded>
+      <Loaded query={health}>{(its) => <Health its={its} deliveries={deliveries.data ?? []} />}</Loaded>
       <div className="bar">
         <h2>Deliveries</h2>
         <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
@@ -98,7 +98,9 @@ export function Notification({ notification_id, find }: { notification_id: strin
   )
 }
 
-function Health({ its }: { its: NotificationHealth }) {
+function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Delivery[] }) {
+  const refused = deliveries.find(({ status, attempts }) => status !== 'delivered' && attempts.length > 0)
+  const answer = refused?.attempts.at(-1)
   return (
     <>
       {its.status === 'disabled' && (
@@ -106,8 +108,9 @@ function Health({ its }: { its: NotificationHealth }) {
       )}
       {its.failing_since !== null && its.status !== 'disabled' && (
         <Problem>
-          No attempt has succeeded for {age(its.failing_since)}. A delivery waits while an earlier one of the same
-          transaction is retried, and fails when no attempt is left.
+          No attempt has succeeded for {age(its.failing_since)}.{' '}
+          {refused && answer && `The last response, to number ${count(refused.sequence)}: ${answerText(answer)}. `}
+          Deliveries are retried; one counts as failed when no attempt is left.
         </Problem>
       )}
       <dl className="figures">
@@ -270,19 +273,22 @@ function Resend({ delivery: { id, status }, path }: { delivery: Delivery; path: 
   )
 }
 
-function Attempts({ attempts }: { attempts: Delivery['attempts'] }) {
+const answerText = ({ status, error }: Pick<DeliveryAttempt, 'status' | 'error'>) => error ?? `HTTP ${status}`
+
+function Attempts({ attempts }: { attempts: DeliveryAttempt[] }) {
   const last = attempts.at(-1)
   if (!last) return <span className="hint">not sent yet</span>
   return (
     <details>
       <summary>
-        {last.error ?? `HTTP ${last.status}`}
+        {answerText(last)}
         {attempts.length > 1 && `, ${count(attempts.length)} attempts`}
       </summary>
       <ol>
         {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (
           <li key={number}>
-            <Moment at={at} />, {count(duration_ms)} ms: {error ?? `HTTP ${answered}`} {answer && <code>{answer}</code>}
+            <Moment at={at} />, {count(duration_ms)} ms: {answerText({ status: answered, error })}{' '}
+            {answer && <code>{answer}</code>}
           </li>
         ))}
       </ol>

@@ -44,13 +44,15 @@ export function Spending({ find }: { find?: string | undefined }) {
     <>
       <div className="bar">
         <Heading name="Spending" />
-        <Csv
-          label="Download CSV by day"
-          name="fees"
-          what={`the fees of each day (UTC) in ${days} days, by network`}
-          header={day_header}
-          pages={() => rowsOfDays(client, period, shown)}
-        />
+        {isUsed && (
+          <Csv
+            label="Download CSV by day"
+            name="fees"
+            what={`the fees of each day (UTC) in ${days} days, by network`}
+            header={day_header}
+            pages={() => rowsOfDays(client, period, shown)}
+          />
+        )}
       </div>
       <div className="bar">
         <Segments

@@ -75,7 +75,7 @@ export function Action({ tone, icon: Icon, disabled = false, isInMenu = false, o
         <Dialog.Viewport className="dialog-place">
           <Dialog.Popup
             className="dialog"
-            finalFocus={() => isInMenu || (button.current?.isConnected ? button.current : (content() ?? true))}
+            finalFocus={() => isInMenu || (button.current?.checkVisibility() ? button.current : (content() ?? true))}
           >
             <Confirmation {...its} tone={tone} close={() => change(false)} />
           </Dialog.Popup>

@@ -61,7 +61,7 @@ export function Transactions({
           type="search"
           className="filter"
           aria-label={`Filter by ${kinds}`}
-          placeholder={hasNonces ? 'Hash, receiver, nonce or reference' : 'Hash, receiver or reference'}
+          placeholder={hasNonces ? 'Hash, nonce or reference' : 'Hash, receiver or reference'}
           value={typed}
           onChange={(event) => show(group, event.target.value)}
         />
