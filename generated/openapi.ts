@@ -1723,7 +1723,7 @@ export interface paths {
         };
         /**
          * Find anything
-         * @description Finds relayers, networks, signers, notifications and ABIs by id, name or address, and transactions by id, hash, nonce, sender, receiver, reference or metadata (`name:value`), among what the API key may see. Names are found by their parts, everything else as a whole. At most 50 results; transactions are the newest.
+         * @description Finds relayers, networks, signers, notifications and ABIs by id, name or address, and transactions by id, hash, nonce, sender, receiver, reference or metadata (`name:value`), among what the API key may see. Names are found by their parts; nonces and metadata as a whole; everything else by its beginning, from 4 characters on. At most 50 results: first those that have exactly this text, of which transactions are the newest. A short beginning that many transactions share finds some of them.
          */
         get: operations["search"];
         put?: never;
@@ -3524,6 +3524,12 @@ export interface components {
             relayer_id: components["schemas"]["IdOrNull"];
             /** @description The name of the resource; the status of a transaction. */
             name: string | null;
+            /** @description Of a transaction that has one; else null. */
+            nonce: number | null;
+            /** @description Of a transaction; else null. */
+            reference: components["schemas"]["ReferenceOrNull"];
+            /** @description Of a transaction, in wei; else null. */
+            value: components["schemas"]["Amount"] | null;
             /** @enum {string} */
             found_by: "id" | "name" | "address" | "hash" | "nonce" | "sender" | "receiver" | "reference" | "metadata";
         };

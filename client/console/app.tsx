@@ -14,6 +14,7 @@ import {
   Menu,
   Network,
   ScrollText,
+  Wallet,
   Waypoints,
 } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
@@ -21,10 +22,11 @@ import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
 import { hereShortly, isUtc, showUtc } from './data/format.ts'
 import { SessionProvider, useSession } from './data/session.tsx'
-import { Overview } from './pages/overview.tsx'
+import { Overview, RelayerList } from './pages/overview.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { Skeleton } from './parts/feedback.tsx'
-import { Heading } from './parts/heading.tsx'
+import { Missing } from './parts/missing.tsx'
+import type { Target } from './parts/palette.tsx'
 import { useOpenProblems } from './parts/problems.tsx'
 import { Search } from './parts/search.tsx'
 import { Segments } from './parts/segments.tsx'
@@ -77,7 +79,7 @@ function Shell() {
           <Waypoints className="icon" aria-hidden />
           <span>Relayer console</span>
         </strong>
-        {may('read') && <Search pages={pages.flatMap(([, its]) => its)} />}
+        {may('read') && <Search targets={targetsOf(pages.flatMap(([, its]) => its))} />}
         <button
           type="button"
           className="menu"
@@ -141,6 +143,9 @@ function Pages() {
       <Route path="/relayers/:relayer_id/transactions/:transaction_id">
         {(params) => <Transaction key={params.transaction_id} {...params} />}
       </Route>
+      {may('read') && (
+        <Route<Find> path="/relayer-list/:find?">{({ find }: Find) => <RelayerList find={find} />}</Route>
+      )}
       <Route<RelayerPage> path={relayer_pages}>
         {(shown: RelayerPage) => <Relayer key={shown.relayer_id} {...shown} />}
       </Route>
@@ -164,10 +169,7 @@ function Pages() {
       {mayManageAll && <Route path="/service" component={Service} />}
       {mayManageAll && <Route<Find> path="/audit/:find?">{({ find }: Find) => <Audit find={find} />}</Route>}
       <Route>
-        <Heading name="Page not found" />
-        <p>
-          This page does not exist, or your API key has no access to it. <Link to="/">Go to the overview</Link>
-        </p>
+        <Missing what="Page" to="/" list="the overview" />
       </Route>
     </Switch>
   )
@@ -185,11 +187,32 @@ type PoolPage = ListPage & { pool_id: string; tab?: string }
 
 const relayer_pages = '/relayers/:relayer_id/:tab?/:group?/:find?'
 
+/** `create`: the label of its button, if the API key may use it. */
 interface Page {
   to: string
   name: string
   icon: LucideIcon
+  create?: string | false
 }
+
+/** What the search finds beside what the service knows. */
+const targetsOf = (pages: Page[]): Target[] => [
+  ...pages.map(({ to, name }) => ({ to, name, about: 'page' })),
+  ...pages.flatMap(({ to, name, create }) =>
+    create ? [{ to, name: create, about: 'opens the form', keys: `new ${name}`, button: create }] : [],
+  ),
+  ...lists.map(([group, keys]) => ({
+    ...{ to: `/transactions/${group}`, name: `${group} transactions`, about: 'list', keys },
+  })),
+]
+
+/** Groups of the list of transactions, and the states that are in them. */
+const lists = [
+  ['unfinished', 'pending sent submitted mined waiting'],
+  ['confirmed', ''],
+  ['failed', ''],
+  ['withdrawn', 'canceled cancelled expired'],
+] as const
 
 /** The pages that the API key has something on, in their groups. */
 function usePages(): [string, Page[]][] {
@@ -200,6 +223,10 @@ function usePages(): [string, Page[]][] {
       '',
       [
         may('read') && { to: '/', name: 'Overview', icon: LayoutDashboard },
+        may('read') && {
+          ...{ to: '/relayer-list', name: 'Relayers', icon: Wallet },
+          create: mayManageAll && 'Create a relayer',
+        },
         may('read') && { to: '/transactions', name: 'Transactions', icon: ArrowLeftRight },
         may('read') && { to: '/spending', name: 'Spending', icon: Coins },
         (may('sign') || may('send')) && { to: '/sandbox', name: 'Sandbox', icon: FlaskConical },
@@ -208,17 +235,27 @@ function usePages(): [string, Page[]][] {
     [
       'Resources',
       [
-        seesAll && { to: '/pools', name: 'Pools', icon: Layers },
-        seesAll && { to: '/sponsorships', name: 'Sponsorships', icon: Gift },
-        may('read') && { to: '/networks', name: 'Networks', icon: Network },
-        mayManageAll && { to: '/signers', name: 'Signers', icon: KeyRound },
-        may('notifications') && { to: '/notifications', name: 'Notifications', icon: Bell },
+        seesAll && { to: '/pools', name: 'Pools', icon: Layers, create: mayManageAll && 'Create a pool' },
+        seesAll && {
+          to: '/sponsorships',
+          name: 'Sponsorships',
+          icon: Gift,
+          create: mayManageAll && 'Create a sponsorship',
+        },
+        may('read') && { to: '/networks', name: 'Networks', icon: Network, create: mayManageAll && 'Create a network' },
+        mayManageAll && { to: '/signers', name: 'Signers', icon: KeyRound, create: 'Create a signer' },
+        may('notifications') && {
+          to: '/notifications',
+          name: 'Notifications',
+          icon: Bell,
+          create: 'Create a notification',
+        },
       ],
     ],
     [
       'Administration',
       [
-        caller.may_administer && { to: '/keys', name: 'API keys', icon: Key },
+        caller.may_administer && { to: '/keys', name: 'API keys', icon: Key, create: 'Create a key' },
         mayManageAll && { to: '/audit', name: 'Audit', icon: ScrollText },
         mayManageAll && { to: '/service', name: 'Service', icon: Activity },
       ],
@@ -232,16 +269,17 @@ function usePages(): [string, Page[]][] {
 function PageLink({ to, name, icon: Icon }: Page) {
   const [path] = useLocation()
   const open = useOpenProblems()
-  const isTransaction = path.includes('/transactions/')
-  const isHere =
-    to === '/'
-      ? path === '/' || path.startsWith('/overview') || (path.startsWith('/relayers') && !isTransaction)
-      : path.startsWith(to) || (to === '/transactions' && isTransaction)
   return (
-    <Link to={to} aria-current={isHere ? 'page' : undefined}>
+    <Link to={to} aria-current={to === pageOf(path) ? 'page' : undefined}>
       <Icon className="icon" aria-hidden />
       {name}
       {to === '/' && open > 0 && <span className="badge count bad" data-count={open} aria-hidden />}
     </Link>
   )
+}
+
+/** The page of the navigation that an address belongs to. */
+function pageOf(path: string): string {
+  if (path.startsWith('/relayers')) return path.includes('/transactions/') ? '/transactions' : '/relayer-list'
+  return path.startsWith('/overview') ? '/' : path.split('/', 2).join('/')
 }

@@ -180,9 +180,9 @@ function ofAccount(
   return [...found, problem('nonces', nonces.status, { relayer_id: id, summary, reason: nonces.explanation })]
 }
 
-function ofFailures({ id }: RelayerRow, { count, transaction_id }: Failures): FoundProblem {
+function ofFailures({ id }: RelayerRow, { count, transaction_id, reason: why }: Failures): FoundProblem {
   const summary = `${id}: ${count === 1 ? 'a transaction' : `${count} transactions`} failed in the last 24 hours`
-  const reason = 'The last one says why.'
+  const reason = why === null ? 'Its page says why.' : count === 1 ? why : `The last one: ${why}`
   return problem('transactions_failed', transaction_id ?? '', {
     relayer_id: id,
     transaction_id,

@@ -6,6 +6,7 @@ export interface Failures {
   relayer_row_id: number
   count: number
   transaction_id: string | null
+  reason: string | null
 }
 
 export interface NotificationState {

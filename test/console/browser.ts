@@ -108,12 +108,17 @@ export const named = (within: Page | Locator, name: string) => within.getByRole(
 
 /** Opens the dialog of the button, fills it in, confirms it, and waits until it is done. */
 export async function act(page: Page, button: Locator, fill: (dialog: Locator) => Promise<unknown> = async () => {}) {
-  const label = (await button.textContent()) ?? ''
   const dialog = page.getByRole('dialog')
   await button.click()
   await fill(dialog)
-  await dialog.getByRole('button', { name: label, exact: true }).click()
+  await dialog.locator('button[type=submit]').click()
   await expect
     .poll(async () => (await dialog.count()) === 0 || (await dialog.getByRole('status').count()) > 0)
     .toBe(true)
+}
+
+/** Opens the menu of a network, and takes a line of it. */
+export async function choose(page: Page, network: string, action: string) {
+  await named(page, `More actions of ${network}`).click()
+  await page.getByRole('menuitem', { name: action, exact: true }).click()
 }

@@ -18,14 +18,14 @@ afterAll(async () => {
 
 /** Opens the dialog of a button, fills its fields and confirms. Returns the dialog. */
 async function fill(page: Page | Locator, button: string, fields: Record<string, string>, dialogs: Page) {
-  await page.getByRole('button', { name: button, exact: true }).click()
-  const dialog = dialogs.getByRole('dialog', { name: button })
+  await page.getByRole('button', { name: button, exact: true }).first().click()
+  const dialog = dialogs.getByRole('dialog')
   for (const [label, value] of Object.entries(fields)) {
     const field = dialog.getByLabel(new RegExp(`^${label}`))
     if ((await field.evaluate((its) => its.tagName)) === 'SELECT') await field.selectOption(value)
     else await field.fill(value)
   }
-  await dialog.getByRole('button', { name: button, exact: true }).click()
+  await dialog.locator('button[type=submit]').click()
   return dialog
 }
 
@@ -92,7 +92,7 @@ test('a new key that failed to get its relayer is used at the next attempt', asy
   const before = (await client.get('/api/v1/signers', { query: { per_page: 1000 } })).data.length
   const fields = { Id: 'with new key', Network: 'local', 'Allowed receivers': '0x12' }
   const dialog = await fill(page, 'Create a relayer', fields, page)
-  await dialog.getByRole('alert').waitFor()
+  await dialog.getByRole('alert').first().waitFor()
   await dialog.getByLabel('Id').fill('with-new-key')
   await dialog.getByLabel('Allowed receivers').fill('')
   await dialog.getByRole('button', { name: 'Create a relayer' }).click()

@@ -92,7 +92,7 @@ test('shows a read-only key every page that it may read, and no action', async (
     expect(await page.getByRole('button', { name: actions }).count(), path).toBe(0)
   }
   const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()
-  expect(links).toEqual(['Overview', 'Transactions', 'Spending', 'Pools', 'Sponsorships', 'Networks'])
+  expect(links).toEqual(['Overview', 'Relayers', 'Transactions', 'Spending', 'Pools', 'Sponsorships', 'Networks'])
   await open('/keys')
   await page.getByText('Page not found').waitFor()
 })

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startPrivateRelay } from '../support/private-relay.ts'
 import { type Rig, startRig } from '../support/rig.ts'
-import { act, named, openConsole } from './browser.ts'
+import { act, choose, named, openConsole } from './browser.ts'
 import { startBrowser } from './start-browser.ts'
 
 let browser: Browser
@@ -38,9 +38,11 @@ test('sets the private relays of a network, and sends to them', async () => {
     submission: { mode: 'private' },
   })
   const card = page.getByRole('region', { name: 'local' })
-  await act(page, named(card, 'Change private relays'), (dialog) =>
-    dialog.getByLabel('Private relays').fill(`${relay.url}/secret-path eth_sendPrivateTransaction 7`),
-  )
+  await choose(page, 'local', 'Change private relays')
+  await page
+    .getByRole('textbox', { name: /^Private relays/ })
+    .fill(`${relay.url}/secret-path eth_sendPrivateTransaction 7`)
+  await page.getByRole('dialog').locator('button[type=submit]').click()
   const row = card.getByRole('row', { name: /eth_sendPrivateTransaction/ })
   await row.getByText('7 blocks').waitFor()
   expect(await page.content()).not.toContain('secret-path')

@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { RelayerPoliciesPatch } from '../../client/index.ts'
 import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { openConsole } from './browser.ts'
+import { choose, openConsole } from './browser.ts'
 import { startReceiver } from './receiver.ts'
 import { startBrowser } from './start-browser.ts'
 
@@ -47,7 +47,7 @@ const shown = (page: Page, text: RegExp) => page.getByText(text).first().waitFor
 async function remedy(page: Page, label: string): Promise<void> {
   await page.getByRole('button', { name: label, exact: true }).first().click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByRole('button', { name: label, exact: true }).click()
+  await dialog.locator('button[type=submit]').click()
   await expect
     .poll(async () => (await dialog.count()) === 0 || (await dialog.getByRole('status').count()) > 0)
     .toBe(true)
@@ -193,9 +193,9 @@ test('a node that is down or on the wrong chain: names it, shows its error, and 
   const account = await rig.addAccount()
   const page = await overview()
   const change = async (url: string) => {
-    await page.getByRole('button', { name: 'Change nodes' }).first().click()
+    await choose(page, 'local', 'Change nodes')
     await page.getByLabel('Node URLs').fill(url)
-    await page.getByRole('dialog').getByRole('button', { name: 'Change nodes' }).click()
+    await page.getByRole('dialog').locator('button[type=submit]').click()
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
   }
   await rig.proxy.setFault({ kind: 'http_500' })

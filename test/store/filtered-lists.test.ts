@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { TransactionFilter } from '../../server/core/sending-rows.ts'
+import { searches as everywhere } from '../../server/store/rules/search.ts'
 import { searches } from '../../server/store/rules/transaction-search.ts'
 import { translated } from '../../server/store/sqlite/session.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
@@ -184,6 +185,37 @@ test('reads one index and scans no table in each search', () => {
     expect(steps.join('\n'), name).toMatch(index[name] as RegExp)
     // A hash has few transactions, so only this list may sort.
     const sorts = name === 'hash' ? /^SCAN (?!json_each)/ : /^SCAN (?!json_each)|TEMP B-TREE/
+    expect(
+      steps.filter((step) => sorts.test(step)),
+      name,
+    ).toEqual([])
+  }
+})
+
+test('reads one index and scans no table in each search over everything', () => {
+  const { db } = openStore()
+  const index: Record<keyof typeof everywhere, RegExp> = {
+    id: /SEARCH transactions USING INDEX sqlite_autoindex_transactions_1 \(id=\?\)/,
+    hash: /SEARCH attempts USING (?:COVERING )?INDEX attempts_by_hash \(hash=\?\)/,
+    reference: /SEARCH transactions USING INDEX transactions_by_reference \(relayer_row_id=\? AND reference=\?\)/,
+    receiver: /SEARCH transactions USING INDEX transactions_by_receiver \(relayer_row_id=\? AND to=\?\)/,
+    nonce: /SEARCH transactions USING INDEX sqlite_autoindex_transactions_\d \(chain_id=\? AND from=\? AND nonce=\?\)/,
+    metadata: /SEARCH its USING COVERING INDEX transactions_by_metadata \(relayer_row_id=\? AND name=\? AND value=\?\)/,
+    id_prefix: /SEARCH transactions USING INDEX sqlite_autoindex_transactions_1 \(id>\? AND id<\?\)/,
+    hash_prefix: /SEARCH attempts USING (?:COVERING )?INDEX attempts_by_hash \(hash>\? AND hash<\?\)/,
+    reference_prefix:
+      /SEARCH transactions USING INDEX transactions_by_reference \(relayer_row_id=\? AND reference>\? AND reference<\?\)/,
+    receiver_prefix:
+      /SEARCH transactions USING INDEX transactions_by_receiver \(relayer_row_id=\? AND to>\? AND to<\?\)/,
+  }
+  const values = { relayer_row_id: 7, text: 'a', lower: 'a', end: 'b', number: 1, name: 'a', value: 'a' }
+  for (const [name, statement] of Object.entries(everywhere)) {
+    const steps = db
+      .prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${translated(statement.text.sqlite).text}`)
+      .all(values)
+      .map(({ detail }) => detail)
+    expect(steps.join('\n'), name).toMatch(index[name as keyof typeof everywhere])
+    const sorts = name === 'metadata' ? /^SCAN transactions/ : /^SCAN transactions|TEMP B-TREE/
     expect(
       steps.filter((step) => sorts.test(step)),
       name,

@@ -155,6 +155,8 @@ async function useLists(): Promise<void> {
       await store.listTransactions(row_id, { offset, limit: 20 }, { status: [], ...filter })
       await store.listTransactionsOf(undefined, { offset, limit: 20 }, { status: [], ...filter })
     }
+  for (const text of ['ref-10', '0xexample', '0x00', 'fill', '0190', `0x${'10'.padStart(40, '0')}`, 'name:value'])
+    await store.search(text, { relayer_ids: undefined, signers: true, notifications: 'all' })
   for (const kind of ['transactions', 'idempotency', 'deliveries', 'events'] as const)
     await store.prune(kind, '2025-01-02T00:00:00.000Z', 0)
   await store.listAudit({ offset: 5_000, limit: 20 }, {})

@@ -151,3 +151,7 @@ export const inCoins = (text: string, symbol: string): string =>
 /** Groups the digits of the arguments and the block in a sentence: `Denied(needed: 1,000,000)`, `in block 1,110`. */
 export const withGroups = (text: string): string =>
   text.replaceAll(/(?<=[(,:] ?)\d{4,}(?=[,)])|(?<=\bblock )\d{4,}/g, (digits) => count(BigInt(digits)))
+
+/** With a capital letter, and a point at its end. */
+export const sentence = (text: string): string =>
+  text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`

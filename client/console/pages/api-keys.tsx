@@ -31,7 +31,7 @@ export function ApiKeys() {
       <Loaded query={keys}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={Key} title="No API keys yet">
+            <Nothing icon={Key} title="No API keys yet" create="Create a key">
               Give each application a key of its own, with no more rights than it needs. The key in the setting API_KEY
               is not listed.
             </Nothing>
@@ -77,6 +77,7 @@ function KeyActions({ its }: { its: ApiKey }) {
       {!isSponsorships(its) && <EditKey its={its} />}
       <Action
         label="Rotate"
+        title={`Rotate key ${name}`}
         effect={<p>Issues a new token for “{name}”. The current token stays valid for a grace period.</p>}
         run={async () => setToken((await client.post(`${one}/rotate`, { path, body: {} })).data.token)}
         done={<NewToken token={token} />}
@@ -84,10 +85,11 @@ function KeyActions({ its }: { its: ApiKey }) {
       {!isSponsorships(its) && (
         <Action
           label="Revoke"
+          title={`Revoke key ${name}`}
           tone="danger"
           effect={<p>Requests with “{name}” are refused at once. A revoked key cannot be restored.</p>}
           run={() => client.delete(one, { path })}
-          told={`“${name}” is revoked.`}
+          told={`Key ${name} is revoked.`}
         />
       )}
     </div>
@@ -102,33 +104,33 @@ function whatOf(relayer_ids: string[] | null, pool_ids: string[] | null): string
 interface Rights {
   name: string
   scopes: Scope[]
-  relayers: string
-  pools: string
-  addresses: string
-  expires: string
+  relayer_ids: string
+  pool_ids: string
+  allowed_cidrs: string
+  expires_at: string
 }
 
-const none: Rights = { name: '', scopes: ['read'], relayers: '', pools: '', addresses: '', expires: '' }
+const none: Rights = { name: '', scopes: ['read'], relayer_ids: '', pool_ids: '', allowed_cidrs: '', expires_at: '' }
 
 const rightsOf = ({ name, scopes: allowed, relayer_ids, pool_ids, allowed_cidrs, expires_at }: ApiKey): Rights => ({
   name,
   scopes: scopes.filter((scope) => allowed.includes(scope)),
-  relayers: (relayer_ids ?? []).join('\n'),
-  pools: (pool_ids ?? []).join('\n'),
-  addresses: (allowed_cidrs ?? []).join('\n'),
-  expires: typedOf(expires_at ?? ''),
+  relayer_ids: (relayer_ids ?? []).join('\n'),
+  pool_ids: (pool_ids ?? []).join('\n'),
+  allowed_cidrs: (allowed_cidrs ?? []).join('\n'),
+  expires_at: typedOf(expires_at ?? ''),
 })
 
 /** Null: no limit. */
 const orNull = (text: string): string[] | null => (listOf(text).length > 0 ? listOf(text) : null)
 
-const bodyOf = ({ name, scopes: allowed, relayers, pools, addresses, expires }: Rights) => ({
+const bodyOf = ({ name, scopes: allowed, relayer_ids, pool_ids, allowed_cidrs, expires_at }: Rights) => ({
   name,
   scopes: allowed,
-  relayer_ids: orNull(relayers),
-  pool_ids: orNull(pools),
-  allowed_cidrs: orNull(addresses),
-  expires_at: momentOf(expires) ?? null,
+  relayer_ids: orNull(relayer_ids),
+  pool_ids: orNull(pool_ids),
+  allowed_cidrs: orNull(allowed_cidrs),
+  expires_at: momentOf(expires_at) ?? null,
 })
 
 function CreateKey() {
@@ -155,6 +157,8 @@ function EditKey({ its }: { its: ApiKey }) {
   return (
     <Action
       label="Edit"
+      title={`Edit key ${its.name}`}
+      told={`Key ${its.name} is changed.`}
       opened={() => setRights(rightsOf(its))}
       effect={<p>The token stays the same. A right that is taken away ends at once, also for requests under way.</p>}
       run={() => client.patch(one, { path: { api_key_id: its.id }, body: bodyOf(rights) })}
@@ -173,6 +177,7 @@ function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void
         : [...rights.scopes, scope],
     })
   const bind = (name: Exclude<keyof Rights, 'scopes'>) => ({
+    name,
     value: rights[name],
     onChange: ({ target: { value } }: { target: { value: string } }) => set({ ...rights, [name]: value }),
   })
@@ -192,19 +197,19 @@ function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void
       </fieldset>
       <label>
         Relayer IDs, one per line (empty: all, or none with pools)
-        <textarea rows={2} spellCheck={false} {...bind('relayers')} />
+        <textarea rows={2} spellCheck={false} {...bind('relayer_ids')} />
       </label>
       <label>
         Pool IDs, one per line (optional)
-        <textarea rows={2} spellCheck={false} {...bind('pools')} />
+        <textarea rows={2} spellCheck={false} {...bind('pool_ids')} />
       </label>
       <label>
         Client addresses, as CIDR, one per line (empty: any)
-        <textarea rows={2} spellCheck={false} {...bind('addresses')} />
+        <textarea rows={2} spellCheck={false} {...bind('allowed_cidrs')} />
       </label>
       <label>
         Expires at ({zone()}; empty: never)
-        <input type="datetime-local" {...bind('expires')} />
+        <input type="datetime-local" {...bind('expires_at')} />
       </label>
     </>
   )

@@ -2,18 +2,20 @@ import { Network as NetworkIcon } from 'lucide-react'
 import type { Network, NetworkNode, PrivateRpcUrl } from '../../index.ts'
 import { count } from '../data/format.ts'
 import { useNetworks, useNodes } from '../data/overview.ts'
+import { useSession } from '../data/session.tsx'
 import { Abis } from '../parts/abis.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
-import { CreateNetwork, DeleteNetwork, EditNetwork, EditNodes, EditRelays } from '../parts/network-forms.tsx'
+import { CreateNetwork, NetworkActions } from '../parts/network-forms.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { submissionText } from '../parts/submission.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
 /** The networks, with the health of each node. */
 export function Networks() {
+  const { mayManageAll } = useSession()
   const networks = useNetworks()
   return (
     <>
@@ -24,7 +26,7 @@ export function Networks() {
       <Loaded query={networks}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={NetworkIcon} title="No networks yet">
+            <Nothing icon={NetworkIcon} title="No networks yet" create={mayManageAll && 'Create a network'}>
               A network is an EVM chain and the URLs of its nodes. Relayers send on it.
             </Nothing>
           ) : (
@@ -43,12 +45,7 @@ function List({ networks }: { networks: Network[] }) {
     <section key={network.id} className="card" aria-label={network.name}>
       <div className="bar">
         <h2>{network.name}</h2>
-        <div className="buttons">
-          <EditNetwork network={network} />
-          <EditNodes network={network} />
-          <EditRelays network={network} />
-          <DeleteNetwork network={network} />
-        </div>
+        <NetworkActions network={network} />
       </div>
       <dl className="figures">
         <div>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Bell } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
+import type { Delivery, DeliveryAttempt, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
 import { age, count, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
@@ -10,6 +10,7 @@ import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
+import { isMissing, Missing } from '../parts/missing.tsx'
 import { Age, Moment, Until } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { Segments } from '../parts/segments.tsx'
@@ -56,6 +57,8 @@ export function Notification({ notification_id, find }: { notification_id: strin
     queryFn: async ({ signal }) => (await client.get(`${one}/deliveries`, { path, query, signal })).data,
     refetchInterval: poll_ms,
   })
+  if (isMissing(notification.error))
+    return <Missing what={`Notification ${id}`} to="/notifications" list="the notifications" />
   return (
     <>
       <p className="crumbs">
@@ -72,7 +75,7 @@ export function Notification({ notification_id, find }: { notification_id: strin
           </p>
         )}
       </Loaded>
-      <Loaded query={health}>{(its) => <Health its={its} />}</Loaded>
+      <Loaded query={health}>{(its) => <Health its={its} deliveries={deliveries.data ?? []} />}</Loaded>
       <div className="bar">
         <h2>Deliveries</h2>
         <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
@@ -95,14 +98,20 @@ export function Notification({ notification_id, find }: { notification_id: strin
   )
 }
 
-function Health({ its }: { its: NotificationHealth }) {
+function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Delivery[] }) {
+  const refused = deliveries.find(({ status, attempts }) => status !== 'delivered' && attempts.length > 0)
+  const answer = refused?.attempts.at(-1)
   return (
     <>
       {its.status === 'disabled' && (
         <Problem>This notification is disabled: {its.disabled_reason} Set its URL again to enable it.</Problem>
       )}
       {its.failing_since !== null && its.status !== 'disabled' && (
-        <Problem>All attempts have failed for {age(its.failing_since)}. The responses are below.</Problem>
+        <Problem>
+          No attempt has succeeded for {age(its.failing_since)}.{' '}
+          {refused && answer && `The last response, to number ${count(refused.sequence)}: ${answerText(answer)}. `}
+          Deliveries are retried; one counts as failed when no attempt is left.
+        </Problem>
       )}
       <dl className="figures">
         <div>
@@ -176,6 +185,8 @@ function Edit({ path, its }: { path: { notification_id: string }; its: Its | und
     <>
       <Action
         label="Edit"
+        title={`Edit notification ${path.notification_id}`}
+        told={`Notification ${path.notification_id} is changed.`}
         opened={() => {
           setChanged(formOf(its))
           setKey('')
@@ -196,13 +207,20 @@ function Edit({ path, its }: { path: { notification_id: string }; its: Its | und
         <WebhookForm form={changed} set={setChanged} />
         <label>
           New signing key (empty: it stays)
-          <input type="password" autoComplete="off" value={key} onChange={(event) => setKey(event.target.value)} />
+          <input
+            name="signing_key"
+            type="password"
+            autoComplete="off"
+            value={key}
+            onChange={(event) => setKey(event.target.value)}
+          />
         </label>
       </Action>
       <Action
         label="Delete"
+        title={`Delete notification ${path.notification_id}`}
         tone="danger"
-        told={`${path.notification_id} is deleted.`}
+        told={`Notification ${path.notification_id} is deleted.`}
         effect={
           <p>
             Deletes {path.notification_id} with its waiting deliveries. It is refused while a relayer reports to it.
@@ -255,19 +273,22 @@ function Resend({ delivery: { id, status }, path }: { delivery: Delivery; path: 
   )
 }
 
-function Attempts({ attempts }: { attempts: Delivery['attempts'] }) {
+const answerText = ({ status, error }: Pick<DeliveryAttempt, 'status' | 'error'>) => error ?? `HTTP ${status}`
+
+function Attempts({ attempts }: { attempts: DeliveryAttempt[] }) {
   const last = attempts.at(-1)
   if (!last) return <span className="hint">not sent yet</span>
   return (
     <details>
       <summary>
-        {last.error ?? `HTTP ${last.status}`}
+        {answerText(last)}
         {attempts.length > 1 && `, ${count(attempts.length)} attempts`}
       </summary>
       <ol>
         {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (
           <li key={number}>
-            <Moment at={at} />, {count(duration_ms)} ms: {error ?? `HTTP ${answered}`} {answer && <code>{answer}</code>}
+            <Moment at={at} />, {count(duration_ms)} ms: {answerText({ status: answered, error })}{' '}
+            {answer && <code>{answer}</code>}
           </li>
         ))}
       </ol>

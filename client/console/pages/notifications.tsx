@@ -26,6 +26,7 @@ export function Notifications() {
         <Heading name="Notifications" />
         <Action
           label="Create a notification"
+          told="The notification is created."
           tone="primary"
           effect={<p>Creates a webhook endpoint. Relayers with this notification send their events to it.</p>}
           opened={() => setForm(formOf(undefined))}
@@ -42,6 +43,7 @@ export function Notifications() {
           <label>
             Secret that signs deliveries (empty: they are not signed)
             <input
+              name="signing_key"
               type="password"
               autoComplete="new-password"
               value={secret}
@@ -50,14 +52,14 @@ export function Notifications() {
           </label>
           <label>
             Id (optional)
-            <input value={id} onChange={(event) => setId(event.target.value)} />
+            <input name="id" value={id} onChange={(event) => setId(event.target.value)} />
           </label>
         </Action>
       </div>
       <Loaded query={notifications}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={Bell} title="No notifications yet">
+            <Nothing icon={Bell} title="No notifications yet" create="Create a notification">
               A notification sends the events of relayers to your webhook endpoint, signed, at least once.
             </Nothing>
           ) : (

@@ -1,5 +1,5 @@
 import { Wallet } from 'lucide-react'
-import { useMemo } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { Relayer } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
@@ -29,17 +29,18 @@ type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number] & { fees?
 /** Problems come first. */
 export function Overview({ find }: { find?: string | undefined }) {
   const relayers = useRelayers()
-  const isEmpty = relayers.data?.length === 0
+  const [isHeld, hold] = useState(false)
+  const isEmpty = isHeld || relayers.data?.length === 0
   return (
     <>
       <Heading name="Overview" />
-      {isEmpty ? <FirstSteps /> : <Problems />}
+      {isEmpty ? <FirstSteps hold={hold} /> : <Problems />}
       {!isEmpty && <Tiles />}
       {!isEmpty && <ActivityCharts />}
       {!isEmpty && (
         <section aria-labelledby="relayers">
           <Loaded query={relayers} lines={8}>
-            {(rows) => <Relayers rows={rows} find={find} />}
+            {(rows) => <Relayers rows={rows} find={find} here="/overview" heading={<h2 id="relayers">Relayers</h2>} />}
           </Loaded>
         </section>
       )}
@@ -47,8 +48,25 @@ export function Overview({ find }: { find?: string | undefined }) {
   )
 }
 
+/** The relayers on a page of their own. */
+export function RelayerList({ find }: { find?: string | undefined }) {
+  const relayers = useRelayers()
+  const [isHeld, hold] = useState(false)
+  const heading = <Heading name="Relayers" />
+  if (isHeld || relayers.data === undefined || relayers.data.length === 0)
+    return (
+      <>
+        {heading}
+        <Loaded query={relayers} lines={8}>
+          {() => <FirstSteps hold={hold} />}
+        </Loaded>
+      </>
+    )
+  return <Relayers rows={relayers.data} find={find} here="/relayer-list" heading={heading} />
+}
+
 /** Of a service without relayers: what to do, in order, and what of it is done. */
-function FirstSteps() {
+function FirstSteps({ hold }: { hold(isOpen: boolean): void }) {
   const { mayManageAll } = useSession()
   const networks = useNetworks()
   if (!mayManageAll)
@@ -72,7 +90,7 @@ function FirstSteps() {
           <strong>Create a relayer</strong>
           <span>A key on a network. The service makes a new key for it.</span>
           <span>
-            <CreateRelayer />
+            <CreateRelayer hold={hold} />
           </span>
         </li>
         <li>
@@ -123,10 +141,21 @@ function Chosen({ choice }: { choice: Choice<Row> }) {
 const stateOf = ({ system_disabled, paused }: Relayer) => (system_disabled ? 'disabled' : paused ? 'paused' : 'active')
 const states = ['all', 'active', 'paused', 'disabled', 'waiting'] as const
 
-function Relayers({ rows, find }: { rows: Row[]; find: string | undefined }) {
+/** `here`: the address of the page without what was chosen on it. */
+function Relayers({
+  rows,
+  find,
+  here,
+  heading,
+}: {
+  rows: Row[]
+  find: string | undefined
+  here: string
+  heading: ReactNode
+}) {
   const { may } = useSession()
   const choice = useChoice(({ relayer }: Row) => relayer.id)
-  const [{ text, ...chosen }, choose] = useChoices('/overview', find, { state: 'all', text: '' })
+  const [{ text, ...chosen }, choose] = useChoices(here, find, { state: 'all', text: '' })
   const state = oneOf(states, chosen.state)
   const spending = useSpending({ days: fee_days }).data
   const shown = useMemo(() => {
@@ -142,7 +171,7 @@ function Relayers({ rows, find }: { rows: Row[]; find: string | undefined }) {
   return (
     <>
       <div className="bar">
-        <h2 id="relayers">Relayers</h2>
+        {heading}
         <CreateRelayer />
       </div>
       <div className="bar">

@@ -13,6 +13,7 @@ import { Loaded } from '../parts/feedback.tsx'
 import { PoolFunding } from '../parts/funding.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, poolPath, RelayerLink } from '../parts/links.tsx'
+import { isMissing, Missing } from '../parts/missing.tsx'
 import { PoolLimits } from '../parts/pool-limits.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Tabs } from '../parts/tabs.tsx'
@@ -43,6 +44,7 @@ export function Pool({
     queryFn: async ({ signal }) => (await client.get(base, { path, signal })).data,
     refetchInterval: poll_ms,
   })
+  if (isMissing(pool.error)) return <Missing what={`Pool ${pool_id}`} to="/pools" list="the pools" />
   return (
     <>
       <p className="crumbs">
@@ -58,6 +60,8 @@ export function Pool({
                   <Edit pool={its} />
                   <Action
                     label="Delete"
+                    title={`Delete pool ${its.id}`}
+                    told={`Pool ${its.id} is deleted.`}
                     tone="danger"
                     effect={<p>Deletes the pool {its.id}. Its relayers and their transactions stay.</p>}
                     run={async () => {
@@ -150,6 +154,8 @@ function Weigh({ pool_id, relayer_id, weight }: { pool_id: string; relayer_id: s
   return (
     <Action
       label="Change weight"
+      title={`Change weight of ${relayer_id}`}
+      told={`The weight of ${relayer_id} is changed.`}
       opened={reset}
       effect={
         <p>The share of {relayer_id} of what the pool sends. With 0 it gets nothing new, and finishes what it has.</p>
@@ -180,6 +186,8 @@ function Edit({ pool }: { pool: Its }) {
   return (
     <Action
       label="Edit"
+      title={`Edit pool ${pool.id}`}
+      told={`Pool ${pool.id} is changed.`}
       opened={reset}
       effect={<p>A relayer that leaves the pool {pool.id} gets nothing new, and finishes what it has.</p>}
       run={() =>

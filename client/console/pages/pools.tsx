@@ -33,7 +33,7 @@ export function Pools() {
       <Loaded query={pools}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={Layers} title="No pools yet">
+            <Nothing icon={Layers} title="No pools yet" create={mayManageAll && 'Create a pool'}>
               A pool is several relayers of one network that send as one, for more transactions at a time.
             </Nothing>
           ) : (
@@ -60,10 +60,11 @@ const columns: Column<Pool>[] = [
 function Create() {
   const { client } = useSession()
   const networks = useNetworks()
-  const { values, bind, reset } = useForm({ id: '', network: '', relayers: '', day: '' })
+  const { values, bind, reset } = useForm({ id: '', network: '', relayer_ids: '', max_value_per_day: '' })
   return (
     <Action
       label="Create a pool"
+      told="The pool is created."
       tone="primary"
       opened={reset}
       effect={<p>Its relayers send as one. A contract that lists its senders must list every address of the pool.</p>}
@@ -72,8 +73,8 @@ function Create() {
           body: {
             ...given({ id: values.id }),
             network: values.network,
-            relayer_ids: listOf(values.relayers),
-            policies: perDay(values.day),
+            relayer_ids: listOf(values.relayer_ids),
+            policies: perDay(values.max_value_per_day),
           },
         })
       }
@@ -95,11 +96,11 @@ function Create() {
       </label>
       <label>
         Relayers, one per line
-        <textarea required rows={4} spellCheck={false} {...bind('relayers')} />
+        <textarea required rows={4} spellCheck={false} {...bind('relayer_ids')} />
       </label>
       <label>
         Highest value per day, over all relayers (optional)
-        <input inputMode="decimal" {...bind('day')} />
+        <input inputMode="decimal" {...bind('max_value_per_day')} />
       </label>
     </Action>
   )

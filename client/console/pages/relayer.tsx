@@ -13,6 +13,7 @@ import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Funding } from '../parts/funding.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, ExplorerLink, relayerPath } from '../parts/links.tsx'
+import { isMissing, Missing } from '../parts/missing.tsx'
 import { Nonces } from '../parts/nonces.tsx'
 import { Policies } from '../parts/policies.tsx'
 import { RelayerActions } from '../parts/relayer-forms.tsx'
@@ -55,6 +56,7 @@ export function Relayer({
     queryFn: async ({ signal }) => (await client.get(base, { path, signal })).data,
     refetchInterval: poll_ms,
   })
+  if (isMissing(relayer.error)) return <Missing what={`Relayer ${relayer_id}`} to="/relayer-list" list="the relayers" />
   return (
     <>
       <Loaded query={relayer}>
@@ -85,7 +87,7 @@ function Head({ its }: { its: Its }) {
   return (
     <>
       <p className="crumbs">
-        <Link to="/">Relayers</Link> / {id}
+        <Link to="/relayer-list">Relayers</Link> / {id}
         {name !== id && `, ${name}`}
       </p>
       <div className="bar">

@@ -12,6 +12,7 @@ import { useSession } from '../data/session.tsx'
 import { typescriptCall } from '../data/typescript-call.ts'
 import { Action } from '../parts/action.tsx'
 import { CopyButton } from '../parts/copy.tsx'
+import { CreateRelayer } from '../parts/create-relayer.tsx'
 import { errorText, Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { relayerPath, transactionPath } from '../parts/links.tsx'
@@ -39,6 +40,7 @@ export function Sandbox({ params }: { params: { relayer_id?: string; transaction
   const { client, may } = useSession()
   const { relayer_id = '', transaction_id } = params
   const relayers = useRelayerIds()
+  const [isHeld, hold] = useState(false)
   const model = useQuery({
     queryKey: ['transaction', relayer_id, transaction_id],
     queryFn: async ({ signal }) =>
@@ -54,9 +56,9 @@ export function Sandbox({ params }: { params: { relayer_id?: string; transaction
   return (
     <>
       <Heading name="Sandbox" />
-      {relayers.data?.length === 0 ? (
-        <Nothing icon={FlaskConical} title="No relayers yet" action={<Link to="/">Open the overview</Link>}>
-          The sandbox signs, simulates and sends with a relayer. Create one first, on the overview.
+      {isHeld || relayers.data?.length === 0 ? (
+        <Nothing icon={FlaskConical} title="No relayers yet" action={<CreateRelayer hold={hold} />}>
+          The sandbox signs, simulates and sends with a relayer.
         </Nothing>
       ) : transaction_id === undefined ? (
         <SandboxForm chosen={relayer_id} start={start} />

@@ -51,7 +51,7 @@ export function Signers() {
       <Loaded query={signers}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={KeyRound} title="No signers yet">
+            <Nothing icon={KeyRound} title="No signers yet" create="Create a signer">
               A signer is a private key, or a key in a key service. A relayer uses one.
             </Nothing>
           ) : (
@@ -98,8 +98,9 @@ function DeleteSigner({ its: { id, address } }: { its: Signer }) {
     <div className="buttons">
       <Action
         label="Delete"
+        title={`Delete signer ${id}`}
         tone="danger"
-        told={`${id} is deleted.`}
+        told={`Signer ${id} is deleted.`}
         effect={
           <p>
             Deletes {id}. A key that the service keeps is gone for good, and with it what {address} owns. It is refused

@@ -37,10 +37,11 @@ export function Spending({ find }: { find?: string | undefined }) {
   const days = spans[period]
   const filter = { days, ...(network !== '' && { network }) }
   const spending = useSpending(filter)
+  const isUsed = spending.data?.length !== 0
   const all = networks.data?.map(({ name }) => name) ?? []
   const spent = new Set(spending.data?.map((its) => its.network))
   const shown = network === '' ? all.filter((name) => spent.has(name)) : [network]
-  const choice = caller.relayer_ids === null && (
+  const choice = caller.relayer_ids === null && isUsed && (
     <Segments
       label="By"
       values={['relayer', 'API key']}
@@ -69,13 +70,15 @@ export function Spending({ find }: { find?: string | undefined }) {
               </option>
             ))}
           </select>
-          <Csv
-            label="Download CSV by day"
-            name="fees"
-            what={`the fees of each day (UTC) in ${days} days, by network`}
-            header={day_header}
-            pages={() => rowsOfDays(client, period, shown)}
-          />
+          {isUsed && (
+            <Csv
+              label="Download CSV by day"
+              name="fees"
+              what={`the fees of each day (UTC) in ${days} days, by network`}
+              header={day_header}
+              pages={() => rowsOfDays(client, period, shown)}
+            />
+          )}
         </div>
       </div>
       <div className="charts">
@@ -113,13 +116,9 @@ function SpendingByRelayer({
       <Loaded query={spending} lines={6}>
         {(rows) =>
           rows.length === 0 ? (
-            <>
-              <div className="bar">{bar}</div>
-              <Nothing icon={Coins} title={`No fees in these ${days} days`}>
-                What each relayer pays for its transactions is listed here, with its balance and for how long that
-                lasts.
-              </Nothing>
-            </>
+            <Nothing icon={Coins} title={`No fees in these ${days} days`}>
+              What each relayer pays for its transactions is listed here, with its balance and for how long that lasts.
+            </Nothing>
           ) : (
             <FoundTable
               of="relayers"

@@ -3,8 +3,8 @@ import { Gift } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Sponsorship, UpdateSponsorshipRequest } from '../../index.ts'
-import { given, listOf, useForm } from '../data/form.ts'
-import { amount, count, exactly, short, time, weiOf } from '../data/format.ts'
+import { given, listOf, useForm, weiIn } from '../data/form.ts'
+import { amount, count, exactly, short, time } from '../data/format.ts'
 import { useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
@@ -36,7 +36,7 @@ export function Sponsorships() {
       <Loaded query={sponsorships}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={Gift} title="No sponsorships yet">
+            <Nothing icon={Gift} title="No sponsorships yet" create={mayManageAll && 'Create a sponsorship'}>
               With a sponsorship, a relayer pays for the calls of users who have no coins, within budgets.
             </Nothing>
           ) : (
@@ -105,12 +105,17 @@ function Actions({ its }: { its: Sponsorship }) {
   const { id, paused } = its
   const path = { sponsorship_id: id }
   const update = (body: UpdateSponsorshipRequest) => client.patch(one, { path, body })
-  const { values, bind, reset } = useForm({ day: exactly(its.budget_per_day), call: exactly(its.max_fee) })
+  const { values, bind, reset } = useForm({
+    budget_per_day: exactly(its.budget_per_day),
+    max_fee: exactly(its.max_fee),
+  })
   if (!mayManageAll) return null
   return (
     <div className="buttons">
       <Action
         label={paused ? 'Resume' : 'Pause'}
+        title={`${paused ? 'Resume' : 'Pause'} sponsorship ${id}`}
+        told={paused ? `Sponsorship ${id} pays again.` : `Sponsorship ${id} is paused.`}
         effect={
           paused ? (
             <p>Calls of “{id}” are accepted again.</p>
@@ -122,21 +127,30 @@ function Actions({ its }: { its: Sponsorship }) {
       />
       <Action
         label="Change budgets"
+        title={`Change budgets of ${id}`}
+        told={`The budgets of ${id} are changed.`}
         opened={reset}
         effect={<p>They hold from the next call on. What is used already counts.</p>}
-        run={() => update({ budget_per_day: weiIn(values.day), max_fee: weiIn(values.call) })}
+        run={() =>
+          update({
+            budget_per_day: weiIn('budget_per_day', values.budget_per_day, symbol),
+            max_fee: weiIn('max_fee', values.max_fee, symbol),
+          })
+        }
       >
         <label>
           For 24 hours, in {symbol}
-          <input required inputMode="decimal" {...bind('day')} />
+          <input required inputMode="decimal" {...bind('budget_per_day')} />
         </label>
         <label>
           For one call, in {symbol}
-          <input required inputMode="decimal" {...bind('call')} />
+          <input required inputMode="decimal" {...bind('max_fee')} />
         </label>
       </Action>
       <Action
         label="Delete"
+        title={`Delete sponsorship ${id}`}
+        told={`Sponsorship ${id} is deleted.`}
         tone="danger"
         effect={<p>Its API key is revoked with it, in every page that has it. Accepted calls are sent.</p>}
         run={() => client.delete(one, { path })}
@@ -145,15 +159,8 @@ function Actions({ its }: { its: Sponsorship }) {
   )
 }
 
-/** Throws for a text that is no amount. */
-function weiIn(text: string): string {
-  const wei = weiOf(text)
-  if (wei === undefined) throw new Error(`${text} is no amount`)
-  return wei
-}
-
-const blank = { id: '', relayer: '', pool: '', target: '', selectors: '', forwarders: '' }
-const usual = { gas: '300000', call: '', day: '', user: '', origins: '' }
+const blank = { id: '', relayer_id: '', pool_id: '', targets: '', selectors: '', forwarders: '' }
+const usual = { max_gas: '300000', max_fee: '', budget_per_day: '', per_user: '', origins: '' }
 
 function Create() {
   const { client } = useSession()
@@ -162,13 +169,13 @@ function Create() {
   const create = async () => {
     const { data } = await client.post('/api/v1/sponsorships', {
       body: {
-        ...given({ id: values.id, relayer_id: values.relayer, pool_id: values.pool }),
-        targets: values.target === '' ? [] : [{ address: values.target, selectors: listOf(values.selectors) }],
+        ...given({ id: values.id, relayer_id: values.relayer_id, pool_id: values.pool_id }),
+        targets: values.targets === '' ? [] : [{ address: values.targets, selectors: listOf(values.selectors) }],
         forwarders: listOf(values.forwarders),
-        max_gas: Number(values.gas),
-        max_fee: weiIn(values.call),
-        budget_per_day: weiIn(values.day),
-        ...(values.user !== '' && { per_user: { count: Number(values.user) } }),
+        max_gas: Number(values.max_gas),
+        max_fee: weiIn('max_fee', values.max_fee),
+        budget_per_day: weiIn('budget_per_day', values.budget_per_day),
+        ...(values.per_user !== '' && { per_user: { count: Number(values.per_user) } }),
         origins: listOf(values.origins),
       },
     })
@@ -194,15 +201,15 @@ function Create() {
       </label>
       <label>
         Relayer
-        <input spellCheck={false} {...bind('relayer')} />
+        <input spellCheck={false} {...bind('relayer_id')} />
       </label>
       <label>
         Or pool
-        <input spellCheck={false} {...bind('pool')} />
+        <input spellCheck={false} {...bind('pool_id')} />
       </label>
       <label>
         Contract
-        <input spellCheck={false} {...bind('target')} />
+        <input spellCheck={false} {...bind('targets')} />
       </label>
       <label>
         Selectors of its functions, one per line
@@ -214,19 +221,19 @@ function Create() {
       </label>
       <label>
         Most gas of one call
-        <input required inputMode="numeric" {...bind('gas')} />
+        <input required inputMode="numeric" {...bind('max_gas')} />
       </label>
       <label>
         Highest fee of one call, in coins
-        <input required inputMode="decimal" {...bind('call')} />
+        <input required inputMode="decimal" {...bind('max_fee')} />
       </label>
       <label>
         Budget for 24 hours, in coins
-        <input required inputMode="decimal" {...bind('day')} />
+        <input required inputMode="decimal" {...bind('budget_per_day')} />
       </label>
       <label>
         Calls of one user in 24 hours (optional)
-        <input inputMode="numeric" {...bind('user')} />
+        <input inputMode="numeric" {...bind('per_user')} />
       </label>
       <label>
         Pages that may call it, one origin per line (https://…)

@@ -12,6 +12,7 @@ import { CopyButton } from '../parts/copy.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Address, Copyable, ExplorerLink, RelayerLink, transactionPath } from '../parts/links.tsx'
+import { isMissing, Missing } from '../parts/missing.tsx'
 import { Age, Moment } from '../parts/moment.tsx'
 import { submissionText } from '../parts/submission.tsx'
 import { Suggestions } from '../parts/suggestions.tsx'
@@ -44,6 +45,7 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
       (await client.get(`${base}/attempts`, { path, query: { per_page: 100 }, signal })).data,
     refetchInterval: poll_ms,
   })
+  if (isMissing(transaction.error)) return <Missing what="Transaction" to="/transactions" list="the transactions" />
   return (
     <>
       <p className="crumbs">

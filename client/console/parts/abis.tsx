@@ -22,7 +22,7 @@ export function Abis() {
       <Loaded query={abis} lines={1}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={FileCode2} title="No ABIs yet">
+            <Nothing icon={FileCode2} title="No ABIs yet" create={mayManageAll && 'Add an ABI'}>
               With the ABI of a contract, the calls, events and errors of its transactions are shown by name.
             </Nothing>
           ) : (
@@ -61,6 +61,7 @@ function DeleteAbi({ its: { id, name } }: { its: Abi }) {
     <div className="buttons">
       <Action
         label="Delete"
+        title={`Delete ABI of ${name}`}
         tone="danger"
         effect={<p>Later transactions to {name} are not decoded. Earlier ones stay decoded.</p>}
         run={() => client.delete('/api/v1/abis/{abi_id}', { path: { abi_id: id } })}
@@ -77,6 +78,7 @@ function CreateAbi() {
   return (
     <Action
       label="Add an ABI"
+      told="The ABI is added."
       opened={reset}
       effect={<p>Later transactions to the contract show their calls and errors by name. It allows nothing.</p>}
       run={() => {

@@ -2,12 +2,18 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { LucideIcon } from 'lucide-react'
 import { type FormEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
-import { errorText, Problem } from './feedback.tsx'
+import { useCommand } from '../data/commands.ts'
+import { Faults, faultsIn } from './faults.tsx'
 import { tell } from './toasts.tsx'
 
-interface ActionProps {
+/** What success says: in the dialog, with what the reader needs from it; or in a message, when the dialog closes. */
+type Outcome = { done: ReactNode; told?: never } | { told: ReactNode; done?: never }
+
+type ActionProps = Outcome & {
   /** The text of the button. */
   label: string
+  /** The title of the dialog and the text of its button, with the name of what is changed. Absent: the label. */
+  title?: string
   /** Stands before the text; on a phone, in place of it. */
   icon?: LucideIcon
   /** What the action will do. */
@@ -16,19 +22,17 @@ interface ActionProps {
   children?: ReactNode
   /** A retry after an error uses the same key, so that nothing is sent twice. */
   run: (idempotency_key: string) => Promise<unknown>
-  /** What the dialog says after success, with what the reader needs from it. Absent: it closes. */
-  done?: ReactNode
-  /** What a message says after success when the dialog closes. */
-  told?: ReactNode
   tone?: 'primary' | 'danger' | 'quiet' | undefined
   disabled?: boolean
+  /** The button is a line of a menu (more.tsx). */
+  isInMenu?: boolean
   /** Called when the dialog opens, to reset its input to the current values. */
   opened?: () => void
   closed?: () => void
 }
 
 /** A button with a confirmation dialog, which describes the action. */
-export function Action({ tone, icon: Icon, disabled = false, opened, closed, ...its }: ActionProps) {
+export function Action({ tone, icon: Icon, disabled = false, isInMenu = false, opened, closed, ...its }: ActionProps) {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
   const isUsed = useRef(false)
@@ -50,24 +54,28 @@ export function Action({ tone, icon: Icon, disabled = false, opened, closed, ...
     if (!next) closed?.()
   }
 
+  useCommand(its.title ?? its.label, () => change(true))
+
   return (
     <Dialog.Root open={isOpen} onOpenChange={change}>
-      <Dialog.Trigger ref={button} className={tone} disabled={disabled}>
-        {Icon ? (
-          <>
-            <Icon className="icon" aria-hidden />
-            <span>{its.label}</span>
-          </>
-        ) : (
-          its.label
-        )}
-      </Dialog.Trigger>
+      {!isInMenu && (
+        <Dialog.Trigger ref={button} className={tone} disabled={disabled}>
+          {Icon ? (
+            <>
+              <Icon className="icon" aria-hidden />
+              <span>{its.label}</span>
+            </>
+          ) : (
+            its.label
+          )}
+        </Dialog.Trigger>
+      )}
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
         <Dialog.Viewport className="dialog-place">
           <Dialog.Popup
             className="dialog"
-            finalFocus={() => (button.current?.isConnected ? button.current : (content() ?? true))}
+            finalFocus={() => isInMenu || (button.current?.checkVisibility() ? button.current : (content() ?? true))}
           >
             <Confirmation {...its} tone={tone} close={() => change(false)} />
           </Dialog.Popup>
@@ -81,6 +89,7 @@ const content = () => document.getElementById('content')
 
 function Confirmation({
   label,
+  title = label,
   effect,
   children,
   run,
@@ -88,15 +97,21 @@ function Confirmation({
   told,
   tone,
   close,
-}: Omit<ActionProps, 'icon' | 'opened' | 'closed'> & { close(): void }) {
+}: Pick<ActionProps, 'label' | 'title' | 'effect' | 'children' | 'run' | 'done' | 'told' | 'tone'> & {
+  close(): void
+}) {
   const queries = useQueryClient()
   const [idempotency_key] = useState(randomKey)
+  const form = useRef<HTMLFormElement>(null)
+  const [faults, setFaults] = useState<ReturnType<typeof faultsIn>>([])
   const action = useMutation({
     mutationFn: () => run(idempotency_key),
+    onMutate: () => setFaults([]),
+    onError: (error) => form.current && setFaults(faultsIn(form.current, error)),
     // Also when the action led to another page, which has no dialog.
     onSuccess() {
       if (done !== undefined) return
-      tell(told ?? `${label}: done.`)
+      tell(told)
       close()
     },
     onSettled: () => queries.invalidateQueries(),
@@ -111,17 +126,17 @@ function Confirmation({
   }
 
   return (
-    <form onSubmit={submit}>
-      <Dialog.Title>{label}</Dialog.Title>
+    <form ref={form} onSubmit={submit}>
+      <Dialog.Title>{title}</Dialog.Title>
       <div className="effect">{effect}</div>
       {!action.isSuccess && children}
       {action.isSuccess && done !== undefined && <div role="status">{done}</div>}
-      {action.error && <Problem>{errorText(action.error)}</Problem>}
+      <Faults faults={faults} />
       <div className="buttons">
         <Dialog.Close>Close</Dialog.Close>
         {!action.isSuccess && (
           <button type="submit" className={tone === 'danger' ? tone : 'primary'} aria-disabled={action.isPending}>
-            {action.isPending ? 'Working…' : label}
+            {action.isPending ? 'Working…' : title}
           </button>
         )}
       </div>

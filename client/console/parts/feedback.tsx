@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { RelayerError } from '../../index.ts'
-import { time } from '../data/format.ts'
+import { sentence, time, words } from '../data/format.ts'
 
 export const Problem = ({ children }: { children: ReactNode }) => (
   <p className="problem" role="alert">
@@ -59,8 +59,22 @@ export function errorText(error: unknown): string {
   if (!(error instanceof RelayerError))
     return isLost(error) ? 'The service does not respond.' : error instanceof Error ? error.message : `${error}`
   if (error.status === 404) return 'Not found: it does not exist, or this API key has no access to it.'
-  const told = error.details.map(({ path, message }) =>
-    `${path.replace(/^\/?body\/?/, '')}: ${message}`.replace(/^: /, ''),
+  return error.details.length === 0 ? error.message : error.details.map((detail) => detailText(detail)).join(' ')
+}
+
+type Detail = RelayerError['details'][number]
+
+/** What a detail is about, such as ["policies", "whitelist_receivers", "0"]. */
+export const placesOf = ({ path }: Detail): string[] =>
+  path.split('/').filter((place) => !['', 'body', 'path', 'query', 'headers'].includes(place))
+
+/** A message as a sentence. `isBeside`: it stands beside its field, which names it. */
+export function detailText(detail: Detail, isBeside = false): string {
+  const [last = '', before = ''] = placesOf(detail).reverse()
+  const isEntry = /^\d+$/.test(last)
+  const entry = isEntry ? `entry ${Number(last) + 1}` : ''
+  const subject = isBeside ? entry : isEntry ? `${words(before)}, ${entry},` : words(last)
+  return sentence(
+    /^(?:must|is|was|has|may)\b/.test(detail.message) ? `${subject} ${detail.message}`.trim() : detail.message,
   )
-  return told.length > 0 ? told.join('. ') : error.message
 }

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Fuel } from 'lucide-react'
 import { Link } from 'wouter'
 import { type FundingState, type Funding as Its, type Pool, type Relayer, RelayerError } from '../../index.ts'
-import { useForm } from '../data/form.ts'
-import { age, amount, exactly, gwei, inCoins, span, weiOf } from '../data/format.ts'
+import { useForm, weiIn } from '../data/form.ts'
+import { age, amount, exactly, gwei, inCoins, span } from '../data/format.ts'
 import { useRelayerIds, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
@@ -124,6 +124,8 @@ function Source({ place, network, its, pool_id }: Props & { its: { funding: Its 
           {pool_id === null && (
             <Action
               label="End"
+              title={`End refills of ${nameOf(place)}`}
+              told={`${nameOf(place)} is no longer refilled.`}
               tone="danger"
               effect={<p>{nameOf(place)} is no longer refilled. A refill that was accepted is still sent.</p>}
               run={() =>
@@ -240,20 +242,18 @@ function Change({ place, network, known }: Props & { known: Its | undefined }) {
   const relayers = useRelayerIds()
   const { values, bind, reset } = useForm({
     from: known?.from ?? '',
-    min: known ? exactly(known.min_balance) : '',
-    target: known ? exactly(known.target_balance) : '',
-    day: known ? exactly(known.max_per_day) : '',
-    price: known ? exactly(known.max_fee_per_gas, 9) : '',
+    min_balance: known ? exactly(known.min_balance) : '',
+    target_balance: known ? exactly(known.target_balance) : '',
+    max_per_day: known ? exactly(known.max_per_day) : '',
+    max_fee_per_gas: known ? exactly(known.max_fee_per_gas, 9) : '',
   })
   if (known && known.asset !== null) return null
-  const wei = (text: string, digits?: number) => {
-    const value = weiOf(text, digits)
-    if (value === undefined) throw new Error(`${text} is no amount`)
-    return value
-  }
+  const wei = (name: 'min_balance' | 'target_balance' | 'max_per_day') => weiIn(name, values[name], symbol)
   return (
     <Action
       label={known ? 'Change' : 'Set up refills'}
+      title={`${known ? 'Change' : 'Set up'} refills of ${nameOf(place)}`}
+      told={`The refills of ${nameOf(place)} are ${known ? 'changed' : 'set up'}.`}
       tone={known ? undefined : 'primary'}
       opened={reset}
       effect={
@@ -265,10 +265,10 @@ function Change({ place, network, known }: Props & { known: Its | undefined }) {
       run={() => {
         const body = {
           from: values.from,
-          min_balance: wei(values.min),
-          target_balance: wei(values.target),
-          max_per_day: wei(values.day),
-          max_fee_per_gas: wei(values.price, 9),
+          min_balance: wei('min_balance'),
+          target_balance: wei('target_balance'),
+          max_per_day: wei('max_per_day'),
+          max_fee_per_gas: weiIn('max_fee_per_gas', values.max_fee_per_gas, 'gwei', 9),
         }
         return 'pool_id' in place
           ? client.put(of_pool, { path: place, body })
@@ -290,19 +290,19 @@ function Change({ place, network, known }: Props & { known: Its | undefined }) {
       </label>
       <label>
         Minimum in {symbol}
-        <input required inputMode="decimal" {...bind('min')} />
+        <input required inputMode="decimal" {...bind('min_balance')} />
       </label>
       <label>
         Target in {symbol}
-        <input required inputMode="decimal" {...bind('target')} />
+        <input required inputMode="decimal" {...bind('target_balance')} />
       </label>
       <label>
         Limit per day in {symbol}
-        <input required inputMode="decimal" {...bind('day')} />
+        <input required inputMode="decimal" {...bind('max_per_day')} />
       </label>
       <label>
         Highest price of gas in gwei
-        <input required inputMode="decimal" {...bind('price')} />
+        <input required inputMode="decimal" {...bind('max_fee_per_gas')} />
       </label>
     </Action>
   )

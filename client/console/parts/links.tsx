@@ -2,7 +2,7 @@ import { ExternalLink } from 'lucide-react'
 import { Link } from 'wouter'
 import { short } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
-import { useExplorer } from '../data/overview.ts'
+import { useExplorer, useRelayerIds } from '../data/overview.ts'
 import { CopyButton } from './copy.tsx'
 
 export const relayerPath = (relayer_id: string): string => `/relayers/${encodeURIComponent(relayer_id)}`
@@ -24,11 +24,16 @@ export function decoded(part: string): string {
 export const transactionPath = ({ relayer_id, id }: { relayer_id: string; id: string }): string =>
   `${relayerPath(relayer_id)}/transactions/${encodeURIComponent(id)}`
 
-export const RelayerLink = ({ id }: { id: string }) => (
-  <Link to={relayerPath(id)}>
-    <Identifier value={id} />
-  </Link>
-)
+/** A deleted relayer has no page. */
+export function RelayerLink({ id }: { id: string }) {
+  const { data } = useRelayerIds()
+  if (data?.every((one) => one.id !== id)) return <Identifier value={id} />
+  return (
+    <Link to={relayerPath(id)}>
+      <Identifier value={id} />
+    </Link>
+  )
+}
 
 /** A link to the network's explorer, where it has one. */
 export const ExplorerLink = ({ to, what }: { to: string | undefined; what: string }) =>

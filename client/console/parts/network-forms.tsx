@@ -4,25 +4,51 @@ import { given, useForm } from '../data/form.ts'
 import { nodesOf, relaysOf } from '../data/lines.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
+import { More } from './more.tsx'
 import { SubmissionFields, submission_start, submissionOf, submissionValues } from './submission.tsx'
 
+/** What can be done with a network: most of it from a menu. */
+export function NetworkActions({ network }: { network: Network }) {
+  const { mayManageAll } = useSession()
+  if (!mayManageAll) return null
+  const { name } = network
+  return (
+    <div className="buttons">
+      <EditNetwork network={network} />
+      <EditNodes network={network} />
+      <EditRelays network={network} />
+      <DeleteNetwork network={network} />
+      <More
+        of={name}
+        choices={[
+          { text: 'Change nodes', opens: `Change nodes of ${name}` },
+          { text: 'Change private relays', opens: `Change private relays of ${name}` },
+          { text: 'Delete', opens: `Delete network ${name}`, tone: 'danger' },
+        ]}
+      />
+    </div>
+  )
+}
+
 /** The API masks the URLs, so they have to be entered again. */
-export const EditNodes = ({ network }: { network: Network }) => (
+const EditNodes = ({ network }: { network: Network }) => (
   <EditUrls
     label="Change nodes"
+    network={network}
+    name="rpc_urls"
     effect={`Replaces all nodes of ${network.name} with these. ${masked} Transactions continue at once.`}
     field={node_lines}
-    network_id={network.id}
     bodyOf={(text) => ({ rpc_urls: nodesOf(text) })}
   />
 )
 
-export const EditRelays = ({ network }: { network: Network }) => (
+const EditRelays = ({ network }: { network: Network }) => (
   <EditUrls
     label="Change private relays"
+    network={network}
+    name="private_rpc_urls"
     effect={`Replaces all private relays of ${network.name} with these; none: it has no more. ${masked}`}
     field={relay_lines}
-    network_id={network.id}
     bodyOf={(text) => ({ private_rpc_urls: relaysOf(text) })}
   />
 )
@@ -36,27 +62,39 @@ function EditUrls({
   label,
   effect,
   field,
-  network_id,
+  name,
+  network,
   bodyOf,
 }: {
   label: string
   effect: string
   field: string
-  network_id: string
+  name: string
+  network: Network
   bodyOf(text: string): UpdateNetworkRequest
 }) {
-  const { client, mayManageAll } = useSession()
+  const { client } = useSession()
   const [text, setText] = useState('')
-  if (!mayManageAll) return null
   return (
     <Action
+      isInMenu
       label={label}
+      title={`${label} of ${network.name}`}
+      told={`${label.replace('Change', 'The')} of ${network.name} are changed.`}
       effect={<p>{effect}</p>}
-      run={async () => client.patch('/api/v1/networks/{network_id}', { path: { network_id }, body: bodyOf(text) })}
+      run={async () =>
+        client.patch('/api/v1/networks/{network_id}', { path: { network_id: network.id }, body: bodyOf(text) })
+      }
     >
       <label>
         {field}
-        <textarea rows={4} spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />
+        <textarea
+          name={name}
+          rows={4}
+          spellCheck={false}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
       </label>
     </Action>
   )
@@ -65,7 +103,15 @@ function EditUrls({
 export function CreateNetwork() {
   const { client, mayManageAll } = useSession()
   const start = {
-    ...{ name: '', chain_id: '', urls: '', symbol: '', confirmations: '', explorer: '', relays: '' },
+    ...{
+      name: '',
+      chain_id: '',
+      rpc_urls: '',
+      symbol: '',
+      required_confirmations: '',
+      explorer_urls: '',
+      private_rpc_urls: '',
+    },
     ...submission_start,
   }
   const { values, bind, reset } = useForm(start)
@@ -84,12 +130,14 @@ export function CreateNetwork() {
             name: values.name,
             network_type: 'evm',
             chain_id: Number(values.chain_id),
-            rpc_urls: nodesOf(values.urls),
-            private_rpc_urls: relaysOf(values.relays),
+            rpc_urls: nodesOf(values.rpc_urls),
+            private_rpc_urls: relaysOf(values.private_rpc_urls),
             ...given({ symbol: values.symbol }),
             ...(submission && { submission }),
-            ...(values.confirmations !== '' && { required_confirmations: Number(values.confirmations) }),
-            ...(values.explorer !== '' && { explorer_urls: [values.explorer] }),
+            ...(values.required_confirmations !== '' && {
+              required_confirmations: Number(values.required_confirmations),
+            }),
+            ...(values.explorer_urls !== '' && { explorer_urls: [values.explorer_urls] }),
           },
         })
         setWarnings(data.warnings ?? [])
@@ -110,7 +158,7 @@ export function CreateNetwork() {
       </label>
       <label>
         {node_lines}
-        <textarea required rows={3} spellCheck={false} {...bind('urls')} />
+        <textarea required rows={3} spellCheck={false} {...bind('rpc_urls')} />
       </label>
       <label>
         Symbol of its currency (optional)
@@ -118,15 +166,15 @@ export function CreateNetwork() {
       </label>
       <label>
         Required confirmations (empty: the default of the chain)
-        <input inputMode="numeric" pattern="[0-9]*" {...bind('confirmations')} />
+        <input inputMode="numeric" pattern="[0-9]*" {...bind('required_confirmations')} />
       </label>
       <label>
         URL of an explorer (optional)
-        <input type="url" {...bind('explorer')} />
+        <input type="url" {...bind('explorer_urls')} />
       </label>
       <label>
         {relay_lines}
-        <textarea rows={2} spellCheck={false} {...bind('relays')} />
+        <textarea rows={2} spellCheck={false} {...bind('private_rpc_urls')} />
       </label>
       <SubmissionFields
         bind={bind}
@@ -137,19 +185,20 @@ export function CreateNetwork() {
   )
 }
 
-export function EditNetwork({ network }: { network: Network }) {
-  const { client, mayManageAll } = useSession()
+function EditNetwork({ network }: { network: Network }) {
+  const { client } = useSession()
   const { values, bind, reset } = useForm({
     symbol: network.symbol ?? '',
-    confirmations: `${network.required_confirmations}`,
-    explorer: network.explorer_urls[0] ?? '',
+    required_confirmations: `${network.required_confirmations}`,
+    explorer_urls: network.explorer_urls[0] ?? '',
     ...submissionValues(network.submission),
   })
-  if (!mayManageAll) return null
   const path = { network_id: network.id }
   return (
     <Action
       label="Edit"
+      title={`Edit network ${network.name}`}
+      told={`Network ${network.name} is changed.`}
       opened={reset}
       effect={<p>Changes {network.name}. More confirmations make new transactions final later.</p>}
       run={() =>
@@ -157,9 +206,9 @@ export function EditNetwork({ network }: { network: Network }) {
           path,
           body: {
             symbol: values.symbol || null,
-            required_confirmations: Number(values.confirmations),
+            required_confirmations: Number(values.required_confirmations),
             submission: submissionOf(values) ?? null,
-            explorer_urls: values.explorer === '' ? [] : [values.explorer, ...network.explorer_urls.slice(1)],
+            explorer_urls: values.explorer_urls === '' ? [] : [values.explorer_urls, ...network.explorer_urls.slice(1)],
           },
         })
       }
@@ -170,23 +219,25 @@ export function EditNetwork({ network }: { network: Network }) {
       </label>
       <label>
         Required confirmations
-        <input required inputMode="numeric" pattern="[0-9]+" {...bind('confirmations')} />
+        <input required inputMode="numeric" pattern="[0-9]+" {...bind('required_confirmations')} />
       </label>
       <label>
         URL of an explorer
-        <input type="url" {...bind('explorer')} />
+        <input type="url" {...bind('explorer_urls')} />
       </label>
       <SubmissionFields bind={bind} />
     </Action>
   )
 }
 
-export function DeleteNetwork({ network }: { network: Network }) {
-  const { client, mayManageAll } = useSession()
-  if (!mayManageAll) return null
+function DeleteNetwork({ network }: { network: Network }) {
+  const { client } = useSession()
   return (
     <Action
+      isInMenu
       label="Delete"
+      title={`Delete network ${network.name}`}
+      told={`Network ${network.name} is deleted.`}
       tone="danger"
       effect={<p>Deletes {network.name} and the ABIs of its contracts. It is refused while a relayer uses it.</p>}
       run={() => client.delete('/api/v1/networks/{network_id}', { path: { network_id: network.id } })}

@@ -1,22 +1,33 @@
 import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { press } from '../data/commands.ts'
 
-/** What a page shows in the place of an empty list: what would be here, and how to begin. */
+/**
+ * What a page shows in the place of an empty list: what would be here, and how to begin. `create`: the label of the page's button that
+ * creates the first. That button has the dialog, since this one goes when the list is no longer empty.
+ */
 export const Nothing = ({
   icon: Icon,
   title,
   children,
   action,
+  create,
 }: {
   icon: LucideIcon
   title: string
   children?: ReactNode
   action?: ReactNode
+  create?: string | false
 }) => (
   <div className="nothing">
     <Icon className="icon" aria-hidden />
     <h2>{title}</h2>
     {children !== undefined && <p>{children}</p>}
     {action}
+    {create && (
+      <button type="button" className="primary" onClick={() => press(create)}>
+        {create}
+      </button>
+    )}
   </div>
 )

@@ -1,10 +1,23 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { useQuery } from '@tanstack/react-query'
-import { ArrowRight, Bell, FileCode2, Search as Glass, Key, type LucideIcon, Network, Send, Wallet } from 'lucide-react'
+import {
+  ArrowRight,
+  Bell,
+  FileCode2,
+  Search as Glass,
+  Key,
+  type LucideIcon,
+  Network,
+  Plus,
+  Send,
+  Wallet,
+} from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import type { SearchResult } from '../../index.ts'
-import { words } from '../data/format.ts'
+import { press } from '../data/commands.ts'
+import { amount, words } from '../data/format.ts'
+import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { errorText } from './feedback.tsx'
 import { relayerPath, transactionPath } from './links.tsx'
@@ -18,13 +31,37 @@ interface Item {
   about: string
   to: string
   icon: LucideIcon
+  /** The button that is pressed there. */
+  button?: string
 }
 
-/** Finds anything by id, name, address, hash, nonce, reference or metadata, and the pages. Enter opens the first; a single result at once. */
-export function Palette({ pages, close }: { pages: { to: string; name: string }[]; close(): void }) {
+/** A page, or what can be done or seen on it. `keys`: what it is also found by. `button`: pressed on the page. */
+export interface Target {
+  to: string
+  name: string
+  about: string
+  keys?: string
+  button?: string
+}
+
+/**
+ * Finds anything by id, name, address, hash, nonce, reference or metadata, and the targets. Enter opens the first; a single result at
+ * once.
+ */
+export function Palette({
+  targets,
+  text,
+  setText,
+  close,
+}: {
+  targets: Target[]
+  text: string
+  setText(text: string): void
+  close(): void
+}) {
   const { client } = useSession()
+  const symbolOf = useSymbolsOfRelayers()
   const [, go] = useLocation()
-  const [text, setText] = useState('')
   const [asked, setAsked] = useState('')
   /** Enter was pressed before the answer was there. */
   const [opens, setOpens] = useState('')
@@ -39,7 +76,7 @@ export function Palette({ pages, close }: { pages: { to: string; name: string }[
     enabled: asked !== '',
   })
   const isKnown = asked === q && search.data !== undefined
-  const found = q !== '' && isKnown ? search.data.map(itemOf) : []
+  const found = q !== '' && isKnown ? search.data.map((result) => itemOf(result, symbolOf)) : []
   const [only, second] = found
   useEffect(() => {
     if (opens !== q || !only || second) return
@@ -47,11 +84,11 @@ export function Palette({ pages, close }: { pages: { to: string; name: string }[
     go(only.to)
   }, [opens, q, only, second, close, go])
 
-  const matching = pages.filter(({ name }) => name.toLowerCase().includes(q.toLowerCase())).map(pageItem)
-  const items = [...found, ...matching]
-  const open = (item: Item) => {
+  const items = [...found, ...targets.filter((target) => matches(target, q)).map(targetItem)]
+  const open = ({ to, button }: Item) => {
     close()
-    go(item.to)
+    go(to)
+    if (button !== undefined) press(button)
   }
   return (
     <Autocomplete.Root
@@ -69,6 +106,7 @@ export function Palette({ pages, close }: { pages: { to: string; name: string }[
       <div className="asked">
         <Glass className="icon" aria-hidden />
         <Autocomplete.Input
+          autoFocus
           aria-label="Find by ID, name, address, hash, nonce or reference"
           placeholder="ID, name, address, hash, nonce, reference or page"
           maxLength={255}
@@ -83,7 +121,7 @@ export function Palette({ pages, close }: { pages: { to: string; name: string }[
           {errorText(search.error)}
         </p>
       )}
-      {q !== '' && isKnown && found.length === 0 && (
+      {q !== '' && isKnown && items.length === 0 && (
         <p className="told" role="alert">
           Nothing found.
         </p>
@@ -118,22 +156,31 @@ const icons: Partial<Record<SearchResult['kind'], LucideIcon>> = {
   transaction: Send,
 }
 
-const pageItem = ({ to, name }: { to: string; name: string }): Item => ({
-  ...{ value: `page ${to}`, name, to, about: 'page', icon: ArrowRight },
+/** Without a text: the pages only. */
+const matches = ({ name, about, keys = '' }: Target, q: string): boolean => {
+  const text = `${name} ${keys}`.toLowerCase()
+  return q === ''
+    ? about === 'page'
+    : q
+        .toLowerCase()
+        .split(/\s+/)
+        .every((word) => text.includes(word))
+}
+
+const targetItem = (target: Target): Item => ({
+  ...target,
+  value: `target ${target.to} ${target.name}`,
+  icon: target.button === undefined ? ArrowRight : Plus,
 })
 
-function itemOf(result: SearchResult): Item {
-  const { kind, id, relayer_id, name } = result
-  const about = [
-    `${kind}${relayer_id === null ? '' : ` of ${relayer_id}`}`,
-    ...(name === null || name === id ? [] : [words(name)]),
-  ]
+function itemOf(result: SearchResult, symbolOf: (relayer_id: string) => string): Item {
+  const { kind, id, relayer_id, name, nonce, reference, value } = result
+  const its = { value: `${kind} ${id}`, to: pathOf(result), icon: icons[kind] ?? ArrowRight }
+  if (relayer_id === null) return { ...its, name: id, about: name === null || name === id ? kind : `${kind}, ${name}` }
   return {
-    value: `${kind} ${id}`,
-    name: id,
-    about: about.join(', '),
-    to: pathOf(result),
-    icon: icons[kind] ?? ArrowRight,
+    ...its,
+    name: [relayer_id, nonce === null ? 'no nonce yet' : `nonce ${nonce}`, words(name ?? '')].join(' · '),
+    about: [...(reference === null ? [] : [reference]), amount(value, symbolOf(relayer_id))].join(' · '),
   }
 }
 

@@ -1,5 +1,6 @@
 import { useId, useState } from 'react'
 import type { Relayer, RelayerPolicies, RelayerPoliciesPatch } from '../../index.ts'
+import { FormError } from '../data/form.ts'
 import { exactly, weiOf } from '../data/format.ts'
 import { useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
@@ -8,6 +9,7 @@ import { Action } from './action.tsx'
 /** How a policy is shown and entered. `unit`: the unit of an amount in wei. `lines`: of a list, what each line has. */
 interface Form {
   name: keyof RelayerPolicies & keyof RelayerPoliciesPatch
+  title: string
   unit: 'gwei' | 'coins' | 'number' | 'yes' | 'lines'
   lines?: string
   /** `unit`: of amounts, the currency of the network. */
@@ -18,60 +20,70 @@ interface Form {
 const forms: Form[] = [
   {
     name: 'gas_price_cap',
+    title: 'gas price limit',
     unit: 'gwei',
     words: (value) => `Pays at most ${value} gwei per unit of gas.`,
     none: 'No limit on the price per unit of gas.',
   },
   {
     name: 'max_fee_multiple',
+    title: 'price multiple',
     unit: 'number',
     words: (value) => `Bumps fees up to ${value} times the market price.`,
     none: 'Bumps fees up to 5 times the market price.',
   },
   {
     name: 'max_fee_per_transaction',
+    title: 'fee limit per transaction',
     unit: 'coins',
     words: (value, unit) => `Spends at most ${value} ${unit} on the fee of one transaction.`,
     none: 'No limit on the fee of one transaction.',
   },
   {
     name: 'max_fee_per_day',
+    title: 'fee limit per day',
     unit: 'coins',
     words: (value, unit) => `Spends at most ${value} ${unit} on fees per day.`,
     none: 'No limit on fees per day.',
   },
   {
     name: 'max_value',
+    title: 'value limit per transaction',
     unit: 'coins',
     words: (value, unit) => `Sends at most ${value} ${unit} per transaction.`,
     none: 'No limit on the value of one transaction.',
   },
   {
     name: 'max_value_per_day',
+    title: 'value limit per day',
     unit: 'coins',
     words: (value, unit) => `Sends at most ${value} ${unit} per day.`,
     none: 'No limit on the value per day.',
   },
   {
     name: 'min_balance',
+    title: 'minimum balance',
     unit: 'coins',
     words: (value, unit) => `Sends only while the balance is at least ${value} ${unit}.`,
     none: 'Sends whatever the balance is.',
   },
   {
     name: 'max_unfinished',
+    title: 'limit of unfinished transactions',
     unit: 'number',
     words: (value) => `Accepts at most ${value} unfinished transactions.`,
     none: 'Accepts the default number of unfinished transactions.',
   },
   {
     name: 'max_gap_fills_per_hour',
+    title: 'limit of gap fills per hour',
     unit: 'number',
     words: (value) => `Uses up at most ${value} free nonces per hour by transfers to itself.`,
     none: 'Uses up at most 10 free nonces per hour by transfers to itself.',
   },
   {
     name: 'whitelist_receivers',
+    title: 'allowed receivers',
     unit: 'lines',
     lines: 'one address per line',
     words: (value) => `Sends only to ${counted(value, 'receiver')}.`,
@@ -79,6 +91,7 @@ const forms: Form[] = [
   },
   {
     name: 'allowed_functions',
+    title: 'allowed functions',
     unit: 'lines',
     lines: 'a receiver and the selectors of its functions per line; 0x is a transfer without data',
     words: (value) => `Calls only the listed functions of ${counted(value, 'receiver')}.`,
@@ -86,6 +99,7 @@ const forms: Form[] = [
   },
   {
     name: 'token_limits',
+    title: 'token limits',
     unit: 'lines',
     lines:
       'a token, the highest amount per transaction and the highest per day, in its smallest unit, per line; - for none; then "signatures" to allow and count those that move it',
@@ -94,6 +108,7 @@ const forms: Form[] = [
   },
   {
     name: 'allowed_domain_separators',
+    title: 'allowed domains of typed data',
     unit: 'lines',
     lines: 'one domain separator per line',
     words: (value) => `Signs typed data of ${counted(value, 'domain')} only.`,
@@ -101,30 +116,35 @@ const forms: Form[] = [
   },
   {
     name: 'allow_transactions',
+    title: 'permission for transactions',
     unit: 'yes',
     words: (value) => `${value === 'yes' ? 'Takes' : 'Does not take'} transactions.`,
     none: 'Takes transactions.',
   },
   {
     name: 'allow_authorizations',
+    title: 'permission for EIP-7702 authorizations',
     unit: 'yes',
     words: (value) => `${value === 'yes' ? 'Signs and sends' : 'Neither signs nor sends'} EIP-7702 authorizations.`,
     none: 'Neither signs nor sends EIP-7702 authorizations.',
   },
   {
     name: 'allow_blind_typed_data',
+    title: 'permission for hashes of typed data',
     unit: 'yes',
     words: (value) => `${value === 'yes' ? 'Signs' : 'Does not sign'} hashes of typed data.`,
     none: 'Signs hashes of typed data.',
   },
   {
     name: 'allow_messages',
+    title: 'permission for messages',
     unit: 'yes',
     words: (value) => `${value === 'yes' ? 'Signs' : 'Does not sign'} messages.`,
     none: 'Signs messages.',
   },
   {
     name: 'allow_sign_transaction',
+    title: 'permission to sign without sending',
     unit: 'yes',
     words: (value) => `${value === 'yes' ? 'Signs' : 'Does not sign'} transactions without sending them.`,
     none: 'Signs transactions without sending them, unless a spending limit is set.',
@@ -174,14 +194,19 @@ export function Policies({ relayer }: { relayer: Relayer }) {
   )
 }
 
-function Policy({ form: { name, unit, lines, words, none }, relayer }: { form: Form; relayer: Relayer }) {
+function Policy({ form: { name, title, unit, lines, words, none }, relayer }: { form: Form; relayer: Relayer }) {
   const { client, may } = useSession()
   const current = relayer.policies[name]
   const shown = current === undefined ? undefined : unit === 'lines' ? textOf(current) : shownIn(unit, current)
   const [changed, setChanged] = useState<string>()
   const symbol = useSymbols()(relayer.network)
-  const field = useId()
   const typed = changed ?? shown ?? ''
+  const field = {
+    id: useId(),
+    name,
+    value: typed,
+    onChange: ({ target }: { target: { value: string } }) => setChanged(target.value),
+  }
   const value = typed.trim() === '' ? null : unit === 'lines' ? listIn(name, typed) : valueIn(unit, typed)
   const body = { policies: { [name]: value } as RelayerPoliciesPatch }
   return (
@@ -193,6 +218,8 @@ function Policy({ form: { name, unit, lines, words, none }, relayer }: { form: F
       {may('manage') && (
         <Action
           label="Change"
+          title={`Change ${title}`}
+          told={`The ${title} of ${relayer.id} is changed.`}
           opened={() => setChanged(undefined)}
           effect={
             <p>
@@ -201,34 +228,21 @@ function Policy({ form: { name, unit, lines, words, none }, relayer }: { form: F
             </p>
           }
           run={() => {
-            if (value === undefined) throw new Error('not a value')
+            if (value === undefined) throw new FormError(name, expected[unit](symbol))
             return client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayer.id }, body })
           }}
         >
-          <label htmlFor={field}>
-            {name}
+          <label htmlFor={field.id}>
+            {title[0]?.toUpperCase()}
+            {title.slice(1)}
             {unit === 'yes'
               ? ' (yes, no, or empty for the default)'
               : unit === 'lines'
                 ? `: ${lines} (empty: no limit)`
-                : `${unit === 'number' ? '' : ` in ${unit === 'coins' ? symbol : unit}`} (empty: default)`}
+                : `${unit === 'number' ? '' : ` in ${unit === 'coins' ? symbol : unit}`} (empty: default)`}{' '}
+            <code className="hint">{name}</code>
+            {unit === 'lines' ? <textarea rows={5} spellCheck={false} {...field} /> : <input {...field} />}
           </label>
-          {unit === 'lines' ? (
-            <textarea
-              id={field}
-              rows={5}
-              spellCheck={false}
-              value={typed}
-              onChange={(event) => setChanged(event.target.value)}
-            />
-          ) : (
-            <input
-              id={field}
-              value={typed}
-              inputMode={unit === 'yes' ? 'text' : 'decimal'}
-              onChange={(event) => setChanged(event.target.value)}
-            />
-          )}
         </Action>
       )}
     </li>
@@ -286,6 +300,15 @@ function listIn(name: Form['name'], text: string): (string | FunctionsOf | Limit
     ...(day !== '-' && { max_amount_per_day: day }),
     ...(signatures !== undefined && { count_signatures: signatures === 'signatures' }),
   }))
+}
+
+/** What is said of an input that is not valid. The service says what is wrong with a list. */
+const expected: Record<Form['unit'], (symbol: string) => string> = {
+  gwei: () => 'Enter an amount in gwei, such as 20',
+  coins: (symbol) => `Enter an amount in ${symbol}, such as 0.05`,
+  number: () => 'Enter a whole number, such as 10',
+  yes: () => 'Enter yes or no',
+  lines: () => '',
 }
 
 /** Undefined: the input is not valid. */

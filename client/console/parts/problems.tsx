@@ -1,8 +1,8 @@
-import { Check, ChevronDown, ChevronUp, CircleAlert, CircleCheck, TriangleAlert, Undo2 } from 'lucide-react'
+import { BellOff, ChevronDown, ChevronUp, CircleAlert, CircleCheck, TriangleAlert, Undo2 } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
-import { count, inCoins, time } from '../data/format.ts'
+import { count, inCoins, sentence, time } from '../data/format.ts'
 import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
@@ -178,10 +178,6 @@ function OneProblem({ its }: { its: Its }) {
   )
 }
 
-/** With a capital letter, and a point at its end. */
-const sentence = (text: string) =>
-  text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
-
 function useSymbolOfProblem({ relayer_id, network_id }: Its): string {
   const relayers = useRelayerIds()
   const networks = useNetworks()
@@ -213,7 +209,7 @@ function Acknowledge({ its }: { its: Its[] }) {
   return (
     <Action
       label="Acknowledge"
-      icon={Check}
+      icon={BellOff}
       tone="quiet"
       told={`“${summary}” is acknowledged.`}
       effect={<p>{summary}. Everybody sees that you deal with it, and it moves to the end of the list.</p>}

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { Relayer } from '../../index.ts'
-import { listOf, useForm } from '../data/form.ts'
+import { FormError, listOf, useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
 import { nodesOf } from '../data/lines.ts'
 import { useNotifications } from '../data/overview.ts'
@@ -20,6 +20,7 @@ export function RelayerActions({ its }: { its: Relayer }) {
       <EditRelayer its={its} />
       <Action
         label={paused ? 'Resume' : 'Pause'}
+        title={`${paused ? 'Resume' : 'Pause'} ${id}`}
         tone={paused ? 'primary' : undefined}
         effect={
           <p>
@@ -41,19 +42,20 @@ export function RelayerActions({ its }: { its: Relayer }) {
 function EditRelayer({ its: { id, name, notification_ids = [], custom_rpc_urls } }: { its: Relayer }) {
   const { client } = useSession()
   const notifications = useNotifications()
-  const start = { name, notifications: notification_ids.join('\n'), node_urls: '', nodes: '' }
+  const start = { name, notification_ids: notification_ids.join('\n'), custom_rpc_urls: '', nodes: '' }
   const { values, bind, reset } = useForm(start)
   const known = notifications.data?.map((one) => one.id) ?? []
   return (
     <Action
       label="Edit"
+      title={`Edit ${id}`}
       opened={reset}
       told={`${id} is changed.`}
       effect={<p>Changes {id}. Its limits are in the tab “Policies”.</p>}
       run={async () => {
         const body = {
-          ...{ name: values.name, notification_ids: listOf(values.notifications) },
-          ...(values.nodes === 'own' && { custom_rpc_urls: nodesOf(values.node_urls) }),
+          ...{ name: values.name, notification_ids: listOf(values.notification_ids) },
+          ...(values.nodes === 'own' && { custom_rpc_urls: nodesOf(values.custom_rpc_urls) }),
           ...(values.nodes === 'network' && { custom_rpc_urls: null }),
         }
         await client.patch(one, { path: { relayer_id: id }, body })
@@ -65,7 +67,7 @@ function EditRelayer({ its: { id, name, notification_ids = [], custom_rpc_urls }
       </label>
       <label>
         Notifications, one per line{known.length > 0 && ` (there are ${known.slice(0, 5).join(', ')})`}
-        <textarea rows={2} spellCheck={false} {...bind('notifications')} />
+        <textarea rows={2} spellCheck={false} {...bind('notification_ids')} />
       </label>
       <label>
         Nodes
@@ -80,7 +82,7 @@ function EditRelayer({ its: { id, name, notification_ids = [], custom_rpc_urls }
       {values.nodes === 'own' && (
         <label>
           Node URLs, one per line (after it, its weight from 0 to 100, if not 100)
-          <textarea required rows={3} spellCheck={false} {...bind('node_urls')} />
+          <textarea required rows={3} spellCheck={false} {...bind('custom_rpc_urls')} />
         </label>
       )}
     </Action>
@@ -94,6 +96,7 @@ function Drain({ id }: { id: string }) {
   return (
     <Action
       label="Drain"
+      title={`Drain ${id}`}
       effect={
         <p>
           {id} takes no new transactions; messages are still signed. Its unfinished transactions continue. When they
@@ -120,6 +123,7 @@ function DeleteRelayer({ id }: { id: string }) {
   return (
     <Action
       label="Delete"
+      title={`Delete relayer ${id}`}
       tone="danger"
       opened={() => setTyped('')}
       told={`${id} is deleted. Its signer stays.`}
@@ -130,7 +134,7 @@ function DeleteRelayer({ id }: { id: string }) {
         </p>
       }
       run={async () => {
-        if (typed !== id) throw new Error(`Type ${id} to delete it`)
+        if (typed !== id) throw new FormError('typed', `Type ${id} to delete it`)
         await client.delete(one, { path: { relayer_id: id } })
         go('/')
       }}
@@ -138,6 +142,7 @@ function DeleteRelayer({ id }: { id: string }) {
       <label>
         Type its ID to confirm
         <input
+          name="typed"
           required
           spellCheck={false}
           autoComplete="off"

@@ -1,23 +1,29 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { Search as Glass } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
+import type { Target } from './palette.tsx'
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
 /** Opens the search over everything, also by Ctrl-K. */
-export function Search({ pages }: { pages: { to: string; name: string }[] }) {
+export function Search({ targets }: { targets: Target[] }) {
   const [isOpen, setOpen] = useState(false)
+  const [text, setText] = useState('')
   useEffect(() => {
     function openIt(event: KeyboardEvent) {
       if (!(event.ctrlKey || event.metaKey) || event.key !== 'k') return
       event.preventDefault()
-      setOpen(true)
+      if (!document.querySelector('[role="dialog"]')) change(true)
     }
     document.addEventListener('keydown', openIt)
     return () => document.removeEventListener('keydown', openIt)
-  }, [])
+  })
+  function change(next: boolean) {
+    if (next) setText('')
+    setOpen(next)
+  }
   return (
-    <Dialog.Root open={isOpen} onOpenChange={setOpen}>
+    <Dialog.Root open={isOpen} onOpenChange={change}>
       <Dialog.Trigger className="find">
         <Glass className="icon" aria-hidden />
         Find
@@ -27,8 +33,8 @@ export function Search({ pages }: { pages: { to: string; name: string }[] }) {
         <Dialog.Backdrop className="backdrop" />
         <Dialog.Viewport className="dialog-place high">
           <Dialog.Popup className="dialog palette" aria-label="Find">
-            <Suspense>
-              <Palette pages={pages} close={() => setOpen(false)} />
+            <Suspense fallback={<FirstField text={text} setText={setText} />}>
+              <Palette targets={targets} text={text} setText={setText} close={() => setOpen(false)} />
             </Suspense>
           </Dialog.Popup>
         </Dialog.Viewport>
@@ -36,3 +42,12 @@ export function Search({ pages }: { pages: { to: string; name: string }[] }) {
     </Dialog.Root>
   )
 }
+
+/** Takes what is typed while the rest of the search is loaded. */
+const FirstField = ({ text, setText }: { text: string; setText(text: string): void }) => (
+  <div className="asked">
+    <Glass className="icon" aria-hidden />
+    {/* biome-ignore lint/a11y/noAutofocus: the dialog is opened to type here */}
+    <input autoFocus aria-label="Find" value={text} onChange={(event) => setText(event.target.value)} />
+  </div>
+)

@@ -59,6 +59,10 @@ function Remedy({
         <Action
           {...hold}
           label={change.paused === false ? 'Resume' : 'Change the policy'}
+          title={change.paused === false ? `Resume ${relayer_id}` : `Change the policy of ${relayer_id}`}
+          told={
+            change.paused === false ? `${relayer_id} signs and sends again.` : `The policy of ${relayer_id} is changed.`
+          }
           tone="primary"
           effect={
             <p>

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { SendTransactionRequest, Speed, Transaction } from '../../index.ts'
-import { useForm } from '../data/form.ts'
-import { exactly, weiOf } from '../data/format.ts'
+import { useForm, weiIn } from '../data/form.ts'
+import { exactly } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
@@ -25,6 +25,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
   const symbol = useSymbolOf(relayer_id)
   if (!may('send') || isEnded || status === 'mined') return null
   const path = { relayer_id, transaction_id: id }
+  const name = nonce === null ? 'transaction' : `nonce ${nonce}`
   const same: SendTransactionRequest = { to, value, data, gas_limit, access_list, authorization_list }
   const released = submissionOf(way.values)
   const faster = { ...same, speed, ...(released && { submission: released }) }
@@ -37,6 +38,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
     <div className="buttons actions">
       <Action
         label="Speed up"
+        title={`Speed up ${name}`}
         tone="primary"
         effect={
           <p>Signs the same transaction again with nonce {nonce}, at a higher price. Only one version can be mined.</p>
@@ -50,6 +52,8 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
       </Action>
       <Action
         label="Replace"
+        title={`Replace ${name}`}
+        told="The replacement is accepted."
         opened={() => {
           setReceiver(to ?? '')
           setAmount(exactly(value))
@@ -61,18 +65,16 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
           </p>
         }
         run={() => {
-          const wei = weiOf(amount)
-          if (wei === undefined) throw new RangeError(`the value is no amount of ${symbol}`)
-          return replace({ ...faster, to: receiver || null, value: wei })
+          return replace({ ...faster, to: receiver || null, value: weiIn('value', amount, symbol) })
         }}
       >
         <label>
           To
-          <input value={receiver} spellCheck={false} onChange={(event) => setReceiver(event.target.value)} />
+          <input name="to" value={receiver} spellCheck={false} onChange={(event) => setReceiver(event.target.value)} />
         </label>
         <label>
           Value in {symbol}
-          <input inputMode="decimal" value={amount} onChange={(event) => setAmount(event.target.value)} />
+          <input name="value" inputMode="decimal" value={amount} onChange={(event) => setAmount(event.target.value)} />
         </label>
         <SpeedChoice speed={speed} choose={setSpeed} />
         {release}
@@ -80,6 +82,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
       </Action>
       <Action
         label="Cancel"
+        title={`Cancel ${name}`}
         tone="danger"
         told="The cancellation is accepted."
         effect={
@@ -109,6 +112,7 @@ function Moves({ transaction: { id, relayer_id } }: { transaction: Transaction }
     <Action
       key={pool.id}
       label={its.length === 1 ? 'Move' : `Move in ${pool.id}`}
+      told={`It is moved in ${pool.id}.`}
       effect={
         <p>
           Cancels it here, where it was never signed, and accepts it again at another relayer of the pool {pool.id},

@@ -61,11 +61,7 @@ export function Transactions({
           type="search"
           className="filter"
           aria-label={`Filter by ${kinds}`}
-          placeholder={
-            hasNonces
-              ? 'Hash, receiver, nonce (5 or 5-9) or reference'
-              : 'Hash, receiver, reference or after:2026-01-31'
-          }
+          placeholder={hasNonces ? 'Hash, nonce or reference' : 'Hash, receiver or reference'}
           value={typed}
           onChange={(event) => show(group, event.target.value)}
         />
@@ -90,6 +86,7 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
   return (
     <Action
       label="Cancel all pending"
+      told={`The pending transactions of ${relayer_id} are canceled.`}
       tone="danger"
       disabled={data?.pending_transactions_count === 0}
       effect={
@@ -143,14 +140,17 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
   )
 }
 
-/** `after:` and `before:` narrow the time of acceptance; the rest is what it looks like. */
+/** `after 2026-01-31`, also with a colon, and `before` narrow the time of acceptance; the rest is what it looks like. */
 function filterOf(text: string, hasNonces: boolean): Filter {
   const times: Filter = {}
-  const rest = text.replaceAll(/(?:^|\s)(after|before):(\S+)/g, (_, which: 'after' | 'before', at: string) => {
-    const ms = Date.parse(at)
-    if (!Number.isNaN(ms)) times[`created_${which}`] = new Date(ms).toISOString()
-    return ''
-  })
+  const rest = text.replaceAll(
+    /(?:^|\s)(after|before)(?::\s*|\s+)(\S+)/g,
+    (_, which: 'after' | 'before', at: string) => {
+      const ms = Date.parse(at)
+      if (!Number.isNaN(ms)) times[`created_${which}`] = new Date(ms).toISOString()
+      return ''
+    },
+  )
   return { ...times, ...contentOf(rest.trim(), hasNonces) }
 }
 

@@ -56,7 +56,13 @@ export function WebhookForm({ form, set }: { form: Form; set(form: Form): void }
     <>
       <label>
         URL
-        <input type="url" required value={form.url} onChange={(event) => set({ ...form, url: event.target.value })} />
+        <input
+          name="url"
+          type="url"
+          required
+          value={form.url}
+          onChange={(event) => set({ ...form, url: event.target.value })}
+        />
       </label>
       {choices('events', 'Only these events (none: all)', events)}
       {choices('statuses', 'Only transactions in these states (none: all)', statuses)}

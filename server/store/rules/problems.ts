@@ -13,8 +13,8 @@ const failures = sql<{ relayer_row_id: number; count: number }>(`
   SELECT relayer_row_id, sum(failed) AS count FROM activity
   WHERE period_s = ${period_s} AND at >= $from AND at < $to AND failed > 0 GROUP BY relayer_row_id`)
 const newest = sql<{ at: number | null }>(`SELECT max(at) AS at FROM activity WHERE period_s = ${period_s}`)
-const newestFailed = sql<{ id: string }>(`
-  SELECT id FROM transactions WHERE relayer_row_id = $relayer_row_id AND status = 'failed'
+const newestFailed = sql<{ id: string; status_reason: string | null }>(`
+  SELECT id, status_reason FROM transactions WHERE relayer_row_id = $relayer_row_id AND status = 'failed'
   ORDER BY sequence DESC LIMIT 1`)
 const states = sql<NotificationState>(`
   SELECT id, created_by, disabled_reason, failing_since,
@@ -50,8 +50,8 @@ export const problems = ({ read, write }: Database): Problems => ({
     }
     const found: Failures[] = []
     for (const [relayer_row_id, count] of counts) {
-      const transaction_id = (await read.one(newestFailed, { relayer_row_id }))?.id ?? null
-      found.push({ relayer_row_id, count, transaction_id })
+      const last = await read.one(newestFailed, { relayer_row_id })
+      found.push({ relayer_row_id, count, transaction_id: last?.id ?? null, reason: last?.status_reason ?? null })
     }
     return found
   },

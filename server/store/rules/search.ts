@@ -2,109 +2,174 @@ import type { SearchResult } from '../../../generated/openapi.ts'
 import { nextTurn } from '../../next-turn.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
-import { type Engine, sql } from './statement.ts'
+import { type Engine, sql, type Truth, type Values } from './statement.ts'
 
 export const max_found = 50
 /** Relayers whose transactions are searched in one turn of the event loop: a few milliseconds. */
 const turn_relayers = 100
 
-type Named = Pick<SearchResult, 'kind' | 'id' | 'name' | 'found_by'>
-type FoundTransaction = { row_id: number; id: string; relayer_id: string; status: string }
+type Named = Pick<SearchResult, 'kind' | 'id' | 'name' | 'found_by'> & { is_whole: Truth | null }
+type FoundTransaction = Pick<SearchResult, 'nonce' | 'reference' | 'value'> & {
+  row_id: number
+  id: string
+  relayer_id: string
+  status: string
+}
+/** Prefixes of transactions and addresses that are shorter find too much. */
+const min_prefix = 4
+/** Transactions of all relayers that a prefix is looked up for, before those that the caller may not see are left out. */
+const max_of_prefix = 200
 
-/** How a resource is found: by its id as a whole, by its address, and by a part of its name, which is in lower case. */
+/** How a resource is found: by its id and its address, from their beginning, and by a part of its name. */
 const named = (engine: Engine, kind: string, table: string, address: string, name = 'name') => {
-  const isInName = `${engine === 'sqlite' ? 'instr' : 'strpos'}(lower(${name}), $lower) > 0`
+  const position = engine === 'sqlite' ? 'instr' : 'strpos'
+  const hasId = `${position}(lower(id), $lower) = 1`
+  const hasAddress = `coalesce(${position}(${address}, $prefix), 0) = 1`
   return `
     SELECT '${kind}' AS kind, id, ${name} AS name,
-      CASE WHEN id = $text THEN 'id' WHEN ${address} = $lower THEN 'address' ELSE 'name' END AS found_by
-    FROM ${table} WHERE (id = $text OR ${address} = $lower OR ${isInName})`
+      CASE WHEN ${hasId} THEN 'id' WHEN ${hasAddress} THEN 'address' ELSE 'name' END AS found_by,
+      id = $text OR ${address} = $lower OR lower(${name}) = $lower AS is_whole
+    FROM ${table} WHERE (${hasId} OR ${hasAddress} OR ${position}(lower(${name}), $lower) > 0)`
 }
+/** A result, and whether the text is the whole of what it was found by: those come first. */
+type Ranked = SearchResult & { is_whole: boolean }
+const noTransaction = { relayer_id: null, nonce: null, reference: null, value: null }
+const prefix = '_prefix'
+/** What sorts after hexadecimal digits in all languages, and the last character of Unicode. */
+const after_digits = 'g'
+const last_character = '\u{10ffff}'
+
 const limited = `ORDER BY row_id LIMIT ${max_found}`
 
 const relayersNamed = sql<Named>(
   (engine) =>
     `${named(engine, 'relayer', 'relayers', 'address')} AND ($ids::text[] IS NULL OR id = ANY ($ids::text[])) ${limited}`,
 )
-const networksNamed = sql<Named>((engine) => `${named(engine, 'network', 'networks', 'name')} ${limited}`)
+const networksNamed = sql<Named>((engine) => `${named(engine, 'network', 'networks', 'NULL')} ${limited}`)
 const signersNamed = sql<Named>((engine) => `${named(engine, 'signer', 'signers', 'address', 'id')} ${limited}`)
 const abisNamed = sql<Named>((engine) => `${named(engine, 'abi', 'abis', 'address')} ${limited}`)
 const notificationsNamed = sql<Named>(
   (engine) =>
-    `${named(engine, 'notification', 'notifications', 'id', 'id')} AND ($creator::text IS NULL OR created_by = $creator::text) ${limited}`,
+    `${named(engine, 'notification', 'notifications', 'NULL', 'id')} AND ($creator::text IS NULL OR created_by = $creator::text) ${limited}`,
 )
 
 const visible = sql<{ relayer_row_id: number }>(`
   SELECT row_id AS relayer_row_id FROM relayers WHERE $ids::text[] IS NULL OR id = ANY ($ids::text[]) ORDER BY row_id`)
-const found = 'row_id, id, relayer_id, status'
-const byId = sql<FoundTransaction>(`SELECT ${found} FROM transactions WHERE id = $text`)
-const byHash = sql<FoundTransaction>(
-  `SELECT ${found} FROM transactions WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $lower)`,
-)
-
-/** The newest transactions of each relayer. `where` names it as $relayer_row_id. */
-function ofRelayers(where: string, order = 'sequence') {
-  const one = (relayer: string, rest: (text: string) => string) =>
-    `SELECT * FROM (SELECT ${found} FROM transactions WHERE ${rest(where.replaceAll('$relayer_row_id', relayer))}
-      ORDER BY ${order} DESC LIMIT ${max_found}) AS newest`
-  const same = (text: string) => text
+const found = 'row_id, id, relayer_id, status, nonce, reference, value'
+/** The last transactions of each relayer in the order. `where` names it as $relayer_row_id. */
+function ofRelayers(where: string, order = 'sequence DESC', postgres = { where, order }) {
+  const one = (its: { where: string; order: string }, relayer: string) =>
+    `SELECT * FROM (SELECT ${found} FROM transactions WHERE ${its.where.replaceAll('$relayer_row_id', relayer)}
+      ORDER BY ${its.order} LIMIT ${max_found}) AS last`
   return sql<FoundTransaction>({
-    sqlite: one('$relayer_row_id', same),
+    sqlite: one({ where, order }, '$relayer_row_id'),
     postgres: `SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint),
-      LATERAL (${one('wanted.relayer_row_id', same)}) AS its`,
+      LATERAL (${one(postgres, 'wanted.relayer_row_id')}) AS its`,
   })
 }
 const account = (column: string) => `(SELECT ${column} FROM relayers WHERE row_id = $relayer_row_id)`
 
-const searches = {
+/** Searches of all transactions. */
+const globalSearches = {
+  id: sql<FoundTransaction>(`SELECT ${found} FROM transactions WHERE id = $text`),
+  hash: sql<FoundTransaction>(
+    `SELECT ${found} FROM transactions WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $lower)`,
+  ),
+  id_prefix: sql<FoundTransaction>(
+    `SELECT ${found} FROM transactions WHERE id >= $lower AND id < $end ORDER BY id DESC LIMIT ${max_of_prefix}`,
+  ),
+  hash_prefix: sql<FoundTransaction>(`
+    SELECT ${found} FROM transactions WHERE row_id IN (
+      SELECT transaction_row_id FROM attempts WHERE hash >= $lower AND hash < $end ORDER BY hash LIMIT ${max_of_prefix})`),
+}
+
+/** Searches of the transactions of each relayer. Those of a prefix have the order of their index: only the last are read. */
+const relayerSearches = {
   reference: ofRelayers('relayer_row_id = $relayer_row_id AND reference = $text'),
   receiver: ofRelayers('relayer_row_id = $relayer_row_id AND "to" = $lower'),
   nonce: ofRelayers(
     `chain_id = ${account('chain_id')} AND "from" = ${account('address')} AND nonce = $number::bigint`,
-    'nonce',
+    'nonce DESC',
   ),
   metadata: ofRelayers(`row_id IN (
     SELECT transaction_row_id FROM transaction_metadata AS its
     WHERE its.relayer_row_id = $relayer_row_id AND its.name = $name AND its.value = $value
     ORDER BY its.sequence DESC LIMIT ${max_found})`),
+  // By its bytes: the order of a language has no range that holds a prefix.
+  reference_prefix: ofRelayers(
+    'relayer_row_id = $relayer_row_id AND reference >= $text AND reference < $end',
+    'reference DESC, sequence DESC',
+    {
+      where: 'relayer_row_id = $relayer_row_id AND reference ~>=~ $text AND reference ~<~ $end',
+      order: 'reference USING ~>~, sequence DESC',
+    },
+  ),
+  receiver_prefix: ofRelayers(
+    'relayer_row_id = $relayer_row_id AND "to" >= $lower AND "to" < $end',
+    '"to" DESC, sequence DESC',
+  ),
 }
 
 /** Each search uses an index, so its cost depends on the number of relayers, not of transactions. */
-export function searchAll({ read }: Database): Pick<Store, 'search'> {
-  async function transactions(text: string, ids: string[] | null): Promise<SearchResult[]> {
-    const lower = text.toLowerCase()
-    const results: SearchResult[] = []
-    const add = (rows: FoundTransaction[], found_by: SearchResult['found_by']) => {
-      const newest = rows.filter(({ relayer_id }) => ids === null || ids.includes(relayer_id))
-      for (const { id, relayer_id, status } of newest.sort((a, b) => b.row_id - a.row_id).slice(0, max_found))
-        results.push({ kind: 'transaction', id, relayer_id, name: status, found_by })
-    }
-    add(await read.all(byId, { text }), 'id')
-    if (/^0x[0-9a-f]{64}$/.test(lower)) add(await read.all(byHash, { lower }), 'hash')
+export const searches = { ...globalSearches, ...relayerSearches }
 
-    const pair = /^([^:]+):(.+)$/s.exec(text)
-    const wanted = [
-      ['reference', { text }],
-      ...(/^0x[0-9a-f]{40}$/.test(lower) ? [['receiver', { lower }] as const] : []),
-      ...(/^\d{1,15}$/.test(text) ? [['nonce', { number: Number(text) }] as const] : []),
-      ...(pair ? [['metadata', { name: pair[1] as string, value: pair[2] as string }] as const] : []),
-    ] as const
-    const relayers = await read.all(visible, { ids })
-    for (const [found_by, values] of wanted) {
-      const rows: FoundTransaction[] = []
-      for (let at = 0; at < relayers.length; at += turn_relayers) {
-        rows.push(...(await read.allOf(searches[found_by], relayers.slice(at, at + turn_relayers), values)))
-        await nextTurn()
-      }
-      add(rows, found_by)
+interface Wanted {
+  search: keyof typeof searches
+  values: Values
+}
+
+/** The searches that may find the text: for the whole of a value first. */
+function searchesFor(text: string): Wanted[] {
+  const lower = text.toLowerCase()
+  const pair = /^([^:]+):(.+)$/s.exec(text)
+  const isPrefix = text.length >= min_prefix
+  const ofDigits = { lower, end: `${lower}${after_digits}` }
+  const wanted: (Wanted | false)[] = [
+    { search: 'id', values: { text } },
+    /^0x[0-9a-f]{64}$/.test(lower) && { search: 'hash', values: { lower } },
+    { search: 'reference', values: { text } },
+    /^0x[0-9a-f]{40}$/.test(lower) && { search: 'receiver', values: { lower } },
+    /^\d{1,15}$/.test(text) && { search: 'nonce', values: { number: Number(text) } },
+    pair !== null && { search: 'metadata', values: { name: pair[1] as string, value: pair[2] as string } },
+    isPrefix && /^[0-9a-f-]{1,35}$/.test(lower) && { search: 'id_prefix', values: ofDigits },
+    isPrefix && /^0x[0-9a-f]{1,63}$/.test(lower) && { search: 'hash_prefix', values: ofDigits },
+    isPrefix && /^0x[0-9a-f]{1,39}$/.test(lower) && { search: 'receiver_prefix', values: ofDigits },
+    isPrefix && { search: 'reference_prefix', values: { text, end: `${text}${last_character}` } },
+  ]
+  return wanted.filter((one) => one !== false)
+}
+
+export function searchAll({ read }: Database): Pick<Store, 'search'> {
+  async function rowsOf({ search, values }: Wanted, relayers: { relayer_row_id: number }[]) {
+    if (search in globalSearches) return read.all(searches[search], values)
+    const rows: FoundTransaction[] = []
+    for (let at = 0; at < relayers.length; at += turn_relayers) {
+      rows.push(...(await read.allOf(searches[search], relayers.slice(at, at + turn_relayers), values)))
+      await nextTurn()
     }
-    return results
+    return rows
+  }
+
+  async function transactions(text: string, ids: string[] | null): Promise<Ranked[]> {
+    const results = new Map<string, Ranked>()
+    const relayers = await read.all(visible, { ids })
+    for (const wanted of searchesFor(text)) {
+      const is_whole = !wanted.search.endsWith(prefix)
+      const found_by = wanted.search.replace(prefix, '') as SearchResult['found_by']
+      const rows = (await rowsOf(wanted, relayers))
+        .filter(({ relayer_id }) => ids === null || ids.includes(relayer_id))
+        .sort((a, b) => b.row_id - a.row_id)
+      for (const { row_id, status, ...row } of rows.slice(0, max_found))
+        if (!results.has(row.id)) results.set(row.id, { kind: 'transaction', name: status, found_by, ...row, is_whole })
+    }
+    return [...results.values()]
   }
 
   return {
     async search(text, { relayer_ids, signers, notifications }) {
       const ids = relayer_ids === undefined ? null : [...relayer_ids]
       const lower = text.toLowerCase()
-      const its = { text, lower }
+      const its = { text, lower, prefix: text.length < min_prefix ? null : lower }
       const creator = typeof notifications === 'object' ? notifications.created_by : null
       const resources = [
         ...(await read.all(relayersNamed, { ...its, ids })),
@@ -113,9 +178,14 @@ export function searchAll({ read }: Database): Pick<Store, 'search'> {
         ...(notifications === 'none' ? [] : await read.all(notificationsNamed, { ...its, creator })),
         ...(await read.all(abisNamed, its)),
       ]
-      const all = [...resources.map((one) => ({ ...one, relayer_id: null })), ...(await transactions(text, ids))]
-      const isWhole = ({ found_by }: SearchResult) => Number(found_by !== 'name')
-      return all.sort((a, b) => isWhole(b) - isWhole(a)).slice(0, max_found)
+      const all: Ranked[] = [
+        ...resources.map((one) => ({ ...one, ...noTransaction, is_whole: Boolean(one.is_whole) })),
+        ...(await transactions(text, ids)),
+      ]
+      return all
+        .sort((a, b) => Number(b.is_whole) - Number(a.is_whole))
+        .slice(0, max_found)
+        .map(({ is_whole, ...result }) => result)
     },
   }
 }

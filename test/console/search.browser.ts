@@ -1,0 +1,103 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Rig, startRig } from '../support/rig.ts'
+import { named, openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
+
+let browser: Browser
+let rig: Rig
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  rig = await startRig()
+})
+afterAll(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+async function start() {
+  const opened = await openConsole(browser, rig.url())
+  await opened.signIn(rig.api_key)
+  return opened
+}
+
+const field = (page: Page) => page.getByRole('dialog').getByLabel(/^Find/)
+const results = (page: Page) => page.getByRole('listbox', { name: 'Search results' }).getByRole('option')
+
+async function find(page: Page, text: string) {
+  await page.keyboard.press('Control+k')
+  await field(page).fill(text)
+}
+
+test('keeps what is typed right after Ctrl-K on a new page, also while the search is loaded', async () => {
+  const { page } = await start()
+  const loaded = Promise.withResolvers<void>()
+  await page.route('**/palette-*.js', async (route) => {
+    await loaded.promise
+    await route.continue()
+  })
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('spe')
+  expect(await field(page).inputValue()).toBe('spe')
+  loaded.resolve()
+  await results(page).first().waitFor()
+  await page.keyboard.type('nd')
+  expect(await field(page).inputValue()).toBe('spend')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Spending' }).waitFor()
+})
+
+test('shows a transaction by its relayer, nonce and state, for the beginning of its reference or hash', async () => {
+  const account = await rig.addAccount()
+  const [sent] = await account.send(1, { reference: 'order-4800-a' })
+  await account.finished()
+  const { data: done } = await rig.client().get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
+    path: { relayer_id: account.relayer_id, transaction_id: `${sent?.id}` },
+  })
+  const { page } = await start()
+  for (const text of ['order-4800', `${done.hash}`.slice(0, 14)]) {
+    await find(page, text)
+    await results(page).getByText(`${account.relayer_id} · nonce 0 · `).waitFor()
+    await results(page)
+      .getByText(/^order-4800-a · .* ETH$/)
+      .waitFor()
+    await page.keyboard.press('Escape')
+  }
+})
+
+test('finds pages, forms and lists, and says that nothing is found only then', async () => {
+  const { page } = await start()
+  await find(page, 'spend')
+  await results(page).getByText('Spending').waitFor()
+  await page.waitForResponse(/search\?q=spend/)
+  expect(await page.getByText('Nothing found.').count()).toBe(0)
+  await field(page).fill('create netw')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'Create a network' }).getByLabel('Name').waitFor()
+
+  // A dialog that is open keeps what was typed in it.
+  await page.getByLabel('Name').fill('mine')
+  await page.keyboard.press('Control+k')
+  expect(await page.getByRole('dialog').count()).toBe(1)
+  expect(await page.getByLabel('Name').inputValue()).toBe('mine')
+  await named(page, 'Close').click()
+
+  await find(page, 'failed')
+  await results(page).getByText('failed transactions').click()
+  await page.waitForURL(/#\/transactions\/failed$/)
+  await find(page, 'create relayer')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'Create a relayer' }).getByLabel('Id').waitFor()
+})
+
+test('leads to the relayers, and marks them in the navigation', async () => {
+  const { page, open } = await start()
+  const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Relayers' })
+  await link.click()
+  await page.getByRole('heading', { name: 'Relayers', level: 1 }).waitFor()
+  await page.getByRole('table').getByText('demo').waitFor()
+  await open('/relayers/demo')
+  await page.getByRole('heading', { name: 'demo' }).waitFor()
+  expect(await link.getAttribute('aria-current')).toBe('page')
+})
