@@ -128,6 +128,7 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
     Relayers: `${treasury.relayer_id}\n${poor.relayer_id}`,
     Highest: '7',
   }
+  await page.getByText('No pools yet').waitFor()
   await fill(page, 'Create a pool', pool, page)
   await page.getByText('at most 7').waitFor()
   await page.getByRole('link', { name: 'made-here' }).click()
