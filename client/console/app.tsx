@@ -24,6 +24,7 @@ import { hereShortly, isUtc, showUtc } from './data/format.ts'
 import { SessionProvider, useSession } from './data/session.tsx'
 import { Overview, RelayerList } from './pages/overview.tsx'
 import { SignIn } from './pages/sign-in.tsx'
+import { Boundary } from './parts/boundary.tsx'
 import { Skeleton } from './parts/feedback.tsx'
 import { Missing } from './parts/missing.tsx'
 import type { Target } from './parts/palette.tsx'
@@ -123,9 +124,11 @@ function Shell() {
       </header>
       <ServiceState />
       <main id="content" tabIndex={-1} key={`${inUtc}`}>
-        <Suspense fallback={<Skeleton lines={6} />}>
-          <Pages />
-        </Suspense>
+        <Boundary place={path}>
+          <Suspense fallback={<Skeleton lines={6} />}>
+            <Pages />
+          </Suspense>
+        </Boundary>
       </main>
       <Toasts />
     </>
@@ -142,6 +145,9 @@ function Pages() {
       </Route>
       <Route path="/relayers/:relayer_id/transactions/:transaction_id">
         {(params) => <Transaction key={params.transaction_id} {...params} />}
+      </Route>
+      <Route path="/relayers">
+        <Redirect to="/relayer-list" />
       </Route>
       {may('read') && (
         <Route<Find> path="/relayer-list/:find?">{({ find }: Find) => <RelayerList find={find} />}</Route>

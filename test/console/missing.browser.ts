@@ -41,6 +41,18 @@ test('says of an unknown thing that it is not found, and leads to those that the
   }
 })
 
+test('keeps the console when a page cannot be loaded, and shows the next one', async () => {
+  const { page, open, expectComplaint } = await start()
+  expectComplaint(/ERR_FAILED|Failed to fetch/)
+  await page.route(/assets\/signers-/, (route) => route.abort())
+  await open('/signers')
+  await page.getByText('This part of the console could not be loaded.').waitFor()
+  await page.getByRole('link', { name: 'Networks', exact: true }).click()
+  await page.getByRole('heading', { name: 'Networks', exact: true }).waitFor()
+  await open('/relayers')
+  await page.getByRole('heading', { name: 'Relayers', exact: true }).waitFor()
+})
+
 test('links no relayer that was deleted', async () => {
   const client = rig.client()
   const body = { id: 'gone', name: 'gone', network: 'local', network_type: 'evm', paused: false } as const

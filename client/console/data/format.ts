@@ -129,7 +129,7 @@ export function inBothZones(timestamp: string): string {
 export const markExactly = (at: number, isDay: boolean): string =>
   isDay
     ? `${utc.day.format(at * 1_000)} (UTC)`
-    : `${formats.day.format(at * 1_000)}, ${formats.hour.format(at * 1_000)}`
+    : `${formats.day.format(at * 1_000)}, ${formats.hour.format(at * 1_000)} ${isUtc() ? 'UTC' : hereShortly()}`
 
 /** The hour and minute, or the day in UTC. `at`: seconds since the Unix epoch. */
 export const mark = (at: number, isDay: boolean): string =>

@@ -162,7 +162,7 @@ function optionsOf(
     const paths = isLevel ? undefined : uPlot.paths.bars?.({ size: [isWhole ? 0.9 : 0.6, isWhole ? 32 : 24] })
     const fill = isWhole ? `${stroke}59` : stroke
     if (paths) return { ...its, width: 0, fill, points: { show: false }, paths }
-    return { ...its, spanGaps: true, points: { size: 4, filter: alone } }
+    return { ...its, points: { size: 4, filter: alone } }
   })
   return {
     width: element.clientWidth,

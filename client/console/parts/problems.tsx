@@ -2,7 +2,7 @@ import { BellOff, ChevronDown, ChevronUp, CircleAlert, CircleCheck, TriangleAler
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
-import { count, inCoins, sentence, time } from '../data/format.ts'
+import { count, inCoins, sentence, time, withGroups } from '../data/format.ts'
 import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
@@ -158,7 +158,7 @@ function OneProblem({ its }: { its: Its }) {
       <Link to={pathOf(its)}>
         <strong>{summary}</strong>
         <span>
-          {sentence(inCoins(reason, symbol))}
+          {withGroups(sentence(inCoins(reason, symbol)))}
           {since !== null && (
             <>
               {' '}

@@ -1,6 +1,7 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { Search as Glass } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
+import { Boundary } from './boundary.tsx'
 import type { Target } from './palette.tsx'
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
@@ -33,9 +34,11 @@ export function Search({ targets }: { targets: Target[] }) {
         <Dialog.Backdrop className="backdrop" />
         <Dialog.Viewport className="dialog-place high">
           <Dialog.Popup className="dialog palette" aria-label="Find">
-            <Suspense fallback={<FirstField text={text} setText={setText} />}>
-              <Palette targets={targets} text={text} setText={setText} close={() => setOpen(false)} />
-            </Suspense>
+            <Boundary>
+              <Suspense fallback={<FirstField text={text} setText={setText} />}>
+                <Palette targets={targets} text={text} setText={setText} close={() => setOpen(false)} />
+              </Suspense>
+            </Boundary>
           </Dialog.Popup>
         </Dialog.Viewport>
       </Dialog.Portal>
