@@ -6,6 +6,7 @@ import type { Revert } from '../core/outcome.ts'
 import type { Market } from '../core/prices.ts'
 import { readMarket } from './market.ts'
 import { findByNonce, type SignedTransaction } from './nonce-search.ts'
+import { isHex, type RawReceipt, readReceipt, safeNumberOf } from './receipt.ts'
 import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
 import { isOutOfGas, revertData, revertReason } from './rpc-error.ts'
 
@@ -97,7 +98,7 @@ export function createChain(rpc: Rpc): Chain {
     rpc,
     async head() {
       const block = (await rpc('eth_getBlockByNumber', ['latest', false])) as Block | null
-      const number = heightOf(block?.number)
+      const number = safeNumberOf(block?.number)
       if (!block || number === undefined) throw noAnswer('eth_getBlockByNumber')
       return { number, hash: block.hash, parent_hash: block.parentHash }
     },
@@ -182,68 +183,8 @@ interface Block {
   gasLimit?: string
 }
 
-interface RawReceipt {
-  transactionHash: string
-  blockNumber: string | null
-  blockHash: string
-  status?: string
-  gasUsed?: string
-  effectiveGasPrice?: string
-  l1Fee?: string
-  contractAddress?: string | null
-  logs?: unknown[]
-}
-
-/** Before Byzantium receipts had no status; no chain that this service sends to is that old. */
-function readReceipt(receipt: RawReceipt | null): Receipt | undefined {
-  const block_number = heightOf(receipt?.blockNumber)
-  // Without a block or its hash it is the receipt of a transaction in the pool, or none.
-  if (!receipt || block_number === undefined || !isWord(receipt.blockHash) || !isWord(receipt.transactionHash)) {
-    return undefined
-  }
-  return {
-    hash: receipt.transactionHash,
-    block_number,
-    block_hash: receipt.blockHash,
-    succeeded: receipt.status !== '0x0',
-    ...feeOf(receipt),
-    ...(isHex(receipt.gasUsed) && { gas_used: Number(receipt.gasUsed) }),
-    ...(isAddress(receipt.contractAddress) && { contract_address: receipt.contractAddress.toLowerCase() }),
-    ...(Array.isArray(receipt.logs) && { logs_count: receipt.logs.length }),
-  }
-}
-
-/** A block number; undefined for anything else. */
-function heightOf(answer: unknown): number | undefined {
-  const height = isHex(answer) ? Number(answer) : Number.NaN
-  return Number.isSafeInteger(height) ? height : undefined
-}
-
-const isWord = (text: unknown): text is string => typeof text === 'string' && /^0x[0-9a-f]{64}$/i.test(text)
-
-function feeOf({
-  gasUsed,
-  effectiveGasPrice,
-  l1Fee,
-}: RawReceipt): Pick<Receipt, 'fee' | 'effective_gas_price' | 'l1_fee'> {
-  if (!isHex(gasUsed) || !isHex(effectiveGasPrice)) return {}
-  const effective_gas_price = BigInt(effectiveGasPrice)
-  const l1_fee = isHex(l1Fee) ? BigInt(l1Fee) : undefined
-  const fee = BigInt(gasUsed) * effective_gas_price + (l1_fee ?? 0n)
-  if (fee > max_fee) return {}
-  return { fee, effective_gas_price, ...(l1_fee !== undefined && { l1_fee }) }
-}
-
-/** No coin has so many units: the node does not know the fee. */
-const max_fee = 2n ** 128n
-
-const isAddress = (text: unknown): text is string => typeof text === 'string' && /^0x[0-9a-f]{40}$/i.test(text)
-
 /** A malformed result counts as no answer. */
 export const noAnswer = (method: string) => new RpcUnavailable(`A node answers ${method} with nothing`)
-
-export const isHex = (answer: unknown): answer is string =>
-  typeof answer === 'string' && /^0x[0-9a-f]{1,64}$/i.test(answer)
 
 const hex = (number: number | bigint): string => `0x${number.toString(16)}`
 

@@ -1,8 +1,9 @@
 import type { PrivateRpcUrl } from '../../generated/openapi.ts'
 import { toHex } from '../core/hex.ts'
 import { isSending, sending_method } from './batch-size.ts'
-import { type Chain, isHex, noAnswer } from './chain.ts'
+import { type Chain, noAnswer } from './chain.ts'
 import type { Endpoint } from './endpoint.ts'
+import { isHex } from './receipt.ts'
 import { type Rpc, RpcUnavailable } from './rpc.ts'
 
 /**

@@ -56,7 +56,8 @@ export type ReceiptProof = Proof<Seen> | 'shallow' | undefined
 
 /**
  * For each row the receipt of one of its attempts, with the required confirmations: more than half of all endpoints agree about the
- * attempt, its block and whether it succeeded; amounts that they do not agree about are left out. `shown`: the receipt that the asked node has, at a chain of the height `head`.
+ * attempt, its block and whether it succeeded; amounts that they do not agree about are left out. `shown`: the receipt that the asked
+ * node has, at a chain of the height `head`.
  */
 export async function proveReceipts(
   { each, network }: Witnesses,
@@ -92,7 +93,13 @@ const textOf = ({ hash, block_hash, succeeded }: Seen): string => `${hash} ${blo
 const amountsOf = (seen: Seen): string => `${textOf(seen)} ${seen.gas_used} ${seen.effective_gas_price} ${seen.l1_fee}`
 
 /** What was paid is then unknown: a limit or a budget that follows it must not follow one endpoint. */
-const withoutAmounts = ({ gas_used: _, fee: __, effective_gas_price: ___, l1_fee: ____, ...seen }: Seen): Seen => seen
+const withoutAmounts = ({
+  gas_used: _gas_used,
+  fee: _fee,
+  effective_gas_price: _price,
+  l1_fee: _l1_fee,
+  ...seen
+}: Seen): Seen => seen
 
 /** The receipt of the newest attempt that has one. */
 export function newestOf(attempts: Own[], receipts: Map<string, Receipt>): Seen | undefined {

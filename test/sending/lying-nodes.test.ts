@@ -190,13 +190,19 @@ test.each([
   { l1Fee: `0x${(10n ** 24n).toString(16)}` },
   { l1Fee: `0x${'f'.repeat(64)}` },
   { effectiveGasPrice: `0x${'f'.repeat(64)}` },
+  { gasUsed: `0x${'f'.repeat(64)}` },
 ])('does not believe one node of three that shows a fee that nobody paid: %j', async (fee) => {
-  const { rig, account, liar } = await outnumberedLiar({ policies: { max_fee_per_day: `${ether}` } })
+  const { rig, account, liar } = await outnumberedLiar({ confirmations: 3, policies: { max_fee_per_day: `${ether}` } })
   liar.lie = async (method, _, truth) => {
     const receipt = method === 'eth_getTransactionReceipt' ? ((await truth()) as object | null) : null
     return receipt ? { ...receipt, ...fee } : undefined
   }
   await account.send(1)
+  const becomes = (status: string) =>
+    until(`it is ${status}`, async () => (await account.transactions())[0]?.status === status)
+  await becomes('submitted')
+  await rig.chain.mine()
+  await becomes('mined')
   await account.finished(rig.chain.mine)
   const [row] = await account.transactions()
   const { fee: shown, l1_fee, gas_used, effective_gas_price: price } = row?.receipt ?? {}
