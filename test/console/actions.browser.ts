@@ -1,43 +1,32 @@
 import { readFile } from 'node:fs/promises'
 import { parse } from 'csv-parse/sync'
-import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Locator, Page } from 'playwright-core'
+import { expect, test } from 'vitest'
 import { createRelayerClient, type RelayerPoliciesPatch } from '../../client/index.ts'
 import { testLiar } from '../support/liar.ts'
-import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { act, type Console, named, openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import type { Account } from '../support/rig.ts'
+import { act, type Console, named, openConsole, startStage } from './browser.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const one = `${base}/transactions/{transaction_id}` as const
 const other = `0x${'b0'.repeat(20)}`
 
-let browser: Browser
-let rig: Rig
-
-beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig({ chain: { noMining: true } })
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
-})
+const stage = startStage({ chain: { noMining: true } })
 
 /** The console at a page, signed in. */
 async function at(path: string): Promise<Console> {
-  const opened = await openConsole(browser, rig.url())
-  await opened.signIn(rig.api_key)
+  const opened = await openConsole(stage.browser, stage.rig.url())
+  await opened.signIn(stage.rig.api_key)
   await opened.open(path)
   return opened
 }
 
 const opened = (page: Page) => page.getByRole('dialog')
 
-const relayer = async ({ relayer_id }: Account) => (await rig.client().get(base, { path: { relayer_id } })).data
+const relayer = async ({ relayer_id }: Account) => (await stage.rig.client().get(base, { path: { relayer_id } })).data
 const patch = ({ relayer_id }: Account, policies: RelayerPoliciesPatch) =>
-  rig.client().patch(base, { path: { relayer_id }, body: { policies } })
-const finished = (account: Account) => account.finished(() => rig.chain.mine())
+  stage.rig.client().patch(base, { path: { relayer_id }, body: { policies } })
+const finished = (account: Account) => account.finished(() => stage.rig.chain.mine())
 
 /** Until a node has the replacement of each transaction: a block before that may contain the replaced version. */
 async function replaced(account: Account): Promise<void> {
@@ -45,7 +34,7 @@ async function replaced(account: Account): Promise<void> {
     const path = { relayer_id, transaction_id: id }
     await expect
       .poll(async () => {
-        const { data } = await rig.client().get(`${base}/transactions/{transaction_id}/attempts`, { path })
+        const { data } = await stage.rig.client().get(`${base}/transactions/{transaction_id}/attempts`, { path })
         return data.some(({ number, accepted_at }) => number > 1 && accepted_at !== null)
       })
       .toBe(true)
@@ -55,9 +44,9 @@ async function replaced(account: Account): Promise<void> {
 test('creates an API key with rights and an expiry, rotates it, and revokes it', async () => {
   const { page, expectComplaint } = await at('/keys')
   expectComplaint(/status of 401/)
-  const listed = async () => (await rig.client().get('/api/v1/api-keys', {})).data
+  const listed = async () => (await stage.rig.client().get('/api/v1/api-keys', {})).data
   const caller = async (token: string) =>
-    (await createRelayerClient({ baseUrl: rig.url(), token }).get('/api/v1/caller')).data
+    (await createRelayerClient({ baseUrl: stage.rig.url(), token }).get('/api/v1/caller')).data
   const shownToken = async () => {
     const token = await opened(page).getByRole('status').locator('code').textContent()
     await named(opened(page), 'Close').click()
@@ -103,7 +92,7 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
 })
 
 test('pauses and resumes a relayer', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const { page } = await at(`/relayers/${account.relayer_id}`)
   await act(page, named(page, 'Pause'))
   expect((await relayer(account)).paused).toBe(true)
@@ -113,7 +102,7 @@ test('pauses and resumes a relayer', async () => {
 })
 
 test('pauses and resumes several relayers at once', async () => {
-  const [one, two] = [await rig.addAccount(), await rig.addAccount()]
+  const [one, two] = [await stage.rig.addAccount(), await stage.rig.addAccount()]
   const { page } = await at('/')
   await page.getByLabel(`Choose ${one.relayer_id}`).check()
   await page.getByLabel(`Choose ${two.relayer_id}`).check()
@@ -130,7 +119,7 @@ test('pauses and resumes several relayers at once', async () => {
 })
 
 test('keeps a policy exact to the wei, and unchanged when nothing is typed, also after a change elsewhere', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const exact = '1234567890123456789'
   await patch(account, { max_value: exact })
   const { page } = await at(`/relayers/${account.relayer_id}/policies`)
@@ -166,19 +155,19 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
 })
 
 async function waiting() {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const access_list = [{ address: other, storage_keys: [] }]
   const [transaction] = await account.send(1, { gas_limit: 50_000, access_list })
   const path = { relayer_id: account.relayer_id, transaction_id: transaction?.id ?? '' }
-  const read = async () => (await rig.client().get(one, { path })).data
+  const read = async () => (await stage.rig.client().get(one, { path })).data
   await expect.poll(async () => (await read()).status).toBe('submitted')
   const { page } = await at(`/relayers/${path.relayer_id}/transactions/${path.transaction_id}`)
-  const attempts = async () => (await rig.client().get(`${one}/attempts`, { path })).data
+  const attempts = async () => (await stage.rig.client().get(`${one}/attempts`, { path })).data
   return { account, page, read, attempts, first: await read() }
 }
 
 test('edits the lists of a relayer’s policies, line by line', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const { page } = await at(`/relayers/${account.relayer_id}/policies`)
   const token = `0x${'c0'.repeat(20)}`
   const edit = (name: string, text: string) => {
@@ -235,7 +224,7 @@ test('cancels a transaction', async () => {
 })
 
 test('cancels all transactions of a relayer', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   await account.send(3, { gas_limit: 50_000 })
   await expect.poll(async () => (await account.transactions()).every(({ status }) => status === 'submitted')).toBe(true)
   const { page } = await at(`/relayers/${account.relayer_id}`)
@@ -246,14 +235,14 @@ test('cancels all transactions of a relayer', async () => {
 })
 
 test('signs, simulates and sends in the sandbox, and sends once although the response was lost', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const { page, expectComplaint } = await at(`/sandbox/${account.relayer_id}`)
   expectComplaint(/ERR_FAILED/)
   const result = page.getByRole('region', { name: 'Result' })
   await page.getByLabel('Message').fill('good morning')
   await named(page, 'Sign').click()
   const path = { relayer_id: account.relayer_id }
-  const { data } = await rig.client().post(`${base}/sign`, { path, body: { message: 'good morning' } })
+  const { data } = await stage.rig.client().post(`${base}/sign`, { path, body: { message: 'good morning' } })
   await result.getByText(data.sig).waitFor()
 
   await named(page, 'Simulate a transaction').click()
@@ -292,7 +281,7 @@ test('signs, simulates and sends in the sandbox, and sends once although the res
 })
 
 test('lists the transactions of all relayers, cancels several of them at once, and gives the list as a file', async () => {
-  const [first, second] = [await rig.addAccount(), await rig.addAccount()]
+  const [first, second] = [await stage.rig.addAccount(), await stage.rig.addAccount()]
   await first.send(2, { reference: '=SUM("a")' })
   await second.send(1, { reference: '50% & more' })
   const { page } = await at('/transactions')
@@ -331,15 +320,17 @@ test('lists the transactions of all relayers, cancels several of them at once, a
 })
 
 test('moves a transaction that was never signed to another relayer of the pool', async () => {
-  const { chain } = rig
+  const { chain } = stage.rig
   const node = await testLiar(chain)
-  const full = await rig.addAccount({ rpc_urls: [node.url] })
+  const full = await stage.rig.addAccount({ rpc_urls: [node.url] })
   const { network } = await relayer(full)
-  const spare = await rig.client().post('/api/v1/signers', { body: { type: 'generated' } })
+  const spare = await stage.rig.client().post('/api/v1/signers', { body: { type: 'generated' } })
   const body = { id: 'spare', name: 'Spare', network_type: 'evm', paused: false, signer_id: spare.data.id } as const
-  const { data } = await rig.client().post('/api/v1/relayers', { body: { ...body, network } })
+  const { data } = await stage.rig.client().post('/api/v1/relayers', { body: { ...body, network } })
   await chain.setBalance(data.address, 10n ** 20n)
-  await rig.client().post('/api/v1/pools', { body: { id: 'both', network, relayer_ids: [full.relayer_id, 'spare'] } })
+  await stage.rig
+    .client()
+    .post('/api/v1/pools', { body: { id: 'both', network, relayer_ids: [full.relayer_id, 'spare'] } })
   node.lie = (method) => (method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
   await full.send(1)
   await expect
@@ -358,13 +349,13 @@ test('moves a transaction that was never signed to another relayer of the pool',
 })
 
 test('finds refused operations in the audit trail, without the service’s own, and shows times in UTC', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   await account.send(1)
   const path = { relayer_id: account.relayer_id }
-  await expect(rig.client().delete(base, { path })).rejects.toMatchObject({ status: 409 })
+  await expect(stage.rig.client().delete(base, { path })).rejects.toMatchObject({ status: 409 })
   await finished(account)
-  const { page, signIn, open } = await openConsole(browser, rig.url(), { zone: 'Asia/Tokyo' })
-  await signIn(rig.api_key)
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url(), { zone: 'Asia/Tokyo' })
+  await signIn(stage.rig.api_key)
   await open('/audit')
   const row = (operation: string) => page.getByRole('row').filter({ hasText: operation })
   await row('deleteRelayer').first().waitFor()

@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
-import { expect, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { type Rig, type RigOptions, startRig } from '../support/rig.ts'
+import { startBrowser } from './start-browser.ts'
 
 const screenshots = join(import.meta.dirname, 'screenshots')
 
@@ -25,6 +27,20 @@ export interface Console {
   close(): Promise<void>
   /** From now on, the page may complain of this; everything else fails the test at its end. */
   expectComplaint(pattern: RegExp): void
+}
+
+/** A browser and a service with its chain, for all tests of a file. */
+export function startStage(options?: RigOptions): { browser: Browser; rig: Rig } {
+  const stage = {} as { browser: Browser; rig: Rig }
+  beforeAll(async () => {
+    stage.browser = await startBrowser()
+    stage.rig = await startRig(options)
+  })
+  afterAll(async () => {
+    await stage.browser?.close()
+    await stage.rig?.stop()
+  })
+  return stage
 }
 
 /** The console in a tab of its own. At the end of the test, any complaint of the page or request elsewhere fails it. */

@@ -1,20 +1,8 @@
-import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Rig, startRig } from '../support/rig.ts'
-import { openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import type { Locator, Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openConsole, startStage } from './browser.ts'
 
-let browser: Browser
-let rig: Rig
-
-beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig()
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
-})
+const stage = startStage()
 
 /** Opens the dialog of a button, fills its fields and confirms. Returns the dialog. */
 async function fill(page: Page | Locator, button: string, fields: Record<string, string>, dialogs: Page) {
@@ -30,13 +18,13 @@ async function fill(page: Page | Locator, button: string, fields: Record<string,
 }
 
 test('creates a network, a signer, a relayer and an ABI, drains the relayer, and deletes what is not used', async () => {
-  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  const { page, signIn, open, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
   expectComplaint(/status of 409/)
-  await signIn(rig.api_key)
-  const client = rig.client()
+  await signIn(stage.rig.api_key)
+  const client = stage.rig.client()
 
   await open('/networks')
-  const network = { Name: 'second', 'Chain ID': '31337', 'Node URLs': rig.proxy.url, Symbol: 'POL' }
+  const network = { Name: 'second', 'Chain ID': '31337', 'Node URLs': stage.rig.proxy.url, Symbol: 'POL' }
   await (await fill(page, 'Create a network', network, page)).getByText('its nodes answer').waitFor()
   await page.keyboard.press('Escape')
   const card = page.getByRole('region', { name: 'second' })
@@ -53,7 +41,7 @@ test('creates a network, a signer, a relayer and an ABI, drains the relayer, and
   expect(await page.content()).not.toContain(key.slice(2))
 
   await open('/')
-  const to = (await rig.addAccount()).address
+  const to = (await stage.rig.addAccount()).address
   const relayer = { Id: 'made-here', Network: 'second', Signer: 'own-key', 'Allowed receivers': to }
   await (await fill(page, 'Create a relayer', relayer, page)).getByText('Send funds to its address').waitFor()
   const path = { relayer_id: 'made-here' }
@@ -84,11 +72,11 @@ test('creates a network, a signer, a relayer and an ABI, drains the relayer, and
 })
 
 test('a new key that failed to get its relayer is used at the next attempt', async () => {
-  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  const { page, signIn, open, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
   expectComplaint(/status of 4/)
-  await signIn(rig.api_key)
+  await signIn(stage.rig.api_key)
   await open('/')
-  const client = rig.client()
+  const client = stage.rig.client()
   const before = (await client.get('/api/v1/signers', { query: { per_page: 1000 } })).data.length
   const fields = { Id: 'with new key', Network: 'local', 'Allowed receivers': '0x12' }
   const dialog = await fill(page, 'Create a relayer', fields, page)
@@ -101,13 +89,13 @@ test('a new key that failed to get its relayer is used at the next attempt', asy
 })
 
 test('sets up the refills of a relayer, shows them, and keeps a pool', async () => {
-  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  const { page, signIn, open, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
   // A relayer without refills has none to show.
   expectComplaint(/status of 404/)
-  await signIn(rig.api_key)
-  const client = rig.client()
-  const [treasury, poor] = [await rig.addAccount(), await rig.addAccount()]
-  await rig.chain.setBalance(poor.address, 0n)
+  await signIn(stage.rig.api_key)
+  const client = stage.rig.client()
+  const [treasury, poor] = [await stage.rig.addAccount(), await stage.rig.addAccount()]
+  await stage.rig.chain.setBalance(poor.address, 0n)
 
   await open(`/relayers/${poor.relayer_id}/funding`)
   const amounts = { Minimum: '0.5', Target: '2', 'Limit per day': '5', 'Highest price': '100' }
@@ -144,7 +132,7 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
     relayers: [{ weight: 100 }, { weight: 0 }],
   })
   await page.getByRole('link', { name: 'funding' }).click()
-  const third = await rig.addAccount()
+  const third = await stage.rig.addAccount()
   await page.reload()
   await fill(page, 'Set up refills', { Treasury: third.relayer_id, ...amounts }, page)
   await page.getByText('Refilled from').waitFor()
@@ -156,12 +144,12 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
 })
 
 test('links transactions and addresses to the explorer of the network', async () => {
-  const { page, signIn, open } = await openConsole(browser, rig.url())
-  await signIn(rig.api_key)
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url())
+  await signIn(stage.rig.api_key)
   const path = { network_id: 'evm:local' }
   const body = { explorer_urls: ['https://explorer.example/'] }
-  await rig.client().patch('/api/v1/networks/{network_id}', { path, body })
-  const account = await rig.addAccount()
+  await stage.rig.client().patch('/api/v1/networks/{network_id}', { path, body })
+  const account = await stage.rig.addAccount()
   await account.send(1)
   await account.finished()
   const [sent] = await account.transactions()

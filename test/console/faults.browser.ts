@@ -1,25 +1,13 @@
-import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Rig, startRig } from '../support/rig.ts'
-import { choose, named, openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import type { Locator, Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { choose, named, openConsole, startStage } from './browser.ts'
 
-let browser: Browser
-let rig: Rig
-
-beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig()
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
-})
+const stage = startStage()
 
 async function start() {
-  const opened = await openConsole(browser, rig.url())
+  const opened = await openConsole(stage.browser, stage.rig.url())
   opened.expectComplaint(/status of (?:400|404|409)/)
-  await opened.signIn(rig.api_key)
+  await opened.signIn(stage.rig.api_key)
   return opened
 }
 
@@ -56,7 +44,7 @@ test('says what is wrong with an input under its field', async () => {
 
 test('says without a path what is wrong with something else, names the object in a dialog and in the message', async () => {
   const { page, open } = await start()
-  await rig.client().post('/api/v1/networks', {
+  await stage.rig.client().post('/api/v1/networks', {
     body: { name: 'spare', network_type: 'evm', chain_id: 9_999, rpc_urls: [{ url: 'http://127.0.0.1:1' }] },
   })
   await open('/networks')

@@ -1,24 +1,12 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Rig, startRig } from '../support/rig.ts'
-import { openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openConsole, startStage } from './browser.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const gwei = 10n ** 9n
 const max_stops = 60
 
-let browser: Browser
-let rig: Rig
-
-beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig({ chain: { noMining: true } })
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
-})
+const stage = startStage({ chain: { noMining: true } })
 
 /** The text or the label of what has the focus. */
 const focused = (page: Page) =>
@@ -42,22 +30,22 @@ async function tabTo(page: Page, text: RegExp): Promise<void> {
 }
 
 test('works with the keyboard alone: sign in, find a problem, read its remedy, leave it, apply it', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const path = { relayer_id: account.relayer_id }
   const [transaction] = await account.send(1, { gas_limit: 50_000 })
   const read = async () => {
     const input = { path: { ...path, transaction_id: transaction?.id ?? '' } }
-    return (await rig.client().get(`${base}/transactions/{transaction_id}`, input)).data
+    return (await stage.rig.client().get(`${base}/transactions/{transaction_id}`, input)).data
   }
   await expect.poll(async () => (await read()).status).toBe('submitted')
   const offered = await read()
-  await rig.chain.setBaseFee(100n * gwei)
-  await rig.chain.mine()
+  await stage.rig.chain.setBaseFee(100n * gwei)
+  await stage.rig.chain.mine()
 
-  const { page } = await openConsole(browser, rig.url())
+  const { page } = await openConsole(stage.browser, stage.rig.url())
   await page.getByLabel('API key').waitFor()
   await tabTo(page, /API key/)
-  await page.keyboard.type(rig.api_key)
+  await page.keyboard.type(stage.rig.api_key)
   await page.keyboard.press('Enter')
   await page
     .locator('.troubles a')
@@ -89,7 +77,7 @@ test('works with the keyboard alone: sign in, find a problem, read its remedy, l
   await page.keyboard.press('Enter')
   await dialog.waitFor({ state: 'detached' })
   expect(BigInt((await read()).max_fee_per_gas ?? 0)).toBeGreaterThan(BigInt(offered.max_fee_per_gas ?? 0))
-  await account.finished(() => rig.chain.mine())
+  await account.finished(() => stage.rig.chain.mine())
   await page.getByText('Ended as confirmed').waitFor()
   // The remedy is gone, and the keyboard is not at the top of the page again.
   expect(await page.evaluate('document.activeElement.id')).toBe('content')

@@ -1,40 +1,31 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { Interface } from 'ethers'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, type Rig, startRig } from '../support/rig.ts'
+import { beforeAll, expect, test } from 'vitest'
+import type { Account } from '../support/rig.ts'
 import { compileSolidity } from '../support/solidity.ts'
-import { act, named, openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import { act, named, openConsole, startStage } from './browser.ts'
 
 const max_first_load_bytes = 200 * 1_024
 const receiver = `0x${'5a'.repeat(20)}`
 const { abi, bytecode } = compileSolidity('CountedToken.sol', 'CountedToken')
 const token = new Interface(abi)
 
-let browser: Browser
-let rig: Rig
+const stage = startStage()
 let account: Account
 
 beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig()
-  account = await rig.addAccount()
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
+  account = await stage.rig.addAccount()
 })
 
 /** The console, signed in. */
 async function start(options = {}) {
-  const opened = await openConsole(browser, rig.url(), options)
-  await opened.signIn(rig.api_key)
+  const opened = await openConsole(stage.browser, stage.rig.url(), options)
+  await opened.signIn(stage.rig.api_key)
   return opened
 }
 
 test('loads at most 200 KB, compressed, for the overview', async () => {
-  const { page } = await openConsole(browser, rig.url())
+  const { page } = await openConsole(stage.browser, stage.rig.url())
   const bytes: number[] = []
   page.on('response', async (response) => {
     if (!/\/console(\/|$)/.test(new URL(response.url()).pathname)) return
@@ -42,7 +33,7 @@ test('loads at most 200 KB, compressed, for the overview', async () => {
     bytes.push(gzipSync(body[0] === 0x1f ? gunzipSync(body) : body).length)
   })
   await page.reload()
-  await page.getByLabel('API key').fill(rig.api_key)
+  await page.getByLabel('API key').fill(stage.rig.api_key)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Relayers' }).waitFor()
   await page.getByRole('table', { name: 'relayers' }).waitFor()
@@ -60,7 +51,7 @@ test('sorts a table by a heading, both ways, and pages what is sorted', async ()
   const first = () => page.getByRole('row').nth(1).getByRole('cell').first().textContent()
   await named(page, 'Signer').click()
   expect(await heading.getAttribute('aria-sort')).toBe('ascending')
-  const { data } = await rig.client().get('/api/v1/signers', { query: { per_page: 1_000 } })
+  const { data } = await stage.rig.client().get('/api/v1/signers', { query: { per_page: 1_000 } })
   const order = new Intl.Collator('en', { numeric: true }).compare
   const ids = data.map(({ id }) => id).sort(order)
   expect(ids.length).toBeGreaterThan(1)
@@ -73,7 +64,7 @@ test('sorts a table by a heading, both ways, and pages what is sorted', async ()
 test('narrows a long table to the rows with a text', async () => {
   const body = { type: 'generated' as const }
   for (let index = 0; index < 30; index += 1)
-    await rig.client().post('/api/v1/signers', { body: { ...body, id: `spare-${index}` } })
+    await stage.rig.client().post('/api/v1/signers', { body: { ...body, id: `spare-${index}` } })
   const { page, open } = await start()
   await open('/signers')
   const rows = page.getByRole('table', { name: 'signers' }).getByRole('row')
@@ -110,7 +101,7 @@ test('draws what failed as the upper part of the bar of what was mined', async (
   const path = { relayer_id: account.relayer_id }
   const reverts = { to: null, data: '0xfe', gas_limit: 120_000 }
   await account.send(3)
-  await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: reverts })
+  await stage.rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: reverts })
   await account.finished()
   const { page, open, expectComplaint } = await start()
   expectComplaint(/willReadFrequently/)
@@ -161,14 +152,14 @@ test('names addresses, calls, logs and errors by what the service knows', async 
   const path = { relayer_id: account.relayer_id }
   const made = token.encodeDeploy([account.address, 10n ** 24n]).slice(2)
   const creation = { to: null, data: `${bytecode}${made}` }
-  await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: creation })
+  await stage.rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: creation })
   await account.finished()
   const to = (await account.transactions())[0]?.receipt?.contract_address as string
   const body = { id: 'shop-token', network: 'local', address: to, name: 'Shop token', abi: abi as never }
-  await rig.client().post('/api/v1/abis', { body })
+  await stage.rig.client().post('/api/v1/abis', { body })
   const call = async (args: unknown[]) => {
     const its = { to, data: token.encodeFunctionData('transfer', args), gas_limit: 120_000 }
-    return (await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: its })).data.id
+    return (await stage.rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: its })).data.id
   }
   const units = 10n ** 18n
   const [good, bad] = [await call([receiver, 1_500n * units + 7n]), await call([receiver, 10n ** 30n])]
@@ -196,9 +187,9 @@ test('groups the units of a token whose contract does not tell its decimals', as
   const path = { relayer_id: account.relayer_id }
   const to = `0x${'7e'.repeat(20)}`
   const its = { id: 'silent', network: 'local', address: to, name: 'Silent token', abi: abi as never }
-  await rig.client().post('/api/v1/abis', { body: its })
+  await stage.rig.client().post('/api/v1/abis', { body: its })
   const data = token.encodeFunctionData('transfer', [receiver, 1_234_567])
-  await rig
+  await stage.rig
     .client()
     .post('/api/v1/relayers/{relayer_id}/transactions', { path, body: { to, data, gas_limit: 120_000 } })
   await account.finished()

@@ -1,25 +1,12 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Rig, startRig } from '../support/rig.ts'
-import { named, openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import { expect, test } from 'vitest'
+import { named, openConsole, startStage } from './browser.ts'
 
-let browser: Browser
-let rig: Rig
-
-beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig()
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
-})
+const stage = startStage()
 
 async function start() {
-  const opened = await openConsole(browser, rig.url())
+  const opened = await openConsole(stage.browser, stage.rig.url())
   opened.expectComplaint(/status of 404/)
-  await opened.signIn(rig.api_key)
+  await opened.signIn(stage.rig.api_key)
   return opened
 }
 
@@ -54,7 +41,7 @@ test('keeps the console when a page cannot be loaded, and shows the next one', a
 })
 
 test('links no relayer that was deleted', async () => {
-  const client = rig.client()
+  const client = stage.rig.client()
   const body = { id: 'gone', name: 'gone', network: 'local', network_type: 'evm', paused: false } as const
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
   await client.post('/api/v1/relayers', { body: { ...body, signer_id: signer.id } })

@@ -1,51 +1,45 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { act, named, openConsole } from './browser.ts'
+import type { Account } from '../support/rig.ts'
+import { act, named, openConsole, startStage } from './browser.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { startBrowser } from './start-browser.ts'
 
 const id = 'shop-events'
 const one = '/api/v1/notifications/{notification_id}'
 const path = { notification_id: id }
 
-let browser: Browser
-let rig: Rig
+const stage = startStage()
 let receiver: Receiver
 let account: Account
 let page: Page
 
 beforeAll(async () => {
-  browser = await startBrowser()
   receiver = await startReceiver()
-  rig = await startRig()
-  account = await rig.addAccount()
+  account = await stage.rig.addAccount()
 })
 afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
   await receiver?.stop()
 })
 
 const change = (body: { paused: boolean } | { notification_id: string }) =>
-  rig.client().patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: account.relayer_id }, body })
-const health = async () => (await rig.client().get(`${one}/health`, { path })).data
-const deliveries = async () => (await rig.client().get(`${one}/deliveries`, { path })).data
+  stage.rig.client().patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: account.relayer_id }, body })
+const health = async () => (await stage.rig.client().get(`${one}/health`, { path })).data
+const deliveries = async () => (await stage.rig.client().get(`${one}/deliveries`, { path })).data
 const statuses = async () => (await deliveries()).map(({ status }) => status)
 /** The newest first. */
 const attempts = async () => (await deliveries()).map((delivery) => delivery.attempts.length)
 
 test('creates and tests a notification, redelivers its deliveries, and changes its URL', async () => {
-  const opened = await openConsole(browser, rig.url())
+  const opened = await openConsole(stage.browser, stage.rig.url())
   page = opened.page
-  await opened.signIn(rig.api_key)
+  await opened.signIn(stage.rig.api_key)
   const close = () => named(page.getByRole('dialog'), 'Close').click()
   await opened.open('/notifications')
   await act(page, named(page, 'Create a notification'), async (dialog) => {
     await dialog.getByLabel('URL').fill(receiver.url)
     await dialog.getByLabel('Id (optional)').fill(id)
   })
-  expect((await rig.client().get(one, { path })).data).toMatchObject({ id, url: receiver.url })
+  expect((await stage.rig.client().get(one, { path })).data).toMatchObject({ id, url: receiver.url })
   await page.getByRole('link', { name: id }).click()
 
   await act(page, named(page, 'Send a test'))
@@ -73,10 +67,10 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
     await dialog.getByLabel('URL').fill(url)
     await dialog.getByLabel('failed').check()
   })
-  expect((await rig.client().get(one, { path })).data).toMatchObject({ url, filter: { statuses: ['failed'] } })
+  expect((await stage.rig.client().get(one, { path })).data).toMatchObject({ url, filter: { statuses: ['failed'] } })
   await page.getByText('Receives every event, of transactions that are failed.').waitFor()
   await act(page, named(page, 'Edit'), (dialog) => dialog.getByLabel('failed').uncheck())
-  expect((await rig.client().get(one, { path })).data.filter).toBeUndefined()
+  expect((await stage.rig.client().get(one, { path })).data.filter).toBeUndefined()
   expect((await health()).status).not.toBe('disabled')
   await act(page, named(page, 'Redeliver failed'), (dialog) => dialog.getByLabel('Since').fill('2099-01-01T00:00'))
   await close()

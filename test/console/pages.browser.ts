@@ -1,27 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { openConsole } from './browser.ts'
+import type { Account } from '../support/rig.ts'
+import { openConsole, startStage } from './browser.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { startBrowser } from './start-browser.ts'
 
-let browser: Browser
-let rig: Rig
+const stage = startStage()
 let receiver: Receiver
 let account: Account
 let transaction_id: string
 
 beforeAll(async () => {
-  browser = await startBrowser()
   receiver = await startReceiver()
-  rig = await startRig()
-  account = await rig.addAccount()
-  const client = rig.client()
+  account = await stage.rig.addAccount()
+  const client = stage.rig.client()
   await client.post('/api/v1/notifications', { body: { id: 'treasury-events', url: receiver.url } })
   const path = { relayer_id: account.relayer_id }
   await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { notification_id: 'treasury-events' } })
-  const treasury = await rig.addAccount()
+  const treasury = await stage.rig.addAccount()
   const relayer_ids = [treasury.relayer_id, account.relayer_id]
   await client.post('/api/v1/pools', { body: { id: 'payouts', network: 'local', relayer_ids } })
   await client.put('/api/v1/relayers/{relayer_id}/funding', {
@@ -32,13 +27,10 @@ beforeAll(async () => {
     },
   })
   await account.send(5, { reference: 'payout-7' })
-  await account.finished(() => rig.chain.mine())
+  await account.finished(() => stage.rig.chain.mine())
   transaction_id = (await account.transactions())[0]?.id ?? ''
 })
-
 afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
   await receiver?.stop()
 })
 
@@ -71,10 +63,13 @@ test.each([
   ['dark', 1280, true],
   ['narrow', 375, false],
 ] as const)('shows a complete and accessible page: %s', async (name, width, dark) => {
-  const { page, signIn, open, picture, accessibilityFaults } = await openConsole(browser, rig.url(), { width, dark })
+  const { page, signIn, open, picture, accessibilityFaults } = await openConsole(stage.browser, stage.rig.url(), {
+    width,
+    dark,
+  })
   await picture(`${name}-sign-in`)
   expect(await accessibilityFaults()).toEqual([])
-  await signIn(rig.api_key)
+  await signIn(stage.rig.api_key)
   for (const [title, path] of Object.entries(pages())) {
     await open(path)
     await page.locator('h1').first().waitFor()

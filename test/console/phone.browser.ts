@@ -1,9 +1,8 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, type Rig, startRig } from '../support/rig.ts'
+import type { Page } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
+import type { Account } from '../support/rig.ts'
 import { insertTransactions } from '../support/transactions.ts'
-import { act, named, openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import { act, named, openConsole, startStage } from './browser.ts'
 
 const width = 375
 const touch_px = 40
@@ -11,24 +10,17 @@ const max_card_px = 96
 const max_rows = 60
 const many = 1_000
 
-let browser: Browser
-let rig: Rig
+const stage = startStage()
 let account: Account
 
 beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig()
-  account = await rig.addAccount()
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
+  account = await stage.rig.addAccount()
 })
 
 /** The console on a phone, signed in. */
 async function start(path: string) {
-  const opened = await openConsole(browser, rig.url(), { width })
-  await opened.signIn(rig.api_key)
+  const opened = await openConsole(stage.browser, stage.rig.url(), { width })
+  await opened.signIn(stage.rig.api_key)
   await opened.open(path)
   await opened.page.locator('h1').first().waitFor()
   await expect.poll(() => opened.page.locator('.skeleton').count()).toBe(0)
@@ -73,7 +65,7 @@ test('keeps the tabs in one row, and scrolls to the open one', async () => {
 
 test('has the download beside the filter, and the first transaction in sight', async () => {
   await account.send(1)
-  await account.finished(() => rig.chain.mine())
+  await account.finished(() => stage.rig.chain.mine())
   const { page } = await start('/transactions')
   const csv = await named(page, 'Download CSV').boundingBox()
   const filter = await page.getByLabel('Filter by').boundingBox()
@@ -82,8 +74,8 @@ test('has the download beside the filter, and the first transaction in sight', a
 })
 
 test('renders the visible rows of a long list only, and more as the page scrolls', async () => {
-  const its = await rig.addAccount()
-  await insertTransactions(rig, its.relayer_id, many)
+  const its = await stage.rig.addAccount()
+  await insertTransactions(stage.rig, its.relayer_id, many)
   const { page } = await start(`/relayers/${its.relayer_id}`)
   await page.getByText('1,000 transactions').waitFor()
   const rows = page.locator('.list tbody tr')

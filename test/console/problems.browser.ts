@@ -1,40 +1,28 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Rig, startRig } from '../support/rig.ts'
-import { act, named, openConsole } from './browser.ts'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { act, named, openConsole, startStage } from './browser.ts'
 import { startReceiver } from './receiver.ts'
-import { startBrowser } from './start-browser.ts'
 
 const many = 60
 const relayers = '/api/v1/relayers/{relayer_id}'
 
-let browser: Browser
-let rig: Rig
-
-beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig({ chain: { noMining: true } })
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
-})
+const stage = startStage({ chain: { noMining: true } })
 
 /** The console, signed in. */
 async function start() {
-  const opened = await openConsole(browser, rig.url())
-  await opened.signIn(rig.api_key)
+  const opened = await openConsole(stage.browser, stage.rig.url())
+  await opened.signIn(stage.rig.api_key)
   return opened
 }
 
 const well = (page: Page) => page.getByText('Nothing needs attention')
-const fund = (address: string) => rig.chain.setBalance(address, 10n ** 20n)
+const fund = (address: string) => stage.rig.chain.setBalance(address, 10n ** 20n)
 const passMinute = () => {
-  rig.clock.passed_ms += 61_000
+  stage.rig.clock.passed_ms += 61_000
 }
 
 test('says that nothing needs attention only of what was checked, with its time', async () => {
-  const { data } = await rig.client().get(relayers, { path: { relayer_id: 'demo' } })
+  const { data } = await stage.rig.client().get(relayers, { path: { relayer_id: 'demo' } })
   await fund(data.address)
   passMinute()
   const { page, expectComplaint } = await start()
@@ -56,15 +44,15 @@ test('says that nothing needs attention only of what was checked, with its time'
   await page.unroute('**/api/v1/problems*')
   await well(page).waitFor()
 
-  await rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_getBalance'] })
+  await stage.rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_getBalance'] })
   passMinute()
   await page.getByText(/The balance and nonces could not be read of 1 relayer/).waitFor()
   expect(await well(page).count()).toBe(0)
-  await rig.proxy.setFault(undefined)
+  await stage.rig.proxy.setFault(undefined)
 })
 
 test('finds the empty ones among 60 relayers, pages through all of them, and acknowledges one', async () => {
-  const client = rig.client()
+  const client = stage.rig.client()
   const { data: used } = await client.get('/api/v1/relayers', { query: { per_page: 1_000 } })
   for (let index = used.length; index < many; index += 1) {
     const id = `pay-${`${index}`.padStart(2, '0')}`
@@ -94,7 +82,7 @@ test('finds the empty ones among 60 relayers, pages through all of them, and ack
 })
 
 test('searches everything at once, and opens what is found', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const [sent] = await account.send(1, { reference: 'invoice 7', metadata: { customer: '4711' } })
   const { page } = await start()
   const find = async (text: string) => {
@@ -114,7 +102,7 @@ test('searches everything at once, and opens what is found', async () => {
   await page.getByRole('heading', { name: 'pay-07' }).waitFor()
   await find('nothing like this')
   await page.getByText('Nothing found.').waitFor()
-  await account.finished(() => rig.chain.mine())
+  await account.finished(() => stage.rig.chain.mine())
 })
 
 test('keeps what was chosen on a page in its address', async () => {
@@ -132,7 +120,7 @@ test('keeps what was chosen on a page in its address', async () => {
 })
 
 test('has the filter of a list in its address, and leads a path to its page', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}`)
   await named(page, 'failed').click()
@@ -141,20 +129,20 @@ test('has the filter of a list in its address, and leads a path to its page', as
   await page.reload()
   await expect.poll(() => page.getByLabel('Filter by hash').inputValue()).toBe('order 7')
   expect(await named(page, 'failed').getAttribute('aria-pressed')).toBe('true')
-  await page.goto(`${rig.url()}/console/networks`)
+  await page.goto(`${stage.rig.url()}/console/networks`)
   await page.getByRole('heading', { name: 'Networks' }).waitFor()
 })
 
 test('pushes waiting deliveries, one behind an earlier one too, and says so', async () => {
   const receiver = await startReceiver()
-  const account = await rig.addAccount()
-  const client = rig.client()
+  const account = await stage.rig.addAccount()
+  const client = stage.rig.client()
   await client.post('/api/v1/notifications', { body: { id: 'slow-shop', url: receiver.url } })
   receiver.answer(500)
   const path = { relayer_id: account.relayer_id }
   await client.patch(relayers, { path, body: { notification_id: 'slow-shop' } })
   await account.send(2)
-  await account.finished(() => rig.chain.mine())
+  await account.finished(() => stage.rig.chain.mine())
   await expect.poll(() => receiver.bodies.length).toBeGreaterThan(1)
   const { page, open } = await start()
   await open('/notifications/slow-shop')
@@ -169,7 +157,7 @@ test('pushes waiting deliveries, one behind an earlier one too, and says so', as
 })
 
 test('asks for a relayer before it signs, shows what is sent, and names invalid input as such', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const { page, open } = await start()
   await open('/sandbox')
   expect(await named(page, 'Sign').isDisabled()).toBe(true)
@@ -190,14 +178,14 @@ test('asks for a relayer before it signs, shows what is sent, and names invalid 
 })
 
 test('tells a key with a typographic quote from a service that does not respond', async () => {
-  const { page } = await openConsole(browser, rig.url())
+  const { page } = await openConsole(stage.browser, stage.rig.url())
   await page.getByLabel('API key').fill('“secret”')
   await page.keyboard.press('Enter')
   await page.getByRole('alert').getByText('This is no API key').waitFor()
 })
 
 test('copies where the browser has no clipboard, as over plain HTTP', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const { page, open, context } = await start()
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await open(`/relayers/${account.relayer_id}`)
@@ -210,10 +198,10 @@ test('copies where the browser has no clipboard, as over plain HTTP', async () =
 })
 
 test('shows problems of one kind as one line, and acknowledges them together', async () => {
-  const accounts = [await rig.addAccount(), await rig.addAccount(), await rig.addAccount()]
+  const accounts = [await stage.rig.addAccount(), await stage.rig.addAccount(), await stage.rig.addAccount()]
   const pause = (paused: boolean) =>
     Promise.all(
-      accounts.map(({ relayer_id }) => rig.client().patch(relayers, { path: { relayer_id }, body: { paused } })),
+      accounts.map(({ relayer_id }) => stage.rig.client().patch(relayers, { path: { relayer_id }, body: { paused } })),
     )
   await pause(true)
   passMinute()

@@ -1,24 +1,12 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Rig, startRig } from '../support/rig.ts'
-import { named, openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { named, openConsole, startStage } from './browser.ts'
 
-let browser: Browser
-let rig: Rig
-
-beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig()
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
-})
+const stage = startStage()
 
 async function start() {
-  const opened = await openConsole(browser, rig.url())
-  await opened.signIn(rig.api_key)
+  const opened = await openConsole(stage.browser, stage.rig.url())
+  await opened.signIn(stage.rig.api_key)
   return opened
 }
 
@@ -49,10 +37,10 @@ test('keeps what is typed right after Ctrl-K on a new page, also while the searc
 })
 
 test('shows a transaction by its relayer, nonce and state, for the beginning of its reference or hash', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const [sent] = await account.send(1, { reference: 'order-4800-a' })
   await account.finished()
-  const { data: done } = await rig.client().get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
+  const { data: done } = await stage.rig.client().get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
     path: { relayer_id: account.relayer_id, transaction_id: `${sent?.id}` },
   })
   const { page } = await start()

@@ -1,10 +1,8 @@
 import Database from 'better-sqlite3'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { Scope } from '../../client/index.ts'
-import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import type { Account } from '../support/rig.ts'
+import { openConsole, startStage } from './browser.ts'
 
 const many = 10_000
 const max_data_bytes = 130_848
@@ -12,36 +10,29 @@ const max_data_bytes = 130_848
 const max_message_bytes = 2 ** 20 - '{"message":""}'.length
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)> \u202e\u2066gnp.exe`
 
-let browser: Browser
-let rig: Rig
+const stage = startStage()
 let account: Account
 
 beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig()
-  account = await rig.addAccount()
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
+  account = await stage.rig.addAccount()
 })
 
 async function makeKey(scopes: Scope[], expires_at: string | null = null): Promise<string> {
-  const { data } = await rig.client().post('/api/v1/api-keys', { body: { name: hostile, scopes, expires_at } })
+  const { data } = await stage.rig.client().post('/api/v1/api-keys', { body: { name: hostile, scopes, expires_at } })
   return data.token
 }
 
 test('rejects a wrong API key, and keeps the right one for the tab only', async () => {
-  const { page, signIn, context, expectComplaint } = await openConsole(browser, rig.url())
+  const { page, signIn, context, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
   expectComplaint(/status of 401/)
   await page.getByLabel('API key').fill('wrong')
   await page.keyboard.press('Enter')
   await page.getByRole('alert').getByText('does not accept this API key').waitFor()
-  await signIn(rig.api_key)
+  await signIn(stage.rig.api_key)
   await page.reload()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   const other = await context.newPage()
-  await other.goto(`${rig.url()}/console`)
+  await other.goto(`${stage.rig.url()}/console`)
   await other.getByRole('button', { name: 'Sign in' }).waitFor()
   expect(await page.evaluate('localStorage.length + document.cookie.length')).toBe(0)
   await page.getByRole('button', { name: 'Sign out' }).click()
@@ -50,8 +41,8 @@ test('rejects a wrong API key, and keeps the right one for the tab only', async 
 })
 
 test('keeps a key that is not to be remembered in memory only, until the page is reloaded', async () => {
-  const { page } = await openConsole(browser, rig.url())
-  await page.getByLabel('API key').fill(rig.api_key)
+  const { page } = await openConsole(stage.browser, stage.rig.url())
+  await page.getByLabel('API key').fill(stage.rig.api_key)
   await page.getByLabel('Do not remember').check()
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -61,8 +52,8 @@ test('keeps a key that is not to be remembered in memory only, until the page is
 })
 
 test('allows scripts and requests of the service only by its content security policy', async () => {
-  const { page } = await openConsole(browser, rig.url())
-  const policy = (await page.request.get(`${rig.url()}/console`)).headers()['content-security-policy'] ?? ''
+  const { page } = await openConsole(stage.browser, stage.rig.url())
+  const policy = (await page.request.get(`${stage.rig.url()}/console`)).headers()['content-security-policy'] ?? ''
   expect(policy).toContain("default-src 'none'")
   expect(policy).not.toContain('unsafe')
   const source = (name: string) => policy.split('; ').find((each) => each.startsWith(`${name} `))
@@ -72,8 +63,8 @@ test('allows scripts and requests of the service only by its content security po
 
 test('shows a read-only key every page that it may read, and no action', async () => {
   const [transaction] = await account.send(1)
-  await account.finished(() => rig.chain.mine())
-  const { page, signIn, open } = await openConsole(browser, rig.url())
+  await account.finished(() => stage.rig.chain.mine())
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url())
   await signIn(await makeKey(['read']))
   const relayer = `/relayers/${account.relayer_id}`
   const paths = [
@@ -98,15 +89,15 @@ test('shows a read-only key every page that it may read, and no action', async (
 })
 
 test('asks for another API key after an expiry, and keeps the form’s input', async () => {
-  const soon = new Date(Date.now() + rig.clock.passed_ms + 60_000).toISOString()
-  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  const soon = new Date(Date.now() + stage.rig.clock.passed_ms + 60_000).toISOString()
+  const { page, signIn, open, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
   expectComplaint(/status of 401/)
   await signIn(await makeKey(['read', 'sign'], soon))
   await open('/sandbox/demo')
   await page.getByLabel('Message').fill('a long text that took an hour')
-  rig.clock.passed_ms += 120_000
+  stage.rig.clock.passed_ms += 120_000
   await page.getByRole('alert').getByText('no longer accepts this API key').waitFor()
-  await page.getByLabel('API key').fill(rig.api_key)
+  await page.getByLabel('API key').fill(stage.rig.api_key)
   await page.getByRole('button', { name: 'Sign in' }).click()
   expect(await page.getByLabel('Message').inputValue()).toBe('a long text that took an hour')
   await page.getByRole('button', { name: 'Sign', exact: true }).click()
@@ -114,9 +105,9 @@ test('asks for another API key after an expiry, and keeps the form’s input', a
 })
 
 test('reports a lost connection to the service, and recovers', async () => {
-  const { page, signIn, expectComplaint } = await openConsole(browser, rig.url())
+  const { page, signIn, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
   expectComplaint(/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|status of 503/)
-  await signIn(rig.api_key)
+  await signIn(stage.rig.api_key)
   await page.getByRole('heading', { name: 'Relayers' }).waitFor()
   await page.route('**/api/**', (route) => route.abort('connectionrefused'))
   await page.getByText('The service does not respond.').first().waitFor()
@@ -126,10 +117,10 @@ test('reports a lost connection to the service, and recovers', async () => {
 })
 
 test('reports that the service has stopped, and follows it after a restart', async () => {
-  const its = await rig.addAccount()
-  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  const its = await stage.rig.addAccount()
+  const { page, signIn, open, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
   expectComplaint(/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|status of 503/)
-  await signIn(rig.api_key)
+  await signIn(stage.rig.api_key)
   await open(`/relayers/${its.relayer_id}`)
   await page.getByText('No transactions yet').waitFor()
   await page.getByLabel('Filter by hash').fill('after-the-restart')
@@ -137,21 +128,21 @@ test('reports that the service has stopped, and follows it after a restart', asy
   const back = page.getByText('The connection is restored.').waitFor()
   // The page's own parts may say the same before.
   const away = page.locator('.banner').getByText('The service does not respond.')
-  await rig.restart(() => away.waitFor(), { keepsPort: true })
+  await stage.rig.restart(() => away.waitFor(), { keepsPort: true })
   await back
   expect(await page.getByLabel('Filter by hash').inputValue()).toBe('after-the-restart')
   // The list is live again: nothing else asks for it.
   await its.send(1, { reference: 'after-the-restart' })
   await page.locator('.list tbody tr').waitFor()
-  await its.finished(() => rig.chain.mine())
+  await its.finished(() => stage.rig.chain.mine())
   await page.locator('.list tbody tr').getByText('confirmed').waitFor()
 })
 
 test('lists, scrolls and filters 10,000 transactions without a task over 100 ms', async () => {
-  const its = await rig.addAccount()
-  fill(rig.database_file, its.relayer_id)
-  const { page, signIn, open, longTasks } = await openConsole(browser, rig.url())
-  await signIn(rig.api_key)
+  const its = await stage.rig.addAccount()
+  fill(stage.rig.database_file, its.relayer_id)
+  const { page, signIn, open, longTasks } = await openConsole(stage.browser, stage.rig.url())
+  await signIn(stage.rig.api_key)
   await open(`/relayers/${its.relayer_id}`)
   await page.getByText('10,000 transactions').waitFor()
   await longTasks()
@@ -169,15 +160,15 @@ test('lists, scrolls and filters 10,000 transactions without a task over 100 ms'
 })
 
 test('shows hostile strings as text', async () => {
-  const client = rig.client()
+  const client = stage.rig.client()
   const path = { relayer_id: account.relayer_id }
   await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { name: '<script>alert(3)</script>' } })
   const data = `0x${'5b'.repeat(100_000)}`
   await account.send(1, { data, gas_limit: 8_000_000, reference: '<img src=x onerror=alert(4)>' })
-  await account.finished(() => rig.chain.mine())
+  await account.finished(() => stage.rig.chain.mine())
   const [transaction] = await account.transactions()
-  const { page, signIn, open } = await openConsole(browser, rig.url())
-  await signIn(rig.api_key)
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url())
+  await signIn(stage.rig.api_key)
   for (const [address, text] of [
     [`/relayers/${account.relayer_id}`, '<script>alert(3)</script>'],
     [`/relayers/${account.relayer_id}/transactions/${transaction?.id}`, '<img src=x onerror=alert(4)>'],
@@ -190,12 +181,12 @@ test('shows hostile strings as text', async () => {
 })
 
 test('shows the longest data that the API accepts without a freeze, and signs the longest message', async () => {
-  const its = await rig.addAccount()
+  const its = await stage.rig.addAccount()
   const data = `0x${'5b'.repeat(max_data_bytes)}`
   const [transaction] = await its.send(1, { data, gas_limit: 8_000_000 })
-  await its.finished(() => rig.chain.mine())
-  const { page, signIn, open, longTasks } = await openConsole(browser, rig.url())
-  await signIn(rig.api_key)
+  await its.finished(() => stage.rig.chain.mine())
+  const { page, signIn, open, longTasks } = await openConsole(stage.browser, stage.rig.url())
+  await signIn(stage.rig.api_key)
   await page.getByRole('heading', { name: 'Relayers' }).waitFor()
   await longTasks()
   await open(`/relayers/${its.relayer_id}/transactions/${transaction?.id}`)

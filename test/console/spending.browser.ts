@@ -1,39 +1,27 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createRelayerClient } from '../../client/index.ts'
-import { type Rig, startRig } from '../support/rig.ts'
-import { act, named, openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import { act, named, openConsole, startStage } from './browser.ts'
 
 const list = '/api/v1/relayers/{relayer_id}/transactions'
-let browser: Browser
-let rig: Rig
-beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig({ chain: { noMining: true } })
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
-})
+const stage = startStage({ chain: { noMining: true } })
 
 test('shows what each API key spent, what repricing added, and for how long the balance lasts', async () => {
-  const { page, signIn, open } = await openConsole(browser, rig.url())
-  const client = rig.client()
-  const account = await rig.addAccount()
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url())
+  const client = stage.rig.client()
+  const account = await stage.rig.addAccount()
   const path = { relayer_id: account.relayer_id }
   const body = { to: account.address, value: '1', gas_limit: 21_000 }
   const key = (await client.post('/api/v1/api-keys', { body: { name: 'shop', scopes: ['send', 'read'] } })).data
-  const shop = createRelayerClient({ baseUrl: rig.url(), token: key.token })
+  const shop = createRelayerClient({ baseUrl: stage.rig.url(), token: key.token })
   const sent = await shop.post(list, { path, query: { wait: 'submitted' }, body: { ...body, speed: 'safe_low' } })
   const one = { ...path, transaction_id: sent.data.id }
   await client.put(`${list}/{transaction_id}`, { path: one, body: { ...body, speed: 'fastest' } })
   const accepted = async () =>
     (await client.get(`${list}/{transaction_id}/attempts`, { path: one })).data.filter((its) => its.accepted_at).length
   await expect.poll(accepted).toBe(2)
-  await account.finished(() => rig.chain.mine())
+  await account.finished(() => stage.rig.chain.mine())
 
-  await signIn(rig.api_key)
+  await signIn(stage.rig.api_key)
   await open('/spending')
   await page.getByText(/Repricing on local: 1 of 1 transactions/).waitFor()
   await page.getByRole('button', { name: 'By API key' }).click()
@@ -49,27 +37,28 @@ test('shows what each API key spent, what repricing added, and for how long the 
 
   await open(`/relayers/${account.relayer_id}`)
   await page.getByText(/lasts: over a year/).waitFor()
-  await rig.chain.setBalance(account.address, 10n ** 13n)
+  await stage.rig.chain.setBalance(account.address, 10n ** 13n)
   await page.reload()
   await page.getByText(/lasts: \d+ (?:min|h|s|d)/).waitFor()
 })
 
 test('changes the name, the notifications and the nodes of a relayer, and deletes it', async () => {
-  const { page, signIn, open, expectComplaint } = await openConsole(browser, rig.url())
+  const { page, signIn, open, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
   // What was deleted is asked for until its page is left.
   expectComplaint(/status of 404/)
-  const client = rig.client()
-  const { relayer_id } = await rig.addAccount()
+  const client = stage.rig.client()
+  const { relayer_id } = await stage.rig.addAccount()
   const path = { relayer_id }
   const read = async () => (await client.get('/api/v1/relayers/{relayer_id}', { path })).data
-  for (const id of ['one', 'two']) await client.post('/api/v1/notifications', { body: { id, url: rig.proxy.url } })
-  await signIn(rig.api_key)
+  for (const id of ['one', 'two'])
+    await client.post('/api/v1/notifications', { body: { id, url: stage.rig.proxy.url } })
+  await signIn(stage.rig.api_key)
   await open(`/relayers/${relayer_id}`)
   await act(page, named(page, 'Edit'), async (dialog) => {
     await dialog.getByLabel('Name').fill('Payouts')
     await dialog.getByLabel(/^Notifications/).fill('one\ntwo')
     await dialog.getByLabel(/^Nodes/).selectOption('others of its own')
-    await dialog.getByLabel(/^Node URLs/).fill(rig.proxy.url)
+    await dialog.getByLabel(/^Node URLs/).fill(stage.rig.proxy.url)
   })
   await page.getByText('with nodes of its own').waitFor()
   expect(await read()).toMatchObject({ name: 'Payouts', notification_ids: ['one', 'two'], custom_rpc_urls: [{}] })

@@ -1,37 +1,27 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { startPrivateRelay } from '../support/private-relay.ts'
-import { type Rig, startRig } from '../support/rig.ts'
-import { act, choose, named, openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import { act, choose, named, openConsole, startStage } from './browser.ts'
 
-let browser: Browser
-let rig: Rig
-beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig({ chain: { noMining: true } })
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
-})
+const stage = startStage({ chain: { noMining: true } })
 
 test('sets the private relays of a network, and sends to them', async () => {
-  const { page, signIn, open } = await openConsole(browser, rig.url())
-  await signIn(rig.api_key)
-  const relay = await startPrivateRelay(rig.chain)
-  const [account, other] = [await rig.addAccount(), await rig.addAccount()]
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url())
+  await signIn(stage.rig.api_key)
+  const relay = await startPrivateRelay(stage.rig.chain)
+  const [account, other] = [await stage.rig.addAccount(), await stage.rig.addAccount()]
 
   await open('/networks')
   await act(page, named(page, 'Create a network'), async (dialog) => {
     await dialog.getByLabel('Name').fill('quiet')
     await dialog.getByLabel('Chain ID').fill('31337')
-    await dialog.getByLabel('Node URLs').fill(`${rig.proxy.url} 40`)
+    await dialog.getByLabel('Node URLs').fill(`${stage.rig.proxy.url} 40`)
     await dialog.getByLabel('Private relays').fill(relay.url)
     await dialog.getByLabel('Submission').selectOption('private')
   })
   await page.keyboard.press('Escape')
-  const { data: made } = await rig.client().get('/api/v1/networks/{network_id}', { path: { network_id: 'evm:quiet' } })
+  const { data: made } = await stage.rig
+    .client()
+    .get('/api/v1/networks/{network_id}', { path: { network_id: 'evm:quiet' } })
   expect(made).toMatchObject({
     rpc_urls: [{ weight: 40 }],
     private_rpc_urls: [{ method: 'eth_sendRawTransaction', drops_after_blocks: 25 }],
@@ -70,6 +60,6 @@ test('sets the private relays of a network, and sends to them', async () => {
 
   await act(page, named(page, 'Speed up'), (dialog) => dialog.getByLabel('Submission').selectOption('public'))
   await content.getByText('Public since').waitFor()
-  await account.finished(() => rig.chain.mine())
+  await account.finished(() => stage.rig.chain.mine())
   await page.getByText('confirmed').first().waitFor()
 })

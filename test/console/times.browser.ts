@@ -1,28 +1,20 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { act, named, openConsole } from './browser.ts'
-import { startBrowser } from './start-browser.ts'
+import type { Page } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
+import type { Account } from '../support/rig.ts'
+import { act, named, openConsole, startStage } from './browser.ts'
 
 const list = '/api/v1/relayers/{relayer_id}/transactions'
 const exact_time = /\d{1,2} \w{3} \d{4}(?:,| at) \d\d:\d\d:\d\d/
 const wei = '1500000000000000001'
 
-let browser: Browser
-let rig: Rig
+const stage = startStage()
 let account: Account
 
 beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig()
-  account = await rig.addAccount()
+  account = await stage.rig.addAccount()
   const path = { relayer_id: account.relayer_id }
-  await rig.client().post(list, { path, body: { to: account.address, value: wei, reference: 'order-7' } })
+  await stage.rig.client().post(list, { path, body: { to: account.address, value: wei, reference: 'order-7' } })
   await account.finished()
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
 })
 
 /** Keeps the texts that the first chart draws, with where they stand. */
@@ -46,10 +38,10 @@ const daysOf = (page: Page) =>
 test.each(['Europe/Berlin', 'America/Los_Angeles', 'Asia/Kolkata'])(
   'marks the bars of days with their days in UTC, in a browser of %s',
   async (zone) => {
-    const { page, context, signIn, open } = await openConsole(browser, rig.url(), { zone })
+    const { page, context, signIn, open } = await openConsole(stage.browser, stage.rig.url(), { zone })
     await context.addInitScript(keepTexts)
     await page.reload()
-    await signIn(rig.api_key)
+    await signIn(stage.rig.api_key)
     await open(`/relayers/${account.relayer_id}/activity`)
     for (const chosen of ['UTC', 'local'] as const) {
       const zones = page.getByRole('group', { name: 'Time zone' }).getByRole('button')
@@ -73,8 +65,8 @@ test.each(['Europe/Berlin', 'America/Los_Angeles', 'Asia/Kolkata'])(
 )
 
 test('has the exact time, amount and note of a row under the pointer, and opens it beside them', async () => {
-  const { page, signIn, open } = await openConsole(browser, rig.url())
-  await signIn(rig.api_key)
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url())
+  await signIn(stage.rig.api_key)
   await open('/transactions')
   const row = page.getByRole('table', { name: 'Transactions' }).getByRole('row').nth(1)
   for (const title of [exact_time, /^1\.500000000000000001 ETH$/, /^order-7$/]) {
@@ -89,22 +81,22 @@ test('has the exact time, amount and note of a row under the pointer, and opens 
 })
 
 test('shows exact times on a phone, which has no pointer', async () => {
-  const { page, signIn, open } = await openConsole(browser, rig.url(), { width: 375 })
-  await signIn(rig.api_key)
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url(), { width: 375 })
+  await signIn(stage.rig.api_key)
   const [its] = await account.transactions()
   await open(`/relayers/${account.relayer_id}/transactions/${its?.id}`)
   await page.getByRole('region', { name: 'Explanation' }).getByText(exact_time).waitFor()
 })
 
 test('reads when an API key expires in the zone that is shown', async () => {
-  const { page, signIn, open } = await openConsole(browser, rig.url(), { zone: 'Europe/Berlin' })
-  await signIn(rig.api_key)
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url(), { zone: 'Europe/Berlin' })
+  await signIn(stage.rig.api_key)
   await open('/keys')
   await page.getByText('No API keys yet').waitFor()
   await act(page, named(page, 'Create a key'), async (dialog) => {
     await dialog.getByLabel('Name').fill('until noon')
     await dialog.getByLabel('Expires at (Europe/Berlin; empty: never)').fill('2030-01-31T05:30')
   })
-  const { data } = await rig.client().get('/api/v1/api-keys', { query: {} })
+  const { data } = await stage.rig.client().get('/api/v1/api-keys', { query: {} })
   expect(data.find(({ name }) => name === 'until noon')?.expires_at).toBe('2030-01-31T04:30:00.000Z')
 })

@@ -1,41 +1,31 @@
 import { Wallet } from 'ethers'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterEach, expect, test } from 'vitest'
 import type { RelayerPoliciesPatch } from '../../client/index.ts'
-import { type Account, type Rig, startRig } from '../support/rig.ts'
-import { choose, openConsole } from './browser.ts'
+import type { Account } from '../support/rig.ts'
+import { choose, openConsole, startStage } from './browser.ts'
 import { startReceiver } from './receiver.ts'
-import { startBrowser } from './start-browser.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const gwei = 10n ** 9n
 const key = `0x${'7c'.repeat(32)}`
 
-let browser: Browser
-let rig: Rig
+const stage = startStage({ chain: { noMining: true } })
 let transaction_ids: string[] = []
 
-beforeAll(async () => {
-  browser = await startBrowser()
-  rig = await startRig({ chain: { noMining: true } })
-})
 afterEach(async () => {
-  await rig.proxy.setFault(undefined)
-  rig.proxy.setLiar(undefined)
-  await rig.chain.setBaseFee(gwei)
-  await rig.chain.mine()
-})
-afterAll(async () => {
-  await browser?.close()
-  await rig?.stop()
+  await stage.rig.proxy.setFault(undefined)
+  stage.rig.proxy.setLiar(undefined)
+  await stage.rig.chain.setBaseFee(gwei)
+  await stage.rig.chain.mine()
 })
 
 /** The overview, signed in. */
 async function overview(): Promise<Page> {
-  const { page, signIn, expectComplaint } = await openConsole(browser, rig.url())
+  const { page, signIn, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
   // A node's failure is a 503 of some operations, which the browser tells of.
   expectComplaint(/status of 503/)
-  await signIn(rig.api_key)
+  await signIn(stage.rig.api_key)
   return page
 }
 
@@ -56,13 +46,13 @@ async function remedy(page: Page, label: string): Promise<void> {
 const patch = (
   { relayer_id }: Account,
   body: { paused?: boolean; policies?: RelayerPoliciesPatch; notification_id?: string },
-) => rig.client().patch(base, { path: { relayer_id }, body })
+) => stage.rig.client().patch(base, { path: { relayer_id }, body })
 
 async function send(account: Account, count = 1, body = {}): Promise<void> {
   transaction_ids = (await account.send(count, { gas_limit: 50_000, ...body })).map(({ id }) => id)
 }
 
-const finished = (account: Account) => account.finished(() => rig.chain.mine())
+const finished = (account: Account) => account.finished(() => stage.rig.chain.mine())
 
 /** Until a node has the last transaction that was sent. */
 const submitted = (account: Account) =>
@@ -70,11 +60,11 @@ const submitted = (account: Account) =>
 
 /** A relayer whose cap is below the base fee, with transactions that wait for it. */
 async function capped(count: number): Promise<Account> {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   await patch(account, { policies: { gas_price_cap: `${5n * gwei}` } })
   await send(account, count)
-  await rig.chain.setBaseFee(10n * gwei)
-  await rig.chain.mine()
+  await stage.rig.chain.setBaseFee(10n * gwei)
+  await stage.rig.chain.mine()
   return account
 }
 
@@ -97,11 +87,11 @@ test('a blocked transaction: leads to the blocking one with its reason and remed
 })
 
 test('a spike of the base fee: shows the reason, and replaces at a higher price', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   await send(account)
   await submitted(account)
-  await rig.chain.setBaseFee(100n * gwei)
-  await rig.chain.mine()
+  await stage.rig.chain.setBaseFee(100n * gwei)
+  await stage.rig.chain.mine()
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id}.*base fee`)).click()
   await shown(page, /base fee/)
@@ -110,20 +100,20 @@ test('a spike of the base fee: shows the reason, and replaces at a higher price'
 })
 
 test('no funds: shows the reason and the address to fund', async () => {
-  const account = await rig.addAccount()
-  await rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
+  const account = await stage.rig.addAccount()
+  await stage.rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   await send(account)
-  await rig.chain.setBalance(account.address, 0n)
-  await rig.proxy.setFault(undefined)
+  await stage.rig.chain.setBalance(account.address, 0n)
+  await stage.rig.proxy.setFault(undefined)
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id}.*The balance is too low`)).click()
   await page.locator('.remedies').getByText(account.address, { exact: true }).waitFor()
-  await rig.chain.setBalance(account.address, 10n ** 18n)
+  await stage.rig.chain.setBalance(account.address, 10n ** 18n)
   await finished(account)
 })
 
 test('a paused relayer: resumes it', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   await patch(account, { paused: true })
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id} is paused`)).click()
@@ -134,35 +124,36 @@ test('a paused relayer: resumes it', async () => {
 })
 
 test('a nonce that was used elsewhere: shows the reason, and repairs it', async () => {
-  const account = await rig.addAccount({ key })
+  const account = await stage.rig.addAccount({ key })
   const request = { type: 2, chainId: 31_337, nonce: 0, to: account.address, gasLimit: 21_000n }
   const raw = await new Wallet(key).signTransaction({
     ...request,
     maxFeePerGas: 50n * gwei,
     maxPriorityFeePerGas: gwei,
   })
-  await rig.chain.rpc('eth_sendRawTransaction', [raw])
-  await rig.chain.mine()
+  await stage.rig.chain.rpc('eth_sendRawTransaction', [raw])
+  await stage.rig.chain.mine()
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id}: the nonces do not fit the chain`)).click()
   await shown(page, /chain ahead/)
   await remedy(page, 'Repair the nonces')
-  const nonce = async () => (await rig.client().get(`${base}/nonce`, { path: { relayer_id: account.relayer_id } })).data
+  const nonce = async () =>
+    (await stage.rig.client().get(`${base}/nonce`, { path: { relayer_id: account.relayer_id } })).data
   await expect.poll(async () => (await nonce()).status).toBe('in_step')
   await send(account)
   await finished(account)
 })
 
 test('a reverted transaction: shows the decoded reason, and sends again when the cause is gone', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const to = `0x${'fd'.repeat(20)}`
-  await rig.chain.rpc('anvil_setCode', [to, revertsWith('paused by the owner')])
+  await stage.rig.chain.rpc('anvil_setCode', [to, revertsWith('paused by the owner')])
   await send(account, 1, { to })
   await finished(account)
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id}: a transaction failed`)).click()
   await shown(page, /It failed: paused by the owner/)
-  await rig.chain.rpc('anvil_setCode', [to, '0x'])
+  await stage.rig.chain.rpc('anvil_setCode', [to, '0x'])
   await page.getByRole('link', { name: 'Open in the sandbox' }).click()
   await remedy(page, 'Send it')
   await expect.poll(async () => (await account.transactions()).length).toBe(2)
@@ -172,8 +163,8 @@ test('a reverted transaction: shows the decoded reason, and sends again when the
 
 test('a webhook target that is down: shows its response, and redelivers', async () => {
   const receiver = await startReceiver()
-  const account = await rig.addAccount()
-  await rig.client().post('/api/v1/notifications', { body: { id: 'shop-events', url: receiver.url } })
+  const account = await stage.rig.addAccount()
+  await stage.rig.client().post('/api/v1/notifications', { body: { id: 'shop-events', url: receiver.url } })
   await patch(account, { notification_id: 'shop-events' })
   receiver.answer(500, 'the shop is closed')
   await patch(account, { paused: true })
@@ -190,7 +181,7 @@ test('a webhook target that is down: shows its response, and redelivers', async 
 })
 
 test('a node that is down or on the wrong chain: names it, shows its error, and changes the nodes', async () => {
-  const account = await rig.addAccount()
+  const account = await stage.rig.addAccount()
   const page = await overview()
   const change = async (url: string) => {
     await choose(page, 'local', 'Change nodes')
@@ -198,24 +189,24 @@ test('a node that is down or on the wrong chain: names it, shows its error, and 
     await page.getByRole('dialog').locator('button[type=submit]').click()
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
   }
-  await rig.proxy.setFault({ kind: 'http_500' })
+  await stage.rig.proxy.setFault({ kind: 'http_500' })
   await trouble(page, /local: no node is healthy.*500/).click()
   await page.getByRole('table').getByText('unreachable').waitFor()
-  await change(rig.chain.url)
+  await change(stage.rig.chain.url)
   await page.getByRole('table').getByText('healthy').waitFor()
   await send(account)
   await finished(account)
 
-  await rig.proxy.setFault(undefined)
-  rig.proxy.setLiar(({ method }) => (method === 'eth_chainId' ? { result: '0x5' } : undefined))
-  await rig.client().patch('/api/v1/networks/{network_id}', {
+  await stage.rig.proxy.setFault(undefined)
+  stage.rig.proxy.setLiar(({ method }) => (method === 'eth_chainId' ? { result: '0x5' } : undefined))
+  await stage.rig.client().patch('/api/v1/networks/{network_id}', {
     path: { network_id: 'evm:local' },
-    body: { rpc_urls: [`${rig.proxy.url}/other`] },
+    body: { rpc_urls: [`${stage.rig.proxy.url}/other`] },
   })
   await page.getByRole('link', { name: 'Overview' }).click()
   await trouble(page, /local: no node is healthy.*wrong chain/).click()
   await shown(page, /It is on chain 5 and not on 31337/)
-  await change(rig.chain.url)
+  await change(stage.rig.chain.url)
   await page.getByRole('table').getByText('healthy').waitFor()
   await send(account)
   await finished(account)
