@@ -11,13 +11,13 @@ import type { Store } from '../store/store.ts'
 import type { Audience } from './answer-limits.ts'
 import { type Chain, createChain } from './chain.ts'
 import { type ChainWatch, createChainWatch } from './chain-watch.ts'
-import { createEndpoint, type Endpoint, TargetRefused } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
 import { medianMarket } from './market.ts'
 import { createMempool, type Mempool, toRelay, withoutRelays } from './mempool.ts'
 import { examine, type NodeHealth } from './node-health.ts'
+import { endpointOpener } from './open-endpoint.ts'
 import { createPost, type Post } from './post.ts'
 import { createRpc, type Rpc, RpcError, type RpcLimits, RpcUnavailable } from './rpc.ts'
-import { urlScrubber } from './url-secrets.ts'
 
 /** The client of a network, with the endpoints of one relayer. */
 export interface NetworkClient {
@@ -56,8 +56,6 @@ const funds_ms = 1_000
 const nodes_ms = 2_000
 const gas_limit_ms = 60_000
 const code_ms = 60_000
-/** The log names an endpoint with too large answers once in this time. */
-const too_large_ms = 60_000
 const max_remembered = 10_000
 /** The sets of URLs whose health is kept. Connections of the others are closed when they are idle (post.ts). */
 const max_connections = 300
@@ -85,11 +83,7 @@ export function createChains(
   const connections = new BoundedMap<string, Omit<NetworkClient, 'network'>>(max_connections)
   let generation = 0
 
-  const openEndpoint = (chain_id: number, url: string, weight: number, audience: Audience): Endpoint => {
-    const post = permitted(openPost(url), url, checkTarget)
-    const endpoint = createEndpoint(post, weight, chain_id, now, urlScrubber(url), audience)
-    return watched(endpoint, { url, chain_id, audience }, now, observer)
-  }
+  const openEndpoint = endpointOpener({ openPost, checkTarget, now, observer })
 
   const connect = (chain_id: number, given: RpcUrl[], relays: PrivateRpcUrl[]): Omit<NetworkClient, 'network'> => {
     const urls = distinct(given)
@@ -198,51 +192,10 @@ const guard =
     }
   }
 
-/** Calls nothing while the URL may not be called. */
-function permitted(post: Post, url: string, checkTarget: TargetCheck): Post {
-  return async (...request) => {
-    const reason = checkTarget(new URL(url))
-    if (reason !== undefined) throw new TargetRefused(`Its URL ${reason}`)
-    return post(...request)
-  }
-}
-
 /** The same address twice is one witness. */
 function distinct<T extends { url: string }>(urls: T[]): T[] {
   const addresses = urls.map(({ url }) => new URL(url).href)
   return urls.filter((_, index) => addresses.indexOf(addresses[index] as string) === index)
-}
-
-/** Reports the host only, because the path and the user may be secrets. */
-function watched(
-  endpoint: Endpoint,
-  { url, chain_id, audience }: { url: string; chain_id: number; audience: Audience },
-  now: () => number,
-  observer: Observer,
-): Endpoint {
-  const { host } = new URL(url)
-  // The sender's endpoint reports the node's state. A caller's calls may fail because of what they ask for.
-  if (audience === 'service') {
-    endpoint.onChange = (reason) => {
-      if (reason !== undefined) observer.endpointDown?.({ host, chain_id, reason })
-      else observer.endpointUp?.({ host, chain_id, reason: 'It answers again' })
-    }
-  }
-  let quietUntil = 0
-  endpoint.onTooLarge = (reason) => {
-    if (now() < quietUntil) return
-    quietUntil = now() + too_large_ms
-    observer.endpointAnsweredTooMuch?.({ host, chain_id, audience, reason })
-  }
-  return measured(endpoint, url, observer)
-}
-
-function measured(endpoint: Endpoint, url: string, { rpc }: Observer): Endpoint {
-  if (!rpc) return endpoint
-  const { ask } = endpoint
-  const { host } = new URL(url)
-  endpoint.ask = (calls) => rpc({ host, methods: calls.map(({ method }) => method) }, () => ask(calls))
-  return endpoint
 }
 
 /** Caches the result for `ms`. Concurrent callers share one call. A failure is not cached. */

@@ -1,0 +1,67 @@
+import type { Observer } from '../core/observer.ts'
+import type { TargetCheck } from '../outbound/address-guard.ts'
+import type { Audience } from './answer-limits.ts'
+import { createEndpoint, type Endpoint, TargetRefused } from './endpoint.ts'
+import type { Post } from './post.ts'
+import { urlScrubber } from './url-secrets.ts'
+
+/** The log names an endpoint with too large answers once in this time. */
+const too_large_ms = 60_000
+
+interface Opening {
+  openPost(url: string): Post
+  checkTarget: TargetCheck
+  /** Monotonic milliseconds. */
+  now: () => number
+  observer: Observer
+}
+
+/** Opens endpoints that call only what may be called, and report their state and their calls. */
+export const endpointOpener =
+  ({ openPost, checkTarget, now, observer }: Opening) =>
+  (chain_id: number, url: string, weight: number, audience: Audience): Endpoint => {
+    const post = permitted(openPost(url), url, checkTarget)
+    const endpoint = createEndpoint(post, weight, chain_id, now, urlScrubber(url), audience)
+    return watched(endpoint, { url, chain_id, audience }, now, observer)
+  }
+
+/** Calls nothing while the URL may not be called. */
+function permitted(post: Post, url: string, checkTarget: TargetCheck): Post {
+  return async (...request) => {
+    const reason = checkTarget(new URL(url))
+    if (reason !== undefined) throw new TargetRefused(`Its URL ${reason}`)
+    return post(...request)
+  }
+}
+
+/** Reports the host only, because the path and the user may be secrets. */
+function watched(
+  endpoint: Endpoint,
+  { url, chain_id, audience }: { url: string; chain_id: number; audience: Audience },
+  now: () => number,
+  observer: Observer,
+): Endpoint {
+  const { host } = new URL(url)
+  // The sender's endpoint reports the node's state. A caller's calls may fail because of what they ask for.
+  if (audience === 'service') {
+    endpoint.onChange = (reason) => {
+      if (reason !== undefined) observer.endpointDown?.({ host, chain_id, reason })
+      else observer.endpointUp?.({ host, chain_id, reason: 'It answers again' })
+    }
+  }
+  let quietUntil = 0
+  endpoint.onTooLarge = (reason) => {
+    if (now() < quietUntil) return
+    quietUntil = now() + too_large_ms
+    observer.endpointAnsweredTooMuch?.({ host, chain_id, audience, reason })
+  }
+  return measured(endpoint, url, observer)
+}
+
+function measured(endpoint: Endpoint, url: string, { rpc }: Observer): Endpoint {
+  if (!rpc) return endpoint
+  const { ask } = endpoint
+  const { host } = new URL(url)
+  endpoint.ask = (calls) => rpc({ host, methods: calls.map(({ method }) => method) }, () => ask(calls))
+  return endpoint
+}
