@@ -32,8 +32,9 @@ const max_utilization = 0.05
 const max_heap_growth_bytes = 16 * 1024 * 1024
 
 /**
- * Collects the garbage of a load a minute or two after its end: V8 does so only when more is allocated, and keeps 50 to 80 MB until then. It
- * takes some 80 ms, and drops compiled code: the next load costs a twentieth more CPU at first. Does nothing without `--expose-gc`.
+ * Collects the garbage of a load a minute or two after its end: V8 does so only when more is allocated, and keeps 50 to 80 MB until
+ * then. It takes some 80 ms, and drops compiled code: the next load costs a twentieth more CPU at first. Does nothing without
+ * `--expose-gc`.
  */
 export function collectAfterLoad(): void {
   const { gc } = globalThis

@@ -50,8 +50,8 @@ export interface Chain {
   blockGasLimit(): Promise<number | undefined>
   estimateGas(call: CallRequest): Promise<number>
   /**
-   * What a chain of the OP stack charges besides the gas, at most, by its contract GasPriceOracle; undefined: the contract does not exist or
-   * tells no fee. `bytes`: of the unsigned transaction.
+   * What a chain of the OP stack charges besides the gas, at most, by its contract GasPriceOracle; undefined: the contract does not
+   * exist or tells no fee. `bytes`: of the unsigned transaction.
    */
   dataFee(bytes: number, gas_limit: number): Promise<bigint | undefined>
   receipts(hashes: string[]): Promise<(Receipt | undefined)[]>

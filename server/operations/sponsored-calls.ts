@@ -73,8 +73,8 @@ export function createSponsoredCalls({
     clientOf,
 
     /**
-     * Accepts a call. `given`: the caller's key for plain calls, which are not known by a signature. Throws ApiError: 400 for a call that would revert,
-     * 403 for one that is not paid for.
+     * Accepts a call. `given`: the caller's key for plain calls, which are not known by a signature. Throws ApiError: 400 for a call
+     * that would revert, 403 for one that is not paid for.
      */
     async send(
       sponsorship: SponsorshipRow,

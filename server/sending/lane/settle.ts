@@ -92,8 +92,8 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
 }
 
 /**
- * A rollup may charge more for the data than was estimated at the acceptance. What was paid then counts for `max_fee_per_day`, also above the
- * limit.
+ * A rollup may charge more for the data than was estimated at the acceptance. What was paid then counts for `max_fee_per_day`, also
+ * above the limit.
  */
 function paidMore(relayer: RelayerRow, { fact: { fee, l1_fee } }: Proof<Seen>): Pick<Move, 'spending'> {
   if (l1_fee === undefined || fee === undefined) return {}
