@@ -21,7 +21,10 @@ export async function readToken(
     ask(encodeFunctionData({ abi, functionName: 'decimals' })),
   ])
   return {
-    symbol: decodeFunctionResult({ abi, functionName: 'symbol', data: symbol }).slice(0, max_symbol),
+    // The contract's own words: without what could hide or turn the text beside it.
+    symbol: decodeFunctionResult({ abi, functionName: 'symbol', data: symbol })
+      .replaceAll(/[^!-~]/g, '')
+      .slice(0, max_symbol),
     decimals: decodeFunctionResult({ abi, functionName: 'decimals', data: decimals }),
   }
 }
