@@ -1,12 +1,12 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { openConsole, startStage } from './browser.ts'
+import { named, openConsole, press, startStage } from './browser.ts'
 
 const stage = startStage()
 
 /** Opens the dialog of a button, fills its fields and confirms. Returns the dialog. */
 async function fill(page: Page | Locator, button: string, fields: Record<string, string>, dialogs: Page) {
-  await page.getByRole('button', { name: button, exact: true }).first().click()
+  await press(named(page, button))
   const dialog = dialogs.getByRole('dialog')
   for (const [label, value] of Object.entries(fields)) {
     const field = dialog.getByLabel(new RegExp(`^${label}`))
@@ -116,7 +116,6 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
     Relayers: `${treasury.relayer_id}\n${poor.relayer_id}`,
     Highest: '7',
   }
-  await page.getByText('No pools yet').waitFor()
   await fill(page, 'Create a pool', pool, page)
   await page.getByText('at most 7').waitFor()
   await page.getByRole('link', { name: 'made-here' }).click()
