@@ -65,6 +65,9 @@ export const keyOf = (
 export const accountOf = ({ chain_id, address }: Account): string => `${chain_id} ${address}`
 export const nonceOf = (account: Account, nonce: number): string => `${accountOf(account)} ${nonce}`
 export const laneOf = (chain_id: number, lane: string): string => `${chain_id} ${lane}`
+/** The lane that the transaction takes, if it takes one. */
+export const lanesOf = ({ chain_id, sponsored }: NewTransaction): string[] =>
+  sponsored?.lane == null ? [] : [laneOf(chain_id, sponsored.lane)]
 
 /** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
 export function accept(ledger: Ledger, { created_at, caller }: Origin, its: NewTransaction): Creation {
@@ -81,7 +84,7 @@ export function accept(ledger: Ledger, { created_at, caller }: Origin, its: NewT
   const nonce = wanted.nonce ?? account.next_nonce
   if (expected_nonce !== undefined && expected_nonce !== nonce) return { outcome: 'other_nonce', next_nonce: nonce }
   if (ledger.held.has(nonceOf(place, nonce))) return { outcome: 'held' }
-  const lane = sponsored?.lane == null ? undefined : laneOf(wanted.chain_id, sponsored.lane)
+  const [lane] = lanesOf(its)
   if (lane !== undefined && ledger.lanes.has(lane)) return { outcome: 'lane_taken' }
   const reserved = reservedOf({ ...wanted, status: 'pending', block_hash: null })
   if (funds !== undefined && BigInt(reserved ?? 0) + BigInt(account.reserved) > BigInt(funds)) {

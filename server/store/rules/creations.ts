@@ -1,6 +1,6 @@
 import type { PendingAuditEntry } from '../../core/rows.ts'
 import type { Creation, NewTransaction, PoolTransaction } from '../../core/sending-rows.ts'
-import { accept, holderOf } from '../acceptance.ts'
+import { accept, holderOf, lanesOf } from '../acceptance.ts'
 import { answerAgain, answerBatchAgain, type KnownAnswer, Refused } from '../first-responses.ts'
 import { acceptInPool, type PoolState } from '../pool-choice.ts'
 import type { Store } from '../store.ts'
@@ -103,6 +103,7 @@ export function creations(
     (wanted: Wanted) => ({
       relayers: candidatesOf(wanted).map(({ relayer_row_id }) => relayer_row_id),
       pools: isForPool(wanted) ? [wanted.pool_row_id] : [],
+      lanes: candidatesOf(wanted).flatMap(lanesOf),
     }),
     {
       isFirst: true,

@@ -16,12 +16,16 @@ export interface Session {
   runOf(statement: Statement<object>, records: readonly object[], values?: Values): Promise<number>
 }
 
-/** The relayers that a change concerns: by their own row ids, by those of their transactions, or by their accounts; before them pools. */
+/**
+ * The relayers that a change concerns: by their own row ids, by those of their transactions, or by their accounts. Before them pools, after
+ * them lanes of sponsored transactions (`laneOf`), which relayers share.
+ */
 export interface RelayersToLock {
   pools?: number[]
   relayers?: number[]
   transactions?: number[]
   accounts?: Account[]
+  lanes?: string[]
 }
 
 /**
