@@ -164,11 +164,13 @@ function onChain(transaction: Tracked, sight: Sight): Step | undefined {
 
 const returnOrRest = (replaced: boolean): Step => (replaced ? { do: 'return' } : { do: 'rest' })
 
-function settle({ block_hash }: Tracked, { head, confirmations, proof }: Sight, seen: Seen): Step {
-  const isDeep = head - seen.block_number + 1 >= confirmations
+/** One node's receipt. Its block is believed neither above the head nor, at first, higher than what the row says. */
+function settle({ block_number, block_hash }: Tracked, { head, confirmations, proof }: Sight, seen: Seen): Step {
+  if (seen.block_number > head) return { do: 'rest' }
+  const isDeep = head - Math.min(block_number ?? head, seen.block_number) + 1 >= confirmations
   if (isDeep && proof === undefined) return { do: 'prove' }
   if (isDeep && proof === null) return { do: 'doubt' }
-  return block_hash === seen.block_hash ? { do: 'rest' } : { do: 'note', seen }
+  return block_hash === seen.block_hash && block_number === seen.block_number ? { do: 'rest' } : { do: 'note', seen }
 }
 
 function end({ intent }: Tracked, proof: Proof<Seen>): Step {

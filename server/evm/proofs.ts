@@ -56,8 +56,8 @@ export type ReceiptProof = Proof<Seen> | 'shallow' | undefined
 
 /**
  * For each row the receipt of one of its attempts, with the required confirmations: more than half of all endpoints agree about the
- * attempt, its block and whether it succeeded; amounts that they do not agree about are left out. `shown`: the receipt that the asked
- * node has, at a chain of the height `head`.
+ * attempt, its block and whether it succeeded; other members that they do not agree about are left out. `shown`: the receipt that the
+ * asked node has, at a chain of the height `head`.
  */
 export async function proveReceipts(
   { each, network }: Witnesses,
@@ -67,7 +67,7 @@ export async function proveReceipts(
   const isDeep = (receipt: Receipt, height: number) =>
     height - receipt.block_number + 1 >= network.required_confirmations
   if (each.length < min_witnesses && head !== undefined) {
-    return rows.map(({ shown }) => (shown && isDeep(shown, head) ? new Proof(shown) : undefined))
+    return rows.map(({ shown }) => shown && (isDeep(shown, head) ? new Proof(shown) : 'shallow'))
   }
   const proofs: ReceiptProof[] = []
   for (let at = 0; at < rows.length; at += max_rows_at_once) {
@@ -80,26 +80,26 @@ export async function proveReceipts(
     for (const { attempts } of some) {
       const seen = answers.map((answer) => answer && newestOf(attempts, answer.receipts))
       const deep = seen.map((one, index) => (one && isDeep(one, answers[index]?.head ?? 0) ? one : undefined))
-      const most = saidByMost(deep, textOf)
-      if (most) proofs.push(new Proof(saidByMost(deep, amountsOf) ?? withoutAmounts(most)))
-      else proofs.push(saidByMost(seen, textOf) && 'shallow')
+      const proven = sameOfMost(deep, place)
+      if (proven) proofs.push(new Proof({ ...proven, ...sameOfMost(deep, amounts), ...sameOfMost(deep, results) }))
+      else proofs.push(sameOfMost(seen, place) && 'shallow')
     }
   }
   return proofs
 }
 
-const textOf = ({ hash, block_hash, succeeded }: Seen): string => `${hash} ${block_hash} ${succeeded}`
+const place = ['hash', 'purpose', 'block_number', 'block_hash', 'succeeded'] as const
+const amounts = ['gas_used', 'effective_gas_price', 'l1_fee', 'fee'] as const
+const results = ['contract_address', 'logs_count'] as const
 
-const amountsOf = (seen: Seen): string => `${textOf(seen)} ${seen.gas_used} ${seen.effective_gas_price} ${seen.l1_fee}`
-
-/** What was paid is then unknown: a limit or a budget that follows it must not follow one endpoint. */
-const withoutAmounts = ({
-  gas_used: _gas_used,
-  fee: _fee,
-  effective_gas_price: _price,
-  l1_fee: _l1_fee,
-  ...seen
-}: Seen): Seen => seen
+/** Those members of a receipt, if most endpoints have the same ones: nothing that is final follows a single endpoint. */
+function sameOfMost<Name extends keyof Seen>(
+  seen: (Seen | undefined)[],
+  names: readonly Name[],
+): Pick<Seen, Name> | undefined {
+  const same = saidByMost(seen, (one) => [...place, ...names].map((name) => one[name]).join(' '))
+  return same && (Object.fromEntries(names.filter((name) => name in same).map((name) => [name, same[name]])) as never)
+}
 
 /** The receipt of the newest attempt that has one. */
 export function newestOf(attempts: Own[], receipts: Map<string, Receipt>): Seen | undefined {

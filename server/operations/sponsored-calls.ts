@@ -211,7 +211,8 @@ function transactionIdOf(call_id: string): string | undefined {
 export function shownCallOf(row: TransactionRow): SponsoredCall {
   const { id, relayer_id, receipt, error, hash, created_at, status_reason } = shownTransaction({ ...row, data: null })
   const isReverted =
-    receipt !== null && (error?.code === 'reverted' || error?.code === 'out_of_gas' || row.status === 'failed')
+    receipt !== null &&
+    (error?.code === 'reverted' || error?.code === 'out_of_gas' || (row.status === 'failed' && row.intent === 'send'))
   const status = isReverted ? 'reverted' : statusOf(row)
   return {
     id: callIdOf(id),

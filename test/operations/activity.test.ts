@@ -142,7 +142,7 @@ test('tells what each API key’s transactions cost by day, and what repricing a
   ).rejects.toMatchObject({ status: 403 })
 })
 
-test('counts what a transaction cost its API key once, also through a reorganization', async () => {
+test('counts what a transaction cost its API key once, also through a reorganization before it is final', async () => {
   const rig = await testRig({ chain: { noMining: true }, confirmations: 3 })
   const account = await rig.addAccount()
   await rig.chain.mine(3)
@@ -157,6 +157,25 @@ test('counts what a transaction cost its API key once, also through a reorganiza
   await account.finished(() => rig.chain.mine())
   const { data } = await rig.client().get('/api/v1/spending/callers', {})
   expect(data).toMatchObject([{ mined: 1, fees: (await only())?.receipt?.fee }])
+})
+
+test('counts what a transaction cost its API key once, also when a reorganization reopens it', async () => {
+  const rig = await testRig({ chain: { noMining: true }, confirmations: 2 })
+  const account = await rig.addAccount()
+  await rig.chain.mine(5)
+  const counted = async () => (await rig.client().get('/api/v1/spending/callers', {})).data
+  await account.send(1)
+  await account.finished(rig.chain.mine)
+  const first = async () => (await account.transactions()).at(-1)
+  const block = (await first())?.receipt?.block_number ?? 0
+  expect(await counted()).toMatchObject([{ mined: 1, fees: (await first())?.receipt?.fee }])
+  await rig.chain.reorg(Number(await rig.chain.rpc('eth_blockNumber')) - block + 1)
+  await account.send(1)
+  await until('it is reopened', async () => (await first())?.status === 'submitted')
+  expect(await counted()).toMatchObject([{ mined: 0, fees: '0' }])
+  await account.finished(rig.chain.mine)
+  const fees = (await account.transactions()).reduce((sum, { receipt }) => sum + BigInt(receipt?.fee ?? 0), 0n)
+  expect(await counted()).toMatchObject([{ mined: 2, fees: `${fees}` }])
 })
 
 test('shows the first transaction of each relayer’s queue and the reason of its wait', async () => {

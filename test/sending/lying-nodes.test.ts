@@ -212,6 +212,59 @@ test.each([
   expect(await account.score()).toEqual(clean(2))
 })
 
+test.each(['eth_getTransactionReceipt', 'every method'])(
+  'finishes transactions after one node of three showed their blocks far ahead for a while, by %s',
+  async (methods) => {
+    const { rig, account, liar } = await outnumberedLiar({ confirmations: 2 })
+    let lies = 0
+    liar.lie = async (method, [block], truth) => {
+      if (method === 'eth_getBlockByNumber' && block === 'latest' && methods === 'every method')
+        return { ...((await truth()) as object), number: hex(1_000_500) }
+      if (method !== 'eth_getTransactionReceipt') return undefined
+      const receipt = (await truth()) as { blockNumber: string } | null
+      if (receipt) lies += 1
+      return receipt && { ...receipt, blockNumber: hex(Number(receipt.blockNumber) + 1_000_000) }
+    }
+    await account.send(3)
+    await until('the node lied', () => lies >= 5, rig.chain.mine)
+    liar.lie = undefined
+    await account.finished(rig.chain.mine)
+    expect(await account.score()).toEqual(clean(3))
+  },
+)
+
+test('believes no single node about the block and the contract of a final transaction, and leaves it final', async () => {
+  const { rig, account, liar } = await outnumberedLiar({ confirmations: 2 })
+  liar.lie = async (method, _, truth) => {
+    const receipt = method === 'eth_getTransactionReceipt' ? ((await truth()) as { blockNumber: string } | null) : null
+    return receipt
+      ? { ...receipt, blockNumber: hex(Number(receipt.blockNumber) - 1), contractAddress: receiver, logs: [1] }
+      : undefined
+  }
+  await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', {
+    path: { relayer_id: account.relayer_id },
+    body: { data: '0x600160005360016000f3', gas_limit: 200_000 },
+  })
+  await account.finished(rig.chain.mine)
+  const first = async () => (await account.transactions()).at(-1)
+  const deployed = await first()
+  const truth = await rig.chain.rpc<{ blockNumber: string; contractAddress: string }>('eth_getTransactionReceipt', [
+    deployed?.hash,
+  ])
+  expect(deployed?.receipt).toMatchObject({
+    ...{
+      block_number: Number(truth.blockNumber),
+      contract_address: truth.contractAddress.toLowerCase(),
+      logs_count: 0,
+    },
+  })
+  // A restart looks at the last blocks again.
+  await rig.restart()
+  await account.send(1)
+  await account.finished(rig.chain.mine)
+  expect(await first()).toEqual(deployed)
+})
+
 test('does not believe one node of three that shows a receipt of a transaction in no block', async () => {
   const { rig, account, liar } = await outnumberedLiar()
   const { hash } = await rig.chain.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x3', false])

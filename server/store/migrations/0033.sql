@@ -16,25 +16,31 @@ CREATE TABLE caller_days (
   PRIMARY KEY (at, relayer_row_id, caller)
 ) STRICT, WITHOUT ROWID;
 
--- Prices and gas are what nodes say: they are computed as REAL, which does not overflow, and cut as the fees are.
+-- A transaction counts while it is final and in a block: a change adds what it counts afterwards, and takes back what it counted. Prices
+-- and gas are what nodes say: they are computed as REAL, which does not overflow, and cut as the fees are.
 CREATE TRIGGER caller_of_end AFTER UPDATE OF status ON transactions
-WHEN new.status IN ('confirmed', 'failed', 'canceled', 'expired') AND new.block_hash IS NOT NULL
-  AND (old.status NOT IN ('confirmed', 'failed', 'canceled', 'expired') OR old.block_hash IS NULL)
-  AND new.changed_at IS NOT NULL AND new.caller IS NOT NULL BEGIN
+WHEN new.caller IS NOT NULL AND (new.status IN ('confirmed', 'failed', 'canceled', 'expired')
+  OR old.status IN ('confirmed', 'failed', 'canceled', 'expired')) BEGIN
   INSERT INTO caller_days (at, relayer_row_id, caller, mined, fee_gwei, fee_wei, repriced, repricing_gwei)
-  SELECT unixepoch(new.changed_at) / 86400 * 86400, new.relayer_row_id, new.caller, new.intent = 'send',
-    min(CAST(substr(fee, 1, length(fee) - 9) AS INTEGER), 9000000000000000), CAST(substr(fee, -9) AS INTEGER),
-    first_price IS NOT NULL, coalesce(min(max(price - first_price, 0) * gas_used / 1e9, 9e15), 0)
+  SELECT unixepoch(changed_at) / 86400 * 86400, new.relayer_row_id, new.caller, sign * (intent = 'send'),
+    sign * min(CAST(substr(fee, 1, length(fee) - 9) AS INTEGER), 9000000000000000), sign * CAST(substr(fee, -9) AS INTEGER),
+    sign * (first_price IS NOT NULL), sign * coalesce(min(max(price - first_price, 0) * gas_used / 1e9, 9e15), 0)
   FROM (
-    SELECT coalesce(new.receipt ->> 'fee', '0') AS fee, CAST(new.receipt ->> 'gas_used' AS REAL) AS gas_used,
-      CAST(new.receipt ->> 'effective_gas_price' AS REAL) AS price
-  ) LEFT JOIN (
-    SELECT coalesce(CAST(first.gas_price AS REAL), min(CAST(first.max_fee_per_gas AS REAL),
-      CAST(new.receipt ->> 'effective_gas_price' AS REAL) - CAST(mined.max_priority_fee_per_gas AS REAL)
-        + CAST(first.max_priority_fee_per_gas AS REAL))) AS first_price
-    FROM attempts AS first JOIN attempts AS mined USING (transaction_row_id)
-    WHERE transaction_row_id = new.row_id AND new.intent = 'send' AND first.number = 1
-      AND mined.hash = new.hash AND mined.number > 1 LIMIT 1
+    SELECT its.*, CASE WHEN mined.number > 1 THEN coalesce(CAST(first.gas_price AS REAL), min(CAST(first.max_fee_per_gas AS REAL),
+      price - CAST(mined.max_priority_fee_per_gas AS REAL) + CAST(first.max_priority_fee_per_gas AS REAL))) END AS first_price
+    FROM (
+      SELECT *, coalesce(receipt ->> 'fee', '0') AS fee, CAST(receipt ->> 'gas_used' AS REAL) AS gas_used,
+        CAST(receipt ->> 'effective_gas_price' AS REAL) AS price
+      FROM (
+        SELECT 1 AS sign, new.status, new.block_hash, new.intent, new.hash, new.receipt, new.changed_at
+        UNION ALL SELECT -1, old.status, old.block_hash, old.intent, old.hash, old.receipt, old.changed_at
+      )
+      WHERE status IN ('confirmed', 'failed', 'canceled', 'expired') AND block_hash IS NOT NULL AND changed_at IS NOT NULL
+    ) AS its
+    LEFT JOIN attempts AS first ON first.transaction_row_id = new.row_id AND first.number = 1
+    LEFT JOIN attempts AS mined ON mined.transaction_row_id = new.row_id AND mined.number = (
+      SELECT max(number) FROM attempts WHERE transaction_row_id = new.row_id AND hash = its.hash AND its.intent = 'send'
+    )
   ) WHERE true
   ON CONFLICT DO UPDATE SET mined = mined + excluded.mined, fee_gwei = min(fee_gwei + excluded.fee_gwei, 9000000000000000),
     fee_wei = fee_wei + excluded.fee_wei, repriced = repriced + excluded.repriced,

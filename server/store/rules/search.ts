@@ -140,11 +140,22 @@ function searchesFor(text: string): Wanted[] {
 }
 
 export function searchAll({ read }: Database): Pick<Store, 'search'> {
-  async function rowsOf({ search, values }: Wanted, relayers: { relayer_row_id: number }[]) {
-    if (search in globalSearches) return read.all(searches[search], values)
-    const rows: FoundTransaction[] = []
+  /** The newest that it finds. */
+  async function rowsOf(
+    { search, values }: Wanted,
+    relayers: { relayer_row_id: number }[],
+    isVisible: (row: FoundTransaction) => boolean,
+  ): Promise<FoundTransaction[]> {
+    const newest = (rows: FoundTransaction[]) =>
+      rows
+        .filter(isVisible)
+        .sort((a, b) => b.row_id - a.row_id)
+        .slice(0, max_found)
+    if (search in globalSearches) return newest(await read.all(searches[search], values))
+    let rows: FoundTransaction[] = []
     for (let at = 0; at < relayers.length; at += turn_relayers) {
-      rows.push(...(await read.allOf(searches[search], relayers.slice(at, at + turn_relayers), values)))
+      const some = relayers.slice(at, at + turn_relayers)
+      rows = newest([...rows, ...(await read.allOf(searches[search], some, values))])
       await nextTurn()
     }
     return rows
@@ -153,13 +164,12 @@ export function searchAll({ read }: Database): Pick<Store, 'search'> {
   async function transactions(text: string, ids: string[] | null): Promise<Ranked[]> {
     const results = new Map<string, Ranked>()
     const relayers = await read.all(visible, { ids })
+    const among = ids && new Set(ids)
+    const isVisible = ({ relayer_id }: FoundTransaction) => among === null || among.has(relayer_id)
     for (const wanted of searchesFor(text)) {
       const is_whole = !wanted.search.endsWith(prefix)
       const found_by = wanted.search.replace(prefix, '') as SearchResult['found_by']
-      const rows = (await rowsOf(wanted, relayers))
-        .filter(({ relayer_id }) => ids === null || ids.includes(relayer_id))
-        .sort((a, b) => b.row_id - a.row_id)
-      for (const { row_id, status, ...row } of rows.slice(0, max_found))
+      for (const { row_id, status, ...row } of await rowsOf(wanted, relayers, isVisible))
         if (!results.has(row.id)) results.set(row.id, { kind: 'transaction', name: status, found_by, ...row, is_whole })
     }
     return [...results.values()]

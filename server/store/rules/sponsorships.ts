@@ -138,10 +138,14 @@ const pick = (values: Record<string, unknown>) => Object.fromEntries(names.map((
 
 class TooManyKeys extends Error {}
 
-/** What a transaction counts for its sponsorship: when it is final, its paid fee, and nothing when it ended outside of a block. */
+/**
+ * What a transaction counts for its sponsorship: when it is final, its paid fee, and nothing when it ended outside of a block. Rows from
+ * older versions, which have no `holders`, count their fee as soon as they are in a block.
+ */
 export function chargeOf({ sponsored, block_hash, receipt, status }: TransactionRow): bigint {
   if (!sponsored) return 0n
-  if (!isFinal(status)) return BigInt(sponsored.charge)
+  const isPaid = isFinal(status) || (!sponsored.holders && receipt?.block_hash === block_hash)
+  if (!isPaid) return BigInt(sponsored.charge)
   return block_hash === null ? 0n : BigInt(receipt?.fee ?? sponsored.charge)
 }
 

@@ -1,6 +1,3 @@
--- oldest server: 14
--- Servers of the release before would broadcast private transactions publicly.
-
 -- The relays that pass transactions on privately (JSON; NULL: none), and the default submission of transactions (JSON; NULL: public).
 ALTER TABLE networks ADD COLUMN private_rpc_urls TEXT;
 ALTER TABLE networks ADD COLUMN submission TEXT;

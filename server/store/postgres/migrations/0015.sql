@@ -1,5 +1,7 @@
--- Who asked for a transaction, fees per caller, relayer and day, and incidents: see 0033.sql of the SQLite schema. Servers of the release before leave
--- the caller out, and what they accept is not counted by caller.
+-- oldest server: 15
+-- Servers from before would broadcast private transactions publicly, and count what sponsored calls paid at another moment.
+
+-- Who asked for a transaction, fees per caller, relayer and day, and incidents: see 0033.sql of the SQLite schema.
 ALTER TABLE transactions ADD COLUMN caller TEXT;
 CREATE TABLE caller_days (
   at             BIGINT NOT NULL,
@@ -17,7 +19,10 @@ CREATE TABLE caller_days (
 -- often, and took half of the time of such an update.
 CREATE OR REPLACE FUNCTION count_ended() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
-  IF NOT EXISTS (SELECT FROM after_change WHERE status NOT IN ('pending', 'sent', 'submitted')) THEN RETURN NULL; END IF;
+  IF NOT EXISTS (
+    SELECT status FROM after_change WHERE status NOT IN ('pending', 'sent', 'submitted')
+    UNION ALL SELECT status FROM before_change WHERE status NOT IN ('pending', 'sent', 'submitted')
+  ) THEN RETURN NULL; END IF;
   INSERT INTO activity AS known (period_s, at, relayer_row_id, mined, failed, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei)
   SELECT period_s, floor(ended_s)::bigint / period_s * period_s, relayer_row_id, sum(is_in_block * is_sent), sum(is_failed),
     sum(is_in_block * is_sent * waited_ms), max(is_in_block * is_sent * waited_ms),
@@ -42,21 +47,25 @@ BEGIN
     max_inclusion_ms = greatest(known.max_inclusion_ms, excluded.max_inclusion_ms),
     fee_gwei = least(known.fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = known.fee_wei + excluded.fee_wei;
   INSERT INTO caller_days AS known (at, relayer_row_id, caller, mined, fee_gwei, fee_wei, repriced, repricing_gwei)
-  SELECT floor(extract(epoch FROM its.changed_at::timestamptz))::bigint / 86400 * 86400, its.relayer_row_id, its.caller,
-    sum((its.intent = 'send')::int), least(sum(div(coalesce(fee, 0), 1000000000)), 9000000000000000), sum(mod(coalesce(fee, 0), 1000000000)),
-    count(first_price), least(coalesce(sum(greatest(effective_gas_price - first_price, 0) * gas_used), 0) / 1000000000, 9000000000000000)
-  FROM before_change AS former JOIN after_change AS its USING (row_id)
-    CROSS JOIN LATERAL json_to_record(its.receipt::json) AS receipt (fee numeric, effective_gas_price numeric, gas_used numeric)
+  SELECT floor(extract(epoch FROM changed_at::timestamptz))::bigint / 86400 * 86400, relayer_row_id, caller,
+    sum(sign * (intent = 'send')::int), least(sum(sign * div(coalesce(fee, 0), 1000000000)), 9000000000000000),
+    sum(sign * mod(coalesce(fee, 0), 1000000000)), sum(sign * (first_price IS NOT NULL)::int),
+    least(sum(sign * coalesce(greatest(effective_gas_price - first_price, 0) * gas_used / 1000000000, 0)), 9000000000000000)
+  FROM (
+    SELECT 1 AS sign, row_id, relayer_row_id, caller, intent, hash, receipt, changed_at, status, block_hash FROM after_change
+    UNION ALL
+    SELECT -1, row_id, relayer_row_id, caller, intent, hash, receipt, changed_at, status, block_hash FROM before_change
+  ) AS its
+    CROSS JOIN LATERAL json_to_record(receipt::json) AS paid (fee numeric, effective_gas_price numeric, gas_used numeric)
     LEFT JOIN LATERAL (
       SELECT coalesce(first.gas_price::numeric, least(first.max_fee_per_gas::numeric,
         effective_gas_price - mined.max_priority_fee_per_gas::numeric + first.max_priority_fee_per_gas::numeric)) AS first_price
       FROM attempts AS first JOIN attempts AS mined USING (transaction_row_id)
-      WHERE transaction_row_id = its.row_id AND its.intent = 'send' AND first.number = 1 AND mined.hash = its.hash AND mined.number > 1
+      WHERE transaction_row_id = row_id AND intent = 'send' AND first.number = 1 AND mined.hash = its.hash AND mined.number > 1
       LIMIT 1
     ) AS repriced ON true
-  WHERE its.status IN ('confirmed', 'failed', 'canceled', 'expired') AND its.block_hash IS NOT NULL
-    AND (former.status NOT IN ('confirmed', 'failed', 'canceled', 'expired') OR former.block_hash IS NULL)
-    AND its.changed_at IS NOT NULL AND its.caller IS NOT NULL
+  WHERE status IN ('confirmed', 'failed', 'canceled', 'expired') AND block_hash IS NOT NULL
+    AND changed_at IS NOT NULL AND caller IS NOT NULL
   GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
   ON CONFLICT (at, relayer_row_id, caller) DO UPDATE SET mined = known.mined + excluded.mined,
     fee_gwei = least(known.fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = known.fee_wei + excluded.fee_wei,
