@@ -231,6 +231,7 @@ test('cancels all transactions of a relayer', async () => {
   await replaced(account)
   await finished(account)
   expect((await account.transactions()).map(({ status }) => status)).toEqual(['canceled', 'canceled', 'canceled'])
+  await expect.poll(() => named(page, 'Cancel all pending').count()).toBe(0)
 })
 
 test('signs, simulates and sends in the sandbox, and sends once although the response was lost', async () => {

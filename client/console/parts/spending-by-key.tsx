@@ -43,6 +43,7 @@ export function SpendingByKey({ days, network, bar }: { days: number; network: s
                 of="API keys"
                 rows={rows}
                 columns={columns}
+                isShort
                 idOf={({ caller, network: its }) => `${caller} ${its}`}
               />
               <Csv
@@ -64,11 +65,11 @@ const nameOf = ({ caller, name }: CallerSpending) => name ?? (caller === 'enviro
 
 const columns: Column<CallerSpending>[] = [
   { name: 'API key', by: nameOf, cell: (its) => <span title={its.caller}>{nameOf(its)}</span> },
-  cost_columns.network,
-  { name: 'By day', cell: ({ fees_by_day }) => <Spark values={fees_by_day.map(Number)} /> },
+  { ...cost_columns.network, isAbsent: true },
+  { name: 'By day', isAbsent: true, cell: ({ fees_by_day }) => <Spark values={fees_by_day.map(Number)} /> },
   cost_columns.mined,
-  cost_columns.fees,
-  cost_columns.repricing,
+  { ...cost_columns.fees, isBeside: true },
+  { ...cost_columns.repricing, isAbsent: true },
   cost_columns.today,
 ]
 

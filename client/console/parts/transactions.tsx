@@ -1,5 +1,6 @@
 import { useLocation } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
+import { count } from '../data/format.ts'
 import { useStatus } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { allTransactions, csv_header, type Filter, type Place } from '../data/transactions.ts'
@@ -83,12 +84,12 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
   const { client } = useSession()
   const path = { relayer_id }
   const { data } = useStatus(relayer_id)
+  if (!data?.pending_transactions_count) return null
   return (
     <Action
       label="Cancel all pending"
       told={`The pending transactions of ${relayer_id} are canceled.`}
       tone="danger"
-      disabled={data?.pending_transactions_count === 0}
       effect={
         <p>
           Cancels every transaction of {relayer_id} that is not mined, from the highest nonce down. Signed ones are
@@ -111,7 +112,7 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
   return (
     <section className="bar chosen" aria-label="Chosen transactions">
       <span>
-        {choice.items.length} chosen, {changed.length} not mined
+        {count(choice.items.length)} chosen, {count(changed.length)} not mined
       </span>
       <Bulk
         label="Speed up chosen"
