@@ -74,6 +74,8 @@ test('has the download beside the filter, and the first transaction in sight', a
 })
 
 test('shows what a relayer spent in two lines', async () => {
+  await account.send(1)
+  await account.finished(() => stage.rig.chain.mine())
   const { page } = await start('/spending')
   const card = page.getByRole('row').filter({ has: page.getByRole('link', { name: account.relayer_id, exact: true }) })
   await card.getByText(/ETH/).first().waitFor()

@@ -175,7 +175,7 @@ const columnsOf = (days: number, rows: Its[], isKnown: boolean): Column<Row>[] =
     name: 'Per transaction',
     isAbsent: true,
     isNumber: true,
-    by: ({ fees, mined }) => (mined === 0 ? 0 : Number(fees) / mined),
+    by: ({ network, fees, mined }) => [network, mined === 0 ? 0 : Number(fees) / mined],
     cell: ({ fees, mined, network }) =>
       mined === 0 ? '–' : <Paid wei={(BigInt(fees) / BigInt(mined)).toString()} network={network} />,
   },
@@ -184,7 +184,7 @@ const columnsOf = (days: number, rows: Its[], isKnown: boolean): Column<Row>[] =
   {
     name: 'Balance',
     isNumber: true,
-    ...(isKnown && { by: ({ balance = -1 }: Row) => balance }),
+    ...(isKnown && { by: ({ network, balance = -1 }: Row) => [network, balance] as const }),
     cell: ({ relayer_id, network }) => <Balance relayer_id={relayer_id} network={network} />,
   },
   {

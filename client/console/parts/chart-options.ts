@@ -4,6 +4,7 @@ import { type Measure, marksOf } from '../data/scale.ts'
 
 export const height = 168
 const character_px = 6.5
+const day_s = 86_400
 
 /** `names`: labels and colors in the order of drawing. `mark`: how a value is shown beside the axis. */
 export function optionsOf(
@@ -21,12 +22,12 @@ export function optionsOf(
     const [color = '', ...label] = name.split(' ').reverse()
     const stroke = style.getPropertyValue(color)
     const its = { label: label.reverse().join(' '), stroke, width: 1.5 }
-    // Of several, the first one is the whole: it is wider and pale behind the others.
+    // The one behind all others is the whole: it is wider and pale.
     const isWhole = index === 0 && all.length > 1
     const paths = isLevel ? undefined : uPlot.paths.bars?.({ size: [isWhole ? 0.9 : 0.6, isWhole ? 32 : 24] })
     const fill = isWhole ? `${stroke}59` : stroke
     if (paths) return { ...its, width: 0, fill, points: { show: false }, paths }
-    return { ...its, points: { size: 4, filter: alone } }
+    return { ...its, points: { size: isWhole ? 8 : 5, fill: stroke, filter: besideGaps } }
   })
   return {
     width: element.clientWidth,
@@ -52,6 +53,7 @@ export function optionsOf(
         size: 28,
         gap: 10,
         grid: { show: false },
+        ...(isDaily && { incrs: [1, 2, 7, 14, 28].map((days) => days * day_s) }),
         values: (_: uPlot, splits: number[]) => datesOf(splits, isDaily),
       },
       {
@@ -77,11 +79,11 @@ const withHalves = ({ data: [times] }: uPlot, min: number, max: number): uPlot.R
   return [min - half, max + half]
 }
 
-/** Points without neighbours, which a line does not show. Null: uPlot draws points by its own rule. */
-function alone({ data }: uPlot, series: number, isShown: boolean): number[] | null {
+/** Points with a gap before or after them, of which a line shows little or nothing. Null: uPlot draws points by its own rule. */
+function besideGaps({ data }: uPlot, series: number, isShown: boolean): number[] | null {
   if (isShown) return null
   const values = data[series] ?? []
-  return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null)
+  return [...values.keys()].filter((at) => values[at] != null && (values[at - 1] === null || values[at + 1] === null))
 }
 
 /** Hours and minutes, or days, each once. */

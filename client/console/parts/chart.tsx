@@ -30,7 +30,7 @@ interface ChartProps {
   mark?: (value: number, step: number) => string
   /** Opens what a point stands for. */
   open?: ((from_s: number, to_s: number) => void) | undefined
-  /** Levels are lines for any period. */
+  /** Levels are lines for any period, of which the first is in front. */
   isLevel?: boolean
 }
 
@@ -59,7 +59,7 @@ export function Chart({
   const [point, setPoint] = useState<{ index: number; left: number; isRight: boolean }>()
   const step_s = (at[1] ?? 0) - (at[0] ?? 0)
   const isDaily = step_s >= day_s / 2
-  const drawn = inDrawingOrder(lines)
+  const drawn = isLevel ? lines.toReversed() : inDrawingOrder(lines)
   const names = drawn.map(({ label, color }) => `${label} ${color}`).join()
 
   useEffect(() => {

@@ -147,7 +147,7 @@ const columnsOf = (isKnown: boolean): Column<Row>[] => [
   {
     name: 'Balance',
     isNumber: true,
-    ...(isKnown && { by: ({ balance = -1 }: Row) => balance }),
+    ...(isKnown && { by: ({ relayer, balance = -1 }: Row) => [relayer.network, balance] as const }),
     cell: ({ relayer }) => <Balance relayer_id={relayer.id} network={relayer.network} />,
   },
   {
@@ -160,7 +160,7 @@ const columnsOf = (isKnown: boolean): Column<Row>[] => [
     name: `Fees, ${fee_days} days`,
     isNumber: true,
     isAbsent: true,
-    by: ({ fees = '0' }) => Number(fees),
+    by: ({ relayer, fees = '0' }) => [relayer.network, Number(fees)],
     cell: ({ relayer, fees = '0' }) => (fees === '0' ? '–' : <Paid wei={fees} network={relayer.network} />),
   },
   {

@@ -5,8 +5,10 @@ export function Spark({ values }: { values: (number | null)[] }) {
   const path = values.map((value, index) => {
     if (value === null) return ''
     const isNext = index > 0 && values[index - 1] !== null
-    // A point without neighbours is a dot.
-    return `${isNext ? 'L' : 'M'}${(index / last) * 100} ${22 - (value / highest) * 20}${isNext ? '' : 'h0.01'}`
+    const [x, y] = [(index / last) * 100, 22 - (value / highest) * 20]
+    if (isNext) return `L${x} ${y}`
+    // A point without neighbours is a dash.
+    return values[index + 1] == null ? `M${x - 1} ${y}H${x}` : `M${x} ${y}`
   })
   return (
     <svg className="spark" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">

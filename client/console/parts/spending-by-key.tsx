@@ -30,7 +30,10 @@ export function SpendingByKey({ days, network, bar }: { days: number; network: s
   })
   return (
     <section aria-label="API keys">
-      <div className="bar">{bar}</div>
+      <div className="bar">
+        {bar}
+        {spending.data && spending.data.length > 0 && <Download days={days} rows={spending.data} />}
+      </div>
       <Loaded query={spending} lines={6}>
         {(rows) =>
           rows.length === 0 ? (
@@ -38,28 +41,29 @@ export function SpendingByKey({ days, network, bar }: { days: number; network: s
               What the transactions of each API key cost is listed here.
             </Nothing>
           ) : (
-            <>
-              <Table
-                of="API keys"
-                rows={rows}
-                columns={columns}
-                isShort
-                idOf={({ caller, network: its }) => `${caller} ${its}`}
-              />
-              <Csv
-                label="Download CSV by key and day"
-                name="fees-by-key"
-                what={`the fees of each API key and day (UTC) in ${days} days, by network`}
-                header={header}
-                pages={() => rowsByDay(rows)}
-              />
-            </>
+            <Table
+              of="API keys"
+              rows={rows}
+              columns={columns}
+              isShort
+              idOf={({ caller, network: its }) => `${caller} ${its}`}
+            />
           )
         }
       </Loaded>
     </section>
   )
 }
+
+const Download = ({ days, rows }: { days: number; rows: CallerSpending[] }) => (
+  <Csv
+    label="Download CSV by key and day"
+    name="fees-by-key"
+    what={`the fees of each API key and day (UTC) in ${days} days, by network`}
+    header={header}
+    pages={() => rowsByDay(rows)}
+  />
+)
 
 const nameOf = ({ caller, name }: CallerSpending) => name ?? (caller === 'environment' ? 'API_KEY' : caller)
 

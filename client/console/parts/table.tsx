@@ -23,7 +23,7 @@ export interface Column<Row> {
   name: string
   cell(row: Row): ReactNode
   /** What it is sorted by. Absent: it cannot be sorted. */
-  by?: (row: Row) => string | number
+  by?: (row: Row) => string | number | Ranked
   isNumber?: boolean
   /** It stays on one line. */
   isWhole?: boolean
@@ -34,6 +34,9 @@ export interface Column<Row> {
   /** On a phone, it is left out. */
   isAbsent?: boolean
 }
+
+/** Amounts of different units have no order: rows are sorted by the unit, and by the amount in it. */
+type Ranked = readonly [unit: string, amount: number]
 
 interface TableProps<Row> {
   /** What it lists, for the pages below it and for screen readers. */
@@ -158,8 +161,11 @@ interface Sorted {
 }
 
 const order = new Intl.Collator('en', { numeric: true })
-const compare = (a: unknown, b: unknown): number =>
-  a === b ? 0 : typeof a === 'number' && typeof b === 'number' ? a - b : order.compare(String(a), String(b))
+function compare(a: unknown, b: unknown): number {
+  if (a === b) return 0
+  if (Array.isArray(a) && Array.isArray(b)) return compare(a[0], b[0]) || compare(a[1], b[1])
+  return typeof a === 'number' && typeof b === 'number' ? a - b : order.compare(String(a), String(b))
+}
 
 function Heading<Row>({
   column: { name, isNumber },

@@ -18,7 +18,7 @@ export function Tiles() {
   return (
     <div className="tiles">
       <Tile
-        to="/"
+        to="/relayer-list"
         name="Relayers"
         value={relayers.data ? count(rows.length) : '…'}
         note={off === 0 ? 'all active' : `${count(off)} paused or disabled`}

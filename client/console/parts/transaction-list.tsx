@@ -90,7 +90,7 @@ function List({ place, filter, choice, useRows }: ListProps & { useRows: typeof 
           <>
             <div className="bar">
               <p className="hint" role="status">
-                {count(total)} transactions, newest first
+                {count(total)} {total === 1 ? 'transaction' : 'transactions, newest first'}
               </p>
               {choice && unfinished.length > 0 && (
                 <button type="button" onClick={() => choice.set(unfinished)}>

@@ -3,7 +3,7 @@ import type { Transaction, TransactionStatus } from '../../index.ts'
 import { count } from '../data/format.ts'
 import { useStatus } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { allTransactions, csv_header, type Filter, type Place } from '../data/transactions.ts'
+import { allTransactions, csv_header, type Filter, type Place, useTransactions } from '../data/transactions.ts'
 import { Action } from './action.tsx'
 import { Bulk, type Choice, useChoice } from './bulk.tsx'
 import { Csv } from './csv.tsx'
@@ -48,6 +48,7 @@ export function Transactions({
     ...(group !== 'all' && { status: [...groups[group]] }),
     ...filterOf(typed.trim(), hasNonces),
   }
+  const found = useTransactions(place, filter).data?.pages[0]?.pagination.total_items
   const kinds = hasNonces ? 'hash, receiver, nonce or reference' : 'hash, receiver or reference'
   return (
     <>
@@ -66,12 +67,14 @@ export function Transactions({
           value={typed}
           onChange={(event) => show(group, event.target.value)}
         />
-        <Csv
-          name="transactions"
-          what="every transaction that matches the filter"
-          header={csv_header}
-          pages={() => allTransactions(client, place, filter)}
-        />
+        {found !== 0 && (
+          <Csv
+            name="transactions"
+            what="every transaction that matches the filter"
+            header={csv_header}
+            pages={() => allTransactions(client, place, filter)}
+          />
+        )}
         {may('send') && hasNonces && <CancelPending relayer_id={place.relayer_id} />}
       </div>
       {may('send') && choice.items.length > 0 && <Chosen choice={choice} />}
