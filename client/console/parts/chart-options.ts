@@ -79,9 +79,8 @@ const withHalves = ({ data: [times] }: uPlot, min: number, max: number): uPlot.R
   return [min - half, max + half]
 }
 
-/** Points with a gap before or after them, of which a line shows little or nothing. Null: uPlot draws points by its own rule. */
-function besideGaps({ data }: uPlot, series: number, isShown: boolean): number[] | null {
-  if (isShown) return null
+/** Points with a gap before or after them, of which a line shows little or nothing. */
+function besideGaps({ data }: uPlot, series: number): number[] {
   const values = data[series] ?? []
   return [...values.keys()].filter((at) => values[at] != null && (values[at - 1] === null || values[at + 1] === null))
 }

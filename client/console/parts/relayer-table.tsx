@@ -130,6 +130,7 @@ const fee_days = 7
 const columnsOf = (isKnown: boolean): Column<Row>[] => [
   {
     name: 'Relayer',
+    isWhole: true,
     by: ({ relayer }) => relayer.id,
     cell: ({ relayer }) => <RelayerLink id={relayer.id} />,
   },
