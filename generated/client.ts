@@ -3893,10 +3893,10 @@ export interface components {
             id: string;
             kind: components["schemas"]["ProblemKind"];
             /**
-             * @description `critical`: money or work stands still. `warning`: it can wait until the morning.
+             * @description `critical`: money does not move, or something was lost. `warning`: it is slow, or will stop. `info`: someone set it so.
              * @enum {string}
              */
-            severity: "critical" | "warning";
+            severity: "critical" | "warning" | "info";
             summary: string;
             /** @description The cause, and what helps. */
             reason: string;
@@ -9236,7 +9236,7 @@ export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "success", "rejected", "reverted"];
 export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service"];
-export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning"];
+export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning", "info"];
 export const problemsUncheckedPartValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problems"]["unchecked"]["part"]> = ["accounts", "nodes", "notifications"];
 export const searchResultKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["kind"]> = ["relayer", "transaction", "network", "signer", "notification", "abi"];
 export const searchResultFound_byValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["found_by"]> = ["id", "name", "address", "hash", "nonce", "sender", "receiver", "reference", "metadata"];

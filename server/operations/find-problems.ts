@@ -50,14 +50,14 @@ const severities: Record<ProblemKind, Problem['severity']> = {
   nonces: 'critical',
   balance_low: 'critical',
   funding: 'critical',
+  transactions_failed: 'critical',
+  deliveries_failed: 'critical',
   notification_disabled: 'warning',
   notification_failing: 'warning',
-  relayer_paused: 'warning',
   node_unhealthy: 'warning',
   transaction_slow: 'warning',
   balance_empty: 'warning',
-  transactions_failed: 'warning',
-  deliveries_failed: 'warning',
+  relayer_paused: 'info',
 }
 const kinds = Object.keys(severities)
 

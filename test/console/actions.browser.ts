@@ -231,6 +231,7 @@ test('cancels all transactions of a relayer', async () => {
   await replaced(account)
   await finished(account)
   expect((await account.transactions()).map(({ status }) => status)).toEqual(['canceled', 'canceled', 'canceled'])
+  await expect.poll(() => named(page, 'Cancel all pending').count()).toBe(0)
 })
 
 test('signs, simulates and sends in the sandbox, and sends once although the response was lost', async () => {
@@ -288,7 +289,7 @@ test('lists the transactions of all relayers, cancels several of them at once, a
   await named(page, 'unfinished').click()
   expect(page.url()).toContain('#/transactions/unfinished')
   await page.getByLabel('Filter by').fill('50% & more')
-  await page.getByText('1 transactions, newest first').waitFor()
+  await page.getByText('1 transaction', { exact: true }).waitFor()
   await page.getByLabel('Filter by').fill('')
   await page.getByLabel(`Choose ${first.relayer_id} 1`).check()
   await page.getByLabel(`Choose ${second.relayer_id} 0`).check()

@@ -85,7 +85,8 @@ test('shows the values under the pointer of a chart, and opens the transactions 
   await named(page, '1 hour').click()
   await page.getByRole('figure').filter({ hasText: 'Transactions per 5 minutes' }).waitFor()
   await named(page, '7 days').click()
-  await page.getByText('3 mined').first().waitFor()
+  await page.getByRole('figure').filter({ hasText: 'Transactions per day (UTC)' }).waitFor()
+  await page.getByText('3 succeeded').first().waitFor()
   const plot = page.locator('.u-over').first()
   const { width, height } = (await plot.boundingBox()) ?? { width: 0, height: 0 }
   await plot.hover({ position: { x: width - 12, y: height / 2 } })
@@ -97,7 +98,7 @@ test('shows the values under the pointer of a chart, and opens the transactions 
   expect(await page.getByLabel('Filter by').inputValue()).toMatch(/^after:\d{4}-\d\d-\d\dT00:00Z before:/)
 })
 
-test('draws what failed as the upper part of the bar of what was mined', async () => {
+test('draws what failed on the bar of what succeeded, and hides what is chosen in the legend', async () => {
   const path = { relayer_id: account.relayer_id }
   const reverts = { to: null, data: '0xfe', gas_limit: 120_000 }
   await account.send(3)
@@ -107,8 +108,8 @@ test('draws what failed as the upper part of the bar of what was mined', async (
   expectComplaint(/willReadFrequently/)
   await open(`/relayers/${account.relayer_id}/activity`)
   await page.getByRole('img', { name: /failed: highest 1/ }).waitFor()
-  /** Of the columns of pixels that have both colors: where red ends, and where green begins below it. */
-  const edges = () =>
+  /** Of the columns of pixels: where red ends, and where green begins. Infinite: a column has none. */
+  const columns = () =>
     page.evaluate<{ red: number; green: number }[]>(`(() => {
       const { width, height, data } = ((canvas) => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height))(
         document.querySelector('.chart canvas'))
@@ -117,10 +118,17 @@ test('draws what failed as the upper part of the bar of what was mined', async (
       return [...Array(width).keys()].map((x) => ({
         red: Math.max(...rows.filter((y) => is(x, y, [179, 38, 30]))),
         green: Math.min(...rows.filter((y) => is(x, y, [20, 113, 63]))),
-      })).filter(({ red, green }) => Number.isFinite(red) && Number.isFinite(green))
+      }))
     })()`)
+  const edges = async () => (await columns()).filter(({ red, green }) => Number.isFinite(red) && Number.isFinite(green))
   await expect.poll(async () => (await edges()).length).toBeGreaterThan(2)
   expect((await edges()).filter(({ red, green }) => red > green)).toEqual([])
+  const figures = page.getByRole('figure').first()
+  const counts = await figures.locator('.legend strong').allTextContents()
+  const [accepted = 0, succeeded = 0, failed = 0] = counts.map(Number)
+  expect([failed, accepted]).toEqual([1, succeeded + failed])
+  await figures.getByRole('button', { name: /^succeeded/ }).click()
+  await expect.poll(async () => (await columns()).filter(({ green }) => Number.isFinite(green))).toEqual([])
 })
 
 test('reads the times that are typed in the zone that is shown', async () => {
@@ -179,8 +187,8 @@ test('names addresses, calls, logs and errors by what the service knows', async 
     .waitFor()
   await open('/transactions')
   const row = page.getByRole('row').filter({ hasText: 'transfer on Shop token' })
-  await row.getByText('1,000,000,000,000 CNT').waitFor()
-  await row.getByText('1,500.000000000000000007 CNT').waitFor()
+  expect(await row.getByText('1T CNT').getAttribute('title')).toBe('1,000,000,000,000 CNT')
+  expect(await row.getByText('1,500.000000 CNT').getAttribute('title')).toBe('1,500.000000000000000007 CNT')
 })
 
 test('groups the units of a token whose contract does not tell its decimals', async () => {

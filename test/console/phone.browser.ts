@@ -73,6 +73,15 @@ test('has the download beside the filter, and the first transaction in sight', a
   expect((await page.locator('.list tbody tr').first().boundingBox())?.y).toBeLessThan(300)
 })
 
+test('shows what a relayer spent in two lines', async () => {
+  await account.send(1)
+  await account.finished(() => stage.rig.chain.mine())
+  const { page } = await start('/spending')
+  const card = page.getByRole('row').filter({ has: page.getByRole('link', { name: account.relayer_id, exact: true }) })
+  await card.getByText(/ETH/).first().waitFor()
+  expect((await card.boundingBox())?.height).toBeLessThan(max_card_px)
+})
+
 test('renders the visible rows of a long list only, and more as the page scrolls', async () => {
   const its = await stage.rig.addAccount()
   await insertTransactions(stage.rig, its.relayer_id, many)

@@ -73,7 +73,7 @@ test('has the exact time, amount and note of a row under the pointer, and opens 
     const its = row.getByTitle(title)
     const { x, y, width, height } = (await its.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
     const at = `document.elementFromPoint(${x + width / 2}, ${y + height / 2})`
-    expect(await page.evaluate(`${at}.title`)).toMatch(title)
+    expect(await page.evaluate(`${at}.closest('[title]').title`)).toMatch(title)
   }
   await row.click({ position: { x: 120, y: 20 } })
   await page.getByRole('heading', { name: /^Transaction with nonce/ }).waitFor()

@@ -78,6 +78,7 @@ test('finds what waits, failed long after it was accepted, is paused, low, or ou
   expect(problems.find(({ kind }) => kind === 'transactions_failed')).toMatchObject({
     ...path,
     count: 1,
+    severity: 'critical',
     transaction_id: failed?.id,
   })
   clock.passed_ms += 25 * hour_ms

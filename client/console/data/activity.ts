@@ -69,6 +69,11 @@ function sumOf(points: Point[]): Omit<Point, 'at'> {
 export const total = (points: Point[], name: 'accepted' | 'mined' | 'failed'): number =>
   points.reduce((sum, point) => sum + point[name], 0)
 
+/** What got into a block and did what it should. `mined` has the reverted ones too, which are counted as `failed`. */
+export const succeeded = ({ mined, failed }: Point): number => Math.max(mined - failed, 0)
+
+export const totalSucceeded = (points: Point[]): number => points.reduce((sum, point) => sum + succeeded(point), 0)
+
 /** In wei. */
 export const feesOf = (points: Point[]): bigint => points.reduce((sum, { fees }) => sum + BigInt(fees ?? 0), 0n)
 

@@ -8,12 +8,17 @@ export const ether = (wei: string | null): string => (wei === null ? 'unknown' :
 export const amount = (wei: string | null, symbol: string): string =>
   wei === null ? 'unknown' : `${ether(wei)} ${symbol}`
 
-/** An amount with so many digits after the point, so that those of a column stand below each other. */
-export function fixed(wei: string, symbol: string, places = 4): string {
-  const units = BigInt(wei) / (wei_per_ether / 10n ** BigInt(places))
-  if (units === 0n && wei !== '0') return `< 0.${'1'.padStart(places, '0')} ${symbol}`
-  const digits = units.toString().padStart(places + 1, '0')
-  return `${count(BigInt(digits.slice(0, -places)))}.${digits.slice(-places)} ${symbol}`
+/**
+ * An amount with so many digits after the point, so that those of a column stand below each other: `0.1500 POL`. Millions are short: `1.2M POL`.
+ * The unit has ten to the power of `digits` of the smallest units.
+ */
+export function fixed(units: string, symbol: string, places = 4, digits = 18): string {
+  const [all, unit] = [BigInt(units), 10n ** BigInt(digits)]
+  if (all / unit >= 1_000_000n) return `${large.format(all / unit)} ${symbol}`
+  const shown = (all * 10n ** BigInt(places)) / unit
+  if (shown === 0n && all > 0n) return `< 0.${'1'.padStart(places, '0')} ${symbol}`
+  const text = shown.toString().padStart(places + 1, '0')
+  return `${count(BigInt(text.slice(0, -places)))}.${text.slice(-places)} ${symbol}`
 }
 
 /** A price in wei as gwei. */
@@ -137,6 +142,12 @@ export const mark = (at: number, isDay: boolean): string =>
 
 const counts = new Intl.NumberFormat('en')
 export const count = (value: number | bigint): string => counts.format(value)
+
+/** Never more than there is. */
+const large = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 3, roundingMode: 'trunc' })
+
+/** `1,234,567`; from a billion on `1.234B`. */
+export const shortCount = (value: bigint): string => (value < 1_000_000_000n ? count(value) : large.format(value))
 
 /** The start and the end of a long hex value. */
 export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0, 6)}…${hex.slice(-4)}` : hex)

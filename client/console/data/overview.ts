@@ -1,6 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { RelayerStatus } from '../../index.ts'
+import type { RelayerClient, RelayerStatus } from '../../index.ts'
 import { everyPage } from './every-page.ts'
 import { useSession } from './session.tsx'
 
@@ -64,13 +64,15 @@ function useQueues() {
 /** The state of a relayer, with its balance. */
 export function useStatus(relayer_id: string, refetchInterval = status_ms) {
   const { client } = useSession()
-  return useQuery({
-    queryKey: ['status', relayer_id],
-    queryFn: async ({ signal }): Promise<RelayerStatus> =>
-      (await client.get('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id }, signal })).data,
-    refetchInterval,
-  })
+  return useQuery(statusQuery(client, relayer_id, refetchInterval))
 }
+
+export const statusQuery = (client: RelayerClient, relayer_id: string, refetchInterval: number) => ({
+  queryKey: ['status', relayer_id],
+  queryFn: async ({ signal }: { signal: AbortSignal }): Promise<RelayerStatus> =>
+    (await client.get('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id }, signal })).data,
+  refetchInterval,
+})
 
 export const useNetworks = () => {
   const { client, may } = useSession()

@@ -62,7 +62,7 @@ export function Relayer({
       <Loaded query={relayer}>
         {(its) => (
           <>
-            <Head its={its} />
+            <Head its={its} isCompact={tab !== 'list'} />
             <Tabs label="Relayer pages" base={relayerPath(relayer_id)} tabs={shownTabs} open={tab} />
             {tab === 'nonces' && <Nonces relayer={its} />}
             {tab === 'policies' && <Policies relayer={its} />}
@@ -80,7 +80,8 @@ export function Relayer({
   )
 }
 
-function Head({ its }: { its: Its }) {
+/** `isCompact`: its figures are one line, above what needs the room. */
+function Head({ its, isCompact }: { its: Its; isCompact: boolean }) {
   const { id, name, address, network, paused, system_disabled, disabled_reason, custom_rpc_urls, warnings = [] } = its
   const explorer = useExplorer(network)
   const status = useStatus(id, poll_ms)
@@ -115,7 +116,7 @@ function Head({ its }: { its: Its }) {
           {warning}
         </p>
       ))}
-      <dl className="tiles">
+      <dl className={isCompact ? 'tiles compact' : 'tiles'}>
         <div className="tile">
           <dt>Balance</dt>
           <dd>

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import type { Spending as Its, RelayerClient } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
 import { count } from '../data/format.ts'
+import { type Funds, useFunds } from '../data/funds.ts'
 import { useNetworks } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { allSpending, type Filter, useSpending } from '../data/spending.ts'
@@ -111,6 +112,7 @@ function SpendingByRelayer({
 }) {
   const { client } = useSession()
   const { days } = filter
+  const funds = useFunds(spending.data?.map(({ relayer_id }) => relayer_id) ?? [], spending.data, days)
   return (
     <section aria-label="Relayers">
       <Loaded query={spending} lines={6}>
@@ -122,8 +124,9 @@ function SpendingByRelayer({
           ) : (
             <FoundTable
               of="relayers"
-              rows={rows}
-              columns={columnsOf(days, rows)}
+              rows={rows.map((row) => ({ ...row, ...funds?.get(row.relayer_id) }))}
+              columns={columnsOf(days, rows, funds !== undefined)}
+              isShort
               idOf={({ relayer_id }) => relayer_id}
               kinds="relayer or network"
               textsOf={({ relayer_id, network }) => [relayer_id, network]}
@@ -147,14 +150,17 @@ function SpendingByRelayer({
 
 const max_charts = 6
 
-const columnsOf = (days: number, rows: Its[]): Column<Its>[] => [
+type Row = Its & Partial<Funds>
+
+/** `isKnown`: the funds of all are, so that rows can be sorted by them. */
+const columnsOf = (days: number, rows: Its[], isKnown: boolean): Column<Row>[] => [
   {
     name: 'Relayer',
     isWhole: true,
     by: ({ relayer_id }) => relayer_id,
     cell: ({ relayer_id }) => <RelayerLink id={relayer_id} />,
   },
-  cost_columns.network,
+  { ...cost_columns.network, isAbsent: true },
   {
     ...cost_columns.mined,
     cell: ({ mined, failed }) => (
@@ -164,24 +170,28 @@ const columnsOf = (days: number, rows: Its[]): Column<Its>[] => [
       </>
     ),
   },
-  cost_columns.fees,
+  { ...cost_columns.fees, isBeside: true },
   {
     name: 'Per transaction',
+    isAbsent: true,
     isNumber: true,
-    by: ({ fees, mined }) => (mined === 0 ? 0 : Number(fees) / mined),
+    by: ({ network, fees, mined }) => [network, mined === 0 ? 0 : Number(fees) / mined],
     cell: ({ fees, mined, network }) =>
       mined === 0 ? '–' : <Paid wei={(BigInt(fees) / BigInt(mined)).toString()} network={network} />,
   },
-  ...(rows.some(({ repriced }) => repriced > 0) ? [cost_columns.repricing] : []),
-  cost_columns.today,
+  ...(rows.some(({ repriced }) => repriced > 0) ? [{ ...cost_columns.repricing, isAbsent: true }] : []),
+  { ...cost_columns.today, isAbsent: true },
   {
     name: 'Balance',
     isNumber: true,
+    ...(isKnown && { by: ({ network, balance = -1 }: Row) => [network, balance] as const }),
     cell: ({ relayer_id, network }) => <Balance relayer_id={relayer_id} network={network} />,
   },
   {
     name: 'Lasts',
     isNumber: true,
+    isAbsent: true,
+    ...(isKnown && { by: ({ lasts_ms = -1 }: Row) => lasts_ms }),
     cell: ({ relayer_id, fees, fees_today }) => (
       <Runway relayer_id={relayer_id} fees={BigInt(fees)} fees_today={BigInt(fees_today)} days={days} />
     ),

@@ -1,8 +1,18 @@
 import { useMemo, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { ActivityPoint as Point } from '../../index.ts'
-import { feesOf, meanOf, type Period, periods, total, useActivity, type Whose } from '../data/activity.ts'
-import { count, duration, ether } from '../data/format.ts'
+import {
+  feesOf,
+  meanOf,
+  type Period,
+  periods,
+  succeeded,
+  total,
+  totalSucceeded,
+  useActivity,
+  type Whose,
+} from '../data/activity.ts'
+import { count, duration, fixed } from '../data/format.ts'
 import { useNetworks, useSymbols } from '../data/overview.ts'
 import { Chart } from './chart.tsx'
 import { Loaded } from './feedback.tsx'
@@ -90,9 +100,10 @@ const wei_per_coin = 1e18
 function feeLine(points: Point[], symbol: string) {
   return {
     lines: [{ label: 'paid', color: '--blue', values: points.map(({ fees }) => Number(fees ?? 0) / wei_per_coin) }],
-    total: `${ether(feesOf(points).toString())} ${symbol}`,
+    measure: 'amount' as const,
+    total: fixed(feesOf(points).toString(), symbol, 6),
     show: (value: number) => `${amounts.format(value)} ${symbol}`,
-    mark: (value: number) => amounts.format(value),
+    mark: (value: number, step: number) => value.toFixed(Math.max(0, -Math.floor(Math.log10(step)))),
   }
 }
 
@@ -116,28 +127,26 @@ function Charts({
   const [, go] = useLocation()
   const symbol = useSymbols()(network)
   const { at, counts, times, fees } = useMemo(() => {
-    const counted = (name: 'accepted' | 'mined' | 'failed') => points.map((point) => point[name])
+    const counted = (name: 'accepted' | 'failed') => ({
+      label: name,
+      values: points.map((point) => point[name]),
+      total: count(total(points, name)),
+    })
     return {
       at: timesOf(points),
       counts: [
-        { label: 'accepted', color: '--blue', values: counted('accepted') },
-        // What reverted is counted in both: the bar is as high as what was mined, and what failed is its upper part.
+        { ...counted('accepted'), color: '--blue' },
         {
-          label: 'mined',
+          label: 'succeeded',
           color: '--green',
-          values: counted('mined'),
-          bars: points.map(({ mined, failed }) => Math.max(mined - failed, 0)),
+          values: points.map(succeeded),
+          total: count(totalSucceeded(points)),
         },
-        {
-          label: 'failed',
-          color: '--red',
-          values: counted('failed'),
-          bars: points.map(({ mined, failed }) => (failed === 0 ? 0 : Math.max(mined, failed))),
-        },
+        { ...counted('failed'), color: '--red', on: 'succeeded' },
       ],
       times: [
         { label: 'mean', color: '--blue', values: points.map((point) => point.mean_inclusion_ms) },
-        { label: 'longest', color: '--orange', values: points.map((point) => point.max_inclusion_ms) },
+        { label: 'slowest', color: '--orange', values: points.map((point) => point.max_inclusion_ms) },
       ],
       fees: points.every((point) => point.fees !== null) ? feeLine(points, symbol) : undefined,
     }
@@ -156,7 +165,8 @@ function Charts({
         unit={each}
         at={at}
         lines={counts}
-        total={`${count(total(points, 'mined'))} mined`}
+        measure="count"
+        total={`${count(totalSucceeded(points))} succeeded`}
         open={open}
       />
       <Chart
@@ -164,6 +174,7 @@ function Charts({
         unit={each}
         at={at}
         lines={times}
+        measure="ms"
         show={duration}
         total={mean === null ? '–' : `${duration(mean)} on average`}
         isLevel

@@ -1,15 +1,19 @@
 import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { mark, markExactly, zone } from '../data/format.ts'
+import { count, markExactly } from '../data/format.ts'
+import type { Measure } from '../data/scale.ts'
+import { height, optionsOf } from './chart-options.ts'
 
 export interface Line {
   label: string
   /** The name of a CSS variable. */
   color: string
   values: (number | null)[]
-  /** Where its bars end, if not at the values: bars of later lines are behind, and stand out above. */
-  bars?: number[]
+  /** The label of the line that its bars stand on. */
+  on?: string
+  /** What the whole period has of it, in the legend. */
+  total?: string
 }
 
 interface ChartProps {
@@ -20,17 +24,16 @@ interface ChartProps {
   lines: Line[]
   /** What the whole period has, above the chart. */
   total?: string
-  /** How a value is shown, and beside the axis if that is another. */
+  measure: Measure
+  /** How a value is shown, and beside the axis if that is another: there, in steps of so much. */
   show?: (value: number) => string
-  mark?: (value: number) => string
+  mark?: (value: number, step: number) => string
   /** Opens what a point stands for. */
   open?: ((from_s: number, to_s: number) => void) | undefined
-  /** Levels are lines for any period. */
+  /** Levels are lines for any period, of which the first is in front. */
   isLevel?: boolean
 }
 
-const height = 168
-const character_px = 6.5
 const day_s = 86_400
 
 /** A chart over time with the values under the pointer, and with a text of the same for screen readers. Amounts and counts are bars. */
@@ -40,8 +43,9 @@ export function Chart({
   at,
   lines,
   total,
-  show = figure,
-  mark: marked = show,
+  measure,
+  show = count,
+  mark = show === count ? figure : show,
   open,
   isLevel = false,
 }: ChartProps) {
@@ -49,12 +53,13 @@ export function Chart({
   const plot = useRef<uPlot>(undefined)
   const opener = useRef(open)
   opener.current = open
-  const marker = useRef(marked)
-  marker.current = marked
+  const marker = useRef(mark)
+  marker.current = mark
+  const [hidden, hide] = useState<ReadonlySet<string>>(new Set())
   const [point, setPoint] = useState<{ index: number; left: number; isRight: boolean }>()
   const step_s = (at[1] ?? 0) - (at[0] ?? 0)
   const isDaily = step_s >= day_s / 2
-  const drawn = inDrawingOrder(lines)
+  const drawn = isLevel ? lines.toReversed() : inDrawingOrder(lines)
   const names = drawn.map(({ label, color }) => `${label} ${color}`).join()
 
   useEffect(() => {
@@ -62,7 +67,7 @@ export function Chart({
     if (!element) return
     const made = new uPlot(
       {
-        ...optionsOf(element, names, { isLevel, isDaily }, (value) => marker.current(value)),
+        ...optionsOf(element, names, { measure, isLevel, isDaily }, (value, step) => marker.current(value, step)),
         hooks: {
           setCursor: [
             ({ cursor: { idx, left = -1 }, bbox: { left: from } }) => {
@@ -91,11 +96,11 @@ export function Chart({
       observer.disconnect()
       made.destroy()
     }
-  }, [names, isLevel, isDaily])
+  }, [names, measure, isLevel, isDaily])
   // biome-ignore lint/correctness/useExhaustiveDependencies: a chart that was made again needs its data again
   useEffect(
-    () => plot.current?.setData([at, ...drawn.map(({ values, bars = values }) => bars)]),
-    [at, lines, names, isLevel, isDaily],
+    () => plot.current?.setData([at, ...drawn.map((line) => heightsOf(line, lines, hidden))]),
+    [at, lines, names, hidden, measure, isLevel, isDaily],
   )
 
   const swatchOf = (color: string, index: number) =>
@@ -128,10 +133,17 @@ export function Chart({
       </div>
       {lines.length > 1 && (
         <div className="legends">
-          {lines.map(({ label, color }, index) => (
-            <span key={label} className={`legend ${swatchOf(color, index)}`}>
-              {label}
-            </span>
+          {lines.map(({ label, color, total: its }, index) => (
+            <button
+              key={label}
+              type="button"
+              className={`legend ${swatchOf(color, index)}`}
+              aria-pressed={!hidden.has(label)}
+              title={hidden.has(label) ? `Show ${label}` : `Hide ${label}`}
+              onClick={() => hide((before) => before.symmetricDifference(new Set([label])))}
+            >
+              {label} {its !== undefined && <strong>{its}</strong>}
+            </button>
           ))}
         </div>
       )}
@@ -142,70 +154,11 @@ export function Chart({
 /** The first is behind all others, and of these the last one. */
 const inDrawingOrder = ([first, ...others]: Line[]): Line[] => (first ? [first, ...others.reverse()] : [])
 
-function optionsOf(
-  element: HTMLElement,
-  names: string,
-  { isLevel, isDaily }: { isLevel: boolean; isDaily: boolean },
-  show: (value: number) => string,
-): uPlot.Options {
-  const style = getComputedStyle(element)
-  const text = style.getPropertyValue('--text-soft')
-  const grid = { stroke: style.getPropertyValue('--line'), width: 1 }
-  const axis = { stroke: text, font: '11px system-ui', ticks: { show: false } }
-  const all = names.split(',')
-  const series = all.map((name, index): uPlot.Series => {
-    const [color = '', ...label] = name.split(' ').reverse()
-    const stroke = style.getPropertyValue(color)
-    const its = { label: label.reverse().join(' '), stroke, width: 1.5 }
-    // Of several, the first one is the whole: it is wider and pale behind the others.
-    const isWhole = index === 0 && all.length > 1
-    const paths = isLevel ? undefined : uPlot.paths.bars?.({ size: [isWhole ? 0.9 : 0.6, isWhole ? 32 : 24] })
-    const fill = isWhole ? `${stroke}59` : stroke
-    if (paths) return { ...its, width: 0, fill, points: { show: false }, paths }
-    return { ...its, points: { size: 4, filter: alone } }
-  })
-  return {
-    width: element.clientWidth,
-    height,
-    padding: [8, 16, 0, 0],
-    // The axis is divided at midnight of the zone that its marks are in: that of days is UTC.
-    tzDate: (at) => uPlot.tzDate(new Date(at * 1_000), isDaily ? 'UTC' : zone()),
-    legend: { show: false },
-    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, sync: { key: 'activity' } },
-    scales: {
-      // The first and the last bar are whole.
-      x: { range: withHalves },
-      y: { range: (_: uPlot, __: number, max: number): uPlot.Range.MinMax => [0, max > 0 ? max * 1.1 : 1] },
-    },
-    axes: [
-      {
-        ...axis,
-        size: 28,
-        gap: 10,
-        grid: { show: false },
-        values: (_: uPlot, splits: number[]) => timesOf(splits, isDaily),
-      },
-      { ...axis, grid, size: widthOf, values: (_: uPlot, splits: number[]) => splits.map(show) },
-    ],
-    series: [{}, ...series],
-  }
-}
-
-/** As wide as its longest mark. The marks are missing until the scale is known. */
-const widthOf = (_: uPlot, marks: string[] | null): number =>
-  8 + character_px * Math.max(1, ...(marks ?? []).map(({ length }) => length))
-
-/** Half a point more at both ends. */
-const withHalves = ({ data: [times] }: uPlot, min: number, max: number): uPlot.Range.MinMax => {
-  const half = ((times[1] ?? 0) - (times[0] ?? 0)) / 2
-  return [min - half, max + half]
-}
-
-/** Points without neighbours, which a line does not show. Null: uPlot draws points by its own rule. */
-function alone({ data }: uPlot, series: number, isShown: boolean): number[] | null {
-  if (isShown) return null
-  const values = data[series] ?? []
-  return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null)
+/** Where the line or its bars end. The bars of a later line are behind those that it stands on, and stand out above. */
+function heightsOf({ label, values, on }: Line, lines: Line[], hidden: ReadonlySet<string>): (number | null)[] {
+  if (hidden.has(label)) return values.map(() => null)
+  const below = lines.find((line) => line.label === on && !hidden.has(line.label))
+  return below ? values.map((value, index) => value && value + (below.values[index] ?? 0)) : values
 }
 
 const shownOr = (value: number | null | undefined, show: (value: number) => string) =>
@@ -218,12 +171,6 @@ function summaryOf({ label, values }: Line, show: (value: number) => string): st
     values.findLast((value) => value !== null),
     show,
   )}`
-}
-
-/** Hours and minutes, or days, each once. */
-const timesOf = (splits: number[], isDaily: boolean): string[] => {
-  const marks = splits.map((at) => mark(at, isDaily))
-  return marks.map((text, index) => (text === marks[index - 1] ? '' : text))
 }
 
 /** At most three digits that say something: 41,600 is "41.6k". */

@@ -13,7 +13,7 @@ export function Paid({ wei, network }: { wei: string; network: string }) {
 const paid = (name: string, member: 'fees' | 'fees_today' | 'repricing_fees'): Column<Costs> => ({
   name,
   isNumber: true,
-  by: (its) => Number(its[member]),
+  by: (its) => [its.network, Number(its[member])],
   cell: (its) => (its[member] === '0' ? '–' : <Paid wei={its[member]} network={its.network} />),
 })
 

@@ -3,7 +3,7 @@ import { Fuel } from 'lucide-react'
 import { Link } from 'wouter'
 import { type FundingState, type Funding as Its, type Pool, type Relayer, RelayerError } from '../../index.ts'
 import { useForm, weiIn } from '../data/form.ts'
-import { age, amount, exactly, gwei, inCoins, span } from '../data/format.ts'
+import { age, amount, exactly, gwei, inCoins } from '../data/format.ts'
 import { useRelayerIds, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
@@ -50,7 +50,7 @@ export function Funding({ relayer: { id: relayer_id, network } }: { relayer: Rel
     <Loaded query={funding}>
       {(its) => (
         <>
-          <Source place={place} network={network} its={its} pool_id={its?.pool_id ?? null} />
+          <Source place={place} network={network} its={its} pool_id={its?.pool_id ?? null} state={its?.state} />
           {its && <State network={network} its={its} />}
         </>
       )}
@@ -94,7 +94,13 @@ export function PoolFunding({ pool: { id: pool_id, network } }: { pool: Pool }) 
 const nameOf = (place: Place) => ('pool_id' in place ? `each relayer of ${place.pool_id}` : place.relayer_id)
 
 /** The treasury, and the dialogs that change it. A relayer without one of its own may have its pool's. */
-function Source({ place, network, its, pool_id }: Props & { its: { funding: Its } | null; pool_id: string | null }) {
+function Source({
+  place,
+  network,
+  its,
+  pool_id,
+  state,
+}: Props & { its: { funding: Its } | null; pool_id: string | null; state?: FundingState['state'] | undefined }) {
   const { client, mayManageAll } = useSession()
   const isPool = 'pool_id' in place
   if (its === null)
@@ -110,7 +116,7 @@ function Source({ place, network, its, pool_id }: Props & { its: { funding: Its 
   return (
     <div className="bar">
       <p>
-        <From funding={its.funding} />
+        {state !== undefined && <Badge state={state} />} <From funding={its.funding} />
         {pool_id !== null && (
           <>
             {' '}
@@ -183,12 +189,10 @@ function Figures({
 
 function State({ network, its }: { network: string; its: FundingState }) {
   const symbol = useSymbols()(network)
-  const { funding, state, reason, since, refills, runway_seconds } = its
+  const { funding, state, reason, since, refills } = its
   const shown = shownIn(symbol, funding.asset)
-  const more: [string, string][] = [
-    ['Balance', shown(its.balance)],
-    ['Lasts (at the fees of 24 h)', lastsFor(runway_seconds)],
-  ]
+  // The page shows the balance in coins.
+  const more: [string, string][] = funding.asset === null ? [] : [['Balance', shown(its.balance)]]
   return (
     <>
       {!fine.includes(state) && reason !== null && (
@@ -197,13 +201,11 @@ function State({ network, its }: { network: string; its: FundingState }) {
           {since !== null && ` Since ${age(since)}.`}
         </Problem>
       )}
-      <p>
-        <Badge state={state} /> {fine.includes(state) && reason !== null && reason}
-      </p>
+      {fine.includes(state) && reason !== null && <p className="hint">{reason}</p>}
       <Figures network={network} its={its} more={more} />
       <h2>Refills</h2>
       {refills.length === 0 ? (
-        <p>None yet.</p>
+        <p className="hint">None yet.</p>
       ) : (
         <Table
           of="refills"
@@ -230,10 +232,6 @@ function State({ network, its }: { network: string; its: FundingState }) {
     </>
   )
 }
-
-const year_s = 365 * 86_400
-const lastsFor = (seconds: number | null): string =>
-  seconds === null ? 'unknown' : seconds > year_s ? 'over a year' : span(seconds * 1_000)
 
 /** Tokens are set with the API: their amounts have units of their own. */
 function Change({ place, network, known }: Props & { known: Its | undefined }) {

@@ -27,7 +27,7 @@ export function Age({ of, ago = true }: { of: string; ago?: boolean }) {
   return (
     <time dateTime={of} title={inBothZones(of)}>
       {age(of)}
-      {ago && ' ago'}
+      {ago && <span className="ago"> ago</span>}
     </time>
   )
 }

@@ -1,18 +1,17 @@
-import { BellOff, ChevronDown, ChevronUp, CircleAlert, CircleCheck, TriangleAlert, Undo2 } from 'lucide-react'
+import { BellOff, ChevronDown, ChevronUp, CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
 import { count, inCoins, sentence, time, withGroups } from '../data/format.ts'
 import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { Action } from './action.tsx'
+import { Acknowledge, Withdraw } from './acknowledge.tsx'
 import { errorText, Problem, Skeleton } from './feedback.tsx'
 import { relayerPath, transactionPath } from './links.tsx'
 import { Age, Moment } from './moment.tsx'
 
 /** How long an answer counts as present. */
 const fresh_ms = 30_000
-const one = '/api/v1/problems/{problem_id}/acknowledgement'
 
 /** What needs attention. "Nothing" is said only of what the service has checked, and not when its last answer is old. */
 export function Problems() {
@@ -20,13 +19,15 @@ export function Problems() {
   if (data === undefined) return error ? <Unknown error={error} /> : <Skeleton lines={2} />
   const { problems, unchecked, checked_at } = data.data
   const { total_items } = data.pagination
+  const open = problems.filter(isOpen)
   const isOld = error !== null || Date.now() - dataUpdatedAt > fresh_ms
   const isWell = total_items === 0 && unchecked.length === 0 && !isOld
   return (
     <section aria-labelledby="troubles" className="troubles">
       {isOld && <Unknown error={error} since={checked_at} />}
       <div className="bar">
-        <h2 id="troubles">{total_items > 0 ? `Needs attention (${count(total_items)})` : 'Attention'}</h2>
+        <h2 id="troubles">{open.length > 0 ? `Needs attention (${count(open.length)})` : 'Attention'}</h2>
+        <Tallies problems={problems} />
         <span className="hint">
           Checked at <Moment at={checked_at} />
         </span>
@@ -73,33 +74,60 @@ function groupsOf(problems: Its[]): Its[][] {
   return [...groups.values()]
 }
 
+const isOpen = ({ acknowledgement }: Its) => acknowledgement === null
+
+/** Color, shape and word of each severity, the worst first. */
+const tones = {
+  critical: { tone: 'bad', Mark: CircleAlert, word: 'critical', many: 'critical' },
+  warning: { tone: 'warn', Mark: TriangleAlert, word: 'warning', many: 'warnings' },
+  info: { tone: 'idle', Mark: Info, word: 'notice', many: 'notices' },
+  known: { tone: 'idle', Mark: BellOff, word: 'acknowledged', many: 'acknowledged' },
+} as const
+const toneOf = (its: Its) => (isOpen(its) ? its.severity : 'known')
+
+/** How many there are of each severity. */
+const Tallies = ({ problems }: { problems: Its[] }) => (
+  <ul className="tallies" aria-label="By severity">
+    {Object.entries(tones).map(([its, { tone, Mark, word, many }]) => {
+      const number = problems.filter((problem) => toneOf(problem) === its).length
+      return (
+        number > 0 && (
+          <li key={its} className={tone}>
+            <Mark className="icon" aria-hidden /> {count(number)} {number === 1 ? word : many}
+          </li>
+        )
+      )
+    })}
+  </ul>
+)
+
+function Mark({ of }: { of: Its }) {
+  const { Mark: Its, word } = tones[toneOf(of)]
+  return <Its className="icon" role="img" aria-label={word} />
+}
+
 function Group({ its }: { its: Its[] }) {
   const { may } = useSession()
-  const [isOpen, setOpen] = useState(false)
+  const [isShown, show] = useState(false)
   const [first] = its
   if (!first) return null
-  const isBad = first.severity === 'critical'
-  const names = its
-    .slice(0, 3)
-    .map(({ relayer_id, notification_id, network_id }) => relayer_id ?? notification_id ?? network_id)
+  const names = its.map(({ relayer_id, notification_id, network_id }) => relayer_id ?? notification_id ?? network_id)
+  const Chevron = isShown ? ChevronUp : ChevronDown
   return (
     <>
-      <li className={isBad ? 'bad' : 'warn'}>
-        {isBad ? <CircleAlert className="icon" aria-hidden /> : <TriangleAlert className="icon" aria-hidden />}
-        <Link to={pathOf(first)}>
-          <strong>{groupText(its)}</strong>
-          <span>
+      <li className={tones[toneOf(first)].tone}>
+        <Mark of={first} />
+        <button type="button" className="about" aria-expanded={isShown} onClick={() => show(!isShown)}>
+          <strong>
+            {groupText(its)} <Chevron className="icon" aria-hidden />
+          </strong>
+          <span className="detail" title={names.join(', ')}>
             {names.join(', ')}
-            {its.length > names.length && ` and ${count(its.length - names.length)} more`}
           </span>
-        </Link>
-        <button type="button" className="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {isOpen ? <ChevronUp className="icon" aria-hidden /> : <ChevronDown className="icon" aria-hidden />}
-          <span>{isOpen ? 'Show less' : 'Show each'}</span>
         </button>
-        {may('manage') && first.acknowledgement === null && <Acknowledge its={its} />}
+        {may('manage') && isOpen(first) && <Acknowledge its={its} summary={groupText(its)} />}
       </li>
-      {isOpen && its.map((one) => <OneProblem key={one.id} its={one} />)}
+      {isShown && its.map((one) => <OneProblem key={one.id} its={one} isPart />)}
     </>
   )
 }
@@ -147,33 +175,32 @@ const Unchecked = ({ its: { part, count: number, reason } }: { its: List['unchec
   </p>
 )
 
-function OneProblem({ its }: { its: Its }) {
+/** `isPart`: of a group that is open. */
+function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
   const { may } = useSession()
-  const { severity, summary, reason, since, acknowledgement } = its
-  const symbol = useSymbolOfProblem(its)
-  const isBad = severity === 'critical'
+  const { summary, since, acknowledgement } = its
+  const reason = withGroups(sentence(inCoins(its.reason, useSymbolOfProblem(its))))
   return (
-    <li className={acknowledgement ? 'known' : isBad ? 'bad' : 'warn'}>
-      {isBad ? <CircleAlert className="icon" aria-hidden /> : <TriangleAlert className="icon" aria-hidden />}
-      <Link to={pathOf(its)}>
+    <li className={isPart ? `${tones[toneOf(its)].tone} part` : tones[toneOf(its)].tone}>
+      <Mark of={its} />
+      <Link to={pathOf(its)} className="about">
         <strong>{summary}</strong>
-        <span>
-          {withGroups(sentence(inCoins(reason, symbol)))}
-          {since !== null && (
-            <>
-              {' '}
-              For <Age of={since} ago={false} />.
-            </>
-          )}
+        {since !== null && (
+          <span className="since">
+            for <Age of={since} ago={false} />
+          </span>
+        )}
+        <span className="detail" title={reason}>
+          {reason}
         </span>
         {acknowledgement && (
-          <span>
+          <span className="detail">
             {acknowledgement.by} deals with it until {time(acknowledgement.until)}
             {acknowledgement.note !== null && `: ${acknowledgement.note}`}
           </span>
         )}
       </Link>
-      {may('manage') && (acknowledgement ? <Withdraw its={its} /> : <Acknowledge its={[its]} />)}
+      {may('manage') && (isOpen(its) ? <Acknowledge its={[its]} summary={summary} /> : <Withdraw its={its} />)}
     </li>
   )
 }
@@ -199,65 +226,8 @@ function pathOf({ kind, relayer_id, transaction_id, notification_id, network_id,
   return network_id === null ? '/' : '/networks'
 }
 
-const spans = { '1 hour': 60, '8 hours': 480, '1 day': 1_440, '7 days': 10_080 } as const
-
-function Acknowledge({ its }: { its: Its[] }) {
-  const { client } = useSession()
-  const summary = groupText(its)
-  const [minutes, setMinutes] = useState<number>(spans['1 hour'])
-  const [note, setNote] = useState('')
-  return (
-    <Action
-      label="Acknowledge"
-      icon={BellOff}
-      tone="quiet"
-      told={`“${summary}” is acknowledged.`}
-      effect={<p>{summary}. Everybody sees that you deal with it, and it moves to the end of the list.</p>}
-      run={() =>
-        Promise.all(
-          its.map(({ id }) =>
-            client.put(one, {
-              path: { problem_id: id },
-              body: { minutes, ...(note.trim() !== '' && { note: note.trim() }) },
-            }),
-          ),
-        )
-      }
-    >
-      <label>
-        For
-        <select value={minutes} onChange={(event) => setMinutes(Number(event.target.value))}>
-          {Object.entries(spans).map(([name, value]) => (
-            <option key={name} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Note (optional)
-        <input maxLength={200} value={note} onChange={(event) => setNote(event.target.value)} />
-      </label>
-    </Action>
-  )
-}
-
-function Withdraw({ its: { id, summary } }: { its: Its }) {
-  const { client } = useSession()
-  return (
-    <Action
-      label="Withdraw"
-      icon={Undo2}
-      tone="quiet"
-      told={`“${summary}” is open again.`}
-      effect={<p>{summary}. It is open again, for everybody.</p>}
-      run={() => client.delete(one, { path: { problem_id: id } })}
-    />
-  )
-}
-
 /** The number of problems that nobody deals with, for the tab's title. */
 export function useOpenProblems(): number {
   const { data } = useProblems()
-  return data?.data.problems.filter(({ acknowledgement }) => acknowledgement === null).length ?? 0
+  return data?.data.problems.filter(isOpen).length ?? 0
 }

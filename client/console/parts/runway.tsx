@@ -1,4 +1,5 @@
 import { span } from '../data/format.ts'
+import { lastsFor } from '../data/funds.ts'
 import { useStatus } from '../data/overview.ts'
 import { useSpending } from '../data/spending.ts'
 
@@ -24,11 +25,9 @@ export function Runway({
 }) {
   const status = useStatus(relayer_id)
   if (!status.data || status.data.balance === null) return status.error ? 'unknown' : '…'
-  const isToday = fees_today * BigInt(days) > fees
-  const [spent, of_days] = isToday ? [fees_today, 1] : [fees, days]
-  if (spent === 0n) return none
-  const ms = Number((BigInt(status.data.balance) * BigInt(of_days * day_ms)) / spent)
-  const basis = isToday ? 'At what today cost so far' : `At the mean of ${of_days} days`
+  const { ms, of_days } = lastsFor(BigInt(status.data.balance), fees, fees_today, days)
+  if (ms === Number.POSITIVE_INFINITY) return none
+  const basis = of_days === 1 ? 'At what today cost so far' : `At the mean of ${of_days} days`
   return (
     <span className={ms < short_ms ? 'low' : undefined} title={`${basis}; values that it sends are not counted`}>
       {ms > year_ms ? 'over a year' : span(ms)}

@@ -30,7 +30,10 @@ export function SpendingByKey({ days, network, bar }: { days: number; network: s
   })
   return (
     <section aria-label="API keys">
-      <div className="bar">{bar}</div>
+      <div className="bar">
+        {bar}
+        {spending.data && spending.data.length > 0 && <Download days={days} rows={spending.data} />}
+      </div>
       <Loaded query={spending} lines={6}>
         {(rows) =>
           rows.length === 0 ? (
@@ -38,21 +41,13 @@ export function SpendingByKey({ days, network, bar }: { days: number; network: s
               What the transactions of each API key cost is listed here.
             </Nothing>
           ) : (
-            <>
-              <Table
-                of="API keys"
-                rows={rows}
-                columns={columns}
-                idOf={({ caller, network: its }) => `${caller} ${its}`}
-              />
-              <Csv
-                label="Download CSV by key and day"
-                name="fees-by-key"
-                what={`the fees of each API key and day (UTC) in ${days} days, by network`}
-                header={header}
-                pages={() => rowsByDay(rows)}
-              />
-            </>
+            <Table
+              of="API keys"
+              rows={rows}
+              columns={columns}
+              isShort
+              idOf={({ caller, network: its }) => `${caller} ${its}`}
+            />
           )
         }
       </Loaded>
@@ -60,15 +55,25 @@ export function SpendingByKey({ days, network, bar }: { days: number; network: s
   )
 }
 
+const Download = ({ days, rows }: { days: number; rows: CallerSpending[] }) => (
+  <Csv
+    label="Download CSV by key and day"
+    name="fees-by-key"
+    what={`the fees of each API key and day (UTC) in ${days} days, by network`}
+    header={header}
+    pages={() => rowsByDay(rows)}
+  />
+)
+
 const nameOf = ({ caller, name }: CallerSpending) => name ?? (caller === 'environment' ? 'API_KEY' : caller)
 
 const columns: Column<CallerSpending>[] = [
   { name: 'API key', by: nameOf, cell: (its) => <span title={its.caller}>{nameOf(its)}</span> },
-  cost_columns.network,
-  { name: 'By day', cell: ({ fees_by_day }) => <Spark values={fees_by_day.map(Number)} /> },
+  { ...cost_columns.network, isAbsent: true },
+  { name: 'By day', isAbsent: true, cell: ({ fees_by_day }) => <Spark values={fees_by_day.map(Number)} /> },
   cost_columns.mined,
-  cost_columns.fees,
-  cost_columns.repricing,
+  { ...cost_columns.fees, isBeside: true },
+  { ...cost_columns.repricing, isAbsent: true },
   cost_columns.today,
 ]
 

@@ -23,7 +23,7 @@ export interface Column<Row> {
   name: string
   cell(row: Row): ReactNode
   /** What it is sorted by. Absent: it cannot be sorted. */
-  by?: (row: Row) => string | number
+  by?: (row: Row) => string | number | Ranked
   isNumber?: boolean
   /** It stays on one line. */
   isWhole?: boolean
@@ -31,7 +31,12 @@ export interface Column<Row> {
   isBeside?: boolean
   /** On a phone, it stands without its heading. */
   isPlain?: boolean
+  /** On a phone, it is left out. */
+  isAbsent?: boolean
 }
+
+/** Amounts of different units have no order: rows are sorted by the unit, and by the amount in it. */
+type Ranked = readonly [unit: string, amount: number]
 
 interface TableProps<Row> {
   /** What it lists, for the pages below it and for screen readers. */
@@ -44,12 +49,23 @@ interface TableProps<Row> {
   per_page?: number
   /** The service has further rows, so the ones here are not sorted. */
   isPart?: boolean
+  /** On a phone, a row is two lines. */
+  isShort?: boolean
 }
 
 /** A table that is sorted by its headings, page by page; on a phone, each row is a card of named values. The first column names the row. */
-export function Table<Row>({ of, columns, rows, idOf, choice, per_page = 25, isPart = false }: TableProps<Row>) {
-  const names = columns.map(({ name }) => name).join('\n')
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the columns of a page are the same ones each time it is shown
+export function Table<Row>({
+  of,
+  columns,
+  rows,
+  idOf,
+  choice,
+  per_page = 25,
+  isPart = false,
+  isShort = false,
+}: TableProps<Row>) {
+  const names = columns.map(({ name, by }) => `${name}${by ? '' : ' -'}`).join('\n')
+  // biome-ignore lint/correctness/useExhaustiveDependencies: columns of one name are sorted by the same each time
   const sorted = useMemo(
     () =>
       columns.map(({ name, by }, index) => ({
@@ -82,7 +98,7 @@ export function Table<Row>({ of, columns, rows, idOf, choice, per_page = 25, isP
   return (
     <>
       <div className="scroll">
-        <table className="stacked" aria-label={of}>
+        <table className={isShort ? 'stacked short' : 'stacked'} aria-label={of}>
           <thead>
             <tr>
               {choice && (
@@ -145,8 +161,11 @@ interface Sorted {
 }
 
 const order = new Intl.Collator('en', { numeric: true })
-const compare = (a: unknown, b: unknown): number =>
-  typeof a === 'number' && typeof b === 'number' ? a - b : order.compare(String(a), String(b))
+function compare(a: unknown, b: unknown): number {
+  if (a === b) return 0
+  if (Array.isArray(a) && Array.isArray(b)) return compare(a[0], b[0]) || compare(a[1], b[1])
+  return typeof a === 'number' && typeof b === 'number' ? a - b : order.compare(String(a), String(b))
+}
 
 function Heading<Row>({
   column: { name, isNumber },
@@ -176,7 +195,7 @@ function Heading<Row>({
 }
 
 function Cell<Row>({
-  column: { name, isNumber, isBeside, isWhole, isPlain },
+  column: { name, isNumber, isBeside, isWhole, isPlain, isAbsent },
   isFirst,
   children,
 }: {
@@ -188,6 +207,7 @@ function Cell<Row>({
     isNumber && 'number',
     isWhole && 'whole',
     isPlain && 'bare',
+    isAbsent && 'absent',
     isFirst && 'first',
     (name === '' || isBeside) && 'beside',
     (children === null || children === undefined || children === false || children === '') && 'none',

@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import { total, useActivity } from '../data/activity.ts'
+import { succeeded, total, totalSucceeded, useActivity } from '../data/activity.ts'
 import { count, duration } from '../data/format.ts'
 import { useRelayers } from '../data/overview.ts'
 import { Spark } from './spark.tsx'
@@ -18,7 +18,7 @@ export function Tiles() {
   return (
     <div className="tiles">
       <Tile
-        to="/"
+        to="/relayer-list"
         name="Relayers"
         value={relayers.data ? count(rows.length) : '…'}
         note={off === 0 ? 'all active' : `${count(off)} paused or disabled`}
@@ -32,10 +32,10 @@ export function Tiles() {
       />
       <Tile
         to="/transactions/confirmed"
-        name="Mined, 24 h"
-        value={isKnown ? count(total(points, 'mined')) : '…'}
+        name="Succeeded, 24 h"
+        value={isKnown ? count(totalSucceeded(points)) : '…'}
         note={isKnown ? `${count(total(points, 'accepted'))} accepted` : ''}
-        line={points.map(({ mined }) => mined)}
+        line={points.map(succeeded)}
       />
       <Tile
         to="/transactions/failed"
@@ -47,10 +47,10 @@ export function Tiles() {
       />
       <Tile
         to="/transactions"
-        name="Longest inclusion, 24 h"
+        name="Slowest, 24 h"
         value={isKnown ? (slowest === 0 ? '–' : duration(slowest)) : '…'}
         note="until in a block"
-        line={points.map(({ max_inclusion_ms }) => max_inclusion_ms ?? 0)}
+        line={points.map(({ max_inclusion_ms }) => max_inclusion_ms)}
       />
     </div>
   )
@@ -69,7 +69,7 @@ function Tile({
   value: string
   note: string
   tone?: 'bad' | 'warn' | undefined
-  line?: number[]
+  line?: (number | null)[]
 }) {
   return (
     <Link to={to} className="tile">

@@ -3,7 +3,7 @@ import { ArrowLeftRight } from 'lucide-react'
 import { type RefObject, useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
-import { count, exactAmount, fixed, short, withGroups } from '../data/format.ts'
+import { count, exactAmount, fixed, short, shortCount, withGroups } from '../data/format.ts'
 import { type Named, useNames } from '../data/names.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { usePhone } from '../data/phone.ts'
@@ -20,6 +20,8 @@ import { Nothing } from './nothing.tsx'
 const row_px = 40
 const phone_row_px = 64
 const overscan = 8
+/** After the point, in the column of values. */
+const places = 6
 const isFinal = (status: TransactionStatus) => ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
 
 type Names = (address: string) => Named | undefined
@@ -88,7 +90,7 @@ function List({ place, filter, choice, useRows }: ListProps & { useRows: typeof 
           <>
             <div className="bar">
               <p className="hint" role="status">
-                {count(total)} transactions, newest first
+                {count(total)} {total === 1 ? 'transaction' : 'transactions, newest first'}
               </p>
               {choice && unfinished.length > 0 && (
                 <button type="button" onClick={() => choice.set(unfinished)}>
@@ -171,7 +173,7 @@ function Row({
       <td className="nonce">{its.nonce ?? '–'}</td>
       {!isOfOne && (
         <td className="relayer" data-nonce={its.nonce ?? '–'}>
-          {its.relayer_id}
+          <span>{its.relayer_id}</span>
         </td>
       )}
       <td className="what">
@@ -193,7 +195,7 @@ function Row({
 /** What it sends, in coins or in the token that it calls. */
 function Value({ its, symbol, names }: { its: Transaction; symbol: string; names: Names }) {
   const units = its.call?.args[amountPlace(its.call)]
-  if (its.value !== '0') return <span title={exactAmount(its.value, symbol)}>{fixed(its.value, symbol, 6)}</span>
+  if (its.value !== '0') return <span title={exactAmount(its.value, symbol)}>{fixed(its.value, symbol, places)}</span>
   if (its.to === null || typeof units !== 'string') return '–'
   return <TokenValue units={units} relayer_id={its.relayer_id} token={its.to} name={receiverOf(its.to, names)} />
 }
@@ -209,8 +211,13 @@ function TokenValue({
   token: string
   name: string
 }) {
-  const text = tokenAmount(units, useToken(relayer_id, token), name)
-  return <span title={text}>{text}</span>
+  const its = useToken(relayer_id, token)
+  const exact = tokenAmount(units, its, name)
+  return (
+    <span title={exact}>
+      {its ? fixed(units, its.symbol, places, its.decimals) : `${shortCount(BigInt(units))} units of ${name}`}
+    </span>
+  )
 }
 
 const receiverOf = (to: string, names: Names) => names(to)?.name ?? short(to)

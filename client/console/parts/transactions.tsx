@@ -1,8 +1,9 @@
 import { useLocation } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
+import { count } from '../data/format.ts'
 import { useStatus } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { allTransactions, csv_header, type Filter, type Place } from '../data/transactions.ts'
+import { allTransactions, csv_header, type Filter, type Place, useTransactions } from '../data/transactions.ts'
 import { Action } from './action.tsx'
 import { Bulk, type Choice, useChoice } from './bulk.tsx'
 import { Csv } from './csv.tsx'
@@ -47,6 +48,7 @@ export function Transactions({
     ...(group !== 'all' && { status: [...groups[group]] }),
     ...filterOf(typed.trim(), hasNonces),
   }
+  const found = useTransactions(place, filter).data?.pages[0]?.pagination.total_items
   const kinds = hasNonces ? 'hash, receiver, nonce or reference' : 'hash, receiver or reference'
   return (
     <>
@@ -65,12 +67,14 @@ export function Transactions({
           value={typed}
           onChange={(event) => show(group, event.target.value)}
         />
-        <Csv
-          name="transactions"
-          what="every transaction that matches the filter"
-          header={csv_header}
-          pages={() => allTransactions(client, place, filter)}
-        />
+        {found !== 0 && (
+          <Csv
+            name="transactions"
+            what="every transaction that matches the filter"
+            header={csv_header}
+            pages={() => allTransactions(client, place, filter)}
+          />
+        )}
         {may('send') && hasNonces && <CancelPending relayer_id={place.relayer_id} />}
       </div>
       {may('send') && choice.items.length > 0 && <Chosen choice={choice} />}
@@ -83,12 +87,12 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
   const { client } = useSession()
   const path = { relayer_id }
   const { data } = useStatus(relayer_id)
+  if (!data?.pending_transactions_count) return null
   return (
     <Action
       label="Cancel all pending"
       told={`The pending transactions of ${relayer_id} are canceled.`}
       tone="danger"
-      disabled={data?.pending_transactions_count === 0}
       effect={
         <p>
           Cancels every transaction of {relayer_id} that is not mined, from the highest nonce down. Signed ones are
@@ -111,7 +115,7 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
   return (
     <section className="bar chosen" aria-label="Chosen transactions">
       <span>
-        {choice.items.length} chosen, {changed.length} not mined
+        {count(choice.items.length)} chosen, {count(changed.length)} not mined
       </span>
       <Bulk
         label="Speed up chosen"

@@ -1,0 +1,182 @@
+import { Wallet } from 'lucide-react'
+import { type ReactNode, useMemo } from 'react'
+import { Link } from 'wouter'
+import type { Relayer } from '../../index.ts'
+import { oneOf, useChoices } from '../data/choices.ts'
+import { count, words } from '../data/format.ts'
+import { type Funds, useFunds } from '../data/funds.ts'
+import type { useRelayers } from '../data/overview.ts'
+import { useSession } from '../data/session.tsx'
+import { useSpending } from '../data/spending.ts'
+import { Badge } from './badge.tsx'
+import { Balance } from './balance.tsx'
+import { Bulk, type Choice, useChoice } from './bulk.tsx'
+import { Paid } from './costs.tsx'
+import { CreateRelayer } from './create-relayer.tsx'
+import { RelayerLink, transactionPath } from './links.tsx'
+import { Age } from './moment.tsx'
+import { Nothing } from './nothing.tsx'
+import { LastsOf } from './runway.tsx'
+import { Segments } from './segments.tsx'
+import { type Column, Table } from './table.tsx'
+
+type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number] & { fees?: string | undefined } & Partial<Funds>
+
+/** What can be done with several relayers. */
+function Chosen({ choice }: { choice: Choice<Row> }) {
+  const { client } = useSession()
+  const set = (paused: boolean) => ({
+    items: choice.items,
+    nameOf: ({ relayer: { id } }: Row) => id,
+    run: ({ relayer: { id } }: Row) =>
+      client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: id }, body: { paused } }),
+  })
+  return (
+    <section className="bar chosen" aria-label="Chosen relayers">
+      <span>{count(choice.items.length)} chosen</span>
+      <Bulk
+        {...set(true)}
+        label="Pause chosen"
+        tone="danger"
+        effect={<p>They sign and send nothing until they are resumed. What a node already has may still be mined.</p>}
+      />
+      <Bulk
+        {...set(false)}
+        label="Resume chosen"
+        tone="primary"
+        effect={<p>They sign and send again, and their waiting transactions continue.</p>}
+      />
+      <button type="button" onClick={() => choice.set([])}>
+        Choose none
+      </button>
+    </section>
+  )
+}
+
+const stateOf = ({ system_disabled, paused }: Relayer) => (system_disabled ? 'disabled' : paused ? 'paused' : 'active')
+const states = ['all', 'active', 'paused', 'disabled', 'waiting'] as const
+
+/** `here`: the address of the page without what was chosen on it. */
+export function RelayerTable({
+  rows,
+  find,
+  here,
+  heading,
+}: {
+  rows: Row[]
+  find: string | undefined
+  here: string
+  heading: ReactNode
+}) {
+  const { may } = useSession()
+  const choice = useChoice(({ relayer }: Row) => relayer.id)
+  const [{ text, ...chosen }, choose] = useChoices(here, find, { state: 'all', text: '' })
+  const state = oneOf(states, chosen.state)
+  const spending = useSpending({ days: fee_days }).data
+  const funds = useFunds(
+    rows.map(({ relayer }) => relayer.id),
+    spending,
+    fee_days,
+  )
+  const shown = useMemo(() => {
+    const feesOf = new Map(spending?.map(({ relayer_id, fees }) => [relayer_id, fees]))
+    const wanted = text.trim().toLowerCase()
+    const found = rows.filter(
+      ({ relayer, queue }) =>
+        (state === 'all' || (state === 'waiting' ? (queue?.unfinished ?? 0) > 0 : stateOf(relayer) === state)) &&
+        [relayer.id, relayer.name, relayer.network, relayer.address].some((its) => its.toLowerCase().includes(wanted)),
+    )
+    return found.map((row) => ({ ...row, ...funds?.get(row.relayer.id), fees: feesOf.get(row.relayer.id) }))
+  }, [rows, text, state, spending, funds])
+  return (
+    <>
+      <div className="bar">
+        {heading}
+        <CreateRelayer />
+      </div>
+      <div className="bar">
+        <Segments label="State" values={states} value={state} choose={(one) => choose({ state: one })} />
+        <input
+          type="search"
+          className="filter"
+          aria-label="Filter relayers by ID, name, network or address"
+          placeholder="ID, name, network or address"
+          value={text}
+          onChange={(event) => choose({ text: event.target.value })}
+        />
+      </div>
+      {choice.items.length > 0 && <Chosen choice={choice} />}
+      {shown.length === 0 ? (
+        <Nothing icon={Wallet} title="No relayer matches">
+          Choose another state, or clear the filter.
+        </Nothing>
+      ) : (
+        <Table
+          of="relayers"
+          rows={shown}
+          columns={columnsOf(funds !== undefined)}
+          idOf={({ relayer }) => relayer.id}
+          {...(may('manage') && { choice })}
+        />
+      )}
+    </>
+  )
+}
+
+/** As many as "Lasts" is reckoned from, so that both are one request. */
+const fee_days = 7
+
+/** `isKnown`: the funds of all are, so that rows can be sorted by them. */
+const columnsOf = (isKnown: boolean): Column<Row>[] => [
+  {
+    name: 'Relayer',
+    isWhole: true,
+    by: ({ relayer }) => relayer.id,
+    cell: ({ relayer }) => <RelayerLink id={relayer.id} />,
+  },
+  {
+    name: 'State',
+    isBeside: true,
+    by: ({ relayer }) => stateOf(relayer),
+    cell: ({ relayer }) => (
+      <span title={relayer.disabled_reason ?? undefined}>
+        <Badge state={stateOf(relayer)} />
+      </span>
+    ),
+  },
+  { name: 'Network', isAbsent: true, by: ({ relayer }) => relayer.network, cell: ({ relayer }) => relayer.network },
+  {
+    name: 'Balance',
+    isNumber: true,
+    ...(isKnown && { by: ({ relayer, balance = -1 }: Row) => [relayer.network, balance] as const }),
+    cell: ({ relayer }) => <Balance relayer_id={relayer.id} network={relayer.network} />,
+  },
+  {
+    name: 'Lasts',
+    isNumber: true,
+    ...(isKnown && { by: ({ lasts_ms = -1 }: Row) => lasts_ms }),
+    cell: ({ relayer }) => <LastsOf relayer_id={relayer.id} />,
+  },
+  {
+    name: `Fees, ${fee_days} days`,
+    isNumber: true,
+    isAbsent: true,
+    by: ({ relayer, fees = '0' }) => [relayer.network, Number(fees)],
+    cell: ({ relayer, fees = '0' }) => (fees === '0' ? '–' : <Paid wei={fees} network={relayer.network} />),
+  },
+  {
+    name: 'Unfinished',
+    by: ({ queue }) => queue?.unfinished ?? 0,
+    cell: ({ relayer, queue }) => (
+      <>
+        {count(queue?.unfinished ?? 0)}{' '}
+        {queue?.first && (
+          <Link to={transactionPath({ relayer_id: relayer.id, id: queue.first.transaction_id })}>
+            {queue.first.waiting_for === null ? words(queue.first.status) : `waits: ${words(queue.first.waiting_for)}`},{' '}
+            <Age of={queue.first.created_at} />
+          </Link>
+        )}
+      </>
+    ),
+  },
+]
