@@ -69,14 +69,15 @@ test('finds pages, forms and lists, and says that nothing is found only then', a
   await page.keyboard.press('Control+k')
   expect(await page.getByRole('dialog').count()).toBe(1)
   expect(await page.getByLabel('Name').inputValue()).toBe('mine')
-  await named(page, 'Close').click()
+  await named(page, 'Cancel').click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
 
   await find(page, 'failed')
   await results(page).getByText('failed transactions').click()
   await page.waitForURL(/#\/transactions\/failed$/)
   await find(page, 'create relayer')
   await page.keyboard.press('Enter')
-  await page.getByRole('dialog', { name: 'Create a relayer' }).getByLabel('Id').waitFor()
+  await page.getByRole('dialog', { name: 'Create a relayer' }).getByLabel('ID').waitFor()
 })
 
 test('leads to the relayers, and marks them in the navigation', async () => {

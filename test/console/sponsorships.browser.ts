@@ -23,7 +23,7 @@ test('shows what budgets have left, and creates, pauses, changes and deletes spo
   expect((await client.sponsorships.get('game')).paused).toBe(true)
 
   await act(page, named(page, 'Create a sponsorship'), async (dialog) => {
-    await dialog.getByLabel('Id (optional)').fill('shop')
+    await dialog.getByLabel('ID (optional)').fill('shop')
     await dialog.getByLabel('Relayer', { exact: true }).fill(relayer.id)
     await dialog.getByLabel('Contract').fill(game)
     await dialog.getByLabel('Selectors').fill(play(1).slice(0, 10))

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Key } from 'lucide-react'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
-import { listOf } from '../data/form.ts'
+import { FormError, listOf } from '../data/form.ts'
 import { momentOf, typedOf, zone } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
@@ -70,7 +70,6 @@ const columns: Column<ApiKey>[] = [
 function KeyActions({ its }: { its: ApiKey }) {
   const { id, name } = its
   const { client } = useSession()
-  const [token, setToken] = useState('')
   const path = { api_key_id: id }
   return (
     <div className="buttons">
@@ -79,8 +78,10 @@ function KeyActions({ its }: { its: ApiKey }) {
         label="Rotate"
         title={`Rotate key ${name}`}
         effect={<p>Issues a new token for “{name}”. The current token stays valid for a grace period.</p>}
-        run={async () => setToken((await client.post(`${one}/rotate`, { path, body: {} })).data.token)}
-        done={<NewToken token={token} />}
+        run={() => client.post(`${one}/rotate`, { path, body: {} })}
+        done={({ data: { token } }) => (
+          <NewToken token={token}>Key “{name}” has a new token, and the previous one stays valid for a while.</NewToken>
+        )}
       />
       {!isSponsorships(its) && (
         <Action
@@ -124,27 +125,29 @@ const rightsOf = ({ name, scopes: allowed, relayer_ids, pool_ids, allowed_cidrs,
 /** Null: no limit. */
 const orNull = (text: string): string[] | null => (listOf(text).length > 0 ? listOf(text) : null)
 
-const bodyOf = ({ name, scopes: allowed, relayer_ids, pool_ids, allowed_cidrs, expires_at }: Rights) => ({
-  name,
-  scopes: allowed,
-  relayer_ids: orNull(relayer_ids),
-  pool_ids: orNull(pool_ids),
-  allowed_cidrs: orNull(allowed_cidrs),
-  expires_at: momentOf(expires_at) ?? null,
-})
+function bodyOf({ name, scopes: allowed, relayer_ids, pool_ids, allowed_cidrs, expires_at }: Rights) {
+  if (allowed.length === 0) throw new FormError('scopes', 'Choose at least one scope.')
+  return {
+    name,
+    scopes: allowed,
+    relayer_ids: orNull(relayer_ids),
+    pool_ids: orNull(pool_ids),
+    allowed_cidrs: orNull(allowed_cidrs),
+    expires_at: momentOf(expires_at) ?? null,
+  }
+}
 
 function CreateKey() {
   const { client } = useSession()
   const [rights, setRights] = useState(none)
-  const [token, setToken] = useState('')
   return (
     <Action
       label="Create a key"
       tone="primary"
       opened={() => setRights(none)}
       effect={<p>Creates an API key with these permissions. Its token is shown once.</p>}
-      run={async () => setToken((await client.post('/api/v1/api-keys', { body: bodyOf(rights) })).data.token)}
-      done={<NewToken token={token} />}
+      run={async () => (await client.post('/api/v1/api-keys', { body: bodyOf(rights) })).data}
+      done={({ api_key, token }) => <NewToken token={token}>Key “{api_key.name}” is created.</NewToken>}
     >
       <RightsForm rights={rights} set={setRights} />
     </Action>
@@ -161,7 +164,7 @@ function EditKey({ its }: { its: ApiKey }) {
       told={`Key ${its.name} is changed.`}
       opened={() => setRights(rightsOf(its))}
       effect={<p>The token stays the same. A right that is taken away ends at once, also for requests under way.</p>}
-      run={() => client.patch(one, { path: { api_key_id: its.id }, body: bodyOf(rights) })}
+      run={async () => client.patch(one, { path: { api_key_id: its.id }, body: bodyOf(rights) })}
     >
       <RightsForm rights={rights} set={setRights} />
     </Action>
@@ -191,7 +194,13 @@ function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void
         <legend>Scopes</legend>
         {scopes.map((scope) => (
           <label key={scope} className="inline">
-            <input type="checkbox" checked={rights.scopes.includes(scope)} onChange={() => toggle(scope)} /> {scope}
+            <input
+              type="checkbox"
+              name="scopes"
+              checked={rights.scopes.includes(scope)}
+              onChange={() => toggle(scope)}
+            />{' '}
+            {scope}
           </label>
         ))}
       </fieldset>
@@ -215,9 +224,9 @@ function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void
   )
 }
 
-const NewToken = ({ token }: { token: string }) => (
+const NewToken = ({ token, children }: { token: string; children: ReactNode }) => (
   <>
-    <p>Copy the token now. It is not shown again:</p>
+    <p>{children} Copy the token now. It is not shown again:</p>
     <Copyable value={token} whole />
   </>
 )

@@ -64,7 +64,11 @@ function Create() {
   return (
     <Action
       label="Create a pool"
-      told="The pool is created."
+      told={({ data: { id } }) => (
+        <>
+          Pool <Link to={poolPath(id)}>{id}</Link> is created.
+        </>
+      )}
       tone="primary"
       opened={reset}
       effect={<p>Its relayers send as one. A contract that lists its senders must list every address of the pool.</p>}
@@ -80,7 +84,7 @@ function Create() {
       }
     >
       <label>
-        Id (optional)
+        ID (optional)
         <input spellCheck={false} {...bind('id')} />
       </label>
       <label>

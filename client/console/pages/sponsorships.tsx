@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Gift } from 'lucide-react'
-import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Sponsorship, UpdateSponsorshipRequest } from '../../index.ts'
-import { given, listOf, useForm, weiIn } from '../data/form.ts'
+import { FormError, given, listOf, useForm, weiIn } from '../data/form.ts'
 import { amount, count, exactly, short, time } from '../data/format.ts'
 import { useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
@@ -165,8 +164,10 @@ const usual = { max_gas: '300000', max_fee: '', budget_per_day: '', per_user: ''
 function Create() {
   const { client } = useSession()
   const { values, bind, reset } = useForm({ ...blank, ...usual })
-  const [token, setToken] = useState('')
   const create = async () => {
+    const isPool = values.pool_id !== ''
+    if (isPool === (values.relayer_id !== ''))
+      throw new FormError('relayer_id', 'Enter a relayer or a pool: one of both.')
     const { data } = await client.post('/api/v1/sponsorships', {
       body: {
         ...given({ id: values.id, relayer_id: values.relayer_id, pool_id: values.pool_id }),
@@ -179,7 +180,7 @@ function Create() {
         origins: listOf(values.origins),
       },
     })
-    setToken(data.token)
+    return data
   }
   return (
     <Action
@@ -188,15 +189,15 @@ function Create() {
       opened={reset}
       effect={<p>The relayer pays for users’ calls of these functions, within the budgets.</p>}
       run={create}
-      done={
+      done={({ sponsorship, token }) => (
         <>
-          <p>Copy the key for your page or app now. It is not shown again:</p>
+          <p>Sponsorship {sponsorship.id} is created. Copy the key for your page or app now. It is not shown again:</p>
           <Copyable value={token} whole />
         </>
-      }
+      )}
     >
       <label>
-        Id (optional)
+        ID (optional)
         <input spellCheck={false} {...bind('id')} />
       </label>
       <label>
@@ -221,7 +222,7 @@ function Create() {
       </label>
       <label>
         Most gas of one call
-        <input required inputMode="numeric" {...bind('max_gas')} />
+        <input required inputMode="numeric" pattern="[0-9]+" {...bind('max_gas')} />
       </label>
       <label>
         Highest fee of one call, in coins
@@ -233,7 +234,7 @@ function Create() {
       </label>
       <label>
         Calls of one user in 24 hours (optional)
-        <input inputMode="numeric" {...bind('per_user')} />
+        <input inputMode="numeric" pattern="[0-9]+" {...bind('per_user')} />
       </label>
       <label>
         Pages that may call it, one origin per line (https://…)

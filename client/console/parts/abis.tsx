@@ -1,5 +1,5 @@
 import { FileCode2 } from 'lucide-react'
-import { given, useForm } from '../data/form.ts'
+import { given, jsonIn, useForm } from '../data/form.ts'
 import { useAbis } from '../data/names.ts'
 import { useExplorer, useNetworks } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
@@ -78,13 +78,13 @@ function CreateAbi() {
   return (
     <Action
       label="Add an ABI"
-      told="The ABI is added."
+      told={({ data: { name } }) => `The ABI of ${name} is added. Its calls and errors are shown by name from now on.`}
       opened={reset}
       effect={<p>Later transactions to the contract show their calls and errors by name. It allows nothing.</p>}
       run={() => {
         const text = values.abi.trim()
         const abi = text.startsWith('[')
-          ? JSON.parse(text)
+          ? (jsonIn('abi', text) as string[])
           : text
               .split('\n')
               .map((line) => line.trim())

@@ -115,7 +115,6 @@ export function CreateNetwork() {
     ...submission_start,
   }
   const { values, bind, reset } = useForm(start)
-  const [warnings, setWarnings] = useState<string[]>([])
   if (!mayManageAll) return null
   const submission = submissionOf(values)
   return (
@@ -124,8 +123,8 @@ export function CreateNetwork() {
       tone="primary"
       opened={reset}
       effect={<p>A network is an EVM chain and the URLs of its nodes.</p>}
-      run={async () => {
-        const { data } = await client.post('/api/v1/networks', {
+      run={() =>
+        client.post('/api/v1/networks', {
           body: {
             name: values.name,
             network_type: 'evm',
@@ -140,12 +139,11 @@ export function CreateNetwork() {
             ...(values.explorer_urls !== '' && { explorer_urls: [values.explorer_urls] }),
           },
         })
-        setWarnings(data.warnings ?? [])
-      }}
-      done={
+      }
+      done={({ data: { name, warnings = [] } }) =>
         warnings.length === 0
-          ? 'Created: its nodes answer.'
-          : `Created, but its nodes do not work: ${warnings.join('; ')}`
+          ? `Network ${name} is created, and its nodes answer.`
+          : `Network ${name} is created, but its nodes do not work: ${warnings.join('; ')}`
       }
     >
       <label>
