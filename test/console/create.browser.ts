@@ -119,7 +119,7 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
   }
   await fill(page, 'Create a pool', pool, page)
   await page.getByText('at most 7').waitFor()
-  await page.getByRole('link', { name: 'made-here' }).click()
+  await page.getByRole('table').getByRole('link', { name: 'made-here' }).click()
   const row = page.getByRole('row', { name: new RegExp(poor.relayer_id) })
   await fill(row, 'Change weight', { Weight: '0' }, page)
   await row.getByText('0 (gets none)').waitFor()

@@ -101,7 +101,7 @@ test('searches everything at once, and opens what is found', async () => {
   await results.filter({ hasText: 'pay-07' }).first().click()
   await page.getByRole('heading', { name: 'pay-07' }).waitFor()
   await find('nothing like this')
-  await page.getByText('Nothing found.').waitFor()
+  await page.getByText('Nothing found for “nothing like this”.').waitFor()
   await account.finished(() => stage.rig.chain.mine())
 })
 
