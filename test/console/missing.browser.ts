@@ -48,7 +48,7 @@ test('links no relayer that was deleted', async () => {
   await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'gone' } })
   const { page, open } = await start()
   await open('/audit')
-  const row = page.getByRole('row').filter({ hasText: 'deleteRelayer' })
+  const row = page.getByRole('row').filter({ hasText: 'Delete relayer' })
   await row.getByText('gone').first().waitFor()
   await expect.poll(() => row.getByRole('link', { name: 'gone' }).count()).toBe(0)
 })

@@ -1,12 +1,14 @@
 import { useLocation } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
 import { useStatus } from '../data/overview.ts'
+import { periodOf, withPeriod } from '../data/period.ts'
 import { useSession } from '../data/session.tsx'
 import { allTransactions, csv_header, type Filter, type Place } from '../data/transactions.ts'
 import { Action } from './action.tsx'
 import { Bulk, type Choice, useChoice } from './bulk.tsx'
 import { Csv } from './csv.tsx'
 import { decoded, encoded } from './links.tsx'
+import { PeriodFilter } from './period.tsx'
 import { Segments } from './segments.tsx'
 import { TransactionList } from './transaction-list.tsx'
 
@@ -38,6 +40,7 @@ export function Transactions({
   const { client, may } = useSession()
   const [, go] = useLocation()
   const typed = decoded(find)
+  const { period, rest } = periodOf(typed)
   const choice = useChoice(({ id }: Transaction) => id)
   const group = named in groups ? (named as keyof typeof groups) : 'all'
   const hasNonces = 'relayer_id' in place
@@ -62,9 +65,10 @@ export function Transactions({
           className="filter"
           aria-label={`Filter by ${kinds}`}
           placeholder={hasNonces ? 'Hash, nonce or reference' : 'Hash, receiver or reference'}
-          value={typed}
-          onChange={(event) => show(group, event.target.value)}
+          value={rest}
+          onChange={(event) => show(group, withPeriod(event.target.value, period))}
         />
+        <PeriodFilter period={period} choose={(its) => show(group, withPeriod(rest, its))} />
         <Csv
           name="transactions"
           what="every transaction that matches the filter"
@@ -142,8 +146,12 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
 
 /** `after 2026-01-31`, also with a colon, and `before` narrow the time of acceptance; the rest is what it looks like. */
 function filterOf(text: string, hasNonces: boolean): Filter {
-  const times: Filter = {}
-  const rest = text.replaceAll(
+  const { period, rest: others } = periodOf(text)
+  const times: Filter = {
+    ...(period.after && { created_after: period.after }),
+    ...(period.before && { created_before: period.before }),
+  }
+  const rest = others.replaceAll(
     /(?:^|\s)(after|before)(?::\s*|\s+)(\S+)/g,
     (_, which: 'after' | 'before', at: string) => {
       const ms = Date.parse(at)
