@@ -52,7 +52,7 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
     await named(opened(page), 'Close').click()
     return token ?? ''
   }
-  await act(page, named(page, 'Create a key'), async (dialog) => {
+  await act(page, named(page, 'Create an API key'), async (dialog) => {
     await dialog.getByLabel('Name').fill('night shift')
     await dialog.getByLabel('send').check()
     await dialog.getByLabel('Relayer IDs').fill('demo')
@@ -78,13 +78,15 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
   })
   expect(await caller(first)).toMatchObject({ name: 'night shift' })
 
-  await act(page, named(page, 'Rotate'))
+  await named(page, 'More actions of night shift').click()
+  await act(page, page.getByRole('menuitem', { name: 'Rotate' }))
   const second = await shownToken()
   expect(second).not.toBe(first)
   expect(await caller(second)).toMatchObject({ name: 'night shift' })
   expect((await listed())[0]?.former_valid_until).not.toBeNull()
 
-  await act(page, named(page, 'Revoke'))
+  await named(page, 'More actions of night shift').click()
+  await act(page, page.getByRole('menuitem', { name: 'Revoke' }))
   expect(await listed()).toEqual([])
   await expect(caller(second)).rejects.toMatchObject({ status: 401 })
   await page.getByText('No API keys yet').waitFor()

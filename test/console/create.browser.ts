@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { named, openConsole, press, startStage } from './browser.ts'
+import { choose, named, openConsole, press, startStage } from './browser.ts'
 
 const stage = startStage()
 
@@ -37,7 +37,7 @@ test('creates a network, a signer, a relayer and an ABI, drains the relayer, and
   await fill(page, 'Create a signer', { Type: 'plain', ID: 'own-key', key }, page)
   await page.getByRole('dialog').getByText('Its address').waitFor()
   await page.keyboard.press('Escape')
-  await page.getByRole('cell', { name: 'own-key' }).waitFor()
+  await page.getByRole('cell', { name: 'own-key', exact: true }).waitFor()
   expect(await page.content()).not.toContain(key.slice(2))
 
   await open('/')
@@ -52,7 +52,7 @@ test('creates a network, a signer, a relayer and an ABI, drains the relayer, and
   await open('/networks')
   const abi = { Network: 'second', Address: to, Name: 'Token', ABI: 'function mint(uint256 amount)' }
   await fill(page, 'Add an ABI', abi, page)
-  await page.getByRole('cell', { name: 'Token' }).waitFor()
+  await page.getByRole('cell', { name: 'Token', exact: true }).waitFor()
 
   await open('/relayers/made-here')
   await fill(page, 'Drain', {}, page)
@@ -63,7 +63,11 @@ test('creates a network, a signer, a relayer and an ABI, drains the relayer, and
 
   await open('/signers')
   const row = page.getByRole('row', { name: /own-key/ })
-  await (await fill(row, 'Delete', {}, page))
+  await choose(page, 'own-key', 'Delete')
+  const deletion = page.getByRole('dialog')
+  await deletion.getByLabel('Type its ID').fill('own-key')
+  await deletion.locator('button[type=submit]').click()
+  await deletion
     .getByRole('alert')
     .getByText(/relayer/)
     .waitFor()

@@ -84,7 +84,7 @@ test('names the fields that are empty or wrong before anything is sent, and goes
   expect(sent).toEqual([])
   await named(dialog, 'Cancel').click()
   await open('/keys')
-  await page.locator('.nothing').getByRole('button', { name: 'Create a key' }).click()
+  await page.locator('.nothing').getByRole('button', { name: 'Create an API key' }).click()
   await dialog.getByLabel('Name').fill('nothing')
   await dialog.getByLabel('read').uncheck()
   await confirm(page)

@@ -57,7 +57,7 @@ test('has the button that creates the first one in an empty list', async () => {
   const { page, open } = await start()
   for (const [path, label] of [
     ['/pools', 'Create a pool'],
-    ['/keys', 'Create a key'],
+    ['/keys', 'Create an API key'],
     ['/networks', 'Add an ABI'],
   ] as const) {
     await open(path)

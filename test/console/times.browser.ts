@@ -92,7 +92,7 @@ test('reads when an API key expires in the zone that is shown', async () => {
   const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url(), { zone: 'Europe/Berlin' })
   await signIn(stage.rig.api_key)
   await open('/keys')
-  await act(page, named(page, 'Create a key'), async (dialog) => {
+  await act(page, named(page, 'Create an API key'), async (dialog) => {
     await dialog.getByLabel('Name').fill('until noon')
     await dialog.getByLabel('Expires at (Europe/Berlin; empty: never)').fill('2030-01-31T05:30')
   })

@@ -10,6 +10,7 @@ import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
 import { Age, Moment } from '../parts/moment.tsx'
+import { More } from '../parts/more.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
@@ -31,7 +32,7 @@ export function ApiKeys() {
       <Loaded query={keys}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={Key} title="No API keys yet" create="Create a key">
+            <Nothing icon={Key} title="No API keys yet" create="Create an API key">
               Give each application a key of its own, with no more rights than it needs. The key in the setting API_KEY
               is not listed.
             </Nothing>
@@ -71,26 +72,33 @@ function KeyActions({ its }: { its: ApiKey }) {
   const { id, name } = its
   const { client } = useSession()
   const path = { api_key_id: id }
+  const rotate = { text: 'Rotate', opens: `Rotate API key ${name}` }
+  const revoke = { text: 'Revoke', opens: `Revoke API key ${name}`, tone: 'danger' as const }
   return (
     <div className="buttons">
       {!isSponsorships(its) && <EditKey its={its} />}
+      <More of={name} choices={[rotate, ...(isSponsorships(its) ? [] : [revoke])]} />
       <Action
+        isInMenu
         label="Rotate"
-        title={`Rotate key ${name}`}
+        title={`Rotate API key ${name}`}
         effect={<p>Issues a new token for “{name}”. The current token stays valid for a grace period.</p>}
         run={() => client.post(`${one}/rotate`, { path, body: {} })}
         done={({ data: { token } }) => (
-          <NewToken token={token}>Key “{name}” has a new token, and the previous one stays valid for a while.</NewToken>
+          <NewToken token={token}>
+            API key “{name}” has a new token, and the previous one stays valid for a while.
+          </NewToken>
         )}
       />
       {!isSponsorships(its) && (
         <Action
+          isInMenu
           label="Revoke"
-          title={`Revoke key ${name}`}
+          title={`Revoke API key ${name}`}
           tone="danger"
           effect={<p>Requests with “{name}” are refused at once. A revoked key cannot be restored.</p>}
           run={() => client.delete(one, { path })}
-          told={`Key ${name} is revoked.`}
+          told={`API key ${name} is revoked.`}
         />
       )}
     </div>
@@ -142,12 +150,12 @@ function CreateKey() {
   const [rights, setRights] = useState(none)
   return (
     <Action
-      label="Create a key"
+      label="Create an API key"
       tone="primary"
       opened={() => setRights(none)}
       effect={<p>Creates an API key with these permissions. Its token is shown once.</p>}
       run={async () => (await client.post('/api/v1/api-keys', { body: bodyOf(rights) })).data}
-      done={({ api_key, token }) => <NewToken token={token}>Key “{api_key.name}” is created.</NewToken>}
+      done={({ api_key, token }) => <NewToken token={token}>API key “{api_key.name}” is created.</NewToken>}
     >
       <RightsForm rights={rights} set={setRights} />
     </Action>
@@ -160,8 +168,8 @@ function EditKey({ its }: { its: ApiKey }) {
   return (
     <Action
       label="Edit"
-      title={`Edit key ${its.name}`}
-      told={`Key ${its.name} is changed.`}
+      title={`Edit API key ${its.name}`}
+      told={`API key ${its.name} is changed.`}
       opened={() => setRights(rightsOf(its))}
       effect={<p>The token stays the same. A right that is taken away ends at once, also for requests under way.</p>}
       run={async () => client.patch(one, { path: { api_key_id: its.id }, body: bodyOf(rights) })}

@@ -98,6 +98,10 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
                 />
               </label>
             ))}
+            <PeriodFields
+              period={{ ...(filter.after && { after: filter.after }), ...(filter.before && { before: filter.before }) }}
+              chosen={() => form.current?.requestSubmit()}
+            />
             <label>
               Result
               <select key={typed.outcome} name="outcome" defaultValue={typed.outcome ?? ''}>
@@ -106,10 +110,6 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
                 <option value="refused">refused</option>
               </select>
             </label>
-            <PeriodFields
-              period={{ ...(filter.after && { after: filter.after }), ...(filter.before && { before: filter.before }) }}
-              chosen={() => form.current?.requestSubmit()}
-            />
             <div className="row">
               <label className="check">
                 <input

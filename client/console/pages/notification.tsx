@@ -53,7 +53,7 @@ export function Notification({ notification_id, find }: { notification_id: strin
       </p>
       <div className="bar">
         <Heading name={id} />
-        <Actions path={path} its={notification.data} />
+        <Actions path={path} its={notification.data} waiting={health.data?.pending ?? 0} />
       </div>
       <Loaded query={notification}>
         {({ url, filter }) => (
@@ -96,13 +96,13 @@ function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Deli
       {its.failing_since !== null && its.status !== 'disabled' && (
         <Problem>
           No attempt has succeeded for {age(its.failing_since)}.{' '}
-          {refused && answer && `The last response, to number ${count(refused.sequence)}: ${answerText(answer)}. `}
+          {refused && answer && `The last response, to #${count(refused.sequence)}: ${answerText(answer)}. `}
           Deliveries are retried; one counts as failed when no attempt is left.
         </Problem>
       )}
       <dl className="figures">
         <div>
-          <dt>Due</dt>
+          <dt>Waiting</dt>
           <dd>{count(its.pending)}</dd>
         </div>
         <div>
@@ -120,15 +120,31 @@ function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Deli
   )
 }
 
-function Actions({ path, its }: { path: { notification_id: string }; its: Its | undefined }) {
+function Actions({
+  path,
+  its,
+  waiting,
+}: {
+  path: { notification_id: string }
+  its: Its | undefined
+  /** How many deliveries wait for their next attempt. */
+  waiting: number
+}) {
   const { client } = useSession()
   const { notification_id: id } = path
   const [since, setSince] = useState(() => typedOf(new Date(Date.now() - day_ms).toISOString()))
   return (
     <div className="buttons actions">
       <Action
+        label="Retry waiting"
+        tone={waiting > 0 ? 'primary' : undefined}
+        effect={<p>Makes every delivery that waits for its next attempt due now, in the order of the events.</p>}
+        run={async () => (await client.post(`${one}/deliveries/retry`, { path })).data.retried}
+        told={(retried) => `${count(retried)} waiting ${retried === 1 ? 'delivery is' : 'deliveries are'} due now.`}
+      />
+      <Action
         label="Send a test"
-        tone="primary"
+        tone={waiting > 0 ? undefined : 'primary'}
         effect={<p>Sends one “test” event to the URL now, without retries.</p>}
         run={async () => {
           const { data } = await client.post(`${one}/test`, { path })
@@ -159,12 +175,6 @@ function Actions({ path, its }: { path: { notification_id: string }; its: Its | 
           />
         </label>
       </Action>
-      <Action
-        label="Retry waiting"
-        effect={<p>Makes every delivery that waits for its next attempt due now, in the order of the events.</p>}
-        run={async () => (await client.post(`${one}/deliveries/retry`, { path })).data.retried}
-        told={(retried) => `${count(retried)} waiting ${retried === 1 ? 'delivery is' : 'deliveries are'} due now.`}
-      />
       <Edit path={path} its={its} />
     </div>
   )

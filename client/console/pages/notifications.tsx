@@ -86,7 +86,7 @@ const columns: Column<Notification>[] = [
   },
   { name: 'URL', by: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
   { name: 'Health', isBeside: true, cell: ({ id }) => <Health id={id} of={(its) => <Badge state={stateOf(its)} />} /> },
-  { name: 'Due', isNumber: true, cell: ({ id }) => <Health id={id} of={({ pending }) => count(pending)} /> },
+  { name: 'Waiting', isNumber: true, cell: ({ id }) => <Health id={id} of={({ pending }) => count(pending)} /> },
   { name: 'Failed', isNumber: true, cell: ({ id }) => <Health id={id} of={({ failed }) => count(failed)} /> },
   {
     name: 'Last success',

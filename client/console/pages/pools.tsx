@@ -4,7 +4,7 @@ import { Link } from 'wouter'
 import type { Pool } from '../../index.ts'
 import { given, listOf, perDay, useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
-import { useNetworks } from '../data/overview.ts'
+import { useNetworks, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
@@ -61,6 +61,7 @@ function Create() {
   const { client } = useSession()
   const networks = useNetworks()
   const { values, bind, reset } = useForm({ id: '', network: '', relayer_ids: '', max_value_per_day: '' })
+  const symbol = useSymbols()(values.network)
   return (
     <Action
       label="Create a pool"
@@ -78,7 +79,7 @@ function Create() {
             ...given({ id: values.id }),
             network: values.network,
             relayer_ids: listOf(values.relayer_ids),
-            policies: perDay(values.max_value_per_day),
+            policies: perDay(values.max_value_per_day, symbol),
           },
         })
       }
@@ -103,7 +104,7 @@ function Create() {
         <textarea required rows={4} spellCheck={false} {...bind('relayer_ids')} />
       </label>
       <label>
-        Highest value per day, over all relayers (optional)
+        Highest value per day in {symbol}, over all relayers (optional)
         <input inputMode="decimal" {...bind('max_value_per_day')} />
       </label>
     </Action>

@@ -11,6 +11,7 @@ import { Loaded } from '../parts/feedback.tsx'
 import { FoundTable } from '../parts/found-table.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, Identifier, RelayerLink } from '../parts/links.tsx'
+import { More } from '../parts/more.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import type { Column } from '../parts/table.tsx'
 
@@ -96,9 +97,12 @@ function DeleteSigner({ its: { id, address } }: { its: Signer }) {
   const { client } = useSession()
   return (
     <div className="buttons">
+      <More of={id} choices={[{ text: 'Delete', opens: `Delete signer ${id}`, tone: 'danger' }]} />
       <Action
+        isInMenu
         label="Delete"
         title={`Delete signer ${id}`}
+        typed={id}
         tone="danger"
         told={`Signer ${id} is deleted.`}
         effect={

@@ -6,6 +6,7 @@ import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Loaded } from './feedback.tsx'
 import { Copyable, ExplorerLink } from './links.tsx'
+import { More } from './more.tsx'
 import { Nothing } from './nothing.tsx'
 import { type Column, Table } from './table.tsx'
 
@@ -59,7 +60,9 @@ function DeleteAbi({ its: { id, name } }: { its: Abi }) {
   if (!mayManageAll) return null
   return (
     <div className="buttons">
+      <More of={name} choices={[{ text: 'Delete', opens: `Delete ABI of ${name}`, tone: 'danger' }]} />
       <Action
+        isInMenu
         label="Delete"
         title={`Delete ABI of ${name}`}
         tone="danger"

@@ -12,9 +12,16 @@ const one = '/api/v1/notifications/{notification_id}'
 /** The deliveries of a webhook with the responses; each can be sent again. */
 export function Deliveries({ rows, path }: { rows: Delivery[]; path: { notification_id: string } }) {
   const columns: Column<Delivery>[] = [
-    { name: 'Event', isWhole: true, cell: ({ event }) => words(event) },
+    {
+      name: 'Event',
+      isWhole: true,
+      cell: ({ event, sequence }) => (
+        <>
+          {words(event)} <span className="hint">#{count(sequence)}</span>
+        </>
+      ),
+    },
     { name: 'State', isBeside: true, cell: (its) => <Badge state={its.status} /> },
-    { name: 'Number', isNumber: true, cell: ({ sequence }) => count(sequence) },
     { name: 'Created', isWhole: true, cell: ({ created_at }) => <Age of={created_at} /> },
     { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
     {
@@ -45,7 +52,7 @@ function Resend({
         <Action
           {...hold}
           label="Retry now"
-          title={`Retry number ${count(sequence)} now`}
+          title={`Retry #${count(sequence)} now`}
           effect={
             <p>
               Makes it due now, with every other delivery that waits: earlier events of the same transaction are sent
@@ -53,20 +60,20 @@ function Resend({
             </p>
           }
           run={() => client.post(`${one}/deliveries/retry`, { path })}
-          told={`Delivery ${count(sequence)} is due now. Its next attempt is listed with the response.`}
+          told={`Delivery #${count(sequence)} is due now. Its next attempt is listed with the response.`}
         />
       ) : (
         <Action
           {...hold}
           label="Redeliver"
-          title={`Redeliver number ${count(sequence)}`}
+          title={`Redeliver #${count(sequence)}`}
           effect={
             <p>
               Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same bytes.
             </p>
           }
           run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}
-          told={`Delivery ${count(sequence)} is sent again.`}
+          told={`Delivery #${count(sequence)} is sent again.`}
         />
       )}
     </div>

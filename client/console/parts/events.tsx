@@ -96,7 +96,7 @@ const columns: Column<Group>[] = [
     cell: ([{ payload }]) => {
       if ('status_reason' in payload && payload.status_reason !== null)
         return (
-          <div>
+          <div className="clamped" title={payload.status_reason}>
             <Reason text={payload.status_reason} of={payload} />
           </div>
         )

@@ -99,7 +99,7 @@ export function usePages(): [string, Page[]][] {
     [
       'Administration',
       [
-        caller.may_administer && { to: '/keys', name: 'API keys', icon: Key, create: 'Create a key' },
+        caller.may_administer && { to: '/keys', name: 'API keys', icon: Key, create: 'Create an API key' },
         mayManageAll && { to: '/audit', name: 'Audit', icon: ScrollText },
         mayManageAll && { to: '/service', name: 'Service', icon: Activity },
       ],
