@@ -78,7 +78,8 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
           <Loaded query={head} lines={1}>
             {({ entries: all, hash, chains }) => (
               <p>
-                {count(all)} entries in {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}.{' '}
+                {count(all)} {all === 1 ? 'entry' : 'entries'} in{' '}
+                {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}.{' '}
                 <code>npm run audit -- verify</code> checks all entries and must print this head:{' '}
                 <Copyable value={hash} />
               </p>

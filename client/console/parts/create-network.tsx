@@ -54,12 +54,12 @@ export function CreateNetwork() {
       <label>
         Name
         <input required placeholder="polygon" autoComplete="off" spellCheck={false} {...bind('name')} />
-        <span className="hint">Relayers and requests call it so.</span>
+        <span className="hint">Relayers and requests use this name.</span>
       </label>
       <label>
         Chain ID
         <input required placeholder="137" inputMode="numeric" pattern="[0-9]+" {...bind('chain_id')} />
-        <span className="hint">By EIP-155. Each node has to report the same.</span>
+        <span className="hint">The number of the chain (EIP-155). Each node has to report it.</span>
       </label>
       <label>
         Node URLs, one per line
@@ -70,7 +70,7 @@ export function CreateNetwork() {
           spellCheck={false}
           {...bind('rpc_urls')}
         />
-        <span className="hint">After a URL, its weight from 0 to 100 may stand; without it, the weight is 100.</span>
+        <span className="hint">A weight from 0 to 100 may follow a URL; without one, it is 100.</span>
       </label>
       <label>
         Symbol of its currency (optional)
@@ -94,7 +94,7 @@ export function CreateNetwork() {
           {...bind('private_rpc_urls')}
         />
         <span className="hint">
-          After a URL, its method and the blocks after which it drops a transaction may stand.
+          The method and a number of blocks may follow a URL: after so many, the relay drops a transaction.
         </span>
       </label>
       <SubmissionFields

@@ -50,34 +50,34 @@ export function CreateSponsorship() {
       </label>
       <label>
         Relayer
-        <input spellCheck={false} {...bind('relayer_id')} />
+        <input spellCheck={false} placeholder="ID of a relayer" {...bind('relayer_id')} />
       </label>
       <label>
         Or pool
-        <input spellCheck={false} {...bind('pool_id')} />
+        <input spellCheck={false} placeholder="ID of a pool" {...bind('pool_id')} />
       </label>
       <label>
         Contract
-        <input spellCheck={false} {...bind('targets')} />
+        <input spellCheck={false} placeholder="0x…" {...bind('targets')} />
       </label>
       <label>
         Selectors of its functions, one per line
-        <textarea rows={2} spellCheck={false} {...bind('selectors')} />
+        <textarea rows={2} spellCheck={false} placeholder="0xa9059cbb" {...bind('selectors')} />
       </label>
       <label>
         Forwarders (ERC-2771), one per line (optional)
-        <textarea rows={2} spellCheck={false} {...bind('forwarders')} />
+        <textarea rows={2} spellCheck={false} placeholder="0x…" {...bind('forwarders')} />
       </label>
       <label>
         Most gas of one call
         <input required inputMode="numeric" pattern="[0-9]+" {...bind('max_gas')} />
       </label>
       <label>
-        Highest fee of one call, in {symbol}
+        Highest fee of one call in {symbol}
         <input required inputMode="decimal" {...bind('max_fee')} />
       </label>
       <label>
-        Budget for 24 hours, in {symbol}
+        Budget for 24 hours in {symbol}
         <input required inputMode="decimal" {...bind('budget_per_day')} />
       </label>
       <label>
@@ -85,8 +85,8 @@ export function CreateSponsorship() {
         <input inputMode="numeric" pattern="[0-9]+" {...bind('per_user')} />
       </label>
       <label>
-        Pages that may call it, one origin per line (https://…)
-        <textarea rows={2} spellCheck={false} {...bind('origins')} />
+        Pages that may call it, one origin per line (optional)
+        <textarea rows={2} spellCheck={false} placeholder="https://shop.example" {...bind('origins')} />
       </label>
     </Action>
   )
