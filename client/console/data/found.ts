@@ -35,8 +35,8 @@ export interface Found {
   open(): void
 }
 
-/** What the service knows by this text. `isKnown`: it has answered for exactly this one. */
-export function useFound(q: string): { found: Found[]; isKnown: boolean; error: unknown } {
+/** What the service knows by this text, and the list of those transactions. `isKnown`: it has answered for exactly this text. */
+export function useFound(q: string): { found: Found[]; lists: Found[]; isKnown: boolean; error: unknown } {
   const { client } = useSession()
   const symbolOf = useSymbolsOfRelayers()
   const [, go] = useLocation()
@@ -53,16 +53,13 @@ export function useFound(q: string): { found: Found[]; isKnown: boolean; error: 
     enabled: asked !== '',
   })
   const isKnown = asked === q && search.data !== undefined
-  if (q === '' || !isKnown) return { found: [], isKnown, error: search.error }
+  if (q === '' || !isKnown) return { found: [], lists: [], isKnown, error: search.error }
   const results = search.data.filter((its) => nonce === undefined || its.nonce === Number(nonce))
   const list = listOf(q, results)
   const leads = ({ to, ...its }: Omit<Found, 'open'> & { to: string }): Found => ({ ...its, open: () => go(to) })
   return {
-    found: [
-      ...results.map((result) => leads(itemOf(result, symbolOf))),
-      ...others.map(leads),
-      ...(list === undefined ? [] : [leads({ ...list, about: 'list', icon: ArrowLeftRight })]),
-    ],
+    found: [...results.map((result) => leads(itemOf(result, symbolOf))), ...others.map(leads)],
+    lists: list === undefined ? [] : [leads({ ...list, about: 'list', icon: ArrowLeftRight })],
     isKnown,
     error: search.error,
   }

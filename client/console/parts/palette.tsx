@@ -27,7 +27,7 @@ export function Palette({
   /** Enter was pressed before the answer was there. */
   const [opens, setOpens] = useState('')
   const q = text.trim()
-  const { found, isKnown, error } = useFound(q)
+  const { found, lists, isKnown, error } = useFound(q)
   const only = found.length === 1 ? found[0] : undefined
   useEffect(() => {
     if (opens !== q || !only) return
@@ -35,7 +35,7 @@ export function Palette({
     only.open()
   }, [opens, q, only, close])
 
-  const items = [...found, ...targets.filter((target) => matches(target, q))]
+  const items = [...found, ...lists, ...targets.filter((target) => matches(target, q))]
   return (
     <Autocomplete.Root
       open
