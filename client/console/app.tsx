@@ -1,24 +1,6 @@
-import {
-  Activity,
-  ArrowLeftRight,
-  Bell,
-  Coins,
-  FlaskConical,
-  Gift,
-  Key,
-  KeyRound,
-  Layers,
-  LayoutDashboard,
-  LogOut,
-  type LucideIcon,
-  Menu,
-  Network,
-  ScrollText,
-  Wallet,
-  Waypoints,
-} from 'lucide-react'
+import { Clock, LogOut, Menu, Waypoints } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
-import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
+import { Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
 import { hereShortly, isUtc, showUtc } from './data/format.ts'
 import { SessionProvider, useSession } from './data/session.tsx'
@@ -27,8 +9,7 @@ import { SignIn } from './pages/sign-in.tsx'
 import { Boundary } from './parts/boundary.tsx'
 import { Skeleton } from './parts/feedback.tsx'
 import { Missing } from './parts/missing.tsx'
-import type { Target } from './parts/palette.tsx'
-import { useOpenProblems } from './parts/problems.tsx'
+import { PageLink, usePages, useTargets } from './parts/navigation.tsx'
 import { Search } from './parts/search.tsx'
 import { Segments } from './parts/segments.tsx'
 import { ServiceState } from './parts/service-state.tsx'
@@ -70,6 +51,18 @@ function Shell() {
   const [isMenuOpen, setMenuOpen] = useState(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the menu
   useEffect(() => setMenuOpen(false), [path])
+  function showIn(zone: 'local' | 'UTC') {
+    localStorage.setItem(zone_key, zone)
+    showUtc(zone === 'UTC')
+    setInUtc(zone === 'UTC')
+  }
+  const targets = useTargets(
+    pages.flatMap(([, its]) => its),
+    [
+      ...(here === 'UTC' ? [] : [zoneTarget(inUtc, showIn)]),
+      { name: 'Sign out', about: 'ends the session', icon: LogOut, keys: 'log out logout', open: signOut },
+    ],
+  )
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
@@ -80,7 +73,7 @@ function Shell() {
           <Waypoints className="icon" aria-hidden />
           <span>Relayer console</span>
         </strong>
-        {may('read') && <Search targets={targetsOf(pages.flatMap(([, its]) => its))} />}
+        {may('read') && <Search targets={targets} />}
         <button
           type="button"
           className="menu"
@@ -109,11 +102,7 @@ function Shell() {
               values={['local', 'UTC']}
               texts={{ local: here }}
               value={inUtc ? 'UTC' : 'local'}
-              choose={(zone) => {
-                localStorage.setItem(zone_key, zone)
-                showUtc(zone === 'UTC')
-                setInUtc(zone === 'UTC')
-              }}
+              choose={showIn}
             />
           )}
           <button type="button" onClick={signOut} aria-label="Sign out">
@@ -134,6 +123,11 @@ function Shell() {
     </>
   )
 }
+
+const zoneTarget = (inUtc: boolean, showIn: (zone: 'local' | 'UTC') => void) => ({
+  ...{ name: `Show times in ${inUtc ? here : 'UTC'}`, about: 'time zone', keys: 'zone clock', icon: Clock },
+  open: () => showIn(inUtc ? 'local' : 'UTC'),
+})
 
 function Pages() {
   const { caller, may, mayManageAll } = useSession()
@@ -192,100 +186,3 @@ type RelayerPage = ListPage & { relayer_id: string; tab?: string }
 type PoolPage = ListPage & { pool_id: string; tab?: string }
 
 const relayer_pages = '/relayers/:relayer_id/:tab?/:group?/:find?'
-
-/** `create`: the label of its button, if the API key may use it. */
-interface Page {
-  to: string
-  name: string
-  icon: LucideIcon
-  create?: string | false
-}
-
-/** What the search finds beside what the service knows. */
-const targetsOf = (pages: Page[]): Target[] => [
-  ...pages.map(({ to, name }) => ({ to, name, about: 'page' })),
-  ...pages.flatMap(({ to, name, create }) =>
-    create ? [{ to, name: create, about: 'opens the form', keys: `new ${name}`, button: create }] : [],
-  ),
-  ...lists.map(([group, keys]) => ({
-    ...{ to: `/transactions/${group}`, name: `${group} transactions`, about: 'list', keys },
-  })),
-]
-
-/** Groups of the list of transactions, and the states that are in them. */
-const lists = [
-  ['unfinished', 'pending sent submitted mined waiting'],
-  ['confirmed', ''],
-  ['failed', ''],
-  ['withdrawn', 'canceled cancelled expired'],
-] as const
-
-/** The pages that the API key has something on, in their groups. */
-function usePages(): [string, Page[]][] {
-  const { caller, may, mayManageAll } = useSession()
-  const seesAll = may('read') && caller.relayer_ids === null
-  const groups: [string, (Page | false)[]][] = [
-    [
-      '',
-      [
-        may('read') && { to: '/', name: 'Overview', icon: LayoutDashboard },
-        may('read') && {
-          ...{ to: '/relayer-list', name: 'Relayers', icon: Wallet },
-          create: mayManageAll && 'Create a relayer',
-        },
-        may('read') && { to: '/transactions', name: 'Transactions', icon: ArrowLeftRight },
-        may('read') && { to: '/spending', name: 'Spending', icon: Coins },
-        (may('sign') || may('send')) && { to: '/sandbox', name: 'Sandbox', icon: FlaskConical },
-      ],
-    ],
-    [
-      'Resources',
-      [
-        seesAll && { to: '/pools', name: 'Pools', icon: Layers, create: mayManageAll && 'Create a pool' },
-        seesAll && {
-          to: '/sponsorships',
-          name: 'Sponsorships',
-          icon: Gift,
-          create: mayManageAll && 'Create a sponsorship',
-        },
-        may('read') && { to: '/networks', name: 'Networks', icon: Network, create: mayManageAll && 'Create a network' },
-        mayManageAll && { to: '/signers', name: 'Signers', icon: KeyRound, create: 'Create a signer' },
-        may('notifications') && {
-          to: '/notifications',
-          name: 'Notifications',
-          icon: Bell,
-          create: 'Create a notification',
-        },
-      ],
-    ],
-    [
-      'Administration',
-      [
-        caller.may_administer && { to: '/keys', name: 'API keys', icon: Key, create: 'Create a key' },
-        mayManageAll && { to: '/audit', name: 'Audit', icon: ScrollText },
-        mayManageAll && { to: '/service', name: 'Service', icon: Activity },
-      ],
-    ],
-  ]
-  return groups
-    .map(([name, its]): [string, Page[]] => [name, its.filter((one) => one !== false)])
-    .filter(([, its]) => its.length > 0)
-}
-
-function PageLink({ to, name, icon: Icon }: Page) {
-  const [path] = useLocation()
-  const open = useOpenProblems()
-  return (
-    <Link to={to} aria-current={to === pageOf(path) ? 'page' : undefined}>
-      <Icon className="icon" aria-hidden />
-      {name}
-      {to === '/' && open > 0 && <span className="badge count bad" data-count={open} aria-hidden />}
-    </Link>
-  )
-}
-
-/** The page of the navigation that an address belongs to. */
-function pageOf(path: string): string {
-  if (path.startsWith('/relayers')) return path.includes('/transactions/') ? '/transactions' : '/relayer-list'
-  return path.startsWith('/overview') ? '/' : path.split('/', 2).join('/')
-}

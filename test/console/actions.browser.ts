@@ -52,7 +52,7 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
     await named(opened(page), 'Close').click()
     return token ?? ''
   }
-  await act(page, named(page, 'Create a key'), async (dialog) => {
+  await act(page, named(page, 'Create an API key'), async (dialog) => {
     await dialog.getByLabel('Name').fill('night shift')
     await dialog.getByLabel('send').check()
     await dialog.getByLabel('Relayer IDs').fill('demo')
@@ -78,13 +78,15 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
   })
   expect(await caller(first)).toMatchObject({ name: 'night shift' })
 
-  await act(page, named(page, 'Rotate'))
+  await named(page, 'More actions of night shift').click()
+  await act(page, page.getByRole('menuitem', { name: 'Rotate' }))
   const second = await shownToken()
   expect(second).not.toBe(first)
   expect(await caller(second)).toMatchObject({ name: 'night shift' })
   expect((await listed())[0]?.former_valid_until).not.toBeNull()
 
-  await act(page, named(page, 'Revoke'))
+  await named(page, 'More actions of night shift').click()
+  await act(page, page.getByRole('menuitem', { name: 'Revoke' }))
   expect(await listed()).toEqual([])
   await expect(caller(second)).rejects.toMatchObject({ status: 401 })
   await page.getByText('No API keys yet').waitFor()
@@ -358,29 +360,30 @@ test('finds refused operations in the audit trail, without the service’s own, 
   await signIn(stage.rig.api_key)
   await open('/audit')
   const row = (operation: string) => page.getByRole('row').filter({ hasText: operation })
-  await row('deleteRelayer').first().waitFor()
+  await row('Delete relayer').first().waitFor()
   expect(
     await page
       .getByRole('row')
       .filter({ hasText: /^\d+.*service/ })
       .count(),
   ).toBe(0)
-  await page.getByLabel('operation').fill('RELAYER')
-  await page.getByLabel('relayer', { exact: true }).fill(account.relayer_id)
-  await page.getByLabel('result').selectOption('refused')
+  await page.getByLabel('Operation').fill('delete RELAYER')
+  await page.getByLabel('Relayer', { exact: true }).fill(account.relayer_id)
+  await page.getByLabel('Result').selectOption('refused')
   await named(page, 'Search').click()
   await expect.poll(() => page.getByRole('row').count()).toBe(2)
-  expect(await row('deleteRelayer').textContent()).toContain('409')
+  expect(await row('Delete relayer').textContent()).toContain('409')
   expect(page.url()).toContain('outcome%253Drefused')
   // The times of the form are in the zone of those in the list.
   const a_minute_ago = new Date(Date.now() - 60_000 + 9 * 3_600_000).toISOString().slice(0, 16)
-  await page.getByLabel('after (Asia/Tokyo)').fill(a_minute_ago)
+  await page.getByLabel('Period').selectOption('From … to …')
+  await page.getByLabel('From (Asia/Tokyo)').fill(a_minute_ago)
   await named(page, 'Search').click()
   await expect.poll(() => page.url()).toContain('after%253D')
-  await row('deleteRelayer').waitFor()
-  expect(await page.getByLabel('after (Asia/Tokyo)').inputValue()).toBe(a_minute_ago)
+  await row('Delete relayer').waitFor()
+  expect(await page.getByLabel('From (Asia/Tokyo)').inputValue()).toBe(a_minute_ago)
 
-  const when = row('deleteRelayer').getByRole('cell').nth(1)
+  const when = row('Delete relayer').getByRole('cell').nth(1)
   expect(await when.textContent()).toContain('GMT+9')
   await named(page, 'UTC').click()
   await expect.poll(() => when.textContent()).toContain('UTC')

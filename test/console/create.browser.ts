@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { named, openConsole, press, startStage } from './browser.ts'
+import { choose, named, openConsole, press, startStage } from './browser.ts'
 
 const stage = startStage()
 
@@ -34,15 +34,15 @@ test('creates a network, a signer, a relayer and an ABI, drains the relayer, and
 
   await open('/signers')
   const key = `0x${'5a'.repeat(32)}`
-  await fill(page, 'Create a signer', { Type: 'plain', Id: 'own-key', key }, page)
+  await fill(page, 'Create a signer', { Type: 'plain', ID: 'own-key', key }, page)
   await page.getByRole('dialog').getByText('Its address').waitFor()
   await page.keyboard.press('Escape')
-  await page.getByRole('cell', { name: 'own-key' }).waitFor()
+  await page.getByRole('cell', { name: 'own-key', exact: true }).waitFor()
   expect(await page.content()).not.toContain(key.slice(2))
 
   await open('/')
   const to = (await stage.rig.addAccount()).address
-  const relayer = { Id: 'made-here', Network: 'second', Signer: 'own-key', 'Allowed receivers': to }
+  const relayer = { ID: 'made-here', Network: 'second', Signer: 'own-key', 'Allowed receivers': to }
   await (await fill(page, 'Create a relayer', relayer, page)).getByText('Send funds to its address').waitFor()
   const path = { relayer_id: 'made-here' }
   const { data: made } = await client.get('/api/v1/relayers/{relayer_id}', { path })
@@ -52,17 +52,22 @@ test('creates a network, a signer, a relayer and an ABI, drains the relayer, and
   await open('/networks')
   const abi = { Network: 'second', Address: to, Name: 'Token', ABI: 'function mint(uint256 amount)' }
   await fill(page, 'Add an ABI', abi, page)
-  await page.getByRole('cell', { name: 'Token' }).waitFor()
+  await page.getByRole('cell', { name: 'Token', exact: true }).waitFor()
 
   await open('/relayers/made-here')
-  await (await fill(page, 'Drain', {}, page)).getByText('it can be deleted').waitFor()
+  await fill(page, 'Drain', {}, page)
+  await page.locator('.toast').getByText('it can be deleted').waitFor()
   const { data: drained } = await client.get('/api/v1/relayers/{relayer_id}', { path })
   expect(drained.policies).toMatchObject({ allow_transactions: false })
   await page.keyboard.press('Escape')
 
   await open('/signers')
   const row = page.getByRole('row', { name: /own-key/ })
-  await (await fill(row, 'Delete', {}, page))
+  await choose(page, 'own-key', 'Delete')
+  const deletion = page.getByRole('dialog')
+  await deletion.getByLabel('Type its ID').fill('own-key')
+  await deletion.locator('button[type=submit]').click()
+  await deletion
     .getByRole('alert')
     .getByText(/relayer/)
     .waitFor()
@@ -78,10 +83,10 @@ test('a new key that failed to get its relayer is used at the next attempt', asy
   await open('/')
   const client = stage.rig.client()
   const before = (await client.get('/api/v1/signers', { query: { per_page: 1000 } })).data.length
-  const fields = { Id: 'with new key', Network: 'local', 'Allowed receivers': '0x12' }
+  const fields = { ID: 'with new key', Network: 'local', 'Allowed receivers': '0x12' }
   const dialog = await fill(page, 'Create a relayer', fields, page)
   await dialog.getByRole('alert').first().waitFor()
-  await dialog.getByLabel('Id').fill('with-new-key')
+  await dialog.getByLabel('ID').fill('with-new-key')
   await dialog.getByLabel('Allowed receivers').fill('')
   await dialog.getByRole('button', { name: 'Create a relayer' }).click()
   await dialog.getByText('Send funds to its address').waitFor()
@@ -111,14 +116,14 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
 
   await open('/pools')
   const pool = {
-    Id: 'made-here',
+    ID: 'made-here',
     Network: 'local',
     Relayers: `${treasury.relayer_id}\n${poor.relayer_id}`,
     Highest: '7',
   }
   await fill(page, 'Create a pool', pool, page)
   await page.getByText('at most 7').waitFor()
-  await page.getByRole('link', { name: 'made-here' }).click()
+  await page.getByRole('table').getByRole('link', { name: 'made-here' }).click()
   const row = page.getByRole('row', { name: new RegExp(poor.relayer_id) })
   await fill(row, 'Change weight', { Weight: '0' }, page)
   await row.getByText('0 (gets none)').waitFor()

@@ -48,7 +48,7 @@ test('links no relayer that was deleted', async () => {
   await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'gone' } })
   const { page, open } = await start()
   await open('/audit')
-  const row = page.getByRole('row').filter({ hasText: 'deleteRelayer' })
+  const row = page.getByRole('row').filter({ hasText: 'Delete relayer' })
   await row.getByText('gone').first().waitFor()
   await expect.poll(() => row.getByRole('link', { name: 'gone' }).count()).toBe(0)
 })
@@ -57,12 +57,12 @@ test('has the button that creates the first one in an empty list', async () => {
   const { page, open } = await start()
   for (const [path, label] of [
     ['/pools', 'Create a pool'],
-    ['/keys', 'Create a key'],
+    ['/keys', 'Create an API key'],
     ['/networks', 'Add an ABI'],
   ] as const) {
     await open(path)
     await page.locator('.nothing').getByRole('button', { name: label }).click()
     await page.getByRole('dialog', { name: label }).waitFor()
-    await named(page.getByRole('dialog'), 'Close').click()
+    await named(page.getByRole('dialog'), 'Cancel').click()
   }
 })

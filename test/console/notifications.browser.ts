@@ -33,25 +33,22 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
   const opened = await openConsole(stage.browser, stage.rig.url())
   page = opened.page
   await opened.signIn(stage.rig.api_key)
-  const close = () => named(page.getByRole('dialog'), 'Close').click()
   await opened.open('/notifications')
   await act(page, named(page, 'Create a notification'), async (dialog) => {
     await dialog.getByLabel('URL').fill(receiver.url)
-    await dialog.getByLabel('Id (optional)').fill(id)
+    await dialog.getByLabel('ID (optional)').fill(id)
   })
   expect((await stage.rig.client().get(one, { path })).data).toMatchObject({ id, url: receiver.url })
-  await page.getByRole('link', { name: id }).click()
+  await page.locator('.toast').getByRole('link', { name: id }).click()
 
   await act(page, named(page, 'Send a test'))
-  await page.getByRole('dialog').getByText('Response: 200').waitFor()
-  await close()
+  await page.locator('.toast').getByText(`${id} answered the test with 200`).waitFor()
   expect(receiver.bodies.map((body) => JSON.parse(body).event)).toEqual(['test'])
 
   await change({ notification_id: id })
   await change({ paused: true })
   await expect.poll(statuses).toEqual(['delivered'])
   await act(page, named(page, 'Redeliver'))
-  await close()
   await expect.poll(attempts).toEqual([2])
 
   receiver.answer(410, 'gone')
@@ -73,7 +70,6 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
   expect((await stage.rig.client().get(one, { path })).data.filter).toBeUndefined()
   expect((await health()).status).not.toBe('disabled')
   await act(page, named(page, 'Redeliver failed'), (dialog) => dialog.getByLabel('Since').fill('2099-01-01T00:00'))
-  await close()
   expect(await statuses()).toEqual(['failed', 'failed', 'delivered'])
   await act(page, named(page, 'Redeliver failed'), (dialog) => dialog.getByLabel('Since').fill('2020-01-01T00:00'))
   await expect.poll(statuses).toEqual(['delivered', 'delivered', 'delivered'])

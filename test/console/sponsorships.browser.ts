@@ -18,12 +18,13 @@ test('shows what budgets have left, and creates, pauses, changes and deletes spo
 
   await act(page, named(row, 'Change budgets'), async (dialog) => dialog.getByLabel('For 24 hours').fill('0.5'))
   await expect.poll(() => row.textContent()).toContain('0.5 ')
-  await act(page, named(row, 'Pause'))
+  await named(row, 'More actions of game').click()
+  await act(page, page.getByRole('menuitem', { name: 'Pause' }))
   await row.getByText('paused').waitFor()
   expect((await client.sponsorships.get('game')).paused).toBe(true)
 
   await act(page, named(page, 'Create a sponsorship'), async (dialog) => {
-    await dialog.getByLabel('Id (optional)').fill('shop')
+    await dialog.getByLabel('ID (optional)').fill('shop')
     await dialog.getByLabel('Relayer', { exact: true }).fill(relayer.id)
     await dialog.getByLabel('Contract').fill(game)
     await dialog.getByLabel('Selectors').fill(play(1).slice(0, 10))
@@ -39,6 +40,7 @@ test('shows what budgets have left, and creates, pauses, changes and deletes spo
   await shop.waitFor()
   expect(await accessibilityFaults()).toEqual([])
   await picture('sponsorships')
-  await act(page, named(shop, 'Delete'))
+  await named(shop, 'More actions of shop').click()
+  await act(page, page.getByRole('menuitem', { name: 'Delete' }))
   await expect.poll(() => shop.count()).toBe(0)
 })

@@ -92,10 +92,55 @@ test('reads when an API key expires in the zone that is shown', async () => {
   const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url(), { zone: 'Europe/Berlin' })
   await signIn(stage.rig.api_key)
   await open('/keys')
-  await act(page, named(page, 'Create a key'), async (dialog) => {
+  await act(page, named(page, 'Create an API key'), async (dialog) => {
     await dialog.getByLabel('Name').fill('until noon')
     await dialog.getByLabel('Expires at (Europe/Berlin; empty: never)').fill('2030-01-31T05:30')
   })
   const { data } = await stage.rig.client().get('/api/v1/api-keys', { query: {} })
   expect(data.find(({ name }) => name === 'until noon')?.expires_at).toBe('2030-01-31T04:30:00.000Z')
+})
+
+test('shows the time of the block, and how long each step of a transaction took', async () => {
+  const [its] = await account.transactions()
+  const block = its?.receipt?.block_number ?? 0
+  const { timestamp } = (await stage.rig.chain.rpc('eth_getBlockByNumber', [`0x${block.toString(16)}`, false])) as {
+    timestamp: string
+  }
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url())
+  await signIn(stage.rig.api_key)
+  await open(`/relayers/${account.relayer_id}/transactions/${its?.id}`)
+  const steps = page.getByRole('region', { name: 'Timeline' }).getByRole('listitem')
+  const at = new Date(Number(timestamp) * 1_000).toISOString()
+  await expect
+    .poll(() => steps.filter({ hasText: 'In block' }).locator('time').getAttribute('datetime', { timeout: 1_000 }))
+    .toBe(at)
+  await steps
+    .filter({ hasText: 'Signed version 1' })
+    .getByText(/^\+[\d.]+ m?s$/)
+    .waitFor()
+})
+
+test('narrows the transactions to a period, in the zone that is shown', async () => {
+  const its = await stage.rig.addAccount()
+  await its.send(1)
+  await its.finished()
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url(), { zone: 'Asia/Kolkata' })
+  await signIn(stage.rig.api_key)
+  await open(`/relayers/${its.relayer_id}`)
+  await page.getByText('1 transactions, newest first').waitFor()
+  const period = page.getByLabel('Period')
+  await period.selectOption('Last hour')
+  await page.waitForURL(/after%253A/)
+  await page.getByText('1 transactions, newest first').waitFor()
+  expect(await period.inputValue()).toBe('Last hour')
+  await period.selectOption('From … to …')
+  await page.getByLabel(/^From \(Asia/).fill('')
+  await page.getByLabel(/^To \(Asia/).fill('2020-01-31T05:30')
+  await page.getByLabel(/^To \(Asia/).press('Enter')
+  await page.waitForURL(/before%253A2020-01-31T00%253A00/)
+  await page.getByText('No transaction matches').waitFor()
+  await page.getByLabel('Filter by').fill('order-7')
+  await page.waitForURL(/before%253A2020-01-31T00%253A00%253A00.000Z%2520order-7/)
+  await period.selectOption('Any time')
+  await page.waitForURL(/list\/all\/order-7$/)
 })

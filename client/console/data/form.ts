@@ -43,10 +43,19 @@ export const given = <Body extends Record<string, unknown>>(body: Body): Partial
 /** The smallest units of an amount that was entered in the field. */
 export function weiIn(field: string, text: string, unit = 'coins', digits = 18): string {
   const wei = weiOf(text, digits)
-  if (wei === undefined) throw new FormError(field, `Enter an amount in ${unit}, such as 0.05`)
+  if (wei === undefined) throw new FormError(field, `Enter an amount in ${unit}, such as 0.05.`)
   return wei
 }
 
+/** The JSON that was entered in the field. */
+export function jsonIn(field: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new FormError(field, 'This is no JSON. Enter all of it, from the first bracket to the last.')
+  }
+}
+
 /** An empty text: no limit. */
-export const perDay = (text: string): { max_value_per_day?: string } =>
-  text.trim() === '' ? {} : { max_value_per_day: weiIn('max_value_per_day', text) }
+export const perDay = (text: string, unit?: string): { max_value_per_day?: string } =>
+  text.trim() === '' ? {} : { max_value_per_day: weiIn('max_value_per_day', text, unit) }

@@ -58,6 +58,10 @@ export function age(timestamp: string, now = Date.now()): string {
   return span(now - Date.parse(timestamp))
 }
 
+/** The time between two steps: `12 ms`, `0.2 s`, `15 s`. */
+export const gap = (ms: number): string =>
+  ms < 100 ? `${ms} ms` : ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms)
+
 /** A time that something takes, from milliseconds on. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
@@ -154,6 +158,14 @@ export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0,
 
 /** `price_cap` is `price cap`. */
 export const words = (code: string): string => code.replaceAll('_', ' ')
+
+/** The id of an operation in words: `createApiKey` is `Create API key`. */
+export function operationText(id: string): string {
+  const text = id.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return `${text[0]?.toUpperCase()}${text.slice(1)}`.replaceAll(/\b(?:api|abi|rpc)(?=s?\b)/g, (name) =>
+    name.toUpperCase(),
+  )
+}
 
 /** Replaces amounts in wei in a sentence by ones with the unit of the network. */
 export const inCoins = (text: string, symbol: string): string =>

@@ -1,4 +1,5 @@
 import type { PrivateMethod, PrivateRpcUrlInput, RpcUrlInput } from '../../index.ts'
+import { FormError } from './form.ts'
 
 /** The lines of a text that have words. */
 const wordsByLine = (text: string): [string, ...string[]][] =>
@@ -7,11 +8,12 @@ const wordsByLine = (text: string): [string, ...string[]][] =>
     .map((line) => line.trim().split(/\s+/) as [string, ...string[]])
     .filter(([first]) => first !== '')
 
-/** A node by line: its URL, and its weight if one follows. */
-export const nodesOf = (text: string): RpcUrlInput[] =>
+/** A node by line: its URL, and its weight if one follows. `field`: the one that has the text. */
+export const nodesOf = (text: string, field = 'rpc_urls'): RpcUrlInput[] =>
   wordsByLine(text).map(([url, weight, ...more]) => {
     if (weight === undefined) return url
-    if (!/^\d+$/.test(weight) || more.length > 0) throw new Error(`After ${url}, a weight from 0 to 100 is expected`)
+    if (!/^\d+$/.test(weight) || more.length > 0)
+      throw new FormError(field, `After ${url}, a weight from 0 to 100 is expected.`)
     return { url, weight: Number(weight) }
   })
 
@@ -22,7 +24,10 @@ export const relaysOf = (text: string): PrivateRpcUrlInput[] =>
     const method = rules.find((rule) => rule.startsWith('eth_'))
     const blocks = rules.find((rule) => /^\d+$/.test(rule))
     if (rules.some((rule) => rule !== method && rule !== blocks))
-      throw new Error(`After ${url}, a method (eth_sendPrivateTransaction) and a number of blocks are expected`)
+      throw new FormError(
+        'private_rpc_urls',
+        `After ${url}, a method (eth_sendPrivateTransaction) and a number of blocks are expected.`,
+      )
     return {
       url,
       // The service checks the word, and names those that it knows.

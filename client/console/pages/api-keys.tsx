@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Key } from 'lucide-react'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
-import { listOf } from '../data/form.ts'
+import { FormError, listOf } from '../data/form.ts'
 import { momentOf, typedOf, zone } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
@@ -10,6 +10,7 @@ import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
 import { Age, Moment } from '../parts/moment.tsx'
+import { More } from '../parts/more.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
@@ -31,7 +32,7 @@ export function ApiKeys() {
       <Loaded query={keys}>
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={Key} title="No API keys yet" create="Create a key">
+            <Nothing icon={Key} title="No API keys yet" create="Create an API key">
               Give each application a key of its own, with no more rights than it needs. The key in the setting API_KEY
               is not listed.
             </Nothing>
@@ -70,26 +71,34 @@ const columns: Column<ApiKey>[] = [
 function KeyActions({ its }: { its: ApiKey }) {
   const { id, name } = its
   const { client } = useSession()
-  const [token, setToken] = useState('')
   const path = { api_key_id: id }
+  const rotate = { text: 'Rotate', opens: `Rotate API key ${name}` }
+  const revoke = { text: 'Revoke', opens: `Revoke API key ${name}`, tone: 'danger' as const }
   return (
     <div className="buttons">
       {!isSponsorships(its) && <EditKey its={its} />}
+      <More of={name} choices={[rotate, ...(isSponsorships(its) ? [] : [revoke])]} />
       <Action
+        isInMenu
         label="Rotate"
-        title={`Rotate key ${name}`}
+        title={`Rotate API key ${name}`}
         effect={<p>Issues a new token for “{name}”. The current token stays valid for a grace period.</p>}
-        run={async () => setToken((await client.post(`${one}/rotate`, { path, body: {} })).data.token)}
-        done={<NewToken token={token} />}
+        run={() => client.post(`${one}/rotate`, { path, body: {} })}
+        done={({ data: { token } }) => (
+          <NewToken token={token}>
+            API key “{name}” has a new token, and the previous one stays valid for a while.
+          </NewToken>
+        )}
       />
       {!isSponsorships(its) && (
         <Action
+          isInMenu
           label="Revoke"
-          title={`Revoke key ${name}`}
+          title={`Revoke API key ${name}`}
           tone="danger"
           effect={<p>Requests with “{name}” are refused at once. A revoked key cannot be restored.</p>}
           run={() => client.delete(one, { path })}
-          told={`Key ${name} is revoked.`}
+          told={`API key ${name} is revoked.`}
         />
       )}
     </div>
@@ -124,27 +133,29 @@ const rightsOf = ({ name, scopes: allowed, relayer_ids, pool_ids, allowed_cidrs,
 /** Null: no limit. */
 const orNull = (text: string): string[] | null => (listOf(text).length > 0 ? listOf(text) : null)
 
-const bodyOf = ({ name, scopes: allowed, relayer_ids, pool_ids, allowed_cidrs, expires_at }: Rights) => ({
-  name,
-  scopes: allowed,
-  relayer_ids: orNull(relayer_ids),
-  pool_ids: orNull(pool_ids),
-  allowed_cidrs: orNull(allowed_cidrs),
-  expires_at: momentOf(expires_at) ?? null,
-})
+function bodyOf({ name, scopes: allowed, relayer_ids, pool_ids, allowed_cidrs, expires_at }: Rights) {
+  if (allowed.length === 0) throw new FormError('scopes', 'Choose at least one scope.')
+  return {
+    name,
+    scopes: allowed,
+    relayer_ids: orNull(relayer_ids),
+    pool_ids: orNull(pool_ids),
+    allowed_cidrs: orNull(allowed_cidrs),
+    expires_at: momentOf(expires_at) ?? null,
+  }
+}
 
 function CreateKey() {
   const { client } = useSession()
   const [rights, setRights] = useState(none)
-  const [token, setToken] = useState('')
   return (
     <Action
-      label="Create a key"
+      label="Create an API key"
       tone="primary"
       opened={() => setRights(none)}
       effect={<p>Creates an API key with these permissions. Its token is shown once.</p>}
-      run={async () => setToken((await client.post('/api/v1/api-keys', { body: bodyOf(rights) })).data.token)}
-      done={<NewToken token={token} />}
+      run={async () => (await client.post('/api/v1/api-keys', { body: bodyOf(rights) })).data}
+      done={({ api_key, token }) => <NewToken token={token}>API key “{api_key.name}” is created.</NewToken>}
     >
       <RightsForm rights={rights} set={setRights} />
     </Action>
@@ -157,11 +168,11 @@ function EditKey({ its }: { its: ApiKey }) {
   return (
     <Action
       label="Edit"
-      title={`Edit key ${its.name}`}
-      told={`Key ${its.name} is changed.`}
+      title={`Edit API key ${its.name}`}
+      told={`API key ${its.name} is changed.`}
       opened={() => setRights(rightsOf(its))}
       effect={<p>The token stays the same. A right that is taken away ends at once, also for requests under way.</p>}
-      run={() => client.patch(one, { path: { api_key_id: its.id }, body: bodyOf(rights) })}
+      run={async () => client.patch(one, { path: { api_key_id: its.id }, body: bodyOf(rights) })}
     >
       <RightsForm rights={rights} set={setRights} />
     </Action>
@@ -191,7 +202,13 @@ function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void
         <legend>Scopes</legend>
         {scopes.map((scope) => (
           <label key={scope} className="inline">
-            <input type="checkbox" checked={rights.scopes.includes(scope)} onChange={() => toggle(scope)} /> {scope}
+            <input
+              type="checkbox"
+              name="scopes"
+              checked={rights.scopes.includes(scope)}
+              onChange={() => toggle(scope)}
+            />{' '}
+            {scope}
           </label>
         ))}
       </fieldset>
@@ -215,9 +232,9 @@ function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void
   )
 }
 
-const NewToken = ({ token }: { token: string }) => (
+const NewToken = ({ token, children }: { token: string; children: ReactNode }) => (
   <>
-    <p>Copy the token now. It is not shown again:</p>
+    <p>{children} Copy the token now. It is not shown again:</p>
     <Copyable value={token} whole />
   </>
 )

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { ScrollText } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { given } from '../data/form.ts'
-import { count, momentOf, short, typedOf, zone } from '../data/format.ts'
+import { count, operationText, short } from '../data/format.ts'
 import { phone } from '../data/phone.ts'
 import { useSession } from '../data/session.tsx'
 import { CopyButton } from '../parts/copy.tsx'
@@ -15,12 +15,19 @@ import { Copyable, decoded, encoded, RelayerLink, transactionPath } from '../par
 import { Moment } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { Pages } from '../parts/pages.tsx'
+import { PeriodFields, periodIn } from '../parts/period.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
 const per_page = 50
 const fields = ['caller', 'operation', 'relayer_id', 'subject', 'outcome', 'callers', 'after', 'before'] as const
 type Typed = Partial<Record<(typeof fields)[number], string>>
 type Filter = Omit<Typed, 'outcome' | 'callers'> & { outcome?: 'succeeded' | 'refused'; callers?: 'others' }
+const text_fields = [
+  ['caller', 'Caller', 'API key, service'],
+  ['operation', 'Operation', 'send transaction'],
+  ['relayer_id', 'Relayer', 'ID of a relayer'],
+  ['subject', 'Subject', 'ID or digest'],
+] as const
 const csv_header = [
   'chain',
   'sequence',
@@ -40,6 +47,7 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
   const [page, setPage] = useState(1)
   const typed = Object.fromEntries(new URLSearchParams(decoded(find))) as Typed
   const filter = filterOf(typed)
+  const form = useRef<HTMLFormElement>(null)
   const head = useQuery({
     queryKey: ['audit-head'],
     queryFn: async ({ signal }) => (await client.get('/api/v1/audit/head', { signal })).data,
@@ -52,14 +60,12 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
 
   function search(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
-    const given = new FormData(event.currentTarget)
+    const texts_of = new FormData(event.currentTarget)
     setPage(1)
-    const wanted = new URLSearchParams()
-    for (const name of fields) {
-      const text = String(given.get(name) ?? '').trim()
-      const value = name === 'after' || name === 'before' ? momentOf(text) : text
-      if (value) wanted.set(name, value)
-    }
+    const texts = Object.fromEntries(fields.map((name) => [name, String(texts_of.get(name) ?? '').trim()]))
+    const operation = texts.operation?.replaceAll(/[^a-z]/gi, '') ?? ''
+    const its = given({ ...texts, operation, after: undefined, before: undefined })
+    const wanted = new URLSearchParams({ ...its, ...periodIn(event.currentTarget) } as Record<string, string>)
     go(`/audit/${encoded(`${wanted}`)}`, { replace: true })
   }
 
@@ -72,49 +78,63 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
           <Loaded query={head} lines={1}>
             {({ entries: all, hash, chains }) => (
               <p>
-                {count(all)} entries in {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}.{' '}
+                {count(all)} {all === 1 ? 'entry' : 'entries'} in{' '}
+                {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}.{' '}
                 <code>npm run audit -- verify</code> checks all entries and must print this head:{' '}
                 <Copyable value={hash} />
               </p>
             )}
           </Loaded>
-          <form className="filters" onSubmit={search} key={find}>
-            {(['caller', 'operation', 'relayer_id', 'subject'] as const).map((name) => (
+          <form className="filters" onSubmit={search} ref={form}>
+            {text_fields.map(([name, title, example]) => (
               <label key={name}>
-                {name.replace('_id', '')}
+                {title}
                 <input
+                  key={typed[name]}
                   name={name}
                   maxLength={128}
+                  placeholder={example}
+                  spellCheck={false}
                   defaultValue={typed[name]}
-                  {...(name === 'operation' && { pattern: '[A-Za-z]*' })}
                 />
               </label>
             ))}
-            {(['after', 'before'] as const).map((name) => (
-              <label key={name}>
-                {name} ({zone()})
-                <input type="datetime-local" name={name} defaultValue={typedOf(typed[name] ?? '')} />
-              </label>
-            ))}
+            <PeriodFields
+              period={{ ...(filter.after && { after: filter.after }), ...(filter.before && { before: filter.before }) }}
+              chosen={() => form.current?.requestSubmit()}
+            />
             <label>
-              result
-              <select name="outcome" defaultValue={typed.outcome ?? ''}>
+              Result
+              <select key={typed.outcome} name="outcome" defaultValue={typed.outcome ?? ''}>
                 <option value="">any</option>
                 <option value="succeeded">succeeded</option>
                 <option value="refused">refused</option>
               </select>
             </label>
-            <label className="check">
-              <input type="checkbox" name="callers" value="others" defaultChecked={typed.callers === 'others'} />{' '}
-              without the service's own
-            </label>
-            <button type="submit">Search</button>
-            <Csv
-              name="audit"
-              what="every entry that matches"
-              header={[...csv_header]}
-              pages={() => all(client, filter)}
-            />
+            <div className="row">
+              <label className="check">
+                <input
+                  key={typed.callers}
+                  type="checkbox"
+                  name="callers"
+                  value="others"
+                  defaultChecked={typed.callers === 'others'}
+                />{' '}
+                Without the service's own
+              </label>
+              <div className="buttons">
+                {isNarrowed(typed) && <Link to="/audit">Clear</Link>}
+                <button type="submit" className="primary">
+                  Search
+                </button>
+                <Csv
+                  name="audit"
+                  what="every entry that matches"
+                  header={[...csv_header]}
+                  pages={() => all(client, filter)}
+                />
+              </div>
+            </div>
           </form>
         </details>
       </search>
@@ -147,7 +167,7 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
 const isNarrowed = ({ callers: _, ...others }: Typed) => Object.keys(others).length > 0
 
 const columns: Column<AuditEntry>[] = [
-  { name: 'Operation', cell: ({ operation }) => operation },
+  { name: 'Operation', cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span> },
   { name: 'Time', isWhole: true, isPlain: true, cell: ({ at }) => <Moment at={at} /> },
   { name: 'Caller', isPlain: true, cell: ({ caller }) => caller },
   { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },

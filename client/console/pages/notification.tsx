@@ -2,23 +2,23 @@ import { useQuery } from '@tanstack/react-query'
 import { Bell } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Delivery, DeliveryAttempt, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
+import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
-import { age, count, words } from '../data/format.ts'
+import { age, count, momentOf, typedOf, zone } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
-import { Badge } from '../parts/badge.tsx'
+import { answerText, Deliveries } from '../parts/deliveries.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { isMissing, Missing } from '../parts/missing.tsx'
-import { Age, Moment, Until } from '../parts/moment.tsx'
+import { Moment } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { type Column, Table } from '../parts/table.tsx'
 import { filterOf, filterText, formOf, WebhookForm } from '../parts/webhook-form.tsx'
 
 const poll_ms = 3_000
 const per_page = 50
+const day_ms = 86_400_000
 const one = '/api/v1/notifications/{notification_id}'
 const statuses = ['all', 'pending', 'failed', 'delivered'] as const
 
@@ -38,19 +38,6 @@ export function Notification({ notification_id, find }: { notification_id: strin
     queryFn: async ({ signal }) => (await client.get(`${one}/health`, { path, signal })).data,
     refetchInterval: poll_ms,
   })
-  const columns: Column<Delivery>[] = [
-    { name: 'Event', isWhole: true, cell: ({ event }) => words(event) },
-    { name: 'State', isBeside: true, cell: (its) => <Badge state={its.status} /> },
-    { name: 'Number', isNumber: true, cell: ({ sequence }) => count(sequence) },
-    { name: 'Created', isWhole: true, cell: ({ created_at }) => <Age of={created_at} /> },
-    { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
-    {
-      name: 'Next attempt',
-      isWhole: true,
-      cell: ({ status: state, next_attempt_at: at }) => (at !== null && state === 'pending' ? <Until at={at} /> : null),
-    },
-    { name: '', cell: (delivery) => <Resend delivery={delivery} path={path} /> },
-  ]
   const query = { per_page, ...(status !== 'all' && { status: [status] as DeliveryStatus[] }) }
   const deliveries = useQuery({
     queryKey: ['deliveries', id, status],
@@ -66,7 +53,7 @@ export function Notification({ notification_id, find }: { notification_id: strin
       </p>
       <div className="bar">
         <Heading name={id} />
-        <Actions path={path} its={notification.data} />
+        <Actions path={path} its={notification.data} waiting={health.data?.pending ?? 0} />
       </div>
       <Loaded query={notification}>
         {({ url, filter }) => (
@@ -88,7 +75,7 @@ export function Notification({ notification_id, find }: { notification_id: strin
             </Nothing>
           ) : (
             <div className="deliveries">
-              <Table of="deliveries" rows={all} columns={columns} idOf={({ id: its }) => its} isPart />
+              <Deliveries rows={all} path={path} />
               {all.length === per_page && <p className="hint">The newest {per_page} are shown.</p>}
             </div>
           )
@@ -109,13 +96,13 @@ function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Deli
       {its.failing_since !== null && its.status !== 'disabled' && (
         <Problem>
           No attempt has succeeded for {age(its.failing_since)}.{' '}
-          {refused && answer && `The last response, to number ${count(refused.sequence)}: ${answerText(answer)}. `}
+          {refused && answer && `The last response, to #${count(refused.sequence)}: ${answerText(answer)}. `}
           Deliveries are retried; one counts as failed when no attempt is left.
         </Problem>
       )}
       <dl className="figures">
         <div>
-          <dt>Due</dt>
+          <dt>Waiting</dt>
           <dd>{count(its.pending)}</dd>
         </div>
         <div>
@@ -133,44 +120,61 @@ function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Deli
   )
 }
 
-function Actions({ path, its }: { path: { notification_id: string }; its: Its | undefined }) {
+function Actions({
+  path,
+  its,
+  waiting,
+}: {
+  path: { notification_id: string }
+  its: Its | undefined
+  /** How many deliveries wait for their next attempt. */
+  waiting: number
+}) {
   const { client } = useSession()
-  const [since, setSince] = useState(() => new Date(Date.now() - 86_400_000).toISOString().slice(0, 16))
-  const [tested, setTested] = useState('')
-  const [retried, setRetried] = useState(0)
-  const [redelivered, setRedelivered] = useState(0)
+  const { notification_id: id } = path
+  const [since, setSince] = useState(() => typedOf(new Date(Date.now() - day_ms).toISOString()))
   return (
     <div className="buttons actions">
       <Action
+        label="Retry waiting"
+        tone={waiting > 0 ? 'primary' : undefined}
+        effect={<p>Makes every delivery that waits for its next attempt due now, in the order of the events.</p>}
+        run={async () => (await client.post(`${one}/deliveries/retry`, { path })).data.retried}
+        told={(retried) => `${count(retried)} waiting ${retried === 1 ? 'delivery is' : 'deliveries are'} due now.`}
+      />
+      <Action
         label="Send a test"
-        tone="primary"
+        tone={waiting > 0 ? undefined : 'primary'}
         effect={<p>Sends one “test” event to the URL now, without retries.</p>}
         run={async () => {
           const { data } = await client.post(`${one}/test`, { path })
-          setTested(data.error ?? `Response: ${data.status} in ${data.duration_ms} ms.`)
+          if (data.error !== null) throw new Error(`The test failed after ${count(data.duration_ms)} ms: ${data.error}`)
+          return data
         }}
-        done={tested}
+        told={({ status, duration_ms }) => `${id} answered the test with ${status}, in ${count(duration_ms)} ms.`}
       />
       <Action
         label="Redeliver failed"
         effect={<p>Sends all failed deliveries of events since this time again, in the order of the events.</p>}
         run={async () => {
-          const body = { since: new Date(`${since}Z`).toISOString() }
-          setRedelivered((await client.post(`${one}/redeliver`, { path, body })).data.redelivered)
+          const body = { since: momentOf(since) ?? '' }
+          return (await client.post(`${one}/redeliver`, { path, body })).data.redelivered
         }}
-        done={`${count(redelivered)} failed ${redelivered === 1 ? 'delivery is' : 'deliveries are'} sent again.`}
+        told={(redelivered) =>
+          `${count(redelivered)} failed ${redelivered === 1 ? 'delivery is' : 'deliveries are'} sent again.`
+        }
       >
         <label>
-          Since (UTC)
-          <input type="datetime-local" required value={since} onChange={(event) => setSince(event.target.value)} />
+          Since ({zone()})
+          <input
+            name="since"
+            type="datetime-local"
+            required
+            value={since}
+            onChange={(event) => setSince(event.target.value)}
+          />
         </label>
       </Action>
-      <Action
-        label="Retry waiting"
-        effect={<p>Makes every delivery that waits for its next attempt due now, in the order of the events.</p>}
-        run={async () => setRetried((await client.post(`${one}/deliveries/retry`, { path })).data.retried)}
-        done={`${count(retried)} waiting ${retried === 1 ? 'delivery is' : 'deliveries are'} due now.`}
-      />
       <Edit path={path} its={its} />
     </div>
   )
@@ -232,66 +236,5 @@ function Edit({ path, its }: { path: { notification_id: string }; its: Its | und
         }}
       />
     </>
-  )
-}
-
-/** The path has the id of the notification, which each delivery has too. */
-function Resend({ delivery: { id, status }, path }: { delivery: Delivery; path: { notification_id: string } }) {
-  const { client } = useSession()
-  // The delivery may end meanwhile: an open dialog stays as it is.
-  const [held, setHeld] = useState<DeliveryStatus>()
-  const hold = { opened: () => setHeld(status), closed: () => setHeld(undefined) }
-  return (
-    <div className="buttons">
-      {(held ?? status) === 'pending' ? (
-        <Action
-          {...hold}
-          label="Retry now"
-          effect={
-            <p>
-              Makes it due now, with every other delivery that waits: earlier events of the same transaction are sent
-              first. The receiver gets the same ID and the same bytes.
-            </p>
-          }
-          run={() => client.post(`${one}/deliveries/retry`, { path })}
-          done="It is due now. Its next attempt is listed with the response."
-        />
-      ) : (
-        <Action
-          {...hold}
-          label="Redeliver"
-          effect={
-            <p>
-              Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same bytes.
-            </p>
-          }
-          run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}
-          done="It is sent again now."
-        />
-      )}
-    </div>
-  )
-}
-
-const answerText = ({ status, error }: Pick<DeliveryAttempt, 'status' | 'error'>) => error ?? `HTTP ${status}`
-
-function Attempts({ attempts }: { attempts: DeliveryAttempt[] }) {
-  const last = attempts.at(-1)
-  if (!last) return <span className="hint">not sent yet</span>
-  return (
-    <details>
-      <summary>
-        {answerText(last)}
-        {attempts.length > 1 && `, ${count(attempts.length)} attempts`}
-      </summary>
-      <ol>
-        {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (
-          <li key={number}>
-            <Moment at={at} />, {count(duration_ms)} ms: {answerText({ status: answered, error })}{' '}
-            {answer && <code>{answer}</code>}
-          </li>
-        ))}
-      </ol>
-    </details>
   )
 }

@@ -26,18 +26,25 @@ export function Notifications() {
         <Heading name="Notifications" />
         <Action
           label="Create a notification"
-          told="The notification is created."
           tone="primary"
           effect={<p>Creates a webhook endpoint. Relayers with this notification send their events to it.</p>}
-          opened={() => setForm(formOf(undefined))}
+          opened={() => {
+            setForm(formOf(undefined))
+            setId('')
+            setSecret('')
+          }}
           run={async () => {
             const filter = filterOf(form)
             const its = { url: form.url, ...(id !== '' && { id }), ...(filter && { filter }) }
-            await client.post('/api/v1/notifications', {
-              body: { ...its, ...(secret !== '' && { signing_key: secret }) },
-            })
-            setSecret('')
+            const body = { ...its, ...(secret !== '' && { signing_key: secret }) }
+            const { data } = await client.post('/api/v1/notifications', { body })
+            return data.id
           }}
+          told={(made) => (
+            <>
+              Notification <Link to={`/notifications/${encodeURIComponent(made)}`}>{made}</Link> is created.
+            </>
+          )}
         >
           <WebhookForm form={form} set={setForm} />
           <label>
@@ -51,7 +58,7 @@ export function Notifications() {
             />
           </label>
           <label>
-            Id (optional)
+            ID (optional)
             <input name="id" value={id} onChange={(event) => setId(event.target.value)} />
           </label>
         </Action>
@@ -79,7 +86,7 @@ const columns: Column<Notification>[] = [
   },
   { name: 'URL', by: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
   { name: 'Health', isBeside: true, cell: ({ id }) => <Health id={id} of={(its) => <Badge state={stateOf(its)} />} /> },
-  { name: 'Due', isNumber: true, cell: ({ id }) => <Health id={id} of={({ pending }) => count(pending)} /> },
+  { name: 'Waiting', isNumber: true, cell: ({ id }) => <Health id={id} of={({ pending }) => count(pending)} /> },
   { name: 'Failed', isNumber: true, cell: ({ id }) => <Health id={id} of={({ failed }) => count(failed)} /> },
   {
     name: 'Last success',

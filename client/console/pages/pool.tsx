@@ -3,7 +3,7 @@ import { Link, useLocation } from 'wouter'
 import type { Pool as Its } from '../../index.ts'
 import { listOf, perDay, useForm } from '../data/form.ts'
 import { count, exactly } from '../data/format.ts'
-import { useStatus } from '../data/overview.ts'
+import { useStatus, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { ActivityCharts } from '../parts/activity.tsx'
@@ -178,10 +178,11 @@ function Weigh({ pool_id, relayer_id, weight }: { pool_id: string; relayer_id: s
 function Edit({ pool }: { pool: Its }) {
   const { client } = useSession()
   const { max_value_per_day, ...others } = pool.policies
+  const symbol = useSymbols()(pool.network)
   const { values, bind, reset } = useForm({
     name: pool.name,
     relayers: pool.relayers.map(({ relayer_id }) => relayer_id).join('\n'),
-    day: max_value_per_day === undefined ? '' : exactly(max_value_per_day),
+    max_value_per_day: max_value_per_day === undefined ? '' : exactly(max_value_per_day),
   })
   return (
     <Action
@@ -196,7 +197,7 @@ function Edit({ pool }: { pool: Its }) {
           body: {
             name: values.name,
             relayer_ids: listOf(values.relayers),
-            policies: { ...others, ...perDay(values.day) },
+            policies: { ...others, ...perDay(values.max_value_per_day, symbol) },
           },
         })
       }
@@ -210,8 +211,8 @@ function Edit({ pool }: { pool: Its }) {
         <textarea required rows={4} spellCheck={false} {...bind('relayers')} />
       </label>
       <label>
-        Highest value per day, over all relayers (empty: no limit)
-        <input inputMode="decimal" {...bind('day')} />
+        Highest value per day in {symbol}, over all relayers (empty: no limit)
+        <input inputMode="decimal" {...bind('max_value_per_day')} />
       </label>
     </Action>
   )

@@ -4,7 +4,7 @@ import { Link } from 'wouter'
 import type { Pool } from '../../index.ts'
 import { given, listOf, perDay, useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
-import { useNetworks } from '../data/overview.ts'
+import { useNetworks, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
@@ -61,10 +61,15 @@ function Create() {
   const { client } = useSession()
   const networks = useNetworks()
   const { values, bind, reset } = useForm({ id: '', network: '', relayer_ids: '', max_value_per_day: '' })
+  const symbol = useSymbols()(values.network)
   return (
     <Action
       label="Create a pool"
-      told="The pool is created."
+      told={({ data: { id } }) => (
+        <>
+          Pool <Link to={poolPath(id)}>{id}</Link> is created.
+        </>
+      )}
       tone="primary"
       opened={reset}
       effect={<p>Its relayers send as one. A contract that lists its senders must list every address of the pool.</p>}
@@ -74,13 +79,13 @@ function Create() {
             ...given({ id: values.id }),
             network: values.network,
             relayer_ids: listOf(values.relayer_ids),
-            policies: perDay(values.max_value_per_day),
+            policies: perDay(values.max_value_per_day, symbol),
           },
         })
       }
     >
       <label>
-        Id (optional)
+        ID (optional)
         <input spellCheck={false} {...bind('id')} />
       </label>
       <label>
@@ -99,7 +104,7 @@ function Create() {
         <textarea required rows={4} spellCheck={false} {...bind('relayer_ids')} />
       </label>
       <label>
-        Highest value per day, over all relayers (optional)
+        Highest value per day in {symbol}, over all relayers (optional)
         <input inputMode="decimal" {...bind('max_value_per_day')} />
       </label>
     </Action>

@@ -3,25 +3,26 @@ import { FlaskConical } from 'lucide-react'
 import { type FormEvent, type ReactNode, useId, useState } from 'react'
 import { Link } from 'wouter'
 import type { SendTransactionRequest } from '../../index.ts'
-import { curlSample } from '../../samples/curl.ts'
 import type { ExampleCall } from '../../samples/operation.ts'
+import { argumentsOf } from '../data/arguments.ts'
 import { useForm } from '../data/form.ts'
 import { amount, count, exactly, weiOf } from '../data/format.ts'
 import { useNetworks, useRelayerIds, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { typescriptCall } from '../data/typescript-call.ts'
 import { Action } from '../parts/action.tsx'
-import { CopyButton } from '../parts/copy.tsx'
 import { CreateRelayer } from '../parts/create-relayer.tsx'
-import { errorText, Loaded, Problem } from '../parts/feedback.tsx'
+import { Faults, useFaults } from '../parts/faults.tsx'
+import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { relayerPath, transactionPath } from '../parts/links.tsx'
 import { Nothing } from '../parts/nothing.tsx'
+import { Samples } from '../parts/samples.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { SubmissionFields, submission_start, submissionOf, submissionText } from '../parts/submission.tsx'
 
 const base = '/api/v1/relayers/{relayer_id}'
-const shown_characters = 4_000
+/** As `weiOf` reads it. */
+const amount_pattern = '[0-9]+([.][0-9]{1,18})?'
 const kinds = { sign: 'Sign a message', test: 'Simulate a transaction' } as const
 
 interface Form {
@@ -94,7 +95,6 @@ function SandboxForm({
   const [relayer_id, setRelayer] = useState(chosen)
   const [form, setForm] = useState(start)
   const [kind, setKind] = useState<keyof typeof kinds>(isTransaction || !may('sign') ? 'test' : 'sign')
-  const [sent, setSent] = useState('')
   const way = useForm(submission_start)
   const submission = submissionOf(way.values)
   const set = (name: keyof Form) => (event: { target: { value: string } }) =>
@@ -108,7 +108,6 @@ function SandboxForm({
   const asUsual = `as the network sets it${usual ? `: ${submissionText(usual)}` : ''}`
   const wei = weiOf(form.value)
   const gas = form.gas_limit.trim()
-  const isReady = path.relayer_id !== '' && (kind === 'sign' || (wei !== undefined && /^\d*$/.test(gas)))
   const transaction: SendTransactionRequest = {
     ...(form.to.trim() !== '' && { to: form.to.trim() }),
     value: wei ?? '0',
@@ -127,7 +126,9 @@ function SandboxForm({
     needs_token: true,
     answer: 'data',
   }
+  const { form: ref, faults, check, blame, forgive } = useFaults()
   const run = useMutation({
+    onError: blame,
     mutationFn: async (): Promise<unknown> =>
       kind === 'sign'
         ? (await client.post(`${base}/sign`, { path, body: { message: form.message } })).data
@@ -136,12 +137,12 @@ function SandboxForm({
 
   function submit(event: FormEvent) {
     event.preventDefault()
-    run.mutate()
+    if (!run.isPending && check()) run.mutate()
   }
 
   return (
     <div className="columns">
-      <form className="card" onSubmit={submit}>
+      <form className="card" ref={ref} noValidate onSubmit={submit} onChange={forgive}>
         <Segments
           label="Action"
           values={(Object.keys(kinds) as (keyof typeof kinds)[]).filter((one) => may(one === 'sign' ? 'sign' : 'send'))}
@@ -152,9 +153,12 @@ function SandboxForm({
         <label>
           Relayer
           <input
+            name="relayer_id"
             list={options}
             value={relayer_id}
             required
+            spellCheck={false}
+            autoComplete="off"
             placeholder="Choose one"
             onChange={(event) => setRelayer(event.target.value)}
           />
@@ -167,21 +171,29 @@ function SandboxForm({
         {kind === 'sign' ? (
           <label>
             Message
-            <textarea rows={4} value={form.message} onChange={set('message')} />
+            <textarea name="message" rows={4} value={form.message} onChange={set('message')} />
           </label>
         ) : (
           <>
             <label>
               To (empty: creates a contract)
-              <input spellCheck={false} value={form.to} onChange={set('to')} />
+              <input name="to" spellCheck={false} value={form.to} onChange={set('to')} />
             </label>
             <label>
               Value in {symbol}
-              <input inputMode="decimal" value={form.value} onChange={set('value')} aria-invalid={wei === undefined} />
+              <input
+                name="value"
+                required
+                inputMode="decimal"
+                pattern={amount_pattern}
+                value={form.value}
+                onChange={set('value')}
+              />
             </label>
             <label>
               Function (optional)
               <input
+                name="function"
                 spellCheck={false}
                 placeholder="transfer(address,uint256)"
                 value={form.called}
@@ -191,35 +203,36 @@ function SandboxForm({
             {form.called.trim() === '' ? (
               <label>
                 Data
-                <textarea rows={3} spellCheck={false} value={form.data} onChange={set('data')} />
+                <textarea name="data" rows={3} spellCheck={false} value={form.data} onChange={set('data')} />
               </label>
             ) : (
               <label>
                 Arguments, one per line; lists and tuples as JSON
-                <textarea rows={3} spellCheck={false} value={form.args} onChange={set('args')} />
+                <textarea name="args" rows={3} spellCheck={false} value={form.args} onChange={set('args')} />
               </label>
             )}
             <label>
               Gas limit (empty: it is estimated)
               <input
+                name="gas_limit"
                 inputMode="numeric"
+                pattern="[0-9]*"
                 value={form.gas_limit}
                 onChange={set('gas_limit')}
-                aria-invalid={!/^\d*$/.test(gas)}
               />
             </label>
             <SubmissionFields bind={way.bind} none={asUsual} />
           </>
         )}
         <div className="buttons">
-          <button type="submit" className="primary" disabled={run.isPending || !isReady}>
+          <button type="submit" className="primary" aria-busy={run.isPending}>
             {kind === 'sign' ? 'Sign' : 'Simulate'}
           </button>
           {kind === 'test' && (
             <Action
               label="Send it"
               tone="danger"
-              disabled={!isReady}
+              isReady={check}
               effect={
                 <>
                   <p>It is signed and sent now, and costs a fee.</p>
@@ -243,19 +256,20 @@ function SandboxForm({
               }
               run={async (key) => {
                 const header = { 'Idempotency-Key': key }
-                const { data } = await client.post(`${base}/transactions`, { path, header, body: transaction })
-                setSent(data.id)
+                return (await client.post(`${base}/transactions`, { path, header, body: transaction })).data
               }}
-              done={
+              done={({ id, nonce }) => (
                 <>
-                  Accepted: <Link to={transactionPath({ ...path, id: sent })}>open the transaction</Link> or{' '}
-                  <Link to={relayerPath(path.relayer_id)}>all of {path.relayer_id}</Link>.
+                  <Link to={transactionPath({ ...path, id })}>
+                    {nonce === null ? 'The transaction' : `Nonce ${nonce}`} of {path.relayer_id}
+                  </Link>{' '}
+                  is accepted. See <Link to={relayerPath(path.relayer_id)}>all of {path.relayer_id}</Link>.
                 </>
-              }
+              )}
             />
           )}
         </div>
-        {run.error && <Problem>{errorText(run.error)}</Problem>}
+        <Faults faults={faults} />
         {run.data !== undefined && (
           <section aria-label="Result">
             <h2>Result</h2>
@@ -263,31 +277,9 @@ function SandboxForm({
           </section>
         )}
       </form>
-      <section className="card" aria-label="Code samples">
-        <h2>Code samples</h2>
-        <p className="hint">The API key is read from the environment variable RELAYER_API_KEY.</p>
-        <Sample language="curl" text={curlSample(location.origin, request)} />
-        <Sample language="TypeScript" text={typescriptCall(location.origin, request)} />
-      </section>
+      <Samples request={request} />
     </div>
   )
-}
-
-/** Numbers stay texts, so that none loses digits. */
-const argumentsOf = (text: string): unknown[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .map((line) => (/^(?:\[|\{|true$|false$)/.test(line) ? fromJson(line) : line))
-
-/** What is no JSON is left to the service, which says what it expects. */
-function fromJson(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return line
-  }
 }
 
 const Row = ({ name, children }: { name: string; children: ReactNode }) => (
@@ -301,17 +293,3 @@ const bytesOf = (data: string): string => {
   const digits = data.trim().replace(/^0x/, '')
   return digits === '' ? 'none' : `${count(digits.length / 2)} bytes (${digits.slice(0, 8)}…)`
 }
-
-/** The text may have a megabyte: shows a part of it, and copies all of it. */
-const Sample = ({ language, text }: { language: string; text: string }) => (
-  <>
-    <div className="bar">
-      <h3>{language}</h3>
-      <CopyButton text={text} label={`Copy the ${language} call`} />
-    </div>
-    <pre>
-      {text.slice(0, shown_characters)}
-      {text.length > shown_characters && '…'}
-    </pre>
-  </>
-)

@@ -1,7 +1,7 @@
 import { KeyRound } from 'lucide-react'
 import { useId, useState } from 'react'
 import type { CreateSignerRequest, Signer } from '../../index.ts'
-import { given, useForm } from '../data/form.ts'
+import { given, jsonIn, useForm } from '../data/form.ts'
 import { words } from '../data/format.ts'
 import { useSigners } from '../data/names.ts'
 import { useRelayerIds } from '../data/overview.ts'
@@ -11,6 +11,7 @@ import { Loaded } from '../parts/feedback.tsx'
 import { FoundTable } from '../parts/found-table.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, Identifier, RelayerLink } from '../parts/links.tsx'
+import { More } from '../parts/more.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import type { Column } from '../parts/table.tsx'
 
@@ -96,9 +97,12 @@ function DeleteSigner({ its: { id, address } }: { its: Signer }) {
   const { client } = useSession()
   return (
     <div className="buttons">
+      <More of={id} choices={[{ text: 'Delete', opens: `Delete signer ${id}`, tone: 'danger' }]} />
       <Action
+        isInMenu
         label="Delete"
         title={`Delete signer ${id}`}
+        typed={id}
         tone="danger"
         told={`Signer ${id} is deleted.`}
         effect={
@@ -120,7 +124,6 @@ const members = Object.values(configs).flat().map(nameOf)
 function CreateSigner() {
   const { client } = useSession()
   const [type, setType] = useState<CreateSignerRequest['type']>('generated')
-  const [address, setAddress] = useState('')
   const { values, bind, reset } = useForm({
     id: '',
     ...Object.fromEntries(members.map((name) => [name, ''])),
@@ -129,7 +132,7 @@ function CreateSigner() {
     const config: Record<string, unknown> = given(
       Object.fromEntries(configs[type].map((member) => [nameOf(member), values[nameOf(member)]])),
     )
-    if (type === 'keystore') config.keystore = JSON.parse(String(config.keystore))
+    if (type === 'keystore') config.keystore = jsonIn('keystore', values.keystore ?? '')
     return { ...given({ id: values.id }), type, config } as CreateSignerRequest
   }
   return (
@@ -138,13 +141,13 @@ function CreateSigner() {
       tone="primary"
       opened={reset}
       effect={<p>{about[type]}</p>}
-      run={async () => setAddress((await client.post('/api/v1/signers', { body: body() })).data.address)}
-      done={
+      run={async () => (await client.post('/api/v1/signers', { body: body() })).data}
+      done={({ id, address }) => (
         <>
-          <p>Created. Its address:</p>
+          <p>Signer {id} is created. Its address:</p>
           <Copyable value={address} whole />
         </>
-      }
+      )}
     >
       <label>
         Type
@@ -157,7 +160,7 @@ function CreateSigner() {
         </select>
       </label>
       <label>
-        Id (optional)
+        ID (optional)
         <input {...bind('id')} />
       </label>
       {configs[type].map((member) => (

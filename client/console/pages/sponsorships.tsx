@@ -1,17 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { Gift } from 'lucide-react'
-import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Sponsorship, UpdateSponsorshipRequest } from '../../index.ts'
-import { given, listOf, useForm, weiIn } from '../data/form.ts'
+import { useForm, weiIn } from '../data/form.ts'
 import { amount, count, exactly, short, time } from '../data/format.ts'
 import { useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
+import { CreateSponsorship } from '../parts/create-sponsorship.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Copyable, poolPath, RelayerLink } from '../parts/links.tsx'
+import { poolPath, RelayerLink } from '../parts/links.tsx'
+import { More } from '../parts/more.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
@@ -31,7 +32,7 @@ export function Sponsorships() {
     <>
       <div className="bar">
         <Heading name="Sponsorships" />
-        {mayManageAll && <Create />}
+        {mayManageAll && <CreateSponsorship />}
       </div>
       <Loaded query={sponsorships}>
         {(all) =>
@@ -103,6 +104,7 @@ function Actions({ its }: { its: Sponsorship }) {
   const { client, mayManageAll } = useSession()
   const symbol = useSymbols()(its.network)
   const { id, paused } = its
+  const pause = paused ? 'Resume' : 'Pause'
   const path = { sponsorship_id: id }
   const update = (body: UpdateSponsorshipRequest) => client.patch(one, { path, body })
   const { values, bind, reset } = useForm({
@@ -112,19 +114,6 @@ function Actions({ its }: { its: Sponsorship }) {
   if (!mayManageAll) return null
   return (
     <div className="buttons">
-      <Action
-        label={paused ? 'Resume' : 'Pause'}
-        title={`${paused ? 'Resume' : 'Pause'} sponsorship ${id}`}
-        told={paused ? `Sponsorship ${id} pays again.` : `Sponsorship ${id} is paused.`}
-        effect={
-          paused ? (
-            <p>Calls of “{id}” are accepted again.</p>
-          ) : (
-            <p>Every call of “{id}” is refused from the next one on. Accepted ones are sent.</p>
-          )
-        }
-        run={() => update({ paused: !paused })}
-      />
       <Action
         label="Change budgets"
         title={`Change budgets of ${id}`}
@@ -147,7 +136,29 @@ function Actions({ its }: { its: Sponsorship }) {
           <input required inputMode="decimal" {...bind('max_fee')} />
         </label>
       </Action>
+      <More
+        of={id}
+        choices={[
+          { text: pause, opens: `${pause} sponsorship ${id}` },
+          { text: 'Delete', opens: `Delete sponsorship ${id}`, tone: 'danger' },
+        ]}
+      />
       <Action
+        isInMenu
+        label={pause}
+        title={`${pause} sponsorship ${id}`}
+        told={paused ? `Sponsorship ${id} pays again.` : `Sponsorship ${id} is paused.`}
+        effect={
+          paused ? (
+            <p>Calls of “{id}” are accepted again.</p>
+          ) : (
+            <p>Every call of “{id}” is refused from the next one on. Accepted ones are sent.</p>
+          )
+        }
+        run={() => update({ paused: !paused })}
+      />
+      <Action
+        isInMenu
         label="Delete"
         title={`Delete sponsorship ${id}`}
         told={`Sponsorship ${id} is deleted.`}
@@ -156,89 +167,5 @@ function Actions({ its }: { its: Sponsorship }) {
         run={() => client.delete(one, { path })}
       />
     </div>
-  )
-}
-
-const blank = { id: '', relayer_id: '', pool_id: '', targets: '', selectors: '', forwarders: '' }
-const usual = { max_gas: '300000', max_fee: '', budget_per_day: '', per_user: '', origins: '' }
-
-function Create() {
-  const { client } = useSession()
-  const { values, bind, reset } = useForm({ ...blank, ...usual })
-  const [token, setToken] = useState('')
-  const create = async () => {
-    const { data } = await client.post('/api/v1/sponsorships', {
-      body: {
-        ...given({ id: values.id, relayer_id: values.relayer_id, pool_id: values.pool_id }),
-        targets: values.targets === '' ? [] : [{ address: values.targets, selectors: listOf(values.selectors) }],
-        forwarders: listOf(values.forwarders),
-        max_gas: Number(values.max_gas),
-        max_fee: weiIn('max_fee', values.max_fee),
-        budget_per_day: weiIn('budget_per_day', values.budget_per_day),
-        ...(values.per_user !== '' && { per_user: { count: Number(values.per_user) } }),
-        origins: listOf(values.origins),
-      },
-    })
-    setToken(data.token)
-  }
-  return (
-    <Action
-      label="Create a sponsorship"
-      tone="primary"
-      opened={reset}
-      effect={<p>The relayer pays for users’ calls of these functions, within the budgets.</p>}
-      run={create}
-      done={
-        <>
-          <p>Copy the key for your page or app now. It is not shown again:</p>
-          <Copyable value={token} whole />
-        </>
-      }
-    >
-      <label>
-        Id (optional)
-        <input spellCheck={false} {...bind('id')} />
-      </label>
-      <label>
-        Relayer
-        <input spellCheck={false} {...bind('relayer_id')} />
-      </label>
-      <label>
-        Or pool
-        <input spellCheck={false} {...bind('pool_id')} />
-      </label>
-      <label>
-        Contract
-        <input spellCheck={false} {...bind('targets')} />
-      </label>
-      <label>
-        Selectors of its functions, one per line
-        <textarea rows={2} spellCheck={false} {...bind('selectors')} />
-      </label>
-      <label>
-        Forwarders (ERC-2771), one per line (optional)
-        <textarea rows={2} spellCheck={false} {...bind('forwarders')} />
-      </label>
-      <label>
-        Most gas of one call
-        <input required inputMode="numeric" {...bind('max_gas')} />
-      </label>
-      <label>
-        Highest fee of one call, in coins
-        <input required inputMode="decimal" {...bind('max_fee')} />
-      </label>
-      <label>
-        Budget for 24 hours, in coins
-        <input required inputMode="decimal" {...bind('budget_per_day')} />
-      </label>
-      <label>
-        Calls of one user in 24 hours (optional)
-        <input inputMode="numeric" {...bind('per_user')} />
-      </label>
-      <label>
-        Pages that may call it, one origin per line (https://…)
-        <textarea rows={2} spellCheck={false} {...bind('origins')} />
-      </label>
-    </Action>
   )
 }

@@ -1,24 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { Link } from 'wouter'
-import type { Explanation, Transaction as Its } from '../../index.ts'
-import { amount, count, exactAmount, gwei, inCoins, withGroups, words } from '../data/format.ts'
-import { useNames } from '../data/names.ts'
+import type { Transaction as Its } from '../../index.ts'
+import { count, exactAmount, gwei, words } from '../data/format.ts'
 import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { amountPlace, tokenAmount, useToken } from '../data/tokens.ts'
 import { Badge } from '../parts/badge.tsx'
-import { CopyButton } from '../parts/copy.tsx'
+import { Bytes } from '../parts/bytes.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Address, Copyable, ExplorerLink, RelayerLink, transactionPath } from '../parts/links.tsx'
+import { Address, Copyable, ExplorerLink, RelayerLink } from '../parts/links.tsx'
 import { isMissing, Missing } from '../parts/missing.tsx'
-import { Age, Moment } from '../parts/moment.tsx'
+import { Moment } from '../parts/moment.tsx'
 import { submissionText } from '../parts/submission.tsx'
-import { Suggestions } from '../parts/suggestions.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { TransactionActions } from '../parts/transaction-actions.tsx'
+import { Why } from '../parts/why.tsx'
 
+const Call = lazy(async () => ({ default: (await import('../parts/call.tsx')).Call }))
 const Logs = lazy(async () => ({ default: (await import('../parts/logs.tsx')).Logs }))
 
 const poll_ms = 2_000
@@ -78,70 +77,6 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
   )
 }
 
-function Why({ its, why }: { its: Its; why: Explanation }) {
-  const { figures } = why
-  const symbol = useSymbolOf(its.relayer_id)
-  const shown = [
-    ['Offered price', figures.price, 'gwei'],
-    ['Base fee', figures.base_fee, 'gwei'],
-    ['Price cap', figures.price_cap, 'gwei'],
-    ['Balance', figures.balance, 'coins'],
-    ['Reserved', figures.reserved, 'coins'],
-  ] as const
-  const kind = why.waiting_for !== null ? 'waits' : its.status === 'failed' ? 'failed' : 'well'
-  return (
-    <section className={`card why ${kind}`} aria-label="Explanation">
-      <p className="summary">{withGroups(inCoins(inGwei(why.summary), symbol))}</p>
-      <p className="hint">
-        {why.waiting_for === null ? (
-          <>
-            Ended <Age of={why.since} />, at <Moment at={why.since} />
-          </>
-        ) : (
-          <>
-            Waits: {words(why.waiting_for)}, for <Age of={why.since} ago={false} />, since <Moment at={why.since} />
-          </>
-        )}
-        {why.blocked_by !== null && (
-          <>
-            {' · '}
-            <Link to={transactionPath({ relayer_id: its.relayer_id, id: why.blocked_by })}>
-              Open the transaction that blocks it
-            </Link>
-          </>
-        )}
-      </p>
-      {why.waiting_for !== null && (
-        <dl className="figures">
-          {shown
-            .filter(([, value]) => value !== null)
-            .map(([name, value, unit]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{unit === 'gwei' ? `${gwei(value)} gwei` : amount(value, symbol)}</dd>
-              </div>
-            ))}
-          <div>
-            <dt>On-chain nonce</dt>
-            <dd>{figures.next_nonce === null ? 'unknown' : count(figures.next_nonce)}</dd>
-          </div>
-        </dl>
-      )}
-      {its.error?.revert_data && (
-        <details>
-          <summary>Bytes of the error</summary>
-          <Bytes name="Revert data" value={its.error.revert_data} />
-        </details>
-      )}
-      <Suggestions suggestions={why.suggestions} of={its} />
-    </section>
-  )
-}
-
-/** Replaces prices in wei in a sentence by gwei. */
-const inGwei = (summary: string): string =>
-  summary.replaceAll(/\((\d{7,15})\)/g, (_, wei: string) => `(${gwei(wei)} gwei)`)
-
 function Content({ its }: { its: Its }) {
   const network = useNetworkOf(its.relayer_id)
   const symbol = useSymbolOf(its.relayer_id)
@@ -163,7 +98,9 @@ function Content({ its }: { its: Its }) {
         <Fact name="Value">{exactAmount(its.value, symbol)}</Fact>
         {its.call && (
           <Fact name="Call">
-            <Call its={its} call={its.call} />
+            <Suspense fallback={<code>{its.call.function}</code>}>
+              <Call its={its} network={network} />
+            </Suspense>
           </Fact>
         )}
         {its.hash !== null && (
@@ -246,71 +183,3 @@ const Figure = ({ name, children }: { name: string; children: ReactNode }) => (
 )
 
 const Fact = Figure
-
-function Call({ its: { to, relayer_id }, call }: { its: Its; call: NonNullable<Its['call']> }) {
-  const token = useToken(relayer_id, to ?? '')
-  const name = useNames()(to ?? '')?.name ?? 'the token'
-  const types = typesOf(call.function)
-  return (
-    <div>
-      <code>{call.function}</code>
-      {call.args.length > 0 && (
-        <ol className="arguments hint">
-          {call.args.map((value, index) => {
-            const text = typeof value === 'string' ? value : JSON.stringify(value)
-            return (
-              // biome-ignore lint/suspicious/noArrayIndexKey: arguments have no other identity, and keep their order.
-              <li key={index}>
-                {!/^u?int\d*$/.test(types[index] ?? '') ? (
-                  <Argument value={text} />
-                ) : (
-                  <code title={text}>
-                    {index === amountPlace(call) ? tokenAmount(text, token, name) : count(BigInt(text))}
-                  </code>
-                )}
-              </li>
-            )
-          })}
-        </ol>
-      )}
-    </div>
-  )
-}
-
-/** The types of the arguments; none where one is a tuple. */
-const typesOf = (signature: string): string[] => /\(([^()]*)\)$/.exec(signature)?.[1]?.split(',') ?? []
-
-/** An address has the name that the service knows it by. */
-function Argument({ value }: { value: string }) {
-  const named = useNames()(/^0x[0-9a-f]{40}$/i.test(value) ? value : '')
-  return (
-    <>
-      <code>{short(value)}</code> {named && <strong>{named.name}</strong>}
-    </>
-  )
-}
-
-const short = (text: string) => (text.length > shown_characters ? `${text.slice(0, shown_characters)}…` : text)
-
-const shown_characters = 400
-
-/** Data may have a megabyte: shows a part of it, and copies all of it. */
-function Bytes({ name, value }: { name: string; value: string }) {
-  const bytes = (value.length - 2) / 2
-  return (
-    <div className="bytes">
-      <h3>
-        {name} ({count(bytes)} bytes)
-      </h3>
-      <code>
-        {value.slice(0, shown_characters)}
-        {value.length > shown_characters && '…'}
-      </code>
-      {value.length > shown_characters && (
-        <CopyButton text={value} label={`Copy all of ${name}`}>
-          Copy all
-        </CopyButton>
-      )}
-    </div>
-  )
-}

@@ -1,11 +1,12 @@
 import { FileCode2 } from 'lucide-react'
-import { given, useForm } from '../data/form.ts'
+import { given, jsonIn, useForm } from '../data/form.ts'
 import { useAbis } from '../data/names.ts'
 import { useExplorer, useNetworks } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Loaded } from './feedback.tsx'
 import { Copyable, ExplorerLink } from './links.tsx'
+import { More } from './more.tsx'
 import { Nothing } from './nothing.tsx'
 import { type Column, Table } from './table.tsx'
 
@@ -59,7 +60,9 @@ function DeleteAbi({ its: { id, name } }: { its: Abi }) {
   if (!mayManageAll) return null
   return (
     <div className="buttons">
+      <More of={name} choices={[{ text: 'Delete', opens: `Delete ABI of ${name}`, tone: 'danger' }]} />
       <Action
+        isInMenu
         label="Delete"
         title={`Delete ABI of ${name}`}
         tone="danger"
@@ -78,13 +81,13 @@ function CreateAbi() {
   return (
     <Action
       label="Add an ABI"
-      told="The ABI is added."
+      told={({ data: { name } }) => `The ABI of ${name} is added. Its calls and errors are shown by name from now on.`}
       opened={reset}
       effect={<p>Later transactions to the contract show their calls and errors by name. It allows nothing.</p>}
       run={() => {
         const text = values.abi.trim()
         const abi = text.startsWith('[')
-          ? JSON.parse(text)
+          ? (jsonIn('abi', text) as string[])
           : text
               .split('\n')
               .map((line) => line.trim())

@@ -1,15 +1,18 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { LucideIcon } from 'lucide-react'
+import { CircleCheck, type LucideIcon } from 'lucide-react'
 import { type FormEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { useCommand } from '../data/commands.ts'
-import { Faults, faultsIn } from './faults.tsx'
+import { Faults, useFaults } from './faults.tsx'
 import { tell } from './toasts.tsx'
 
-/** What success says: in the dialog, with what the reader needs from it; or in a message, when the dialog closes. */
-type Outcome = { done: ReactNode; told?: never } | { told: ReactNode; done?: never }
+/** A text, or one about the result of `run`. */
+type Said<Result> = ReactNode | ((result: Result) => ReactNode)
 
-type ActionProps = Outcome & {
+/** What success says: in the dialog, with what the reader needs from it; or in a message, when the dialog closes. */
+type Outcome<Result> = { done: Said<Result>; told?: never } | { told: Said<Result>; done?: never }
+
+type ActionProps<Result> = Outcome<Result> & {
   /** The text of the button. */
   label: string
   /** The title of the dialog and the text of its button, with the name of what is changed. Absent: the label. */
@@ -20,10 +23,14 @@ type ActionProps = Outcome & {
   effect: ReactNode
   /** Further input. */
   children?: ReactNode
+  /** The reader has to type this first: the ID of what is gone for good. */
+  typed?: string
   /** A retry after an error uses the same key, so that nothing is sent twice. */
-  run: (idempotency_key: string) => Promise<unknown>
+  run: (idempotency_key: string) => Promise<Result>
   tone?: 'primary' | 'danger' | 'quiet' | undefined
   disabled?: boolean
+  /** Asked before the dialog opens: it stays closed while something is missing. */
+  isReady?: () => boolean
   /** The button is a line of a menu (more.tsx). */
   isInMenu?: boolean
   /** Called when the dialog opens, to reset its input to the current values. */
@@ -32,7 +39,16 @@ type ActionProps = Outcome & {
 }
 
 /** A button with a confirmation dialog, which describes the action. */
-export function Action({ tone, icon: Icon, disabled = false, isInMenu = false, opened, closed, ...its }: ActionProps) {
+export function Action<Result>({
+  tone,
+  icon: Icon,
+  disabled = false,
+  isInMenu = false,
+  isReady = () => true,
+  opened,
+  closed,
+  ...its
+}: ActionProps<Result>) {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
   const isUsed = useRef(false)
@@ -48,6 +64,7 @@ export function Action({ tone, icon: Icon, disabled = false, isInMenu = false, o
   )
 
   function change(next: boolean) {
+    if (next && !isReady()) return
     if (next) opened?.()
     isUsed.current = true
     setOpen(next)
@@ -87,31 +104,31 @@ export function Action({ tone, icon: Icon, disabled = false, isInMenu = false, o
 
 const content = () => document.getElementById('content')
 
-function Confirmation({
+function Confirmation<Result>({
   label,
   title = label,
   effect,
   children,
+  typed,
   run,
   done,
   told,
   tone,
   close,
-}: Pick<ActionProps, 'label' | 'title' | 'effect' | 'children' | 'run' | 'done' | 'told' | 'tone'> & {
+}: Pick<ActionProps<Result>, 'label' | 'title' | 'effect' | 'children' | 'typed' | 'run' | 'done' | 'told' | 'tone'> & {
   close(): void
 }) {
   const queries = useQueryClient()
   const [idempotency_key] = useState(randomKey)
-  const form = useRef<HTMLFormElement>(null)
-  const [faults, setFaults] = useState<ReturnType<typeof faultsIn>>([])
+  const [text, setText] = useState('')
+  const { form, faults, check, blame, forgive } = useFaults()
   const action = useMutation({
     mutationFn: () => run(idempotency_key),
-    onMutate: () => setFaults([]),
-    onError: (error) => form.current && setFaults(faultsIn(form.current, error)),
+    onError: blame,
     // Also when the action led to another page, which has no dialog.
-    onSuccess() {
+    onSuccess(result) {
       if (done !== undefined) return
-      tell(told)
+      tell(textOf(told, result))
       close()
     },
     onSettled: () => queries.invalidateQueries(),
@@ -121,28 +138,63 @@ function Confirmation({
     event.preventDefault()
     // The dialog may be inside another form, which must not be submitted.
     event.stopPropagation()
-    if (action.isPending) return
-    action.mutate()
+    if (!action.isPending && check()) action.mutate()
   }
 
+  if (action.isSuccess && done !== undefined)
+    return (
+      <>
+        <Dialog.Title>{title}</Dialog.Title>
+        <div className="outcome" role="status">
+          <CircleCheck className="icon" aria-hidden />
+          <div>{textOf(done, action.data)}</div>
+        </div>
+        <div className="buttons">
+          <Dialog.Close>Close</Dialog.Close>
+        </div>
+      </>
+    )
   return (
-    <form ref={form} onSubmit={submit}>
+    <form ref={form} noValidate onSubmit={submit} onChange={forgive}>
       <Dialog.Title>{title}</Dialog.Title>
       <div className="effect">{effect}</div>
-      {!action.isSuccess && children}
-      {action.isSuccess && done !== undefined && <div role="status">{done}</div>}
+      {children}
+      {typed !== undefined && <Typed what={typed} text={text} setText={setText} />}
       <Faults faults={faults} />
       <div className="buttons">
-        <Dialog.Close>Close</Dialog.Close>
-        {!action.isSuccess && (
-          <button type="submit" className={tone === 'danger' ? tone : 'primary'} aria-disabled={action.isPending}>
-            {action.isPending ? 'Working…' : title}
-          </button>
-        )}
+        {/* "Cancel" would be the action itself. */}
+        <Dialog.Close>{title.startsWith('Cancel') ? 'Back' : 'Cancel'}</Dialog.Close>
+        <button
+          type="submit"
+          className={tone === 'danger' ? tone : 'primary'}
+          disabled={typed !== undefined && text !== typed}
+          aria-busy={action.isPending}
+        >
+          {title}
+        </button>
       </div>
     </form>
   )
 }
+
+function textOf<Result>(said: Said<Result>, result: Result): ReactNode {
+  return typeof said === 'function' ? said(result) : said
+}
+
+/** What has to be typed before the button can be pressed. */
+const Typed = ({ what, text, setText }: { what: string; text: string; setText(text: string): void }) => (
+  <label>
+    Type its ID to confirm
+    <input
+      name="typed"
+      spellCheck={false}
+      autoComplete="off"
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+    />
+    {text !== what && <span className="hint">The button works when this is exactly {what}.</span>}
+  </label>
+)
 
 /** 128 bits in hex. crypto.randomUUID is absent where the page is not served over TLS. */
 const randomKey = () =>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useRef, useState } from 'react'
+import { useRef } from 'react'
 import { Link } from 'wouter'
 import { given, listOf, useForm } from '../data/form.ts'
 import { useNetworks, useNotifications } from '../data/overview.ts'
@@ -22,7 +22,6 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
   const { values, bind, reset } = useForm({
     ...{ id: '', network: '', signer_id: new_key, notification_id: '', whitelist_receivers: '' },
   })
-  const [made, setMade] = useState({ id: '', address: '' })
   /** Of the new key: a second attempt uses the same one. */
   const key = useRef<string>(undefined)
   if (!mayManageAll) return null
@@ -42,8 +41,8 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
         ...(receivers.length > 0 && { policies: { whitelist_receivers: receivers } }),
       },
     })
-    setMade(data)
     key.current = undefined
+    return data
   }
   return (
     <Action
@@ -56,18 +55,18 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
       closed={() => hold?.(false)}
       effect={<p>A relayer is a key on a network. It signs and sends for everybody with an API key that may.</p>}
       run={create}
-      done={
+      done={({ id, address }) => (
         <>
           <p>
-            Created: <Link to={relayerPath(made.id)}>{made.id}</Link>. Send funds to its address:
+            Relayer <Link to={relayerPath(id)}>{id}</Link> is created. Send funds to its address:
           </p>
-          <Copyable value={made.address} whole />
+          <Copyable value={address} whole />
         </>
-      }
+      )}
     >
       <label>
-        Id
-        <input required {...bind('id')} />
+        ID
+        <input required spellCheck={false} autoComplete="off" {...bind('id')} />
       </label>
       <label>
         Network
@@ -103,7 +102,7 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
         </select>
       </label>
       <label>
-        Allowed receivers (addresses, one per line; empty: any)
+        Allowed receivers, one address per line (empty: any)
         <textarea rows={3} spellCheck={false} {...bind('whitelist_receivers')} />
       </label>
     </Action>

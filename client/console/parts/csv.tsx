@@ -1,5 +1,4 @@
 import { Download } from 'lucide-react'
-import { useState } from 'react'
 import { saveCsv } from '../data/csv.ts'
 import { count } from '../data/format.ts'
 import { Action } from './action.tsx'
@@ -18,14 +17,17 @@ export function Csv({
   header: string[]
   pages(): AsyncIterable<unknown[][]>
 }) {
-  const [rows, setRows] = useState(0)
   return (
     <Action
       label={label}
       icon={Download}
       effect={<p>Downloads {what}. Amounts are in the smallest unit (wei), times in UTC.</p>}
-      run={async () => setRows(await saveCsv(`${name}.csv`, header, pages()))}
-      done={rows === 0 ? 'There is nothing to download: the file has a header only.' : `Rows: ${count(rows)}.`}
+      run={() => saveCsv(`${name}.csv`, header, pages())}
+      told={(rows) =>
+        rows === 0
+          ? `${name}.csv has a header only: nothing matches.`
+          : `${name}.csv is downloaded, with ${count(rows)} ${rows === 1 ? 'row' : 'rows'}.`
+      }
     />
   )
 }

@@ -9,6 +9,7 @@ import { Badge } from './badge.tsx'
 import { transactionPath } from './links.tsx'
 import { Moment } from './moment.tsx'
 import { Nothing } from './nothing.tsx'
+import { Reason } from './reason.tsx'
 import { type Column, Table } from './table.tsx'
 
 const max_events = 200
@@ -93,9 +94,13 @@ const columns: Column<Group>[] = [
     name: 'Reason',
     isPlain: true,
     cell: ([{ payload }]) => {
-      const reason =
-        'status_reason' in payload ? payload.status_reason : 'disable_reason' in payload ? payload.disable_reason : null
-      return reason && <div>{withGroups(reason)}</div>
+      if ('status_reason' in payload && payload.status_reason !== null)
+        return (
+          <div className="clamped" title={payload.status_reason}>
+            <Reason text={payload.status_reason} of={payload} />
+          </div>
+        )
+      return 'disable_reason' in payload && payload.disable_reason && <div>{withGroups(payload.disable_reason)}</div>
     },
   },
 ]

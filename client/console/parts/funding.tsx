@@ -260,7 +260,7 @@ function Change({ place, network, known }: Props & { known: Its | undefined }) {
           per day is what a burnt key can cost the treasury.
         </p>
       }
-      run={() => {
+      run={async () => {
         const body = {
           from: values.from,
           min_balance: wei('min_balance'),

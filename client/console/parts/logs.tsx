@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { decodeEventLog, type Hex, parseAbi } from 'viem'
+import { type Abi, type AbiEvent, decodeEventLog, getAbiItem, type Hex, parseAbi } from 'viem'
 import { count, exactAmount } from '../data/format.ts'
 import { useAbi, useAbis } from '../data/names.ts'
 import { useSession } from '../data/session.tsx'
 import { useToken } from '../data/tokens.ts'
+import { type Argument, Arguments } from './arguments.tsx'
 import { Loaded } from './feedback.tsx'
 import { Address } from './links.tsx'
 
 const max_shown = 50
-const max_argument = 120
 
 interface Log {
   address: string
@@ -60,29 +60,14 @@ function Decoded({ log, network, relayer_id }: { log: Log; network: string; rela
   const event = eventOf(log, abi.data ?? [])
   const token = useToken(relayer_id, log.address)
   const isAmount = event?.name === 'Transfer' || event?.name === 'Approval'
-  const shown = (value: unknown) =>
-    typeof value === 'bigint' && isAmount && token
-      ? exactAmount(`${value}`, token.symbol, token.decimals)
-      : textOf(value)
+  const amountOf = ({ value }: Argument) =>
+    typeof value === 'bigint' && isAmount && token ? exactAmount(`${value}`, token.symbol, token.decimals) : undefined
   return (
     <>
       {event ? <strong>{event.name}</strong> : <code>{log.topics[0] ?? 'no topic'}</code>}{' '}
       <Address value={log.address} network={network} what="Contract" />
       {event ? (
-        <dl className="figures wide">
-          {event.args.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>
-                {isAddress(value) ? (
-                  <Address value={value} network={network} what={name} />
-                ) : (
-                  <code title={`${value}`}>{shown(value)}</code>
-                )}
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <Arguments all={event.args} network={network} amountOf={amountOf} />
       ) : (
         <div className="hint">Not decoded: the service has no ABI of this contract with this event.</div>
       )}
@@ -90,27 +75,20 @@ function Decoded({ log, network, relayer_id }: { log: Log; network: string; rela
   )
 }
 
-const isAddress = (value: unknown): value is string => typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value)
-
 /** The event by the ABI of its contract; undefined when there is none. */
-function eventOf(log: Log, entries: string[]): { name: string; args: [string, unknown][] } | undefined {
+function eventOf(log: Log, entries: string[]): { name: string; args: Argument[] } | undefined {
   try {
-    const abi = parseAbi(entries.filter((entry) => entry.startsWith('event ')))
-    const { eventName, args } = decodeEventLog({ abi, topics: log.topics, data: log.data }) as unknown as {
-      eventName: string
-      args: Record<string, unknown> | unknown[] | undefined
+    const abi = parseAbi(entries.filter((entry) => entry.startsWith('event '))) as Abi
+    const { eventName = '', args } = decodeEventLog({ abi, topics: log.topics, data: log.data })
+    const { inputs } = getAbiItem({ abi, name: log.topics[0] }) as AbiEvent
+    // Without a name for each, they are a list.
+    const values = (args ?? {}) as Record<string, unknown>
+    const argumentAt = (name: string | undefined, index: number) => values[Array.isArray(args) ? index : (name ?? '')]
+    return {
+      name: eventName,
+      args: inputs.map(({ name, type }, index) => ({ name, type, value: argumentAt(name, index) })),
     }
-    return { name: eventName, args: Object.entries(args ?? {}) }
   } catch {
     return undefined
   }
-}
-
-function textOf(value: unknown): string {
-  if (typeof value === 'bigint') return count(value)
-  const text =
-    typeof value === 'object'
-      ? JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? `${inner}` : inner))
-      : String(value)
-  return text.length > max_argument ? `${text.slice(0, max_argument)}…` : text
 }

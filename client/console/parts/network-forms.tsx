@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import type { Network, UpdateNetworkRequest } from '../../index.ts'
-import { given, useForm } from '../data/form.ts'
+import { useForm } from '../data/form.ts'
 import { nodesOf, relaysOf } from '../data/lines.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { More } from './more.tsx'
-import { SubmissionFields, submission_start, submissionOf, submissionValues } from './submission.tsx'
+import { SubmissionFields, submissionOf, submissionValues } from './submission.tsx'
 
 /** What can be done with a network: most of it from a menu. */
 export function NetworkActions({ network }: { network: Network }) {
@@ -96,91 +96,6 @@ function EditUrls({
           onChange={(event) => setText(event.target.value)}
         />
       </label>
-    </Action>
-  )
-}
-
-export function CreateNetwork() {
-  const { client, mayManageAll } = useSession()
-  const start = {
-    ...{
-      name: '',
-      chain_id: '',
-      rpc_urls: '',
-      symbol: '',
-      required_confirmations: '',
-      explorer_urls: '',
-      private_rpc_urls: '',
-    },
-    ...submission_start,
-  }
-  const { values, bind, reset } = useForm(start)
-  const [warnings, setWarnings] = useState<string[]>([])
-  if (!mayManageAll) return null
-  const submission = submissionOf(values)
-  return (
-    <Action
-      label="Create a network"
-      tone="primary"
-      opened={reset}
-      effect={<p>A network is an EVM chain and the URLs of its nodes.</p>}
-      run={async () => {
-        const { data } = await client.post('/api/v1/networks', {
-          body: {
-            name: values.name,
-            network_type: 'evm',
-            chain_id: Number(values.chain_id),
-            rpc_urls: nodesOf(values.rpc_urls),
-            private_rpc_urls: relaysOf(values.private_rpc_urls),
-            ...given({ symbol: values.symbol }),
-            ...(submission && { submission }),
-            ...(values.required_confirmations !== '' && {
-              required_confirmations: Number(values.required_confirmations),
-            }),
-            ...(values.explorer_urls !== '' && { explorer_urls: [values.explorer_urls] }),
-          },
-        })
-        setWarnings(data.warnings ?? [])
-      }}
-      done={
-        warnings.length === 0
-          ? 'Created: its nodes answer.'
-          : `Created, but its nodes do not work: ${warnings.join('; ')}`
-      }
-    >
-      <label>
-        Name
-        <input required {...bind('name')} />
-      </label>
-      <label>
-        Chain ID
-        <input required inputMode="numeric" pattern="[0-9]+" {...bind('chain_id')} />
-      </label>
-      <label>
-        {node_lines}
-        <textarea required rows={3} spellCheck={false} {...bind('rpc_urls')} />
-      </label>
-      <label>
-        Symbol of its currency (optional)
-        <input {...bind('symbol')} />
-      </label>
-      <label>
-        Required confirmations (empty: the default of the chain)
-        <input inputMode="numeric" pattern="[0-9]*" {...bind('required_confirmations')} />
-      </label>
-      <label>
-        URL of an explorer (optional)
-        <input type="url" {...bind('explorer_urls')} />
-      </label>
-      <label>
-        {relay_lines}
-        <textarea rows={2} spellCheck={false} {...bind('private_rpc_urls')} />
-      </label>
-      <SubmissionFields
-        bind={bind}
-        none="public, unless a request says otherwise"
-        only={['private', 'private_then_public']}
-      />
     </Action>
   )
 }

@@ -1,51 +1,16 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
-import { useQuery } from '@tanstack/react-query'
-import {
-  ArrowRight,
-  Bell,
-  FileCode2,
-  Search as Glass,
-  Key,
-  type LucideIcon,
-  Network,
-  Plus,
-  Send,
-  Wallet,
-} from 'lucide-react'
+import { Search as Glass } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { useLocation } from 'wouter'
-import type { SearchResult } from '../../index.ts'
-import { press } from '../data/commands.ts'
-import { amount, words } from '../data/format.ts'
-import { useSymbolsOfRelayers } from '../data/overview.ts'
-import { useSession } from '../data/session.tsx'
+import { type Found, useFound } from '../data/found.ts'
 import { errorText } from './feedback.tsx'
-import { relayerPath, transactionPath } from './links.tsx'
 
-/** How long the reader has to stop before the service is asked. */
-const pause_ms = 250
-
-interface Item {
-  value: string
-  name: string
-  about: string
-  to: string
-  icon: LucideIcon
-  /** The button that is pressed there. */
-  button?: string
-}
-
-/** A page, or what can be done or seen on it. `keys`: what it is also found by. `button`: pressed on the page. */
-export interface Target {
-  to: string
-  name: string
-  about: string
+/** A page, or what can be done or seen on it. `keys`: what it is also found by. */
+export interface Target extends Found {
   keys?: string
-  button?: string
 }
 
 /**
- * Finds anything by id, name, address, hash, nonce, reference or metadata, and the targets. Enter opens the first; a single result at
+ * Finds anything by ID, name, address, hash, nonce, reference or metadata, and the targets. Enter opens the first; a single result at
  * once.
  */
 export function Palette({
@@ -59,37 +24,18 @@ export function Palette({
   setText(text: string): void
   close(): void
 }) {
-  const { client } = useSession()
-  const symbolOf = useSymbolsOfRelayers()
-  const [, go] = useLocation()
-  const [asked, setAsked] = useState('')
   /** Enter was pressed before the answer was there. */
   const [opens, setOpens] = useState('')
   const q = text.trim()
+  const { found, lists, isKnown, error } = useFound(q)
+  const only = found.length === 1 ? found[0] : undefined
   useEffect(() => {
-    const timer = setTimeout(() => setAsked(q), pause_ms)
-    return () => clearTimeout(timer)
-  }, [q])
-  const search = useQuery({
-    queryKey: ['search', asked],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/search', { query: { q: asked }, signal })).data,
-    enabled: asked !== '',
-  })
-  const isKnown = asked === q && search.data !== undefined
-  const found = q !== '' && isKnown ? search.data.map((result) => itemOf(result, symbolOf)) : []
-  const [only, second] = found
-  useEffect(() => {
-    if (opens !== q || !only || second) return
+    if (opens !== q || !only) return
     close()
-    go(only.to)
-  }, [opens, q, only, second, close, go])
+    only.open()
+  }, [opens, q, only, close])
 
-  const items = [...found, ...targets.filter((target) => matches(target, q)).map(targetItem)]
-  const open = ({ to, button }: Item) => {
-    close()
-    go(to)
-    if (button !== undefined) press(button)
-  }
+  const items = [...found, ...lists, ...targets.filter((target) => matches(target, q))]
   return (
     <Autocomplete.Root
       open
@@ -101,7 +47,7 @@ export function Palette({
       onValueChange={(next, { reason }) => reason !== 'item-press' && setText(next)}
       autoHighlight="always"
       keepHighlight
-      itemToStringValue={({ name }: Item) => name}
+      itemToStringValue={({ name }: Found) => name}
     >
       <div className="asked">
         <Glass className="icon" aria-hidden />
@@ -116,19 +62,22 @@ export function Palette({
         />
         <kbd>Esc</kbd>
       </div>
-      {search.error && q !== '' && (
+      {error !== null && q !== '' && (
         <p className="told" role="alert">
-          {errorText(search.error)}
+          {errorText(error)}
         </p>
       )}
-      {q !== '' && isKnown && items.length === 0 && (
-        <p className="told" role="alert">
-          Nothing found.
-        </p>
-      )}
+      {q !== '' && isKnown && items.length === 0 && <NothingFound q={q} />}
       <Autocomplete.List className="found" aria-label="Search results">
-        {(item: Item) => (
-          <Autocomplete.Item key={item.value} value={item} onClick={() => open(item)}>
+        {(item: Found, index: number) => (
+          <Autocomplete.Item
+            key={`${index} ${item.name}`}
+            value={item}
+            onClick={() => {
+              close()
+              item.open()
+            }}
+          >
             <item.icon className="icon" aria-hidden />
             <span>{item.name}</span>
             <span className="hint">{item.about}</span>
@@ -147,14 +96,16 @@ export function Palette({
   )
 }
 
-const icons: Partial<Record<SearchResult['kind'], LucideIcon>> = {
-  relayer: Wallet,
-  network: Network,
-  signer: Key,
-  notification: Bell,
-  abi: FileCode2,
-  transaction: Send,
-}
+const NothingFound = ({ q }: { q: string }) => (
+  <div className="told" role="alert">
+    <p>Nothing found for “{q}”.</p>
+    <p className="hint">
+      Transactions are found by ID, hash, nonce (nonce 12), address, reference or metadata (customer:4711); everything
+      else by ID, name or address; pages and actions by name. IDs, hashes, addresses and references are found by their
+      first 4 characters or more.
+    </p>
+  </div>
+)
 
 /** Without a text: the pages only. */
 const matches = ({ name, about, keys = '' }: Target, q: string): boolean => {
@@ -165,28 +116,4 @@ const matches = ({ name, about, keys = '' }: Target, q: string): boolean => {
         .toLowerCase()
         .split(/\s+/)
         .every((word) => text.includes(word))
-}
-
-const targetItem = (target: Target): Item => ({
-  ...target,
-  value: `target ${target.to} ${target.name}`,
-  icon: target.button === undefined ? ArrowRight : Plus,
-})
-
-function itemOf(result: SearchResult, symbolOf: (relayer_id: string) => string): Item {
-  const { kind, id, relayer_id, name, nonce, reference, value } = result
-  const its = { value: `${kind} ${id}`, to: pathOf(result), icon: icons[kind] ?? ArrowRight }
-  if (relayer_id === null) return { ...its, name: id, about: name === null || name === id ? kind : `${kind}, ${name}` }
-  return {
-    ...its,
-    name: [relayer_id, nonce === null ? 'no nonce yet' : `nonce ${nonce}`, words(name ?? '')].join(' · '),
-    about: [...(reference === null ? [] : [reference]), amount(value, symbolOf(relayer_id))].join(' · '),
-  }
-}
-
-function pathOf({ kind, id, relayer_id }: SearchResult): string {
-  if (kind === 'transaction') return transactionPath({ relayer_id: relayer_id ?? '', id })
-  if (kind === 'relayer') return relayerPath(id)
-  if (kind === 'signer') return '/signers'
-  return kind === 'notification' ? `/notifications/${encodeURIComponent(id)}` : '/networks'
 }

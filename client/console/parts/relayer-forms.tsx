@@ -1,12 +1,12 @@
-import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { Relayer } from '../../index.ts'
-import { FormError, listOf, useForm } from '../data/form.ts'
+import { listOf, useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
 import { nodesOf } from '../data/lines.ts'
 import { useNotifications } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
+import { RelayerLink } from './links.tsx'
 
 const one = '/api/v1/relayers/{relayer_id}'
 
@@ -20,7 +20,7 @@ export function RelayerActions({ its }: { its: Relayer }) {
       <EditRelayer its={its} />
       <Action
         label={paused ? 'Resume' : 'Pause'}
-        title={`${paused ? 'Resume' : 'Pause'} ${id}`}
+        title={`${paused ? 'Resume' : 'Pause'} relayer ${id}`}
         tone={paused ? 'primary' : undefined}
         effect={
           <p>
@@ -29,7 +29,11 @@ export function RelayerActions({ its }: { its: Relayer }) {
               : 'The relayer signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'}
           </p>
         }
-        told={paused ? `${id} signs and sends again.` : `${id} is paused.`}
+        told={
+          <>
+            Relayer <RelayerLink id={id} /> {paused ? 'signs and sends again.' : 'is paused.'}
+          </>
+        }
         run={() => client.patch(one, { path: { relayer_id: id }, body: { paused: !paused } })}
       />
       <Drain id={id} />
@@ -48,14 +52,18 @@ function EditRelayer({ its: { id, name, notification_ids = [], custom_rpc_urls }
   return (
     <Action
       label="Edit"
-      title={`Edit ${id}`}
+      title={`Edit relayer ${id}`}
       opened={reset}
-      told={`${id} is changed.`}
+      told={
+        <>
+          Relayer <RelayerLink id={id} /> is changed.
+        </>
+      }
       effect={<p>Changes {id}. Its limits are in the tab “Policies”.</p>}
       run={async () => {
         const body = {
           ...{ name: values.name, notification_ids: listOf(values.notification_ids) },
-          ...(values.nodes === 'own' && { custom_rpc_urls: nodesOf(values.custom_rpc_urls) }),
+          ...(values.nodes === 'own' && { custom_rpc_urls: nodesOf(values.custom_rpc_urls, 'custom_rpc_urls') }),
           ...(values.nodes === 'network' && { custom_rpc_urls: null }),
         }
         await client.patch(one, { path: { relayer_id: id }, body })
@@ -92,41 +100,37 @@ function EditRelayer({ its: { id, name, notification_ids = [], custom_rpc_urls }
 /** Refuses new transactions while the unfinished ones continue, before a relayer is deleted. */
 function Drain({ id }: { id: string }) {
   const { client } = useSession()
-  const [left, setLeft] = useState(0)
   return (
     <Action
       label="Drain"
-      title={`Drain ${id}`}
+      title={`Drain relayer ${id}`}
       effect={
         <p>
           {id} takes no new transactions; messages are still signed. Its unfinished transactions continue. When they
           have ended, it can be deleted. To end the drain, clear the policy <code>allow_transactions</code>.
         </p>
       }
-      run={async () => {
-        const { data } = await client.post('/api/v1/relayers/{relayer_id}/drain', { path: { relayer_id: id } })
-        setLeft(data.pending_transactions_count + data.mined_transactions_count)
-      }}
-      done={
-        left === 0
-          ? 'No transaction is unfinished: it can be deleted.'
-          : `It takes no new transactions. Unfinished: ${count(left)}.`
-      }
+      run={() => client.post('/api/v1/relayers/{relayer_id}/drain', { path: { relayer_id: id } })}
+      told={({ data }) => drainedText(id, data.pending_transactions_count + data.mined_transactions_count)}
     />
   )
 }
 
+const drainedText = (id: string, left: number) =>
+  left === 0
+    ? `${id} takes no new transactions. None is unfinished: it can be deleted.`
+    : `${id} takes no new transactions. Unfinished: ${count(left)}.`
+
 function DeleteRelayer({ id }: { id: string }) {
   const { client } = useSession()
   const [, go] = useLocation()
-  const [typed, setTyped] = useState('')
   return (
     <Action
       label="Delete"
       title={`Delete relayer ${id}`}
       tone="danger"
-      opened={() => setTyped('')}
-      told={`${id} is deleted. Its signer stays.`}
+      typed={id}
+      told={`Relayer ${id} is deleted. Its signer stays.`}
       effect={
         <p>
           Deletes {id} with its policies and the list of its transactions. It is refused while a transaction is
@@ -134,22 +138,9 @@ function DeleteRelayer({ id }: { id: string }) {
         </p>
       }
       run={async () => {
-        if (typed !== id) throw new FormError('typed', `Type ${id} to delete it`)
         await client.delete(one, { path: { relayer_id: id } })
-        go('/')
+        go('/relayer-list')
       }}
-    >
-      <label>
-        Type its ID to confirm
-        <input
-          name="typed"
-          required
-          spellCheck={false}
-          autoComplete="off"
-          value={typed}
-          onChange={(event) => setTyped(event.target.value)}
-        />
-      </label>
-    </Action>
+    />
   )
 }

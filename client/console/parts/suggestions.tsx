@@ -5,7 +5,7 @@ import { gwei, inCoins } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
-import { Copyable, relayerPath } from './links.tsx'
+import { Copyable, RelayerLink, relayerPath, transactionPath } from './links.tsx'
 import { PriceChange } from './price-change.tsx'
 
 const relayer = '/api/v1/relayers/{relayer_id}'
@@ -50,6 +50,7 @@ function Remedy({
   const path = { relayer_id, transaction_id: transaction_id ?? '' }
   // The transaction's own buttons are above, and stay where they are while the suggestions change.
   const isAbove = transaction_id === its.id
+  const link = <Link to={transactionPath({ relayer_id, id: path.transaction_id })}>The transaction</Link>
   switch (operation) {
     case 'updateRelayer': {
       if (!may('manage')) return null
@@ -59,9 +60,17 @@ function Remedy({
         <Action
           {...hold}
           label={change.paused === false ? 'Resume' : 'Change the policy'}
-          title={change.paused === false ? `Resume ${relayer_id}` : `Change the policy of ${relayer_id}`}
+          title={change.paused === false ? `Resume relayer ${relayer_id}` : `Change the policy of ${relayer_id}`}
           told={
-            change.paused === false ? `${relayer_id} signs and sends again.` : `The policy of ${relayer_id} is changed.`
+            change.paused === false ? (
+              <>
+                Relayer <RelayerLink id={relayer_id} /> signs and sends again.
+              </>
+            ) : (
+              <>
+                The policy of <RelayerLink id={relayer_id} /> is changed.
+              </>
+            )
           }
           tone="primary"
           effect={
@@ -89,7 +98,7 @@ function Remedy({
             </p>
           }
           run={() => client.put(transaction, { path, body: body as SendTransactionRequest })}
-          told="The new price is stored; the nodes get the new version now."
+          told={<>{link} gets a higher price. The nodes get the new version now.</>}
         >
           <PriceChange of={its} body={body as SendTransactionRequest} />
         </Action>
@@ -108,7 +117,7 @@ function Remedy({
               mined first, it stays.
             </p>
           }
-          told="The cancellation is accepted."
+          told={<>{link} is being canceled. Its page shows whether it was mined first.</>}
           run={() => client.delete(transaction, { path })}
         />
       )
@@ -126,7 +135,11 @@ function Remedy({
             </p>
           }
           run={() => client.post(`${relayer}/nonce/heal`, { path, body: {} })}
-          done="Done: the nonces agree with what the nodes report."
+          told={
+            <>
+              The nonces of <RelayerLink id={relayer_id} /> agree with what the nodes report.
+            </>
+          }
         />
       )
     case 'updateNetwork':

@@ -1,48 +1,113 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import type { Attempt, Transaction } from '../../index.ts'
-import { count, gwei, time } from '../data/format.ts'
+import { count, gap, gwei } from '../data/format.ts'
+import { useSession } from '../data/session.tsx'
 import { Copyable } from './links.tsx'
 import { Moment } from './moment.tsx'
 
+interface Step {
+  name: string
+  at: string | null
+  tone?: 'good' | 'bad' | 'warn'
+  more?: ReactNode
+}
+
 /** The history of a transaction: accepted, each signed version with the nodes' response, mined, and its final status. */
 export function Timeline({ transaction, attempts }: { transaction: Transaction; attempts: Attempt[] }) {
-  const { created_at, receipt, status, status_reason } = transaction
+  const block = transaction.receipt?.block_number
+  const block_at = useBlockTime(transaction.relayer_id, block)
+  const steps: Step[] = [
+    { name: 'Accepted', at: transaction.created_at },
+    ...attempts.map(signed),
+    ...(block === undefined ? [] : [{ name: `In block ${count(block)}`, at: block_at }]),
+    ...ended(transaction),
+  ]
   return (
     <ol className="timeline">
-      <li>
-        <strong>Accepted</strong> <Moment at={created_at} />
-      </li>
-      {attempts.map((attempt) => (
-        <li key={attempt.number} className={attempt.refusal === null ? '' : 'bad'}>
-          <strong>{attempt.purpose === 'cancel' ? 'Signed a cancellation' : `Signed version ${attempt.number}`}</strong>{' '}
-          <Moment at={attempt.signed_at} />
-          <div>
-            <Copyable value={attempt.hash} /> nonce {attempt.nonce ?? 'unknown'}, {priceOf(attempt)}
+      {steps.map(({ name, at, tone, more }, index) => (
+        <li key={name} className={tone}>
+          <div className="step">
+            <strong>{name}</strong>
+            <Since at={at} before={steps.slice(0, index).findLast((step) => step.at !== null)} />
           </div>
-          <div className="answer">{answerOf(attempt)}</div>
+          {at !== null && <Moment at={at} />}
+          {more}
         </li>
       ))}
-      {receipt && (
-        <li>
-          <strong>In block {count(receipt.block_number)}</strong>
-        </li>
-      )}
-      {(status === 'confirmed' || status === 'failed' || status === 'canceled' || status === 'expired') && (
-        <li className={status === 'failed' ? 'bad' : status === 'confirmed' ? 'good' : 'warn'}>
-          <strong>Ended as {status}</strong> <Moment at={transaction.ended_at} />
-          {status_reason !== null && status !== 'failed' && <div className="long">{status_reason}</div>}
-        </li>
-      )}
     </ol>
   )
 }
 
-function priceOf({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Attempt): string {
-  if (gas_price !== null) return `at ${gwei(gas_price)} gwei`
-  return `at most ${gwei(max_fee_per_gas)} gwei, tip ${gwei(max_priority_fee_per_gas)} gwei`
+/** How long after the step before it was. A block has its time to the second, by another clock: it may seem to be earlier. */
+function Since({ at, before }: { at: string | null; before: Step | undefined }) {
+  if (at === null || !before || before.at === null) return null
+  const ms = Date.parse(at) - Date.parse(before.at)
+  return ms < 0 ? null : (
+    <span className="hint" title={`after “${before.name}”`}>
+      +{gap(ms)}
+    </span>
+  )
 }
 
-function answerOf({ accepted_at, refusal, is_mined }: Attempt): string {
-  if (is_mined) return 'This version was mined.'
-  if (refusal !== null) return `A node rejected it: ${refusal}`
-  return accepted_at === null ? 'No node has accepted it yet.' : `A node accepted it at ${time(accepted_at)}.`
+const signed = ({ purpose, number, signed_at, refusal, ...its }: Attempt): Step => ({
+  name: purpose === 'cancel' ? `Signed version ${number}, a cancellation` : `Signed version ${number}`,
+  at: signed_at,
+  ...(refusal !== null && { tone: 'bad' }),
+  more: (
+    <>
+      <div>
+        <Copyable value={its.hash} /> nonce {its.nonce ?? 'unknown'}
+      </div>
+      <div>{priceOf(its)}</div>
+      <div className="answer">{answerOf({ signed_at, refusal, ...its })}</div>
+    </>
+  ),
+})
+
+const tones = { confirmed: 'good', failed: 'bad', canceled: 'warn', expired: 'warn' } as const
+
+function ended({ status, status_reason, ended_at }: Transaction): Step[] {
+  if (!(status in tones)) return []
+  const more = status_reason !== null && status !== 'failed' && <div className="long">{status_reason}</div>
+  return [{ name: `Ended as ${status}`, at: ended_at, tone: tones[status as keyof typeof tones], more }]
+}
+
+function priceOf({
+  gas_price,
+  max_fee_per_gas,
+  max_priority_fee_per_gas,
+}: Pick<Attempt, 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>): string {
+  if (gas_price !== null) return `Price ${gwei(gas_price)} gwei`
+  return `Price at most ${gwei(max_fee_per_gas)} gwei, tip ${gwei(max_priority_fee_per_gas)} gwei`
+}
+
+function answerOf({
+  signed_at,
+  accepted_at,
+  refusal,
+  is_mined,
+}: Pick<Attempt, 'signed_at' | 'accepted_at' | 'refusal' | 'is_mined'>): string {
+  if (refusal !== null && !is_mined) return `A node rejected it: ${refusal}`
+  const accepted =
+    accepted_at === null ? [] : [`A node accepted it after ${gap(Date.parse(accepted_at) - Date.parse(signed_at))}.`]
+  if (is_mined) return [...accepted, 'This version was mined.'].join(' ')
+  return accepted[0] ?? 'No node has accepted it yet.'
+}
+
+/** The time of a block, as a node tells it; null until then. */
+function useBlockTime(relayer_id: string, block: number | undefined): string | null {
+  const { client, may } = useSession()
+  const { data } = useQuery({
+    queryKey: ['block time', relayer_id, block],
+    queryFn: async ({ signal }) => {
+      const body = { method: 'eth_getBlockByNumber' as const, params: [`0x${block?.toString(16)}`, false] }
+      const { data } = await client.post('/api/v1/relayers/{relayer_id}/rpc', { path: { relayer_id }, body, signal })
+      const { timestamp } = (data.result ?? {}) as { timestamp?: string }
+      return timestamp === undefined ? null : new Date(Number(timestamp) * 1_000).toISOString()
+    },
+    enabled: block !== undefined && may('read'),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return data ?? null
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useLocation } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import type { SendTransactionRequest, Speed, Transaction } from '../../index.ts'
 import { useForm, weiIn } from '../data/form.ts'
 import { exactly } from '../data/format.ts'
@@ -26,6 +26,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
   if (!may('send') || isEnded || status === 'mined') return null
   const path = { relayer_id, transaction_id: id }
   const name = nonce === null ? 'transaction' : `nonce ${nonce}`
+  const link = <Link to={transactionPath(transaction)}>{nonce === null ? 'The transaction' : `Nonce ${nonce}`}</Link>
   const same: SendTransactionRequest = { to, value, data, gas_limit, access_list, authorization_list }
   const released = submissionOf(way.values)
   const faster = { ...same, speed, ...(released && { submission: released }) }
@@ -44,7 +45,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
           <p>Signs the same transaction again with nonce {nonce}, at a higher price. Only one version can be mined.</p>
         }
         run={() => replace(faster)}
-        told="The new price is stored. Its versions and the nodes’ answers are in the timeline."
+        told={<>{link} gets a higher price. The timeline shows what the nodes answer.</>}
       >
         <SpeedChoice speed={speed} choose={setSpeed} />
         {release}
@@ -53,7 +54,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
       <Action
         label="Replace"
         title={`Replace ${name}`}
-        told="The replacement is accepted."
+        told={<>{link} is replaced. Its page shows which version is mined.</>}
         opened={() => {
           setReceiver(to ?? '')
           setAmount(exactly(value))
@@ -64,9 +65,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
             was.
           </p>
         }
-        run={() => {
-          return replace({ ...faster, to: receiver || null, value: weiIn('value', amount, symbol) })
-        }}
+        run={async () => replace({ ...faster, to: receiver || null, value: weiIn('value', amount, symbol) })}
       >
         <label>
           To
@@ -84,7 +83,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
         label="Cancel"
         title={`Cancel ${name}`}
         tone="danger"
-        told="The cancellation is accepted."
+        told={<>{link} is being canceled. Its page shows whether it was mined first.</>}
         effect={
           <p>
             Replaces it with a transfer of 0 to the relayer itself with nonce {nonce}, which costs a fee. An unsigned
@@ -112,20 +111,23 @@ function Moves({ transaction: { id, relayer_id } }: { transaction: Transaction }
     <Action
       key={pool.id}
       label={its.length === 1 ? 'Move' : `Move in ${pool.id}`}
-      told={`It is moved in ${pool.id}.`}
+      told={({ relayer_id: next, id: moved }) => (
+        <>
+          The transaction is moved to {next}, as{' '}
+          <Link to={transactionPath({ relayer_id: next, id: moved })}>this one</Link>.
+        </>
+      )}
       effect={
         <p>
           Cancels it here, where it was never signed, and accepts it again at another relayer of the pool {pool.id},
-          with a new id and nonce. Its sender changes. The page of the new transaction is shown.
+          with a new ID and nonce. Its sender changes. The page of the new transaction is shown.
         </p>
       }
       run={async () => {
         const path = { pool_id: pool.id, transaction_id: id }
-        go(
-          transactionPath(
-            (await client.post('/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', { path })).data,
-          ),
-        )
+        const { data } = await client.post('/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', { path })
+        go(transactionPath(data))
+        return data
       }}
     />
   ))

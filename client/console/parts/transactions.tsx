@@ -2,12 +2,14 @@ import { useLocation } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
 import { count } from '../data/format.ts'
 import { useStatus } from '../data/overview.ts'
+import { periodOf, withPeriod } from '../data/period.ts'
 import { useSession } from '../data/session.tsx'
 import { allTransactions, csv_header, type Filter, type Place, useTransactions } from '../data/transactions.ts'
 import { Action } from './action.tsx'
 import { Bulk, type Choice, useChoice } from './bulk.tsx'
 import { Csv } from './csv.tsx'
 import { decoded, encoded } from './links.tsx'
+import { PeriodFilter } from './period.tsx'
 import { Segments } from './segments.tsx'
 import { TransactionList } from './transaction-list.tsx'
 
@@ -39,6 +41,7 @@ export function Transactions({
   const { client, may } = useSession()
   const [, go] = useLocation()
   const typed = decoded(find)
+  const { period, rest } = periodOf(typed)
   const choice = useChoice(({ id }: Transaction) => id)
   const group = named in groups ? (named as keyof typeof groups) : 'all'
   const hasNonces = 'relayer_id' in place
@@ -64,9 +67,10 @@ export function Transactions({
           className="filter"
           aria-label={`Filter by ${kinds}`}
           placeholder={hasNonces ? 'Hash, nonce or reference' : 'Hash, receiver or reference'}
-          value={typed}
-          onChange={(event) => show(group, event.target.value)}
+          value={rest}
+          onChange={(event) => show(group, withPeriod(event.target.value, period))}
         />
+        <PeriodFilter period={period} choose={(its) => show(group, withPeriod(rest, its))} />
         {found !== 0 && (
           <Csv
             name="transactions"
@@ -146,8 +150,12 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
 
 /** `after 2026-01-31`, also with a colon, and `before` narrow the time of acceptance; the rest is what it looks like. */
 function filterOf(text: string, hasNonces: boolean): Filter {
-  const times: Filter = {}
-  const rest = text.replaceAll(
+  const { period, rest: others } = periodOf(text)
+  const times: Filter = {
+    ...(period.after && { created_after: period.after }),
+    ...(period.before && { created_before: period.before }),
+  }
+  const rest = others.replaceAll(
     /(?:^|\s)(after|before)(?::\s*|\s+)(\S+)/g,
     (_, which: 'after' | 'before', at: string) => {
       const ms = Date.parse(at)

@@ -1,0 +1,130 @@
+import {
+  Activity,
+  ArrowLeftRight,
+  Bell,
+  Coins,
+  FlaskConical,
+  Gift,
+  Key,
+  KeyRound,
+  Layers,
+  LayoutDashboard,
+  type LucideIcon,
+  Network,
+  Plus,
+  ScrollText,
+  Wallet,
+} from 'lucide-react'
+import { Link, useLocation } from 'wouter'
+import { press } from '../data/commands.ts'
+import { useSession } from '../data/session.tsx'
+import type { Target } from './palette.tsx'
+import { useOpenProblems } from './problems.tsx'
+
+/** `create`: the label of its button, if the API key may use it. */
+export interface Page {
+  to: string
+  name: string
+  icon: LucideIcon
+  create?: string | false
+}
+
+/** What the search finds beside what the service knows. */
+export function useTargets(pages: Page[], actions: Target[]): Target[] {
+  const [, go] = useLocation()
+  return [
+    ...pages.map(({ to, name, icon }) => ({ name, about: 'page', icon, open: () => go(to) })),
+    ...pages.flatMap(({ to, name, create }) => {
+      if (!create) return []
+      const open = () => {
+        go(to)
+        press(create)
+      }
+      return [{ name: create, about: 'opens the form', icon: Plus, keys: `new ${name}`, open }]
+    }),
+    ...lists.map(([group, keys]) => {
+      const open = () => go(`/transactions/${group}`)
+      return { name: `${group} transactions`, about: 'list', icon: ArrowLeftRight, keys, open }
+    }),
+    ...actions,
+  ]
+}
+
+/** Groups of the list of transactions, and the states that are in them. */
+const lists = [
+  ['unfinished', 'pending sent submitted mined waiting'],
+  ['confirmed', ''],
+  ['failed', ''],
+  ['withdrawn', 'canceled cancelled expired'],
+] as const
+
+/** The pages that the API key has something on, in their groups. */
+export function usePages(): [string, Page[]][] {
+  const { caller, may, mayManageAll } = useSession()
+  const seesAll = may('read') && caller.relayer_ids === null
+  const groups: [string, (Page | false)[]][] = [
+    [
+      '',
+      [
+        may('read') && { to: '/', name: 'Overview', icon: LayoutDashboard },
+        may('read') && {
+          ...{ to: '/relayer-list', name: 'Relayers', icon: Wallet },
+          create: mayManageAll && 'Create a relayer',
+        },
+        may('read') && { to: '/transactions', name: 'Transactions', icon: ArrowLeftRight },
+        may('read') && { to: '/spending', name: 'Spending', icon: Coins },
+        (may('sign') || may('send')) && { to: '/sandbox', name: 'Sandbox', icon: FlaskConical },
+      ],
+    ],
+    [
+      'Resources',
+      [
+        seesAll && { to: '/pools', name: 'Pools', icon: Layers, create: mayManageAll && 'Create a pool' },
+        seesAll && {
+          to: '/sponsorships',
+          name: 'Sponsorships',
+          icon: Gift,
+          create: mayManageAll && 'Create a sponsorship',
+        },
+        may('read') && { to: '/networks', name: 'Networks', icon: Network, create: mayManageAll && 'Create a network' },
+        mayManageAll && { to: '/signers', name: 'Signers', icon: KeyRound, create: 'Create a signer' },
+        may('notifications') && {
+          to: '/notifications',
+          name: 'Notifications',
+          icon: Bell,
+          create: 'Create a notification',
+        },
+      ],
+    ],
+    [
+      'Administration',
+      [
+        caller.may_administer && { to: '/keys', name: 'API keys', icon: Key, create: 'Create an API key' },
+        mayManageAll && { to: '/audit', name: 'Audit', icon: ScrollText },
+        mayManageAll && { to: '/service', name: 'Service', icon: Activity },
+      ],
+    ],
+  ]
+  return groups
+    .map(([name, its]): [string, Page[]] => [name, its.filter((one) => one !== false)])
+    .filter(([, its]) => its.length > 0)
+}
+
+/** A page in the navigation; the overview with the number of what needs attention. */
+export function PageLink({ to, name, icon: Icon }: Page) {
+  const [path] = useLocation()
+  const open = useOpenProblems()
+  return (
+    <Link to={to} aria-current={to === pageOf(path) ? 'page' : undefined}>
+      <Icon className="icon" aria-hidden />
+      {name}
+      {to === '/' && open > 0 && <span className="badge count bad" data-count={open} aria-hidden />}
+    </Link>
+  )
+}
+
+/** The page of the navigation that an address belongs to. */
+function pageOf(path: string): string {
+  if (path.startsWith('/relayers')) return path.includes('/transactions/') ? '/transactions' : '/relayer-list'
+  return path.startsWith('/overview') ? '/' : path.split('/', 2).join('/')
+}

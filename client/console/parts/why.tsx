@@ -1,0 +1,76 @@
+import { Link } from 'wouter'
+import type { Explanation, Transaction } from '../../index.ts'
+import { amount, count, gwei, inCoins, words } from '../data/format.ts'
+import { useSymbolOf } from '../data/overview.ts'
+import { Bytes } from './bytes.tsx'
+import { transactionPath } from './links.tsx'
+import { Age, Moment } from './moment.tsx'
+import { Reason } from './reason.tsx'
+import { Suggestions } from './suggestions.tsx'
+
+/** Why a transaction waits or failed, with what the service suggests. */
+export function Why({ its, why }: { its: Transaction; why: Explanation }) {
+  const { figures } = why
+  const symbol = useSymbolOf(its.relayer_id)
+  const shown = [
+    ['Offered price', figures.price, 'gwei'],
+    ['Base fee', figures.base_fee, 'gwei'],
+    ['Price cap', figures.price_cap, 'gwei'],
+    ['Balance', figures.balance, 'coins'],
+    ['Reserved', figures.reserved, 'coins'],
+  ] as const
+  const kind = why.waiting_for !== null ? 'waits' : its.status === 'failed' ? 'failed' : 'well'
+  return (
+    <section className={`card why ${kind}`} aria-label="Explanation">
+      <p className="summary">
+        <Reason text={inCoins(inGwei(why.summary), symbol)} of={its} />
+      </p>
+      <p className="hint">
+        {why.waiting_for === null ? (
+          <>
+            Ended <Age of={why.since} />, at <Moment at={why.since} />
+          </>
+        ) : (
+          <>
+            Waits: {words(why.waiting_for)}, for <Age of={why.since} ago={false} />, since <Moment at={why.since} />
+          </>
+        )}
+        {why.blocked_by !== null && (
+          <>
+            {' · '}
+            <Link to={transactionPath({ relayer_id: its.relayer_id, id: why.blocked_by })}>
+              Open the transaction that blocks it
+            </Link>
+          </>
+        )}
+      </p>
+      {why.waiting_for !== null && (
+        <dl className="figures">
+          {shown
+            .filter(([, value]) => value !== null)
+            .map(([name, value, unit]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{unit === 'gwei' ? `${gwei(value)} gwei` : amount(value, symbol)}</dd>
+              </div>
+            ))}
+          <div>
+            <dt>On-chain nonce</dt>
+            <dd>{figures.next_nonce === null ? 'unknown' : count(figures.next_nonce)}</dd>
+          </div>
+        </dl>
+      )}
+      {its.error?.revert_data && (
+        <details>
+          <summary>Bytes of the error</summary>
+          <Bytes name="Revert data" value={its.error.revert_data} />
+        </details>
+      )}
+      <Suggestions suggestions={why.suggestions} of={its} />
+    </section>
+  )
+}
+
+/** Replaces prices in wei in a sentence by gwei. */
+const inGwei = (summary: string): string =>
+  summary.replaceAll(/\((\d{7,15})\)/g, (_, wei: string) => `(${gwei(wei)} gwei)`)
