@@ -2,27 +2,20 @@ import { useQuery } from '@tanstack/react-query'
 import { Fuel } from 'lucide-react'
 import { Link } from 'wouter'
 import { type FundingState, type Funding as Its, type Pool, type Relayer, RelayerError } from '../../index.ts'
-import { useForm, weiIn } from '../data/form.ts'
-import { age, amount, exactly, gwei, inCoins } from '../data/format.ts'
-import { useRelayerIds, useSymbols } from '../data/overview.ts'
+import { age, amount, gwei, inCoins } from '../data/format.ts'
+import { useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Badge } from './badge.tsx'
 import { Loaded, Problem } from './feedback.tsx'
+import { ChangeFunding, nameOf, of_pool, of_relayer, type Place, type Refilled } from './funding-form.tsx'
 import { poolPath, RelayerLink, relayerPath, transactionPath } from './links.tsx'
 import { Age } from './moment.tsx'
 import { Nothing } from './nothing.tsx'
 import { Table } from './table.tsx'
 
 const poll_ms = 5_000
-const [of_relayer, of_pool] = ['/api/v1/relayers/{relayer_id}/funding', '/api/v1/pools/{pool_id}/funding'] as const
 const fine = ['sufficient', 'refilling']
-
-type Place = { relayer_id: string } | { pool_id: string }
-interface Props {
-  place: Place
-  network: string
-}
 
 /** The funding of a relayer or of a pool, null without one, and its changes. */
 function useFunding<State>(place: Place, read: (signal: AbortSignal) => Promise<{ data: State }>) {
@@ -91,8 +84,6 @@ export function PoolFunding({ pool: { id: pool_id, network } }: { pool: Pool }) 
   )
 }
 
-const nameOf = (place: Place) => ('pool_id' in place ? `each relayer of ${place.pool_id}` : place.relayer_id)
-
 /** The treasury, and the dialogs that change it. A relayer without one of its own may have its pool's. */
 function Source({
   place,
@@ -100,7 +91,7 @@ function Source({
   its,
   pool_id,
   state,
-}: Props & { its: { funding: Its } | null; pool_id: string | null; state?: FundingState['state'] | undefined }) {
+}: Refilled & { its: { funding: Its } | null; pool_id: string | null; state?: FundingState['state'] | undefined }) {
   const { client, mayManageAll } = useSession()
   const isPool = 'pool_id' in place
   if (its === null)
@@ -108,7 +99,7 @@ function Source({
       <Nothing
         icon={Fuel}
         title={`No other relayer refills ${nameOf(place)}`}
-        action={mayManageAll && <Change place={place} network={network} known={undefined} />}
+        action={mayManageAll && <ChangeFunding place={place} network={network} known={undefined} />}
       >
         A relayer with more funds can refill it when its balance gets low, within a limit per day.
       </Nothing>
@@ -126,7 +117,7 @@ function Source({
       </p>
       {mayManageAll && (
         <div className="buttons">
-          <Change place={place} network={network} known={its.funding} />
+          <ChangeFunding place={place} network={network} known={its.funding} />
           {pool_id === null && (
             <Action
               label="End"
@@ -230,78 +221,5 @@ function State({ network, its }: { network: string; its: FundingState }) {
         />
       )}
     </>
-  )
-}
-
-/** Tokens are set with the API: their amounts have units of their own. */
-function Change({ place, network, known }: Props & { known: Its | undefined }) {
-  const { client } = useSession()
-  const symbol = useSymbols()(network)
-  const relayers = useRelayerIds()
-  const { values, bind, reset } = useForm({
-    from: known?.from ?? '',
-    min_balance: known ? exactly(known.min_balance) : '',
-    target_balance: known ? exactly(known.target_balance) : '',
-    max_per_day: known ? exactly(known.max_per_day) : '',
-    max_fee_per_gas: known ? exactly(known.max_fee_per_gas, 9) : '',
-  })
-  if (known && known.asset !== null) return null
-  const wei = (name: 'min_balance' | 'target_balance' | 'max_per_day') => weiIn(name, values[name], symbol)
-  return (
-    <Action
-      label={known ? 'Change' : 'Set up refills'}
-      title={`${known ? 'Change' : 'Set up'} refills of ${nameOf(place)}`}
-      told={`The refills of ${nameOf(place)} are ${known ? 'changed' : 'set up'}.`}
-      tone={known ? undefined : 'primary'}
-      opened={reset}
-      effect={
-        <p>
-          When {nameOf(place)} has less than the minimum, the treasury sends what is missing to the target. The limit
-          per day is what a burnt key can cost the treasury.
-        </p>
-      }
-      run={async () => {
-        const body = {
-          from: values.from,
-          min_balance: wei('min_balance'),
-          target_balance: wei('target_balance'),
-          max_per_day: wei('max_per_day'),
-          max_fee_per_gas: weiIn('max_fee_per_gas', values.max_fee_per_gas, 'gwei', 9),
-        }
-        return 'pool_id' in place
-          ? client.put(of_pool, { path: place, body })
-          : client.put(of_relayer, { path: place, body })
-      }}
-    >
-      <label>
-        Treasury
-        <select required {...bind('from')}>
-          <option value="">Choose a relayer of the same chain</option>
-          {relayers.data
-            ?.filter((one) => one.network === network && !('relayer_id' in place && place.relayer_id === one.id))
-            .map(({ id }) => (
-              <option key={id} value={id}>
-                {id}
-              </option>
-            ))}
-        </select>
-      </label>
-      <label>
-        Minimum in {symbol}
-        <input required inputMode="decimal" {...bind('min_balance')} />
-      </label>
-      <label>
-        Target in {symbol}
-        <input required inputMode="decimal" {...bind('target_balance')} />
-      </label>
-      <label>
-        Limit per day in {symbol}
-        <input required inputMode="decimal" {...bind('max_per_day')} />
-      </label>
-      <label>
-        Highest price of gas in gwei
-        <input required inputMode="decimal" {...bind('max_fee_per_gas')} />
-      </label>
-    </Action>
   )
 }
