@@ -52,6 +52,7 @@ export async function openConsole(
   const { width = 1280, dark = false, zone = 'UTC' } = options
   const context = await browser.newContext({
     viewport: { width, height: 900 },
+    hasTouch: width < 720,
     colorScheme: dark ? 'dark' : 'light',
     timezoneId: zone,
     permissions: ['clipboard-write'],

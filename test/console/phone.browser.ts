@@ -119,3 +119,18 @@ test('has the buttons of a dialog at the lower edge of the screen', async () => 
     await dialog.getByLabel('Type').selectOption('generated')
   })
 })
+
+test('shows the values of a chart where a finger is, and opens their transactions by the link beside them', async () => {
+  const account = await stage.rig.addAccount()
+  await account.send(2)
+  await account.finished()
+  const { page } = await start(`/relayers/${account.relayer_id}/activity`)
+  await named(page, '7 days').click()
+  await page.getByText('2 succeeded').first().waitFor()
+  const plot = page.locator('.u-over').first()
+  const size = (await plot.boundingBox()) ?? { width: 0, height: 0 }
+  await plot.tap({ position: { x: size.width - 8, y: size.height / 2 } })
+  await expect.poll(() => page.locator('.tip').first().locator('dd').allTextContents()).toEqual(['2', '2', '0'])
+  await page.getByRole('button', { name: 'Open these transactions' }).first().tap()
+  await page.getByText('2 transactions, newest first').waitFor()
+})

@@ -27,7 +27,7 @@ export function optionsOf(
     const paths = isLevel ? undefined : uPlot.paths.bars?.({ size: [isWhole ? 0.9 : 0.6, isWhole ? 32 : 24] })
     const fill = isWhole ? `${stroke}59` : stroke
     if (paths) return { ...its, width: 0, fill, points: { show: false }, paths }
-    return { ...its, points: { size: isWhole ? 8 : 5, fill: stroke, filter: besideGaps } }
+    return { ...its, points: { size: 6, fill: stroke, filter: alone } }
   })
   return {
     width: element.clientWidth,
@@ -79,10 +79,10 @@ const withHalves = ({ data: [times] }: uPlot, min: number, max: number): uPlot.R
   return [min - half, max + half]
 }
 
-/** Points with a gap before or after them, of which a line shows little or nothing. */
-function besideGaps({ data }: uPlot, series: number): number[] {
+/** Points between gaps or edges, of which a line shows nothing. */
+function alone({ data }: uPlot, series: number): number[] {
   const values = data[series] ?? []
-  return [...values.keys()].filter((at) => values[at] != null && (values[at - 1] === null || values[at + 1] === null))
+  return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null)
 }
 
 /** Hours and minutes, or days, each once. */

@@ -51,13 +51,17 @@ export function Chart({
 }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
-  const opener = useRef(open)
-  opener.current = open
   const marker = useRef(mark)
   marker.current = mark
   const [hidden, hide] = useState<ReadonlySet<string>>(new Set())
   const [point, setPoint] = useState<{ index: number; left: number; isRight: boolean }>()
+  const [isTouched, touch] = useState(false)
   const step_s = (at[1] ?? 0) - (at[0] ?? 0)
+  const openAt = useRef((_index: number | null | undefined) => {})
+  openAt.current = (index) => {
+    const from = index == null ? undefined : at[index]
+    if (from !== undefined) open?.(from, from + step_s)
+  }
   const isDaily = step_s >= day_s / 2
   const drawn = isLevel ? lines.toReversed() : inDrawingOrder(lines)
   const names = drawn.map(({ label, color }) => `${label} ${color}`).join()
@@ -82,12 +86,12 @@ export function Chart({
       [[], ...names.split(',').map(() => [])],
       element,
     )
-    made.over.addEventListener('click', () => {
-      const { idx } = made.cursor
-      const [times] = made.data
-      if (idx == null || times[idx] === undefined) return
-      const width = (times[1] ?? 0) - (times[0] ?? 0)
-      opener.current?.(times[idx], times[idx] + width)
+    // A finger has no other way to see the values: the tip has the link then.
+    made.over.addEventListener('click', (event) => {
+      const isFinger = (event as PointerEvent).pointerType === 'touch'
+      touch(isFinger)
+      if (isFinger) made.setCursor({ left: event.offsetX, top: event.offsetY })
+      else openAt.current(made.cursor.idx)
     })
     plot.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
@@ -128,6 +132,11 @@ export function Chart({
                 <dd>{shownOr(values[point.index], show)}</dd>
               </div>
             ))}
+            {open && isTouched && (
+              <button type="button" onPointerDown={() => openAt.current(point.index)}>
+                Open these transactions
+              </button>
+            )}
           </dl>
         )}
       </div>
