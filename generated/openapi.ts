@@ -2667,7 +2667,7 @@ export interface components {
             summary: string;
             /** @description The codes of `WaitingFor`, and these: `signature`: the transaction is signed next. `acceptance`: it is signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet. `confirmations`: it is in a block, and has fewer than the required confirmations. Null when the transaction has ended. */
             waiting_for: components["schemas"]["WaitingFor"] | ("signature" | "acceptance" | "block" | "confirmations") | null;
-            /** @description The time of the last change of its status or of `waiting_for`. */
+            /** @description The time of the last change of its status or of `waiting_for`. Of `block`: the time since which a node has it. */
             since: components["schemas"]["Timestamp"];
             /** @description The transaction with a lower nonce that blocks this one. Null when none does. */
             blocked_by: components["schemas"]["IdOrNull"];
@@ -3488,7 +3488,7 @@ export interface components {
             transaction_id: components["schemas"]["IdOrNull"];
             /** @description How many transactions, deliveries or nodes it concerns. */
             count: number;
-            /** @description Since when, where that is known. */
+            /** @description Since when, where that is known. Of a transaction that waits or is slow, the time of its acceptance. */
             since: components["schemas"]["TimestampOrNull"];
             acknowledgement: components["schemas"]["Acknowledgement"] | null;
         };
@@ -4085,6 +4085,8 @@ export interface components {
             status: "healthy" | "unreachable" | "wrong_chain" | "rate_limited";
             /** @description Its newest block. Null when it does not answer. */
             block_number: number | null;
+            /** @description The time of that block, as the node tells it. Null when it tells none. */
+            block_at: components["schemas"]["TimestampOrNull"];
             /** @description How long its answer took. Null when it does not answer. */
             response_ms: number | null;
             /** @description Why it is not healthy. Null when it is. */

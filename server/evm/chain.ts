@@ -14,6 +14,8 @@ export interface Head {
   number: number
   hash: string
   parent_hash: string
+  /** Its time, in milliseconds since the Unix epoch; absent: the node does not tell it. */
+  at_ms?: number
 }
 
 export interface CallRequest {
@@ -100,7 +102,9 @@ export function createChain(rpc: Rpc): Chain {
       const block = (await rpc('eth_getBlockByNumber', ['latest', false])) as Block | null
       const number = safeNumberOf(block?.number)
       if (!block || number === undefined) throw noAnswer('eth_getBlockByNumber')
-      return { number, hash: block.hash, parent_hash: block.parentHash }
+      const at_s = safeNumberOf(block.timestamp)
+      const head = { number, hash: block.hash, parent_hash: block.parentHash }
+      return at_s === undefined ? head : { ...head, at_ms: at_s * 1_000 }
     },
     async blockHash(number) {
       return ((await rpc('eth_getBlockByNumber', [hex(number), false])) as Block | null)?.hash
@@ -180,6 +184,7 @@ interface Block {
   number: string
   hash: string
   parentHash: string
+  timestamp?: string
   gasLimit?: string
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { NetworkNode, Problem, ProblemKind } from '../../generated/openapi.ts'
 import type { Detail } from '../core/errors.ts'
 import { isBlocked } from '../core/funding.ts'
+import { type ChainPace, nextStep } from '../core/next-step.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
@@ -21,6 +22,12 @@ export interface Account {
   nonces: { status: string; explanation: string }
 }
 
+/** The nodes of a network. */
+export interface NetworkSeen {
+  nodes: (NodeHealth & Pick<NetworkNode, 'url'>)[]
+  average_blocktime_ms: number | null
+}
+
 /** What problems are found in. An Error: it could not be found out. */
 export interface Facts {
   /** Milliseconds since the Unix epoch. */
@@ -30,7 +37,7 @@ export interface Facts {
   failures: Failures[]
   accounts: ReadonlyMap<string, Account | Error>
   /** By the name of the network. */
-  nodes: ReadonlyMap<string, (NodeHealth & Pick<NetworkNode, 'url'>)[] | Error>
+  nodes: ReadonlyMap<string, NetworkSeen | Error>
   notifications: NotificationState[]
   /** By the relayer's row id. */
   funding: ReadonlyMap<number, FundingNote>
@@ -41,7 +48,7 @@ export interface Facts {
 const slow_ms = 5 * 60_000
 const max_text = 1_000
 
-/** The most urgent first; the order of one severity is that of this list. */
+/** The most urgent first; the order of one severity is that of this list, and within a kind the longest standing is first. */
 const severities: Record<ProblemKind, Problem['severity']> = {
   service: 'critical',
   network_down: 'critical',
@@ -52,11 +59,11 @@ const severities: Record<ProblemKind, Problem['severity']> = {
   funding: 'critical',
   transactions_failed: 'critical',
   deliveries_failed: 'critical',
-  notification_disabled: 'warning',
-  notification_failing: 'warning',
-  node_unhealthy: 'warning',
   transaction_slow: 'warning',
   balance_empty: 'warning',
+  node_unhealthy: 'warning',
+  notification_disabled: 'warning',
+  notification_failing: 'warning',
   relayer_paused: 'info',
 }
 const kinds = Object.keys(severities)
@@ -68,12 +75,12 @@ export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
     ...facts.unready.map(({ path, message }) =>
       problem('service', path, { summary: `The service does not work: ${path}`, reason: message }),
     ),
-    ...[...facts.nodes].flatMap(([network, nodes]) => (nodes instanceof Error ? [] : ofNodes(network, nodes))),
+    ...[...facts.nodes].flatMap(([network, nodes]) => (nodes instanceof Error ? [] : ofNodes(network, nodes.nodes))),
     ...facts.relayers.flatMap(ofState),
     ...facts.relayers.flatMap((relayer) => ofFunding(relayer, facts.funding.get(relayer.row_id))),
   ]
   await nextTurn()
-  problems.push(...facts.queues.flatMap((queue) => ofQueue(queue, facts.now)))
+  problems.push(...facts.queues.flatMap((queue) => ofQueue(queue, paceOf(queue.relayer, facts))))
   for (const relayer of facts.relayers) {
     const account = facts.accounts.get(relayer.id)
     if (account && !(account instanceof Error)) problems.push(...ofAccount(relayer, account))
@@ -84,7 +91,20 @@ export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
     if (relayer) problems.push(ofFailures(relayer, failures))
   }
   problems.push(...facts.notifications.flatMap(ofNotification))
-  return problems.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind))
+  return problems.sort(
+    (a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || startOf(a.since) - startOf(b.since) || 0,
+  )
+}
+
+const startOf = (since: string | null) => (since === null ? Number.MAX_VALUE : Date.parse(since))
+
+/** The chain of a relayer, by the newest block of the network's nodes. */
+function paceOf({ network }: RelayerRow, { now, nodes }: Facts): ChainPace {
+  const seen = nodes.get(network)
+  if (!seen || seen instanceof Error) return { now, head_at: undefined, average_blocktime_ms: undefined }
+  const times = seen.nodes.flatMap(({ block_at }) => (block_at === null ? [] : [Date.parse(block_at)]))
+  const head_at = times.length === 0 ? undefined : Math.max(...times)
+  return { now, head_at, average_blocktime_ms: seen.average_blocktime_ms }
 }
 
 interface Its extends Partial<Omit<FoundProblem, 'id' | 'kind' | 'severity'>> {
@@ -111,7 +131,7 @@ function problem(kind: ProblemKind, cause: string, its: Its): FoundProblem {
   }
 }
 
-function ofNodes(network: string, nodes: (NodeHealth & Pick<NetworkNode, 'url'>)[]): FoundProblem[] {
+function ofNodes(network: string, nodes: NetworkSeen['nodes']): FoundProblem[] {
   const bad = nodes.filter(({ status }) => status !== 'healthy')
   if (bad.length === 0) return []
   const isAll = bad.length === nodes.length
@@ -141,19 +161,20 @@ function ofFunding({ id }: RelayerRow, note: FundingNote | undefined): FoundProb
   ]
 }
 
-function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number], now: number): FoundProblem[] {
-  const { waiting_for, created_at, changed_at, nonce } = first
-  const isSlow = now - Date.parse(created_at) > slow_ms
+function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number], pace: ChainPace): FoundProblem[] {
+  const { waiting_for, created_at, nonce } = first
+  const isSlow = pace.now - Date.parse(created_at) > slow_ms
   if (waiting_for === null && !isSlow) return []
   const behind = unfinished > 1 ? `, and ${unfinished - 1} more behind it` : ''
   const its = {
     relayer_id: id,
     transaction_id: first.id,
     count: unfinished,
-    since: waiting_for === null ? created_at : (changed_at ?? created_at),
+    // Not since the last change of the reason: the queue is stuck as long as its first.
+    since: created_at,
   }
   if (waiting_for === null) {
-    const reason = shownReason(first) ?? 'A node has it, and no block includes it.'
+    const reason = shownReason(first) ?? sentence(nextStep(first, pace).text)
     return [
       problem('transaction_slow', first.id, { ...its, summary: `${id}: nonce ${nonce} is not mined${behind}`, reason }),
     ]
@@ -210,4 +231,5 @@ function ofNotification(state: NotificationState): FoundProblem[] {
   return [problem('deliveries_failed', `${failed}`, { ...its, summary, reason, count: failed })]
 }
 
+const sentence = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}.`
 const words = (code: string): string => code.replaceAll('_', ' ')

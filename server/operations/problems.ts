@@ -5,7 +5,7 @@ import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { nextTurn } from '../next-turn.ts'
 import type { OperationDependencies } from './dependencies.ts'
-import { type Account, type Facts, type FoundProblem, findProblems } from './find-problems.ts'
+import { type Account, type Facts, type FoundProblem, findProblems, type NetworkSeen } from './find-problems.ts'
 import { createLastSeen } from './last-seen.ts'
 import { showRpcUrls } from './rpc-urls.ts'
 
@@ -26,7 +26,7 @@ const minute_ms = 60_000
 
 export function problems({ store, chains, sending, now, elapsed, unready }: Dependencies): Operations {
   const accounts = createLastSeen<Account>(accounts_ms, elapsed)
-  const nodes = createLastSeen<Exclude<ReturnType<Facts['nodes']['get']>, Error | undefined>>(nodes_ms, elapsed)
+  const nodes = createLastSeen<NetworkSeen>(nodes_ms, elapsed)
   let last: { until: number; snapshot: Promise<Snapshot> } | undefined
 
   function look(): Promise<Snapshot> {
@@ -86,11 +86,12 @@ export function problems({ store, chains, sending, now, elapsed, unready }: Depe
     return { balance, nonces: { status, explanation } }
   }
 
-  async function nodesOf(network: string) {
+  async function nodesOf(network: string): Promise<NetworkSeen> {
     const client = await chains.networkClient({ network, custom_rpc_urls: [] })
-    if (!client) return []
+    if (!client) return { nodes: [], average_blocktime_ms: null }
     const urls = showRpcUrls(client.network.rpc_urls)
-    return (await client.nodes()).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
+    const nodes = (await client.nodes()).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
+    return { nodes, average_blocktime_ms: client.network.average_blocktime_ms }
   }
 
   async function queuesOf(relayers: RelayerRow[]): Promise<Facts['queues']> {

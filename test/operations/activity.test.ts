@@ -219,12 +219,15 @@ test('examines the nodes of a network one by one', async () => {
   const [node] = await nodes()
   expect(node).toMatchObject({ url: rig.proxy.url, weight: 100, block_number: 0, error: null })
   expect(node?.response_ms).toBeGreaterThanOrEqual(0)
+  const { timestamp } = (await rig.chain.rpc('eth_getBlockByNumber', ['0x0', false])) as { timestamp: string }
+  expect(node?.block_at).toBe(new Date(Number(timestamp) * 1_000).toISOString())
 
   await rig.proxies[1]?.setFault({ kind: 'http_500' })
   rig.clock.passed_ms += 5_000
   await expect.poll(async () => (await nodes()).map(({ status }) => status)).toEqual(['healthy', 'unreachable'])
   expect((await nodes())[1]).toMatchObject({
     block_number: null,
+    block_at: null,
     response_ms: null,
     error: expect.stringMatching(/500/),
   })

@@ -42,7 +42,7 @@ async function start(confirmations = 1) {
 }
 
 test('explains a transaction from its block to its end', async () => {
-  const { send, waitsFor, chain, byNonce } = await start(3)
+  const { send, waitsFor, chain, byNonce, clock, client } = await start(3)
   await send(1)
   const waiting = await waitsFor('block')
   const { sent_at } = await byNonce(0)
@@ -59,6 +59,17 @@ test('explains a transaction from its block to its end', async () => {
     required_confirmations: 3,
     attempts: 1,
   })
+  // Long after, the problem says the same.
+  clock.passed_ms += 10 * 60_000
+  await until('the wait is long', async () => /^It waits: no block/.test((await waitsFor('block')).summary))
+  const long = await waitsFor('block')
+  const reason = /[Nn]o block includes it for 1\d min; the chain's last block is \d+ \w+ old\.$/
+  expect(long.summary).toMatch(reason)
+  expect(long.since).toBe(sent_at)
+  const { problems } = (await client().get('/api/v1/problems', { query: {} })).data
+  const slow = problems.find(({ kind }) => kind === 'transaction_slow')
+  expect(slow?.reason).toMatch(reason)
+  expect(slow?.since).toBe((await byNonce(0)).created_at)
   await chain.mine(2)
   expect(await waitsFor('confirmations')).toMatchObject({
     summary: 'It is in block 1, with 2 of 3 confirmations.',

@@ -53,9 +53,12 @@ export function exactAmount(units: string, symbol: string, digits = 18): string 
   return `${whole}${rest === '' ? '' : `.${rest}`} ${symbol}`
 }
 
-/** The time since then: `12 s`, `5 min`, `3 h`, `2 d`. */
+/** The time since then, never more than passed: `12 s`, `5 min`, `3 h`, `2 d`. */
 export function age(timestamp: string, now = Date.now()): string {
-  return span(now - Date.parse(timestamp))
+  const s = Math.max(0, Math.floor((now - Date.parse(timestamp)) / 1_000))
+  if (s < 60) return `${s} s`
+  if (s < 3_600) return `${Math.floor(s / 60)} min`
+  return s < 172_800 ? `${Math.floor(s / 3_600)} h` : `${Math.floor(s / 86_400)} d`
 }
 
 /** The time between two steps: `12 ms`, `0.2 s`, `15 s`. */
@@ -68,11 +71,17 @@ export function duration(ms: number): string {
   return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms)
 }
 
+/** In the two units that matter: `12 s`, `1 min 33 s`, `1 h 9 min`, `2 d`. */
 export function span(ms: number): string {
   const s = Math.max(0, Math.round(ms / 1_000))
-  if (s < 120) return `${s} s`
-  if (s < 7_200) return `${Math.round(s / 60)} min`
-  return s < 172_800 ? `${Math.round(s / 3_600)} h` : `${Math.round(s / 86_400)} d`
+  if (s < 60) return `${s} s`
+  if (s < 3_600) return inTwo(s, 60, 'min', 's')
+  return s < 172_800 ? inTwo(Math.round(s / 60), 60, 'h', 'min') : `${Math.round(s / 86_400)} d`
+}
+
+function inTwo(value: number, size: number, unit: string, small: string): string {
+  const rest = value % size
+  return `${Math.floor(value / size)} ${unit}${rest === 0 ? '' : ` ${rest} ${small}`}`
 }
 
 /** Times are in the reader's zone, or in UTC. The console is in English, whatever the browser's language is. */
@@ -126,6 +135,12 @@ export function showUtc(wanted: boolean): void {
 /** A time with the name of its zone. */
 export const time = (timestamp: string | null): string =>
   timestamp === null ? '–' : formats.time.format(new Date(timestamp))
+
+/** Without the year and the zone: `25 Nov, 14:30`. */
+export const dayAndHour = (timestamp: string): string => {
+  const at = new Date(timestamp)
+  return `${formats.day.format(at)}, ${formats.hour.format(at)}`
+}
 
 /** A time with the name of its zone, and the same in UTC where that is another. */
 export function inBothZones(timestamp: string): string {

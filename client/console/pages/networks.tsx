@@ -9,6 +9,7 @@ import { CreateNetwork } from '../parts/create-network.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
+import { Age } from '../parts/moment.tsx'
 import { NetworkActions } from '../parts/network-forms.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { submissionText } from '../parts/submission.tsx'
@@ -74,7 +75,7 @@ function List({ networks }: { networks: Network[] }) {
       </dl>
       {nodes[index] ? (
         <Loaded query={nodes[index]} lines={1}>
-          {(its) => <Nodes nodes={its} />}
+          {(its) => <Nodes nodes={its} blocktime_ms={network.average_blocktime_ms ?? default_blocktime_ms} />}
         </Loaded>
       ) : (
         <Skeleton lines={1} />
@@ -101,7 +102,13 @@ const relay_columns: Column<PrivateRpcUrl>[] = [
 
 const error_column: Column<NetworkNode> = { name: 'Error', cell: ({ error }) => error }
 
-function Nodes({ nodes }: { nodes: NetworkNode[] }) {
+/** A chain whose last block is older than so many block times makes none. */
+const many_blocks = 20
+const default_blocktime_ms = 12_000
+const min_old_ms = 60_000
+
+function Nodes({ nodes, blocktime_ms }: { nodes: NetworkNode[]; blocktime_ms: number }) {
+  const old_ms = Math.max(many_blocks * blocktime_ms, min_old_ms)
   const head = Math.max(...nodes.map(({ block_number }) => block_number ?? 0))
   const columns: Column<NetworkNode>[] = [
     { name: 'Node', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
@@ -115,6 +122,19 @@ function Nodes({ nodes }: { nodes: NetworkNode[] }) {
         block_number === null
           ? '–'
           : `${count(block_number)}${block_number < head ? ` (${count(head - block_number)} behind)` : ''}`,
+    },
+    {
+      name: 'Block time',
+      isNumber: true,
+      by: ({ block_at }) => block_at ?? '',
+      cell: ({ block_at }) =>
+        block_at === null ? (
+          '–'
+        ) : (
+          <span className={Date.now() - Date.parse(block_at) > old_ms ? 'warn-text' : undefined}>
+            <Age of={block_at} />
+          </span>
+        ),
     },
     {
       name: 'Response time',

@@ -17,6 +17,7 @@ import { isMissing, Missing } from '../parts/missing.tsx'
 import { Nonces } from '../parts/nonces.tsx'
 import { Policies } from '../parts/policies.tsx'
 import { RelayerActions } from '../parts/relayer-forms.tsx'
+import { RelayerTroubles, useStuck } from '../parts/relayer-troubles.tsx'
 import { LastsOf } from '../parts/runway.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { Transactions } from '../parts/transactions.tsx'
@@ -85,6 +86,7 @@ function Head({ its, isCompact }: { its: Its; isCompact: boolean }) {
   const { id, name, address, network, paused, system_disabled, disabled_reason, custom_rpc_urls, warnings = [] } = its
   const explorer = useExplorer(network)
   const status = useStatus(id, poll_ms)
+  const stuck = useStuck(id)
   return (
     <>
       <p className="crumbs">
@@ -111,6 +113,7 @@ function Head({ its, isCompact }: { its: Its; isCompact: boolean }) {
       {paused && !system_disabled && (
         <p className="warn-line">This relayer is paused: it signs and sends nothing until it is resumed.</p>
       )}
+      <RelayerTroubles relayer_id={id} />
       {warnings.map((warning) => (
         <p className="warn-line" key={warning}>
           {warning}
@@ -131,7 +134,9 @@ function Head({ its, isCompact }: { its: Its; isCompact: boolean }) {
         <div className="tile">
           <dt>Unfinished</dt>
           <dd>
-            <strong>{status.data ? count(status.data.pending_transactions_count) : '…'}</strong>
+            <strong className={stuck && 'warn'} title={stuck}>
+              {status.data ? count(status.data.pending_transactions_count) : '…'}
+            </strong>
           </dd>
           <dd>accepted, not mined</dd>
         </div>

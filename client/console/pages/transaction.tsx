@@ -13,6 +13,7 @@ import { Address, Copyable, ExplorerLink, RelayerLink } from '../parts/links.tsx
 import { isMissing, Missing } from '../parts/missing.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { submissionText } from '../parts/submission.tsx'
+import { isRemedy } from '../parts/suggestions.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { TransactionActions } from '../parts/transaction-actions.tsx'
 import { Why } from '../parts/why.tsx'
@@ -57,7 +58,11 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
               <Heading name={`Transaction ${its.nonce ?? ''}`}>
                 Transaction {its.nonce === null ? '' : `with nonce ${its.nonce}`} <Badge state={its.status} />
               </Heading>
-              <TransactionActions transaction={its} isEnded={ended.has(its.status)} />
+              <TransactionActions
+                transaction={its}
+                isEnded={ended.has(its.status)}
+                hasRemedy={explanation.data?.suggestions.some(isRemedy) ?? false}
+              />
             </div>
             <Loaded query={explanation}>{(why) => <Why its={its} why={why} />}</Loaded>
             <div className="columns fixed">

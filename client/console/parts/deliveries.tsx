@@ -10,7 +10,16 @@ import { type Column, Table } from './table.tsx'
 const one = '/api/v1/notifications/{notification_id}'
 
 /** The deliveries of a webhook with the responses; each can be sent again. */
-export function Deliveries({ rows, path }: { rows: Delivery[]; path: { notification_id: string } }) {
+export function Deliveries({
+  rows,
+  path,
+  isFailing,
+}: {
+  rows: Delivery[]
+  path: { notification_id: string }
+  /** No attempt of the webhook has succeeded since a time: those that were never sent wait for the first success. */
+  isFailing: boolean
+}) {
   const columns: Column<Delivery>[] = [
     {
       name: 'Event',
@@ -27,7 +36,14 @@ export function Deliveries({ rows, path }: { rows: Delivery[]; path: { notificat
     {
       name: 'Next attempt',
       isWhole: true,
-      cell: ({ status: state, next_attempt_at: at }) => (at !== null && state === 'pending' ? <Until at={at} /> : null),
+      cell: ({ status: state, next_attempt_at: at, attempts }) =>
+        at === null || state !== 'pending' ? null : isFailing && attempts.length === 0 ? (
+          <span title="The webhook fails: one delivery is repeated, and the others are sent after its first success.">
+            after the first success
+          </span>
+        ) : (
+          <Until at={at} />
+        ),
     },
     { name: '', cell: (delivery) => <Resend delivery={delivery} path={path} /> },
   ]

@@ -2,6 +2,7 @@ import { BellOff, ChevronDown, ChevronUp, CircleAlert, CircleCheck, Info, Triang
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
+import { useFailed } from '../data/failed.ts'
 import { count, inCoins, sentence, time, withGroups } from '../data/format.ts'
 import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
@@ -9,6 +10,7 @@ import { Acknowledge, Withdraw } from './acknowledge.tsx'
 import { errorText, Problem, Skeleton } from './feedback.tsx'
 import { relayerPath, transactionPath } from './links.tsx'
 import { Age, Moment } from './moment.tsx'
+import { Reason } from './reason.tsx'
 
 /** How long an answer counts as present. */
 const fresh_ms = 30_000
@@ -180,6 +182,7 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
   const { may } = useSession()
   const { summary, since, acknowledgement } = its
   const reason = withGroups(sentence(inCoins(its.reason, useSymbolOfProblem(its))))
+  const failed = useFailed(its)
   return (
     <li className={isPart ? `${tones[toneOf(its)].tone} part` : tones[toneOf(its)].tone}>
       <Mark of={its} />
@@ -191,7 +194,7 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
           </span>
         )}
         <span className="detail" title={reason}>
-          {reason}
+          {failed ? <Reason text={reason} of={failed} isPlain /> : reason}
         </span>
         {acknowledgement && (
           <span className="detail">

@@ -10,8 +10,19 @@ const argument = /(?<=[(,]\s?)(?:(\w+): )?(0x[\da-f]{40}|\d+)(?=[,)])/gi
 /** Of the errors of ERC-6093: the arguments that are amounts of the token. */
 const amounts = /^(?:balance|allowance|needed)$/
 
-/** Why a transaction failed: amounts of the token that it calls, and addresses by their names. The exact ones are in the titles. */
-export function Reason({ text, of: its }: { text: string; of: Pick<Transaction, 'relayer_id' | 'to' | 'call'> }) {
+/**
+ * Why a transaction failed: amounts of the token that it calls, and addresses by their names. The exact ones are in the titles. `isPlain`: in a
+ * link, which has no links.
+ */
+export function Reason({
+  text,
+  of: its,
+  isPlain = false,
+}: {
+  text: string
+  of: Pick<Transaction, 'relayer_id' | 'to' | 'call'>
+  isPlain?: boolean
+}) {
   const token = useToken(its.relayer_id, its.to ?? '')
   // Of another function, the error may be that of another token.
   const isTokens = amountPlace(its.call) !== -1 && /\bERC20Insufficient\w+\(/.test(text)
@@ -21,19 +32,24 @@ export function Reason({ text, of: its }: { text: string; of: Pick<Transaction, 
     const [whole, name, value = ''] = found
     parts.push(withGroups(text.slice(end, found.index)), name === undefined ? '' : `${name}: `)
     parts.push(
-      <Value key={found.index} value={value} token={isTokens && amounts.test(name ?? '') ? token : undefined} />,
+      <Value
+        key={found.index}
+        isPlain={isPlain}
+        value={value}
+        token={isTokens && amounts.test(name ?? '') ? token : undefined}
+      />,
     )
     end = found.index + whole.length
   }
   return [...parts, withGroups(text.slice(end))]
 }
 
-function Value({ value, token }: { value: string; token: Token | undefined }) {
+function Value({ value, token, isPlain }: { value: string; token: Token | undefined; isPlain: boolean }) {
   const named = useNames()(value)
   if (token) return <span title={value}>{exactAmount(value, token.symbol, token.decimals)}</span>
   if (!value.startsWith('0x')) return <span title={value}>{withGroups(`(${value})`).slice(1, -1)}</span>
   if (!named) return <span title={value}>{short(value)}</span>
-  return named.to === undefined ? (
+  return isPlain || named.to === undefined ? (
     <strong title={value}>{named.name}</strong>
   ) : (
     <Link to={named.to} title={value}>

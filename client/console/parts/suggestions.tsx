@@ -11,6 +11,10 @@ import { PriceChange } from './price-change.tsx'
 const relayer = '/api/v1/relayers/{relayer_id}'
 const transaction = `${relayer}/transactions/{transaction_id}` as const
 
+/** Of a suggestion that has a primary button of its own. */
+export const isRemedy = ({ operation, body }: Suggestion): boolean =>
+  operation === 'healNonce' || (operation === 'updateRelayer' && body !== null)
+
 /** The remedies that the service suggests, as buttons if the API key has the scope for them. */
 export function Suggestions({ suggestions, of: its }: { suggestions: Suggestion[]; of: Transaction }) {
   const symbol = useSymbolOf(its.relayer_id)
@@ -105,11 +109,10 @@ function Remedy({
       )
     case 'cancelTransaction':
       if (!may('send')) return null
-      if (isAbove) return <span className="hint">“Cancel”</span>
       return (
         <Action
           {...hold}
-          label="Cancel"
+          label="Cancel it"
           tone="danger"
           effect={
             <p>

@@ -15,7 +15,16 @@ const path_of_one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}
 const speeds = ['average', 'fast', 'fastest'] as const
 
 /** The actions on a transaction that is not mined. */
-export function TransactionActions({ transaction, isEnded }: { transaction: Transaction; isEnded: boolean }) {
+export function TransactionActions({
+  transaction,
+  isEnded,
+  hasRemedy,
+}: {
+  transaction: Transaction
+  isEnded: boolean
+  /** A suggested action is the primary one. */
+  hasRemedy: boolean
+}) {
   const { client, may } = useSession()
   const { id, relayer_id, status, to, value, data, gas_limit, nonce, access_list, authorization_list } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
@@ -40,7 +49,7 @@ export function TransactionActions({ transaction, isEnded }: { transaction: Tran
       <Action
         label="Speed up"
         title={`Speed up ${name}`}
-        tone="primary"
+        {...(!hasRemedy && { tone: 'primary' as const })}
         effect={
           <p>Signs the same transaction again with nonce {nonce}, at a higher price. Only one version can be mined.</p>
         }

@@ -14,7 +14,7 @@ import { Badge } from './badge.tsx'
 import { type Choice, ChooseRow } from './bulk.tsx'
 import { Loaded } from './feedback.tsx'
 import { transactionPath } from './links.tsx'
-import { Age } from './moment.tsx'
+import { Age, Clock } from './moment.tsx'
 import { Nothing } from './nothing.tsx'
 
 const row_px = 40
@@ -59,6 +59,7 @@ function List({ place, filter, choice, useRows }: ListProps & { useRows: typeof 
   const symbolOf = useSymbolsOfRelayers()
   const isOfOne = 'relayer_id' in place
   const isFiltered = Object.keys(filter).length > 0
+  const isInPeriod = 'created_after' in filter || 'created_before' in filter
   const rows = useMemo(
     () => [...new Map(query.data?.pages.flatMap(({ data }) => data.map((row) => [row.id, row] as const))).values()],
     [query.data],
@@ -114,6 +115,7 @@ function List({ place, filter, choice, useRows }: ListProps & { useRows: typeof 
                           choice={choice}
                           names={names}
                           symbol={symbolOf(row.relayer_id)}
+                          isClock={isInPeriod}
                         />
                       )
                     )
@@ -153,9 +155,12 @@ function Row({
   choice,
   names,
   symbol,
+  isClock,
 }: {
   its: Transaction
   symbol: string
+  /** In a period, the time of day tells more than an age. */
+  isClock: boolean
   start: number
   isOfOne: boolean
   choice: Choice<Transaction> | undefined
@@ -185,9 +190,7 @@ function Row({
         <Value its={its} symbol={symbol} names={names} />
       </td>
       <td className="note">{note !== '' && <span title={note}>{note}</span>}</td>
-      <td className="hint">
-        <Age of={its.created_at} />
-      </td>
+      <td className="hint">{isClock ? <Clock at={its.created_at} /> : <Age of={its.created_at} />}</td>
     </tr>
   )
 }

@@ -11,10 +11,10 @@ const patience_ms = 2_000
 /** The maximum age of the cached newest block. */
 const max_age_ms = 1_000
 
-type ExplainDependencies = Pick<SendingDependencies, 'store' | 'networkClient'>
+type ExplainDependencies = Pick<SendingDependencies, 'store' | 'networkClient' | 'now'>
 
 /** Gathers the facts about a transaction, from the store and from the nodes, and explains it. */
-export function createExplain({ store, networkClient }: ExplainDependencies) {
+export function createExplain({ store, networkClient, now }: ExplainDependencies) {
   return async (relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation> => {
     const [client, first] = await Promise.all([networkClient(relayer), store.firstInLine(relayer.row_id)])
     const seen = client && (await within(patience_ms, ask(client, relayer, row)))
@@ -26,6 +26,9 @@ export function createExplain({ store, networkClient }: ExplainDependencies) {
       head: seen?.head,
       balance: seen?.balance,
       next_nonce: seen?.next_nonce,
+      now: now(),
+      head_at: seen?.head_at,
+      average_blocktime_ms: client?.network.average_blocktime_ms,
       required_confirmations: client?.network.required_confirmations,
       gas_limit: seen?.gas_limit ?? row.gas_limit ?? transfer_gas,
     }
@@ -47,7 +50,8 @@ async function ask(client: NetworkClient, { address }: RelayerRow, { intent }: W
     client.funds(address),
     intent === 'send' ? undefined : transferGas(client, address),
   ])
-  return { market, head: poll.head.number, next_nonce: poll.latest, balance: funds.balance, gas_limit }
+  const { number: head, at_ms: head_at } = poll.head
+  return { market, head, head_at, next_nonce: poll.latest, balance: funds.balance, gas_limit }
 }
 
 /** The gas limit of the transfer that uses the nonce of a withdrawn transaction; undefined: no node estimates it. */

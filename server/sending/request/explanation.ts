@@ -1,4 +1,5 @@
 import type { Explanation, Suggestion } from '../../../generated/openapi.ts'
+import { type ChainPace, nextStep } from '../../core/next-step.ts'
 import { capOf, multipleOf } from '../../core/policies/fee-policies.ts'
 import { leastToReplace, type Market, most, priceColumns, pricesOf, quote, type Tier } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
@@ -9,7 +10,7 @@ import { waitForPrice } from '../../core/wait-reason.ts'
 import { ceilingOf, tierOf } from '../dependencies.ts'
 
 /** The observations that an explanation depends on. */
-export interface Facts {
+export interface Facts extends ChainPace {
   relayer: RelayerRow
   /** The relayer's transaction in no block with the lowest nonce. */
   first: TransactionRow | undefined
@@ -50,7 +51,7 @@ export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanatio
     summary: text,
     waiting_for,
     ...shownCall(row),
-    since: row.changed_at ?? row.confirmed_at ?? row.sent_at ?? row.created_at,
+    since: sinceOf(row, waiting_for),
     blocked_by: waiting_for === 'earlier_nonce' ? (facts.first?.id ?? null) : null,
     figures: {
       nonce: row.nonce,
@@ -100,7 +101,8 @@ function endOf({ status, status_reason, block_number, error }: WholeTransactionR
 }
 
 /** Why a transaction that is in no block makes no progress, or which step comes next. */
-function waitOf(row: WholeTransactionRow, { relayer, first }: Facts, figures: Figures): Cause {
+function waitOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Cause {
+  const { relayer, first } = facts
   if (first && first.row_id !== row.row_id && row.nonce !== null && (first.nonce as number) < row.nonce) {
     const why = first.waiting_for === null ? '' : `, which waits: ${reasonOf(first)}`
     return { waiting_for: 'earlier_nonce', text: `nonce ${first.nonce} comes first (transaction ${first.id})${why}` }
@@ -108,13 +110,13 @@ function waitOf(row: WholeTransactionRow, { relayer, first }: Facts, figures: Fi
   if (relayer.disabled_reason !== null) return { waiting_for: 'disabled', text: relayer.disabled_reason }
   if (relayer.paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
   if (row.waiting_for !== null) return { waiting_for: row.waiting_for, text: reasonOf(row) }
-  if (row.status === 'pending') return { waiting_for: 'signature', text: 'it is signed next' }
-  const priceWait = waitForPrice(figures)
-  if (priceWait) return priceWait
-  return row.status === 'sent'
-    ? { waiting_for: 'acceptance', text: 'it is signed, and no node has accepted it yet' }
-    : { waiting_for: 'block', text: 'a node has it, and one of the next blocks includes it' }
+  const priceWait = row.status === 'pending' ? undefined : waitForPrice(figures)
+  return priceWait ?? nextStep(row, facts)
 }
+
+/** A wait for a block is as long as a node has it, whatever it waited for meanwhile. */
+const sinceOf = (row: TransactionRow, waiting_for: Code): string =>
+  (waiting_for === 'block' ? row.sent_at : null) ?? row.changed_at ?? row.confirmed_at ?? row.sent_at ?? row.created_at
 
 const reasonOf = ({ wait_text, status_reason }: TransactionRow): string => wait_text ?? status_reason ?? 'unknown'
 

@@ -1,0 +1,30 @@
+import { Link } from 'wouter'
+import type { Problem } from '../../index.ts'
+import { inCoins, sentence, withGroups } from '../data/format.ts'
+import { useProblems, useSymbolOf } from '../data/overview.ts'
+import { transactionPath } from './links.tsx'
+
+const kinds: ReadonlySet<Problem['kind']> = new Set([
+  ...(['balance_empty', 'balance_low', 'transaction_waiting', 'transaction_slow', 'nonces'] as const),
+])
+
+/** What the overview says of a relayer. Other lines of its page say that it is paused or disabled. */
+export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
+  const symbol = useSymbolOf(relayer_id)
+  const its = useProblems().data?.data.problems.filter((one) => one.relayer_id === relayer_id && kinds.has(one.kind))
+  return its?.map(({ id, summary, reason, transaction_id }) => (
+    <p className="warn-line" key={id}>
+      {sentence(summary)} {withGroups(sentence(inCoins(reason, symbol)))}{' '}
+      {transaction_id !== null && (
+        <Link to={transactionPath({ relayer_id, id: transaction_id })}>Open the transaction</Link>
+      )}
+    </p>
+  ))
+}
+
+/** Why its queue is stuck; undefined: it is not. */
+export const useStuck = (relayer_id: string): string | undefined =>
+  useProblems().data?.data.problems.find(
+    ({ kind, ...one }) =>
+      one.relayer_id === relayer_id && (kind === 'transaction_waiting' || kind === 'transaction_slow'),
+  )?.reason
