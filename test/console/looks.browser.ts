@@ -219,7 +219,7 @@ test('groups the units of a token whose contract does not tell its decimals', as
 test('lists events of before the page was opened', async () => {
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}/events`)
-  await page.getByText(/The newest \d+ events, followed live\./).waitFor()
+  await page.getByText(/^\d+ rows of \d+ events, the newest first: .* Followed live\.$/).waitFor()
   const events = page.getByRole('table', { name: 'events' })
   await events
     .getByRole('row', { name: /^nonce 0 confirmed .* mined, submitted, sent, pending/ })

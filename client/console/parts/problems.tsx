@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
 import { count, inCoins, sentence, time, withGroups } from '../data/format.ts'
+import { callerName } from '../data/names.ts'
 import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Acknowledge, Withdraw } from './acknowledge.tsx'
@@ -195,7 +196,7 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
         </span>
         {acknowledgement && (
           <span className="detail">
-            {acknowledgement.by} deals with it until {time(acknowledgement.until)}
+            {callerName(acknowledgement.by)} deals with it until {time(acknowledgement.until)}
             {acknowledgement.note !== null && `: ${acknowledgement.note}`}
           </span>
         )}
