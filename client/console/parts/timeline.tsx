@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import type { Attempt, Transaction } from '../../index.ts'
 import { count, gap } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
+import { runsOf } from '../data/versions.ts'
 import { Moment } from './moment.tsx'
-import { runsOf, type Step, signed } from './versions.tsx'
+import { type Step, signed } from './versions.tsx'
 
 /** The history of a transaction: accepted, each signed version with the nodes' response, mined, and its final status. */
 export function Timeline({ transaction, attempts }: { transaction: Transaction; attempts: Attempt[] }) {
