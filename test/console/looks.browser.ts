@@ -197,7 +197,9 @@ test('names addresses, calls, logs and errors by what the service knows', async 
   await why.getByRole('link', { name: account.relayer_id }).waitFor()
   await open('/transactions')
   const row = page.getByRole('row').filter({ hasText: 'transfer on Shop token' })
-  expect(await row.getByText('1T CNT').getAttribute('title')).toBe('1,000,000,000,000 CNT')
+  await row.getByTitle('1,000,000,000,000 CNT').getByText('1,000,000,000,000 CNT').waitFor()
+  await page.setViewportSize({ width: 1024, height: 900 })
+  await row.getByTitle('1,000,000,000,000 CNT').getByText('1T CNT').waitFor()
   expect(await row.getByText('1,500.000000 CNT').getAttribute('title')).toBe('1,500.000000000000000007 CNT')
 })
 
