@@ -3,12 +3,13 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
 import { hereShortly, isUtc, showUtc } from './data/format.ts'
+import { callerName } from './data/names.ts'
 import { SessionProvider, useSession } from './data/session.tsx'
 import { Overview, RelayerList } from './pages/overview.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { Boundary } from './parts/boundary.tsx'
 import { Skeleton } from './parts/feedback.tsx'
-import { Missing } from './parts/missing.tsx'
+import { MissingPage } from './parts/missing.tsx'
 import { PageLink, usePages, useTargets } from './parts/navigation.tsx'
 import { Search } from './parts/search.tsx'
 import { Segments } from './parts/segments.tsx'
@@ -95,7 +96,7 @@ function Shell() {
           ))}
         </nav>
         <div className="who">
-          <span title={`Scopes: ${caller.scopes.join(', ')}`}>API key: {caller.name ?? caller.id}</span>
+          <span title={`Scopes: ${caller.scopes.join(', ')}`}>API key: {caller.name ?? callerName(caller.id)}</span>
           {here !== 'UTC' && (
             <Segments
               label="Time zone"
@@ -169,7 +170,7 @@ function Pages() {
       {mayManageAll && <Route path="/service" component={Service} />}
       {mayManageAll && <Route<Find> path="/audit/:find?">{({ find }: Find) => <Audit find={find} />}</Route>}
       <Route>
-        <Missing what="Page" to="/" list="the overview" />
+        <MissingPage />
       </Route>
     </Switch>
   )

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { exactly, fixed, shortCount, weiOf } from '../../client/console/data/format.ts'
+import { exactly, fixed, gwei, shortCount, weiOf, wide } from '../../client/console/data/format.ts'
 
 test.each([
   ['0', 18, '0'],
@@ -21,7 +21,7 @@ test('keeps an unchanged amount of a form exact', () => {
 })
 
 test.each([
-  ['0', 18, '0.000000 ETH'],
+  ['0', 18, '0 ETH'],
   ['1', 18, '< 0.000001 ETH'],
   ['1234567890000000000000', 18, '1,234.567890 ETH'],
   ['999999999999', 6, '999,999.999999 ETH'],
@@ -30,6 +30,26 @@ test.each([
   ['5', 0, '5.000000 ETH'],
 ])('shows %s of a unit with %i digits in a column as %s', (units, digits, shown) => {
   expect(fixed(units, 'ETH', 6, digits)).toBe(shown)
+})
+
+test('shows all digits before the point where there is room, up to 15', () => {
+  const shown = ['0', '1500000', '1000000000000000000', '1000000000000000000000'].map((units) =>
+    wide(units, 'CNT', 6, 6),
+  )
+  expect(shown).toEqual(['0 CNT', '1.500000 CNT', '1,000,000,000,000 CNT', '1000T CNT'])
+})
+
+test.each([
+  [null, 'unknown'],
+  ['0', '0'],
+  ['1', '0.000000001'],
+  ['1234567', '0.001234'],
+  ['1234567890', '1.234'],
+  ['350000000000', '350'],
+  ['3543183000000', '3,543'],
+  ['123456789000000', '123,456'],
+])('shows a price of %s wei as %s gwei', (wei, shown) => {
+  expect(gwei(wei)).toBe(shown)
 })
 
 test('groups the digits of a count, and shortens one from a billion on', () => {

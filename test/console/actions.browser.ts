@@ -229,7 +229,15 @@ test('cancels all transactions of a relayer', async () => {
   await account.send(3, { gas_limit: 50_000 })
   await expect.poll(async () => (await account.transactions()).every(({ status }) => status === 'submitted')).toBe(true)
   const { page } = await at(`/relayers/${account.relayer_id}`)
-  await act(page, named(page, 'Cancel all pending'))
+  const button = named(page, 'Cancel all pending')
+  for (const width of [1024, 1280, 1366]) {
+    await page.setViewportSize({ width, height: 900 })
+    // Nothing lies over it.
+    await button.click({ trial: true, timeout: 5_000 })
+    const list = "document.querySelector('.list')"
+    expect(await page.evaluate(`${list}.scrollWidth - ${list}.clientWidth`)).toBe(0)
+  }
+  await act(page, button)
   await replaced(account)
   await finished(account)
   expect((await account.transactions()).map(({ status }) => status)).toEqual(['canceled', 'canceled', 'canceled'])
@@ -292,7 +300,10 @@ test('lists the transactions of all relayers, cancels several of them at once, a
   expect(page.url()).toContain('#/transactions/unfinished')
   await page.getByLabel('Filter by').fill('50% & more')
   await page.getByText('1 transaction', { exact: true }).waitFor()
-  await page.getByLabel('Filter by').fill('')
+  await page.getByLabel('Filter by').fill('none has this')
+  await named(page, 'Clear filters').click()
+  expect(page.url()).toMatch(/#\/transactions\/all$/)
+  await named(page, 'unfinished').click()
   await page.getByLabel(`Choose ${first.relayer_id} 1`).check()
   await page.getByLabel(`Choose ${second.relayer_id} 0`).check()
   await page.getByText('2 chosen, 2 not mined').waitFor()

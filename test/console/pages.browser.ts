@@ -43,7 +43,7 @@ const pages = () => ({
   activity: `/relayers/${account.relayer_id}/activity`,
   funding: `/relayers/${account.relayer_id}/funding`,
   pools: '/pools',
-  pool: '/pools/payouts',
+  pool: '/pools/payouts/relayers',
   'pool-list': '/pools/payouts/list',
   transactions: '/transactions',
   spending: '/spending',

@@ -84,7 +84,7 @@ async function sixty(): Promise<Scene> {
   const pages = await lastHour(rig, polygon, receiver, token)
   return {
     rig,
-    pages: { ...relayerPages('payouts-eu-1'), pool: '/pools/mint', 'pool-list': '/pools/mint/list', ...pages },
+    pages: { ...relayerPages('payouts-eu-1'), pool: '/pools/mint/relayers', 'pool-list': '/pools/mint/list', ...pages },
     stop: async () => {
       await rig.stop()
       await Promise.all([polygon.stop(), receiver.stop()])

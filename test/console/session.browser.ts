@@ -84,8 +84,16 @@ test('shows a read-only key every page that it may read, and no action', async (
   }
   const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()
   expect(links).toEqual(['Overview', 'Relayers', 'Transactions', 'Spending', 'Pools', 'Sponsorships', 'Networks'])
-  await open('/keys')
-  await page.getByText('Page not found').waitFor()
+  expect(await page.getByRole('link', { name: 'Open in the sandbox' }).count()).toBe(0)
+  for (const [path, why] of [
+    ['/keys', 'only a key that has every scope manages API keys'],
+    ['/sandbox', 'Your API key lacks the scope “sign” or “send”.'],
+    ['/audit', 'Your API key lacks the scope “manage”.'],
+  ] as const) {
+    await open(path)
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await page.getByText(why).waitFor()
+  }
 })
 
 test('asks for another API key after an expiry, and keeps the form’s input', async () => {

@@ -9,20 +9,33 @@ export const amount = (wei: string | null, symbol: string): string =>
   wei === null ? 'unknown' : `${ether(wei)} ${symbol}`
 
 /**
- * An amount with so many digits after the point, so that those of a column stand below each other: `0.1500 POL`. Millions are short: `1.2M POL`.
+ * An amount with so many digits after the point, so that those of a column stand below each other: `0.1500 POL`. Millions are short: `1.2M POL`;
+ * nothing is `0 POL`.
  * The unit has ten to the power of `digits` of the smallest units.
  */
 export function fixed(units: string, symbol: string, places = 4, digits = 18): string {
   const [all, unit] = [BigInt(units), 10n ** BigInt(digits)]
   if (all / unit >= 1_000_000n) return `${large.format(all / unit)} ${symbol}`
+  if (all === 0n) return `0 ${symbol}`
   const shown = (all * 10n ** BigInt(places)) / unit
-  if (shown === 0n && all > 0n) return `< 0.${'1'.padStart(places, '0')} ${symbol}`
+  if (shown === 0n) return `< 0.${'1'.padStart(places, '0')} ${symbol}`
   const text = shown.toString().padStart(places + 1, '0')
   return `${count(BigInt(text.slice(0, -places)))}.${text.slice(-places)} ${symbol}`
 }
 
-/** A price in wei as gwei. */
-export const gwei = (wei: string | null): string => (wei === null ? 'unknown' : decimal(BigInt(wei), wei_per_gwei, 3))
+/** As `fixed`, where there is room: up to 15 digits before the point, and none after it from a million on. */
+export function wide(units: string, symbol: string, places: number, digits = 18): string {
+  const whole = BigInt(units) / 10n ** BigInt(digits)
+  const isLong = whole >= 1_000_000n && whole < 10n ** 15n
+  return isLong ? `${count(whole)} ${symbol}` : fixed(units, symbol, places, digits)
+}
+
+/** A price in wei as gwei, with four significant digits or more before the point: `3,543`, `1.234`, `0.001234`. */
+export function gwei(wei: string | null): string {
+  if (wei === null) return 'unknown'
+  const digits = Math.max(0, 13 - wei.length)
+  return decimal(BigInt(wei), wei_per_gwei, Math.min(digits, 9))
+}
 
 function decimal(value: bigint, unit: bigint, digits: number): string {
   const whole = (value / unit).toString().replaceAll(/\B(?=(\d{3})+$)/g, ',')

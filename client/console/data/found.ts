@@ -17,7 +17,7 @@ import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import type { SearchResult } from '../../index.ts'
 import { encoded, poolPath, relayerPath, transactionPath } from '../parts/links.tsx'
-import { amount, short, words } from './format.ts'
+import { fixed, short, words } from './format.ts'
 import { useSymbolsOfRelayers } from './overview.ts'
 import { useSession } from './session.tsx'
 
@@ -119,7 +119,7 @@ function itemOf(result: SearchResult, symbolOf: (relayer_id: string) => string) 
   return {
     ...its,
     name: [relayer_id, nonce === null ? 'no nonce yet' : `nonce ${nonce}`, words(name ?? '')].join(' · '),
-    about: [...(reference === null ? [] : [reference]), amount(value, symbolOf(relayer_id))].join(' · '),
+    about: [...(reference === null ? [] : [reference]), fixed(value ?? '0', symbolOf(relayer_id), 6)].join(' · '),
   }
 }
 

@@ -12,6 +12,9 @@ export interface Named {
   to: string | undefined
 }
 
+/** What made a request. The key of the setting `API_KEY` is named as the setting is. */
+export const callerName = (caller: string): string => (caller === 'environment' ? 'API_KEY' : caller)
+
 export const useSigners = () => {
   const { client, mayManageAll } = useSession()
   return useQuery({

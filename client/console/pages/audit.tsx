@@ -5,6 +5,7 @@ import { Link, useLocation } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { given } from '../data/form.ts'
 import { count, operationText, short } from '../data/format.ts'
+import { callerName } from '../data/names.ts'
 import { phone } from '../data/phone.ts'
 import { useSession } from '../data/session.tsx'
 import { CopyButton } from '../parts/copy.tsx'
@@ -13,7 +14,7 @@ import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, decoded, encoded, RelayerLink, transactionPath } from '../parts/links.tsx'
 import { Moment } from '../parts/moment.tsx'
-import { Nothing } from '../parts/nothing.tsx'
+import { ClearFilters, Nothing } from '../parts/nothing.tsx'
 import { Pages } from '../parts/pages.tsx'
 import { PeriodFields, periodIn } from '../parts/period.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -151,7 +152,11 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
               />
             )}
             {total_items === 0 && (
-              <Nothing icon={ScrollText} title="No entry matches">
+              <Nothing
+                icon={ScrollText}
+                title="No entry matches"
+                action={isNarrowed(typed) && <ClearFilters clear={() => go('/audit', { replace: true })} />}
+              >
                 Change the filter, or show the service's own entries too.
               </Nothing>
             )}
@@ -169,7 +174,7 @@ const isNarrowed = ({ callers: _, ...others }: Typed) => Object.keys(others).len
 const columns: Column<AuditEntry>[] = [
   { name: 'Operation', cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span> },
   { name: 'Time', isWhole: true, isPlain: true, cell: ({ at }) => <Moment at={at} /> },
-  { name: 'Caller', isPlain: true, cell: ({ caller }) => caller },
+  { name: 'Caller', isPlain: true, cell: ({ caller }) => callerName(caller) },
   { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
   { name: 'Subject', cell: (its) => its.subject && <Subject its={its} subject={its.subject} /> },
   {
@@ -206,6 +211,7 @@ function filterOf({ outcome, callers, after, before, ...same }: Typed): Filter {
   return given({
     ...same,
     outcome: outcome === 'refused' || outcome === 'succeeded' ? outcome : undefined,
+    caller: same.caller === callerName('environment') ? 'environment' : same.caller,
     callers: callers === 'others' ? callers : undefined,
     after: at(after),
     before: at(before),

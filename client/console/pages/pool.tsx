@@ -26,7 +26,7 @@ const tabs = { list: 'transactions', relayers: 'relayers', funding: 'funding', a
 /** A pool: its limits, and tabs for transactions, relayers, funding and activity. */
 export function Pool({
   pool_id,
-  tab = 'relayers',
+  tab = 'list',
   group,
   find,
 }: {

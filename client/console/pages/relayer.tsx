@@ -63,7 +63,7 @@ export function Relayer({
       <Loaded query={relayer}>
         {(its) => (
           <>
-            <Head its={its} isCompact={tab !== 'list'} />
+            <Head its={its} />
             <Tabs label="Relayer pages" base={relayerPath(relayer_id)} tabs={shownTabs} open={tab} />
             {tab === 'nonces' && <Nonces relayer={its} />}
             {tab === 'policies' && <Policies relayer={its} />}
@@ -81,8 +81,7 @@ export function Relayer({
   )
 }
 
-/** `isCompact`: its figures are one line, above what needs the room. */
-function Head({ its, isCompact }: { its: Its; isCompact: boolean }) {
+function Head({ its }: { its: Its }) {
   const { id, name, address, network, paused, system_disabled, disabled_reason, custom_rpc_urls, warnings = [] } = its
   const explorer = useExplorer(network)
   const status = useStatus(id, poll_ms)
@@ -119,7 +118,7 @@ function Head({ its, isCompact }: { its: Its; isCompact: boolean }) {
           {warning}
         </p>
       ))}
-      <dl className={isCompact ? 'tiles compact' : 'tiles'}>
+      <dl className="tiles compact">
         <div className="tile">
           <dt>Balance</dt>
           <dd>

@@ -165,7 +165,7 @@ const Incidents = ({ its: { incidents } }: { its: ServiceState }) => (
     {incidents.length === 0 ? (
       <p className="all-well">
         <CircleCheck className="icon" aria-hidden />
-        None.
+        No incidents
       </p>
     ) : (
       <ol className="timeline card incidents">

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { Link } from 'wouter'
 import type { Transaction as Its } from '../../index.ts'
-import { count, exactAmount, gwei, words } from '../data/format.ts'
+import { count, exactAmount, words } from '../data/format.ts'
 import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Badge } from '../parts/badge.tsx'
@@ -12,6 +12,7 @@ import { Heading } from '../parts/heading.tsx'
 import { Address, Copyable, ExplorerLink, RelayerLink } from '../parts/links.tsx'
 import { isMissing, Missing } from '../parts/missing.tsx'
 import { Moment } from '../parts/moment.tsx'
+import { Price } from '../parts/price.tsx'
 import { submissionText } from '../parts/submission.tsx'
 import { isRemedy } from '../parts/suggestions.tsx'
 import { Timeline } from '../parts/timeline.tsx'
@@ -83,6 +84,7 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
 }
 
 function Content({ its }: { its: Its }) {
+  const { may } = useSession()
   const network = useNetworkOf(its.relayer_id)
   const symbol = useSymbolOf(its.relayer_id)
   const explorer = useExplorer(network)
@@ -135,12 +137,14 @@ function Content({ its }: { its: Its }) {
         </Fact>
       </dl>
       {its.data !== null && <Bytes name="Data" value={its.data} />}
-      <p className="hint">
-        <Link to={`/sandbox/${encodeURIComponent(its.relayer_id)}/${encodeURIComponent(its.id)}`}>
-          Open in the sandbox
-        </Link>{' '}
-        to simulate or send it again.
-      </p>
+      {(may('sign') || may('send')) && (
+        <p className="hint">
+          <Link to={`/sandbox/${encodeURIComponent(its.relayer_id)}/${encodeURIComponent(its.id)}`}>
+            Open in the sandbox
+          </Link>{' '}
+          to simulate or send it again.
+        </p>
+      )}
     </section>
   )
 }
@@ -161,7 +165,9 @@ function Effects({ its }: { its: Its }) {
               {receipt.gas_used === null ? 'unknown' : count(receipt.gas_used)}
               {its.gas_limit !== null && ` of ${count(its.gas_limit)}`}
             </Figure>
-            <Figure name="Price">{gwei(receipt.effective_gas_price)} gwei</Figure>
+            <Figure name="Price">
+              <Price wei={receipt.effective_gas_price} />
+            </Figure>
             <Figure name="Fee">{receipt.fee === null ? 'unknown' : exactAmount(receipt.fee, symbol)}</Figure>
             {receipt.contract_address && (
               <Figure name="Contract">

@@ -5,6 +5,7 @@ import { type FormEvent, type ReactNode, useLayoutEffect, useRef, useState } fro
 import { useCommand } from '../data/commands.ts'
 import { Faults, useFaults } from './faults.tsx'
 import { tell } from './toasts.tsx'
+import { wholeIds } from './whole-ids.tsx'
 
 /** A text, or one about the result of `run`. */
 type Said<Result> = ReactNode | ((result: Result) => ReactNode)
@@ -156,8 +157,8 @@ function Confirmation<Result>({
     )
   return (
     <form ref={form} noValidate onSubmit={submit} onChange={forgive}>
-      <Dialog.Title>{title}</Dialog.Title>
-      <div className="effect">{effect}</div>
+      <Dialog.Title>{wholeIds(title)}</Dialog.Title>
+      <div className="effect">{wholeIds(effect)}</div>
       {children}
       {typed !== undefined && <Typed what={typed} text={text} setText={setText} />}
       <Faults faults={faults} />

@@ -36,6 +36,18 @@ interface ChartProps {
 
 const day_s = 86_400
 
+/** Of the tip of a point: at its right, or at its left in the right half. */
+interface Place {
+  index: number
+  left: number
+  isRight: boolean
+}
+
+function placeOf({ bbox, width }: uPlot, index: number, left: number): Place {
+  const x = left + bbox.left / devicePixelRatio
+  return { index, left: x, isRight: x > width / 2 }
+}
+
 /** A chart over time with the values under the pointer, and with a text of the same for screen readers. Amounts and counts are bars. */
 export function Chart({
   title,
@@ -54,8 +66,9 @@ export function Chart({
   const marker = useRef(mark)
   marker.current = mark
   const [hidden, hide] = useState<ReadonlySet<string>>(new Set())
-  const [point, setPoint] = useState<{ index: number; left: number; isRight: boolean }>()
-  const [isTouched, touch] = useState(false)
+  const [pointed, setPoint] = useState<Place>()
+  const [tapped, setTapped] = useState<Place>()
+  const point = tapped ?? pointed
   const step_s = (at[1] ?? 0) - (at[0] ?? 0)
   const openAt = useRef((_index: number | null | undefined) => {})
   openAt.current = (index) => {
@@ -74,11 +87,9 @@ export function Chart({
         ...optionsOf(element, names, { measure, isLevel, isDaily }, (value, step) => marker.current(value, step)),
         hooks: {
           setCursor: [
-            ({ cursor: { idx, left = -1 }, bbox: { left: from } }) => {
-              const x = left + from / devicePixelRatio
-              setPoint(
-                idx == null || left < 0 ? undefined : { index: idx, left: x, isRight: x > element.clientWidth / 2 },
-              )
+            (its) => {
+              const { idx, left = -1 } = its.cursor
+              setPoint(idx == null || left < 0 ? undefined : placeOf(its, idx, left))
             },
           ],
         },
@@ -88,10 +99,11 @@ export function Chart({
     )
     // A finger has no other way to see the values: the tip has the link then.
     made.over.addEventListener('click', (event) => {
-      const isFinger = (event as PointerEvent).pointerType === 'touch'
-      touch(isFinger)
-      if (isFinger) made.setCursor({ left: event.offsetX, top: event.offsetY })
-      else openAt.current(made.cursor.idx)
+      if ((event as PointerEvent).pointerType !== 'touch') openAt.current(made.cursor.idx)
+      else {
+        const place = placeOf(made, made.posToIdx(event.offsetX), event.offsetX)
+        setTapped((before) => (before?.index === place.index ? undefined : place))
+      }
     })
     plot.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
@@ -132,7 +144,7 @@ export function Chart({
                 <dd>{shownOr(values[point.index], show)}</dd>
               </div>
             ))}
-            {open && isTouched && (
+            {open && tapped && (
               <button type="button" onPointerDown={() => openAt.current(point.index)}>
                 Open these transactions
               </button>

@@ -44,10 +44,14 @@ export function Events({ relayer_id }: { relayer_id: string }) {
         Changes of transactions and of the relayer are listed here as they happen.
       </Nothing>
     )
+  const groups = groupsOf(events)
   return (
     <section aria-label="Events">
-      <p className="hint">The newest {count(events.length)} events, followed live.</p>
-      <Table of="events" rows={groupsOf(events)} columns={columns} idOf={idOf} isPart />
+      <p className="hint">
+        {count(groups.length)} {groups.length === 1 ? 'row' : 'rows'} of {count(events.length)}{' '}
+        {events.length === 1 ? 'event' : 'events'}, the newest first: those of a transaction are one row. Followed live.
+      </p>
+      <Table of="events" rows={groups} columns={columns} idOf={idOf} isPart />
     </section>
   )
 }

@@ -196,7 +196,9 @@ function State({ network, its }: { network: string; its: FundingState }) {
       <Figures network={network} its={its} more={more} />
       <h2>Refills</h2>
       {refills.length === 0 ? (
-        <p className="hint">None yet.</p>
+        <p className="hint">
+          None yet: a refill is listed here once the balance is below {shown(funding.min_balance)}.
+        </p>
       ) : (
         <Table
           of="refills"

@@ -31,3 +31,10 @@ export const Nothing = ({
     )}
   </div>
 )
+
+/** Where nothing matches a filter. */
+export const ClearFilters = ({ clear }: { clear(): void }) => (
+  <button type="button" onClick={clear}>
+    Clear filters
+  </button>
+)

@@ -20,6 +20,7 @@ export function Policies({ relayer }: { relayer: Relayer }) {
           <ul className="policies">
             {policy_forms
               .filter(({ name }) => names.includes(name))
+              .sort((a, b) => isSet(relayer, b) - isSet(relayer, a))
               .map((form) => (
                 <Policy key={form.name} form={form} relayer={relayer} />
               ))}
@@ -37,6 +38,9 @@ export function Policies({ relayer }: { relayer: Relayer }) {
   )
 }
 
+/** Those that are set come first. */
+const isSet = ({ policies }: Relayer, { name }: PolicyForm) => Number(policies[name] !== undefined)
+
 function Policy({ form: { name, title, unit, lines, words, none }, relayer }: { form: PolicyForm; relayer: Relayer }) {
   const { client, may } = useSession()
   const current = relayer.policies[name]
@@ -53,7 +57,7 @@ function Policy({ form: { name, title, unit, lines, words, none }, relayer }: { 
   const value = typed.trim() === '' ? null : unit === 'lines' ? listIn(name, typed) : valueIn(unit, typed)
   const body = { policies: { [name]: value } as RelayerPoliciesPatch }
   return (
-    <li>
+    <li className={shown === undefined ? undefined : 'set'}>
       <div>
         <span>{shown === undefined ? none : words(shown, symbol)}</span>
         <code className="hint">{name}</code>

@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
 import { useFailed } from '../data/failed.ts'
 import { count, inCoins, sentence, time, withGroups } from '../data/format.ts'
+import { callerName } from '../data/names.ts'
 import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Acknowledge, Withdraw } from './acknowledge.tsx'
@@ -198,7 +199,7 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
         </span>
         {acknowledgement && (
           <span className="detail">
-            {acknowledgement.by} deals with it until {time(acknowledgement.until)}
+            {callerName(acknowledgement.by)} deals with it until {time(acknowledgement.until)}
             {acknowledgement.note !== null && `: ${acknowledgement.note}`}
           </span>
         )}

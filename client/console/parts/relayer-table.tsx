@@ -15,7 +15,7 @@ import { Paid } from './costs.tsx'
 import { CreateRelayer } from './create-relayer.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
 import { Age } from './moment.tsx'
-import { Nothing } from './nothing.tsx'
+import { ClearFilters, Nothing } from './nothing.tsx'
 import { LastsOf } from './runway.tsx'
 import { Segments } from './segments.tsx'
 import { type Column, Table } from './table.tsx'
@@ -107,12 +107,17 @@ export function RelayerTable({
       </div>
       {choice.items.length > 0 && <Chosen choice={choice} />}
       {shown.length === 0 ? (
-        <Nothing icon={Wallet} title="No relayer matches">
-          Choose another state, or clear the filter.
+        <Nothing
+          icon={Wallet}
+          title="No relayer matches"
+          action={<ClearFilters clear={() => choose({ state: 'all', text: '' })} />}
+        >
+          Choose another state, or show all.
         </Nothing>
       ) : (
         <Table
           of="relayers"
+          sorted="Relayer"
           rows={shown}
           columns={columnsOf(funds !== undefined)}
           idOf={({ relayer }) => relayer.id}
@@ -166,16 +171,17 @@ const columnsOf = (isKnown: boolean): Column<Row>[] => [
   },
   {
     name: 'Unfinished',
+    isNumber: true,
     by: ({ queue }) => queue?.unfinished ?? 0,
     cell: ({ relayer, queue }) => (
       <>
-        {count(queue?.unfinished ?? 0)}{' '}
         {queue?.first && (
           <Link to={transactionPath({ relayer_id: relayer.id, id: queue.first.transaction_id })}>
             {queue.first.waiting_for === null ? words(queue.first.status) : `waits: ${words(queue.first.waiting_for)}`},{' '}
             <Age of={queue.first.created_at} />
           </Link>
-        )}
+        )}{' '}
+        {count(queue?.unfinished ?? 0)}
       </>
     ),
   },

@@ -3,6 +3,7 @@ import { Key } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { CallerSpending } from '../../index.ts'
 import { everyPage } from '../data/every-page.ts'
+import { callerName } from '../data/names.ts'
 import { useSession } from '../data/session.tsx'
 import { cost_columns } from './costs.tsx'
 import { Csv } from './csv.tsx'
@@ -65,7 +66,7 @@ const Download = ({ days, rows }: { days: number; rows: CallerSpending[] }) => (
   />
 )
 
-const nameOf = ({ caller, name }: CallerSpending) => name ?? (caller === 'environment' ? 'API_KEY' : caller)
+const nameOf = ({ caller, name }: CallerSpending) => name ?? callerName(caller)
 
 const columns: Column<CallerSpending>[] = [
   { name: 'API key', by: nameOf, cell: (its) => <span title={its.caller}>{nameOf(its)}</span> },

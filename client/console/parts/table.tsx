@@ -47,6 +47,8 @@ interface TableProps<Row> {
   /** Rows that can be chosen, for actions on several. */
   choice?: Choice<Row>
   per_page?: number
+  /** The heading that the rows are sorted by at first. Absent: they are shown as given. */
+  sorted?: string
   /** The service has further rows, so the ones here are not sorted. */
   isPart?: boolean
   /** On a phone, a row is two lines. */
@@ -61,6 +63,7 @@ export function Table<Row>({
   idOf,
   choice,
   per_page = 25,
+  sorted: first,
   isPart = false,
   isShort = false,
 }: TableProps<Row>) {
@@ -85,7 +88,10 @@ export function Table<Row>({
     getRowId: idOf as never,
     enableMultiSort: false,
     autoResetPageIndex: false,
-    initialState: { pagination: { pageIndex: 0, pageSize: isPart ? Number.MAX_SAFE_INTEGER : per_page } },
+    initialState: {
+      sorting: columns.flatMap(({ name }, index) => (name === first ? [{ id: `${index}`, desc: false }] : [])),
+      pagination: { pageIndex: 0, pageSize: isPart ? Number.MAX_SAFE_INTEGER : per_page },
+    },
   })
   const { pageIndex } = table.state.pagination
   const last = Math.max(table.getPageCount(), 1)

@@ -1,17 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import type { Attempt, Transaction } from '../../index.ts'
-import { count, gap, gwei } from '../data/format.ts'
+import { count, gap } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
-import { Copyable } from './links.tsx'
+import { runsOf } from '../data/versions.ts'
 import { Moment } from './moment.tsx'
-
-interface Step {
-  name: string
-  at: string | null
-  tone?: 'good' | 'bad' | 'warn'
-  more?: ReactNode
-}
+import { type Step, signed } from './versions.tsx'
 
 /** The history of a transaction: accepted, each signed version with the nodes' response, mined, and its final status. */
 export function Timeline({ transaction, attempts }: { transaction: Transaction; attempts: Attempt[] }) {
@@ -19,7 +12,7 @@ export function Timeline({ transaction, attempts }: { transaction: Transaction; 
   const block_at = useBlockTime(transaction.relayer_id, block)
   const steps: Step[] = [
     { name: 'Accepted', at: transaction.created_at },
-    ...attempts.map(signed),
+    ...runsOf(attempts).map(signed),
     ...(block === undefined ? [] : [{ name: `In block ${count(block)}`, at: block_at }]),
     ...ended(transaction),
   ]
@@ -50,49 +43,12 @@ function Since({ at, before }: { at: string | null; before: Step | undefined }) 
   )
 }
 
-const signed = ({ purpose, number, signed_at, refusal, ...its }: Attempt): Step => ({
-  name: purpose === 'cancel' ? `Signed version ${number}, a cancellation` : `Signed version ${number}`,
-  at: signed_at,
-  ...(refusal !== null && { tone: 'bad' }),
-  more: (
-    <>
-      <div>
-        <Copyable value={its.hash} /> nonce {its.nonce ?? 'unknown'}
-      </div>
-      <div>{priceOf(its)}</div>
-      <div className="answer">{answerOf({ signed_at, refusal, ...its })}</div>
-    </>
-  ),
-})
-
 const tones = { confirmed: 'good', failed: 'bad', canceled: 'warn', expired: 'warn' } as const
 
 function ended({ status, status_reason, ended_at }: Transaction): Step[] {
   if (!(status in tones)) return []
   const more = status_reason !== null && status !== 'failed' && <div className="long">{status_reason}</div>
   return [{ name: `Ended as ${status}`, at: ended_at, tone: tones[status as keyof typeof tones], more }]
-}
-
-function priceOf({
-  gas_price,
-  max_fee_per_gas,
-  max_priority_fee_per_gas,
-}: Pick<Attempt, 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>): string {
-  if (gas_price !== null) return `Price ${gwei(gas_price)} gwei`
-  return `Price at most ${gwei(max_fee_per_gas)} gwei, tip ${gwei(max_priority_fee_per_gas)} gwei`
-}
-
-function answerOf({
-  signed_at,
-  accepted_at,
-  refusal,
-  is_mined,
-}: Pick<Attempt, 'signed_at' | 'accepted_at' | 'refusal' | 'is_mined'>): string {
-  if (refusal !== null && !is_mined) return `A node rejected it: ${refusal}`
-  const accepted =
-    accepted_at === null ? [] : [`A node accepted it after ${gap(Date.parse(accepted_at) - Date.parse(signed_at))}.`]
-  if (is_mined) return [...accepted, 'This version was mined.'].join(' ')
-  return accepted[0] ?? 'No node has accepted it yet.'
 }
 
 /** The time of a block, as a node tells it; null until then. */

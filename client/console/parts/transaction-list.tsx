@@ -1,30 +1,29 @@
 import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ArrowLeftRight } from 'lucide-react'
-import { type RefObject, useEffect, useMemo, useRef } from 'react'
+import { type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
-import { count, exactAmount, fixed, short, shortCount, withGroups } from '../data/format.ts'
-import { type Named, useNames } from '../data/names.ts'
+import { count, withGroups } from '../data/format.ts'
+import { useNames } from '../data/names.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { usePhone } from '../data/phone.ts'
 import { useSession } from '../data/session.tsx'
-import { amountPlace, tokenAmount, useToken } from '../data/tokens.ts'
 import { type Filter, type Place, useTransactions } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
 import { type Choice, ChooseRow } from './bulk.tsx'
 import { Loaded } from './feedback.tsx'
 import { transactionPath } from './links.tsx'
 import { Age, Clock } from './moment.tsx'
-import { Nothing } from './nothing.tsx'
+import { ClearFilters, Nothing } from './nothing.tsx'
+import { type Names, receiverOf, Value } from './transaction-value.tsx'
 
 const row_px = 40
 const phone_row_px = 64
 const overscan = 8
-/** After the point, in the column of values. */
-const places = 6
+/** The page of a transaction leads to the one that blocks it. */
+const blocking = / \(transaction [\da-f-]{36}\)/
 const isFinal = (status: TransactionStatus) => ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
 
-type Names = (address: string) => Named | undefined
 type Scroller = RefObject<HTMLDivElement | null>
 
 const useRowsOfBox = (count: number, scroller: Scroller) =>
@@ -41,6 +40,10 @@ const useRowsOfPage = (count: number, scroller: Scroller) =>
 interface ListProps {
   place: Place
   filter: Filter
+  /** Shows all again. */
+  clear(): void
+  /** Buttons for the whole list. */
+  actions: ReactNode
   choice?: Choice<Transaction>
 }
 
@@ -50,7 +53,14 @@ export function TransactionList(its: ListProps) {
   return <List key={`${isPhone}`} useRows={isPhone ? useRowsOfPage : useRowsOfBox} {...its} />
 }
 
-function List({ place, filter, choice, useRows }: ListProps & { useRows: typeof useRowsOfBox | typeof useRowsOfPage }) {
+function List({
+  place,
+  filter,
+  clear,
+  actions,
+  choice,
+  useRows,
+}: ListProps & { useRows: typeof useRowsOfBox | typeof useRowsOfPage }) {
   const { may } = useSession()
   const query = useTransactions(place, filter)
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
@@ -81,10 +91,12 @@ function List({ place, filter, choice, useRows }: ListProps & { useRows: typeof 
           <Nothing
             icon={ArrowLeftRight}
             title={isFiltered ? 'No transaction matches' : 'No transactions yet'}
-            action={!isFiltered && may('send') && <Link to="/sandbox">Open the sandbox</Link>}
+            action={
+              isFiltered ? <ClearFilters clear={clear} /> : may('send') && <Link to="/sandbox">Open the sandbox</Link>
+            }
           >
             {isFiltered
-              ? 'Choose another status, or clear the filter.'
+              ? 'Choose another status or period, or show all.'
               : 'What is sent through the API or in the sandbox is listed here at once.'}
           </Nothing>
         ) : (
@@ -93,11 +105,14 @@ function List({ place, filter, choice, useRows }: ListProps & { useRows: typeof 
               <p className="hint" role="status">
                 {count(total)} {total === 1 ? 'transaction' : 'transactions, newest first'}
               </p>
-              {choice && unfinished.length > 0 && (
-                <button type="button" onClick={() => choice.set(unfinished)}>
-                  Choose the {count(unfinished.length)} unfinished
-                </button>
-              )}
+              <div className="buttons">
+                {choice && !unfinished.every((row) => choice.has(row)) && (
+                  <button type="button" onClick={() => choice.set(unfinished)}>
+                    Choose the {count(unfinished.length)} unfinished
+                  </button>
+                )}
+                {actions}
+              </div>
             </div>
             <div className={isOfOne ? 'list of-one' : 'list'} ref={scroller}>
               <table aria-label="Transactions" aria-rowcount={total}>
@@ -167,6 +182,7 @@ function Row({
   names: Names
 }) {
   const note = withGroups(its.status_reason ?? its.reference ?? '')
+  const shown = note.replace(blocking, '')
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>
       <td className="pick">
@@ -189,41 +205,11 @@ function Row({
       <td className="number">
         <Value its={its} symbol={symbol} names={names} />
       </td>
-      <td className="note">{note !== '' && <span title={note}>{note}</span>}</td>
+      <td className="note">{note !== '' && <span title={note}>{shown}</span>}</td>
       <td className="hint">{isClock ? <Clock at={its.created_at} /> : <Age of={its.created_at} />}</td>
     </tr>
   )
 }
-
-/** What it sends, in coins or in the token that it calls. */
-function Value({ its, symbol, names }: { its: Transaction; symbol: string; names: Names }) {
-  const units = its.call?.args[amountPlace(its.call)]
-  if (its.value !== '0') return <span title={exactAmount(its.value, symbol)}>{fixed(its.value, symbol, places)}</span>
-  if (its.to === null || typeof units !== 'string') return '–'
-  return <TokenValue units={units} relayer_id={its.relayer_id} token={its.to} name={receiverOf(its.to, names)} />
-}
-
-function TokenValue({
-  units,
-  relayer_id,
-  token,
-  name,
-}: {
-  units: string
-  relayer_id: string
-  token: string
-  name: string
-}) {
-  const its = useToken(relayer_id, token)
-  const exact = tokenAmount(units, its, name)
-  return (
-    <span title={exact}>
-      {its ? fixed(units, its.symbol, places, its.decimals) : `${shortCount(BigInt(units))} units of ${name}`}
-    </span>
-  )
-}
-
-const receiverOf = (to: string, names: Names) => names(to)?.name ?? short(to)
 
 /** What a transaction does, in a few words. */
 function actionOf({ to, call, data }: Transaction, names: Names): string {

@@ -79,10 +79,15 @@ export function Transactions({
             pages={() => allTransactions(client, place, filter)}
           />
         )}
-        {may('send') && hasNonces && <CancelPending relayer_id={place.relayer_id} />}
       </div>
       {may('send') && choice.items.length > 0 && <Chosen choice={choice} />}
-      <TransactionList place={place} filter={filter} {...(may('send') && { choice })} />
+      <TransactionList
+        place={place}
+        filter={filter}
+        clear={() => show('all', '')}
+        actions={may('send') && hasNonces && <CancelPending relayer_id={place.relayer_id} />}
+        {...(may('send') && { choice })}
+      />
     </>
   )
 }
