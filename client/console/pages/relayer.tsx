@@ -137,21 +137,19 @@ function Head({ its }: { its: Its }) {
               {status.data ? count(status.data.pending_transactions_count) : '…'}
             </strong>
           </dd>
-          <dd>accepted, not mined</dd>
         </div>
         <div className="tile">
           <dt>Next nonce</dt>
           <dd>
             <strong>{status.data?.nonce ?? '…'}</strong>
           </dd>
-          <dd>of its next transaction</dd>
         </div>
         <div className="tile">
           <dt>Network</dt>
           <dd>
             <strong>{network}</strong>
           </dd>
-          <dd>{custom_rpc_urls.length > 0 ? 'with nodes of its own' : 'with the network’s nodes'}</dd>
+          {custom_rpc_urls.length > 0 && <dd>with nodes of its own</dd>}
         </div>
       </dl>
     </>
