@@ -201,6 +201,11 @@ test('names addresses, calls, logs and errors by what the service knows', async 
   await page.setViewportSize({ width: 1024, height: 900 })
   await row.getByTitle('1,000,000,000,000 CNT').getByText('1T CNT').waitFor()
   expect(await row.getByText('1,500.000000 CNT').getAttribute('title')).toBe('1,500.000000000000000007 CNT')
+  await open('/')
+  await page
+    .locator('.troubles')
+    .getByText(`sender: ${account.relayer_id}, balance: ${balance} CNT, needed: 1,000,000,000,000 CNT`)
+    .waitFor({ timeout: 60_000 })
 })
 
 test('groups the units of a token whose contract does not tell its decimals', async () => {

@@ -182,7 +182,7 @@ const Unchecked = ({ its: { part, count: number, reason } }: { its: List['unchec
 function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
   const { may } = useSession()
   const { summary, since, acknowledgement } = its
-  const reason = withGroups(sentence(inCoins(its.reason, useSymbolOfProblem(its))))
+  const reason = sentence(inCoins(its.reason, useSymbolOfProblem(its)))
   const failed = useFailed(its)
   return (
     <li className={isPart ? `${tones[toneOf(its)].tone} part` : tones[toneOf(its)].tone}>
@@ -194,8 +194,8 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
             for <Age of={since} ago={false} />
           </span>
         )}
-        <span className="detail" title={reason}>
-          {failed ? <Reason text={reason} of={failed} isPlain /> : reason}
+        <span className="detail" title={withGroups(reason)}>
+          {failed ? <Reason text={reason} of={failed} isPlain /> : withGroups(reason)}
         </span>
         {acknowledgement && (
           <span className="detail">
