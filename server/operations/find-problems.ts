@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { NetworkNode, Problem, ProblemKind } from '../../generated/openapi.ts'
 import type { Detail } from '../core/errors.ts'
 import { isBlocked } from '../core/funding.ts'
-import { type ChainPace, nextStep } from '../core/next-step.ts'
+import { type ChainPace, nextStep, reasonToWait, standsStill } from '../core/next-step.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
@@ -46,6 +46,7 @@ export interface Facts {
 
 /** A transaction that is not mined after this time is a problem, even without a known reason. */
 const slow_ms = 5 * 60_000
+const slow_on_still_chain_ms = 60_000
 const max_text = 1_000
 
 /** The most urgent first; the order of one severity is that of this list, and within a kind the longest standing is first. */
@@ -162,8 +163,9 @@ function ofFunding({ id }: RelayerRow, note: FundingNote | undefined): FoundProb
 }
 
 function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number], pace: ChainPace): FoundProblem[] {
-  const { waiting_for, created_at, nonce } = first
-  const isSlow = pace.now - Date.parse(created_at) > slow_ms
+  const { created_at, nonce } = first
+  const waiting_for = reasonToWait(first, pace)
+  const isSlow = pace.now - Date.parse(created_at) > (standsStill(pace) ? slow_on_still_chain_ms : slow_ms)
   if (waiting_for === null && !isSlow) return []
   const behind = unfinished > 1 ? `, and ${unfinished - 1} more behind it` : ''
   const its = {
@@ -174,7 +176,7 @@ function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number]
     since: created_at,
   }
   if (waiting_for === null) {
-    const reason = shownReason(first) ?? sentence(nextStep(first, pace).text)
+    const reason = shownReason({ ...first, waiting_for }) ?? sentence(nextStep(first, pace).text)
     return [
       problem('transaction_slow', first.id, { ...its, summary: `${id}: nonce ${nonce} is not mined${behind}`, reason }),
     ]

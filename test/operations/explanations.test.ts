@@ -134,6 +134,27 @@ test('suggests a replacement that pays a base fee above the price', async () => 
   expect((await byNonce(0)).status).toBe('confirmed')
 })
 
+test('names no price as the reason while the chain makes no blocks', async () => {
+  const { send, waitsFor, chain, client, clock } = await start()
+  await send(2)
+  await waitsFor('block')
+  await chain.setBaseFee(100n * gwei)
+  await chain.mine()
+  await waitsFor('base_fee')
+  clock.passed_ms += 3 * 60_000
+  const explained = await waitsFor('block')
+  expect(explained.suggestions).toEqual([])
+  expect(explained.summary).toMatch(
+    /^It waits: no block includes it for 3 min; the chain's last block is \d+ \w+ old\.$/,
+  )
+  expect((await waitsFor('earlier_nonce', 1)).summary).not.toContain('base fee')
+  await until('the problem says the same', async () => {
+    const { problems } = (await client().get('/api/v1/problems', { query: {} })).data
+    const kinds = problems.map(({ kind }) => kind)
+    return kinds.includes('transaction_slow') && !kinds.includes('transaction_waiting')
+  })
+})
+
 test('explains a pause, no funds, a refusing node and no node with a code and a remedy each', async () => {
   const { send, waitsFor, patch, chain, proxy, address, finished } = await start()
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })

@@ -1,5 +1,5 @@
 import type { Explanation, Suggestion } from '../../../generated/openapi.ts'
-import { type ChainPace, nextStep } from '../../core/next-step.ts'
+import { type ChainPace, nextStep, reasonToWait, standsStill } from '../../core/next-step.ts'
 import { capOf, multipleOf } from '../../core/policies/fee-policies.ts'
 import { leastToReplace, type Market, most, priceColumns, pricesOf, quote, type Tier } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
@@ -104,13 +104,14 @@ function endOf({ status, status_reason, block_number, error }: WholeTransactionR
 function waitOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Cause {
   const { relayer, first } = facts
   if (first && first.row_id !== row.row_id && row.nonce !== null && (first.nonce as number) < row.nonce) {
-    const why = first.waiting_for === null ? '' : `, which waits: ${reasonOf(first)}`
+    const why = reasonToWait(first, facts) === null ? '' : `, which waits: ${reasonOf(first)}`
     return { waiting_for: 'earlier_nonce', text: `nonce ${first.nonce} comes first (transaction ${first.id})${why}` }
   }
   if (relayer.disabled_reason !== null) return { waiting_for: 'disabled', text: relayer.disabled_reason }
   if (relayer.paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
-  if (row.waiting_for !== null) return { waiting_for: row.waiting_for, text: reasonOf(row) }
-  const priceWait = row.status === 'pending' ? undefined : waitForPrice(figures)
+  const waiting_for = reasonToWait(row, facts)
+  if (waiting_for !== null) return { waiting_for, text: reasonOf(row) }
+  const priceWait = row.status === 'pending' || standsStill(facts) ? undefined : waitForPrice(figures)
   return priceWait ?? nextStep(row, facts)
 }
 
