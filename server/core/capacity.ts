@@ -1,4 +1,4 @@
-import type { AtCapacity, Capacity } from './sending-rows.ts'
+import type { AtCapacity, Capacity } from './new-transaction.ts'
 
 export interface Unfinished {
   count: number

@@ -1,11 +1,4 @@
-import type {
-  AcceptedTransaction,
-  Metadata,
-  Transaction,
-  TransactionStatus,
-  WaitingFor,
-  Warning,
-} from '../../generated/openapi.ts'
+import type { Metadata, Transaction, TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
 import type { Intent } from './decide.ts'
 import type { PrivateSubmission } from './submission.ts'
 import type { TransactionType } from './transaction-form.ts'
@@ -94,87 +87,6 @@ export interface WholeTransactionRow extends TransactionRow {
   data: string | null
 }
 
-export type NewTransaction = Pick<
-  WholeTransactionRow,
-  | 'id'
-  | 'relayer_row_id'
-  | 'relayer_id'
-  | 'chain_id'
-  | 'from'
-  | 'to'
-  | 'value'
-  | 'data'
-  | 'gas_limit'
-  | 'gas_price'
-  | 'max_fee_per_gas'
-  | 'max_priority_fee_per_gas'
-  | 'speed'
-  | 'valid_until'
-  | 'intent'
-  | 'type'
-  | 'status_reason'
-> & {
-  /** Absent: the service chooses the prices. */
-  data_fee?: string | null
-  fee_ceiling?: string | null
-  tip_ceiling?: string | null
-  /** The caller's; absent: none. */
-  reference?: string | null
-  /** Absent: none. */
-  fragments?: TransactionRow['fragments']
-  metadata?: TransactionRow['metadata']
-  submission?: TransactionRow['submission']
-  access_list?: TransactionRow['access_list']
-  authorization_list?: TransactionRow['authorization_list']
-  /** Only to fill a gap; absent: the account's next nonce. */
-  nonce?: number
-  /** The transaction is created only if this is the account's next nonce. */
-  expected_nonce?: number
-  /** `pool_row_id`: the key belongs to this pool, not to the relayer. */
-  idempotency?: { caller: string; key: string; body_hash: string; pool_row_id?: number }
-  /** The amounts that daily limits count; absent: none. */
-  spending?: Spend[]
-  /** The most that it and all unfinished transactions may cost together, in wei; absent: no limit. */
-  funds?: string
-  /** Part of the response and of each replay of it; absent: none. */
-  warnings?: Warning[]
-  /** Absent: no limit. */
-  capacity?: Capacity
-  /** Absent: no sponsorship pays for it. `lane`: null: any number of its unfinished transactions may exist. */
-  sponsored?: Omit<Sponsored, 'bucket'> & { lane: string | null }
-}
-
-/** A transaction that one of several relayers of a pool takes. All candidates have the same id and idempotency key. */
-export interface PoolTransaction {
-  pool_row_id: number
-  ordering_key: string | null
-  /** At least one, the preferred first. `weight`: at least 1. */
-  candidates: { transaction: NewTransaction; weight: number }[]
-}
-
-/** `pinned`: another relayer than the candidates has the unfinished transactions with this ordering key. */
-export type PoolCreation = Creation | { outcome: 'pinned' }
-
-/** The result of accepting several transactions together. */
-export type BatchCreation =
-  | { outcome: 'created' | 'replayed'; transactions: AcceptedTransaction[] }
-  | { outcome: 'mismatch' }
-  /** Nothing was accepted: the first transaction that could not be. */
-  | { outcome: 'refused'; index: number; creation: PoolCreation }
-
-/** The limits for the unfinished transactions of a relayer: their number, and the bytes of their data together. */
-export interface Capacity {
-  max_unfinished: number
-  max_unfinished_bytes: number
-}
-
-/** A limit for the unfinished transactions of a relayer is exceeded. */
-export interface AtCapacity {
-  outcome: 'at_capacity'
-  policy: keyof Capacity
-  limit: number
-}
-
 export interface Account {
   chain_id: number
   address: string
@@ -201,26 +113,6 @@ export interface OverLimit {
   /** The remaining amount. */
   left: string
 }
-
-/** The result for a repeated request, for which funds are not checked. */
-export type Replay = Exclude<Creation, { outcome: 'too_little' }>
-
-export type Creation =
-  | { outcome: 'created' | 'replayed'; transaction: AcceptedTransaction; row_id: number }
-  /** The idempotency key was used with another body. */
-  | { outcome: 'mismatch' }
-  /** The requested nonce is already in use. */
-  | { outcome: 'held' }
-  /** The next nonce is not the expected one. */
-  | { outcome: 'other_nonce'; next_nonce: number }
-  /** The relayer was deleted meanwhile. */
-  | { outcome: 'relayer_gone' }
-  /** Another unfinished transaction has its lane. */
-  | { outcome: 'lane_taken' }
-  /** The unfinished transactions leave too little of the funds. */
-  | { outcome: 'too_little'; reserved: string }
-  | OverLimit
-  | AtCapacity
 
 /** A signed version of a transaction. It is stored before it is sent to a node. */
 export interface Attempt extends AttemptRow {

@@ -1,13 +1,6 @@
 import { exceededBy, type Unfinished } from '../core/capacity.ts'
-import type {
-  Account,
-  Creation,
-  NewTransaction,
-  OverLimit,
-  Spend,
-  Sponsored,
-  TransactionRow,
-} from '../core/sending-rows.ts'
+import type { Creation, NewTransaction } from '../core/new-transaction.ts'
+import type { Account, OverLimit, Spend, Sponsored, TransactionRow } from '../core/sending-rows.ts'
 import { shownTransaction } from '../core/shown-transaction.ts'
 import { answerAgain, type KnownAnswer } from './first-responses.ts'
 import { type ReservationSums, reservedOf, sumsAfter } from './reservation.ts'

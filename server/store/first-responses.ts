@@ -1,5 +1,5 @@
 import type { AcceptedTransaction } from '../../generated/openapi.ts'
-import type { PoolCreation, Replay } from '../core/sending-rows.ts'
+import type { PoolCreation, Replay } from '../core/new-transaction.ts'
 import { withData } from './rules/transaction-data.ts'
 
 /** The response to a repeated batch. */

@@ -1,4 +1,4 @@
-import type { Creation, NewTransaction, PoolCreation, PoolTransaction } from '../core/sending-rows.ts'
+import type { Creation, NewTransaction, PoolCreation, PoolTransaction } from '../core/new-transaction.ts'
 import { accept, keyOf, type Ledger, type Origin } from './acceptance.ts'
 import { answerAgain } from './first-responses.ts'
 

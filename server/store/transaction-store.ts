@@ -1,19 +1,21 @@
 import type { TransactionError } from '../../generated/openapi.ts'
-import type { Listing, PendingAuditEntry, RelayerRow, Slice } from '../core/rows.ts'
 import type {
-  Account,
   AtCapacity,
-  AttemptRow,
   BatchCreation,
   Capacity,
   Creation,
-  Intent,
-  Move,
   NewTransaction,
-  OverLimit,
   PoolCreation,
   PoolTransaction,
   Replay,
+} from '../core/new-transaction.ts'
+import type { Listing, PendingAuditEntry, RelayerRow, Slice } from '../core/rows.ts'
+import type {
+  Account,
+  AttemptRow,
+  Intent,
+  Move,
+  OverLimit,
   Spend,
   TransactionFilter,
   TransactionRow,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { NewTransaction, PoolTransaction } from '../../server/core/sending-rows.ts'
+import type { NewTransaction, PoolTransaction } from '../../server/core/new-transaction.ts'
 import type { Ledger } from '../../server/store/acceptance.ts'
 import { acceptInPool, orderOf, type PoolState } from '../../server/store/pool-choice.ts'
 

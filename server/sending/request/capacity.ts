@@ -1,6 +1,6 @@
 import { ApiError } from '../../core/errors.ts'
+import type { AtCapacity, Capacity } from '../../core/new-transaction.ts'
 import type { RelayerRow } from '../../core/rows.ts'
-import type { AtCapacity, Capacity } from '../../core/sending-rows.ts'
 
 const default_max_unfinished = 10_000
 const default_max_unfinished_bytes = 64 * 1024 * 1024

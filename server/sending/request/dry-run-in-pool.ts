@@ -5,8 +5,8 @@ import type { PoolRow } from '../../core/rows.ts'
 import { readTransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import type { createDryRun } from './dry-run.ts'
+import { place, poolSpendingOf } from './offer-to-pool.ts'
 import type { Member, PoolOrder } from './pool-order.ts'
-import { place, poolSpendingOf } from './submit-to-pool.ts'
 
 interface Parts extends Pick<SendingDependencies, 'store'> {
   order: Pick<PoolOrder, 'inOrder'>

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
 import { badRequest } from '../../core/errors.ts'
+import type { Creation, NewTransaction, PoolTransaction } from '../../core/new-transaction.ts'
 import { checkPolicies } from '../../core/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../core/rows.ts'
-import type { Creation, NewTransaction, PoolTransaction } from '../../core/sending-rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
 import { nextTurn } from '../../next-turn.ts'
 import { holderOf } from '../../store/acceptance.ts'
 import { checkPause } from './admission.ts'
+import { type AuthorizePool, countedBy, isOfRelayer, place } from './offer-to-pool.ts'
 import { type Member, noRelayer, type PoolOrder } from './pool-order.ts'
 import { type Quote, tooLittle } from './preparation.ts'
 import type { Authorize, Idempotency, SubmitParts } from './submit-parts.ts'
-import { type AuthorizePool, countedBy, isOfRelayer, place } from './submit-to-pool.ts'
 
 interface BatchParts extends SubmitParts {
   order: PoolOrder

@@ -1,6 +1,6 @@
 import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
+import type { NewTransaction } from '../../core/new-transaction.ts'
 import type { RelayerRow } from '../../core/rows.ts'
-import type { NewTransaction } from '../../core/sending-rows.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import type { Quote } from './preparation.ts'

@@ -1,5 +1,5 @@
+import type { Creation, NewTransaction, PoolTransaction } from '../../core/new-transaction.ts'
 import type { PendingAuditEntry } from '../../core/rows.ts'
-import type { Creation, NewTransaction, PoolTransaction } from '../../core/sending-rows.ts'
 import { accept, holderOf, lanesOf } from '../acceptance.ts'
 import { answerAgain, answerBatchAgain, type KnownAnswer, Refused } from '../first-responses.ts'
 import { acceptInPool, type PoolState } from '../pool-choice.ts'

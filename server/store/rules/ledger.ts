@@ -1,4 +1,5 @@
-import type { Account, NewTransaction } from '../../core/sending-rows.ts'
+import type { NewTransaction } from '../../core/new-transaction.ts'
+import type { Account } from '../../core/sending-rows.ts'
 import { accountOf, holderOf, keyOf, type Ledger, laneOf, nonceOf } from '../acceptance.ts'
 import type { KnownAnswer } from '../first-responses.ts'
 import { readAccounts } from './accounts.ts'

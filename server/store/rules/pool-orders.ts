@@ -1,4 +1,4 @@
-import type { PoolTransaction } from '../../core/sending-rows.ts'
+import type { PoolTransaction } from '../../core/new-transaction.ts'
 import { type Order, orderOf, type PoolState } from '../pool-choice.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
