@@ -3,7 +3,9 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../server/core/errors.ts'
 import type { PendingAuditEntry } from '../../server/core/rows.ts'
+import { migrationFiles } from '../../server/store/migration-files.ts'
 import { type ConnectionSettings, connect } from '../../server/store/postgres/connection.ts'
+import { migrationsFolder } from '../../server/store/postgres/migrations.ts'
 import { sql } from '../../server/store/rules/statement.ts'
 import { LeaseLost } from '../../server/store/work-share.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
@@ -130,11 +132,19 @@ describe('startup', () => {
     await expect(connected(url)).resolves.toBeDefined()
   })
 
-  test('admits no server from before private submission, which would send private bytes publicly', async () => {
-    const { url } = await connected()
-    const { rows } = await (await client(url)).query('SELECT oldest_server FROM schema_version')
-    expect(rows[0].oldest_server).toBeGreaterThanOrEqual(15)
-  })
+  test.each([0, 14])(
+    'admits no older server to a database that had schema %i, which would send private bytes publicly',
+    async (version) => {
+      const url = await newDatabase()
+      const own = await client(url)
+      await own.query('CREATE TABLE schema_version (id INTEGER PRIMARY KEY, version INTEGER, oldest_server INTEGER)')
+      await own.query('INSERT INTO schema_version VALUES (1, $1, 0)', [version])
+      for (const { text } of migrationFiles(migrationsFolder).slice(0, version)) await own.query(text)
+      await connected(url)
+      const { rows } = await own.query('SELECT oldest_server FROM schema_version')
+      expect(rows[0].oldest_server).toBeGreaterThanOrEqual(15)
+    },
+  )
 
   test('refuses a setting that weakens durability by name, or allows it by name', async () => {
     const url = await newDatabase()
