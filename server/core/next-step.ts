@@ -12,7 +12,7 @@ export interface ChainPace {
 
 /** A transaction that the next few blocks do not include waits for long. */
 const few_blocks = 5
-/** Where the network tells none. */
+/** Where the network tells none: as long as Ethereum's, so that nothing is called slow too early. */
 const default_blocktime_ms = 12_000
 /** Networks with fast blocks: a new price needs some time too. */
 const min_wait_ms = 15_000

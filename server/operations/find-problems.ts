@@ -92,9 +92,7 @@ export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
     if (relayer) problems.push(ofFailures(relayer, failures))
   }
   problems.push(...facts.notifications.flatMap(ofNotification))
-  return problems.sort(
-    (a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || startOf(a.since) - startOf(b.since) || 0,
-  )
+  return problems.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || startOf(a.since) - startOf(b.since))
 }
 
 const startOf = (since: string | null) => (since === null ? Number.MAX_VALUE : Date.parse(since))
