@@ -282,6 +282,9 @@ const endings: { rounds: number; ms: number }[] = [
   { rounds: 40, ms: 300_000 },
 ]
 
+/** What failed because a node denied its receipt is looked up again at growing intervals, of an hour at most (lane/given-up.ts). */
+const look_again_ms = 80 * 60_000
+
 async function finish(world: World, history: History, act: (step: Step) => Promise<void>): Promise<void> {
   const { chain, ask } = world
   await act({ do: 'honest' })
@@ -290,8 +293,10 @@ async function finish(world: World, history: History, act: (step: Step) => Promi
   for (const { address } of world.accounts) chain.setBalance(address, funds)
   await act({ do: 'resume' })
 
+  let areAnyFailed = false
   const isFinished = async () => {
     const { data } = await ask((client) => client.get('/api/v1/transactions', { query: { per_page: 1_000 } }))
+    areAnyFailed = data.some(({ status }) => status === 'failed')
     history.unfinished = data.filter(({ status }) => !ended.has(status))
     return history.unfinished.length === 0
   }
@@ -305,7 +310,13 @@ async function finish(world: World, history: History, act: (step: Step) => Promi
   }
 
   for (const { rounds, ms } of endings) {
-    if (!(await waitInVain(rounds, ms))) return
+    if (!(await waitInVain(rounds, ms))) {
+      for (let past_ms = 0; areAnyFailed && past_ms < look_again_ms; past_ms += look_again_ms / 8) {
+        chain.mine()
+        await world.pass(look_again_ms / 8, 4)
+      }
+      return
+    }
     // Only a disabled relayer waits for its operator.
     const { data: relayers } = await ask((client) => client.get('/api/v1/relayers', { query: { per_page: 100 } }))
     for (const { id, address, system_disabled } of relayers) {
