@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { SendTransactionRequest, Speed, Transaction } from '../../index.ts'
 import { useForm, weiIn } from '../data/form.ts'
-import { exactly } from '../data/format.ts'
+import { exactly, weiOf } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
@@ -43,6 +43,7 @@ export function TransactionActions({
   const release = submission?.public_since === null && (
     <SubmissionFields bind={way.bind} none={`stays ${submissionText(submission)}`} only={['public']} />
   )
+  const isSame = receiver.trim() === (to ?? '') && weiOf(amount) === value
   const replace = (body: SendTransactionRequest) => client.put(path_of_one, { path, body })
   return (
     <div className="buttons actions">
@@ -74,7 +75,8 @@ export function TransactionActions({
             was.
           </p>
         }
-        run={async () => replace({ ...faster, to: receiver || null, value: weiIn('value', amount, symbol) })}
+        lack={isSame ? 'Change the receiver or the value first.' : undefined}
+        run={async () => replace({ ...faster, to: receiver.trim() || null, value: weiIn('value', amount, symbol) })}
       >
         <label>
           To
