@@ -181,7 +181,9 @@ function Row({
   choice: Choice<Transaction> | undefined
   names: Names
 }) {
-  const note = withGroups(its.status_reason ?? its.reference ?? '')
+  const notes = [its.reference, its.status_reason].filter((text) => text !== null)
+  // Of one that failed, the column may have room for the reason only.
+  const note = withGroups((its.status === 'failed' ? notes.reverse() : notes).join(' · '))
   const shown = note.replace(blocking, '')
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>
