@@ -9,6 +9,7 @@ import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { answerText, Deliveries } from '../parts/deliveries.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
+import { Figure } from '../parts/figure.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { isMissing, Missing } from '../parts/missing.tsx'
 import { Moment } from '../parts/moment.tsx'
@@ -74,7 +75,7 @@ export function Notification({ notification_id, find }: { notification_id: strin
               Each event of a relayer that has this notification is listed here with the answers of your endpoint.
             </Nothing>
           ) : (
-            <div className="deliveries">
+            <div>
               <Deliveries rows={all} path={path} isFailing={health.data?.failing_since != null} />
               {all.length === per_page && <p className="hint">The newest {per_page} are shown.</p>}
             </div>
@@ -101,20 +102,11 @@ function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Deli
         </Problem>
       )}
       <dl className="figures">
-        <div>
-          <dt>Waiting</dt>
-          <dd>{count(its.pending)}</dd>
-        </div>
-        <div>
-          <dt>Failed</dt>
-          <dd>{count(its.failed)}</dd>
-        </div>
-        <div>
-          <dt>Last success</dt>
-          <dd>
-            <Moment at={its.last_success_at} />
-          </dd>
-        </div>
+        <Figure name="Waiting">{count(its.pending)}</Figure>
+        <Figure name="Failed">{count(its.failed)}</Figure>
+        <Figure name="Last success">
+          <Moment at={its.last_success_at} />
+        </Figure>
       </dl>
     </>
   )

@@ -17,6 +17,7 @@ import { useNetworks, useSymbols } from '../data/overview.ts'
 import { Chart } from './chart.tsx'
 import { errorText, Loaded } from './feedback.tsx'
 import { encoded, poolPath, relayerPath } from './links.tsx'
+import { Options } from './options.tsx'
 import { Segments } from './segments.tsx'
 import { Spark } from './spark.tsx'
 
@@ -46,11 +47,7 @@ export function ActivityCharts({ relayer_id, pool_id, its }: { relayer_id?: stri
           {isOfAll && all.length > 1 && (
             <select aria-label="Network" value={chosen} onChange={(event) => setChosen(event.target.value)}>
               <option value="">All networks</option>
-              {all.map(({ id, name }) => (
-                <option key={id} value={name}>
-                  {name}
-                </option>
-              ))}
+              <Options of={all.map(({ name }) => name)} />
             </select>
           )}
           <Segments
