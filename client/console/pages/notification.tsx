@@ -75,7 +75,7 @@ export function Notification({ notification_id, find }: { notification_id: strin
               Each event of a relayer that has this notification is listed here with the answers of your endpoint.
             </Nothing>
           ) : (
-            <div>
+            <div className="deliveries">
               <Deliveries rows={all} path={path} isFailing={health.data?.failing_since != null} />
               {all.length === per_page && <p className="hint">The newest {per_page} are shown.</p>}
             </div>
