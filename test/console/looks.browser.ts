@@ -93,6 +93,10 @@ test('shows the values under the pointer of a chart, and opens the transactions 
   const tip = page.locator('.tip').first()
   await tip.getByText('(UTC)').waitFor()
   await expect.poll(() => tip.locator('dd').allTextContents()).toEqual(['3', '3', '0'])
+  // It covers neither the axis nor the point.
+  const [shown, inside] = [await tip.boundingBox(), await plot.boundingBox()]
+  expect(shown?.x).toBeGreaterThan(inside?.x ?? 0)
+  expect((shown?.x ?? 0) + (shown?.width ?? 0)).toBeLessThan((inside?.x ?? 0) + width - 12)
   await plot.click({ position: { x: width - 12, y: height / 2 } })
   await page.getByText('3 transactions, newest first').waitFor()
   expect(await page.getByLabel('From (UTC)').inputValue()).toMatch(/^\d{4}-\d\d-\d\dT00:00$/)
@@ -156,6 +160,11 @@ test('says what an action did, in a message that goes by itself', async () => {
   await act(page, named(page, 'Resume'))
   await page.locator('.toast').getByText(`${account.relayer_id} signs and sends again.`).waitFor()
   await expect.poll(() => page.locator('.toast').count()).toBe(0)
+  await act(page, named(page, 'Pause'))
+  await page.locator('.toast').waitFor()
+  await act(page, named(page, 'Resume'))
+  await open('/networks')
+  await expect.poll(() => page.locator('.toast').count(), { timeout: 2_000 }).toBe(0)
 })
 
 test('names addresses, calls, logs and errors by what the service knows', async () => {

@@ -42,6 +42,21 @@ test('shows what each API key spent, what repricing added, and for how long the 
   await page.getByText(/lasts: \d+ (?:min|h|s|d)/).waitFor()
 })
 
+test('says on a card that the fees could not be loaded, and loads them again', async () => {
+  const { page, signIn, open, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
+  expectComplaint(/status of 503/)
+  const account = await stage.rig.addAccount()
+  await account.send(1)
+  await account.finished(() => stage.rig.chain.mine())
+  await page.route('**/api/v1/activity**', (route) => route.fulfill({ status: 503, body: '{}' }))
+  await signIn(stage.rig.api_key)
+  await open('/spending')
+  await page.getByRole('figure').getByText('Fees could not be loaded').waitFor()
+  await page.unroute('**/api/v1/activity**')
+  await named(page, 'Retry').click()
+  await page.getByRole('img', { name: /Fees on local/ }).waitFor()
+})
+
 test('changes the name, the notifications and the nodes of a relayer, and deletes it', async () => {
   const { page, signIn, open, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
   // What was deleted is asked for until its page is left.

@@ -33,6 +33,13 @@ export function useForm<Name extends string>(start: Record<Name, string>) {
   }
 }
 
+/** The lines of a text that have words. */
+export const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
 /** The words or lines of a text. */
 export const listOf = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '')
 

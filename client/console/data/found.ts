@@ -18,7 +18,7 @@ import { useLocation } from 'wouter'
 import type { SearchResult } from '../../index.ts'
 import { encoded, poolPath, relayerPath, transactionPath } from '../parts/links.tsx'
 import { fixed, short, words } from './format.ts'
-import { useSymbolsOfRelayers } from './overview.ts'
+import { useApiKeys, usePools, useSponsorships, useSymbolsOfRelayers } from './overview.ts'
 import { useSession } from './session.tsx'
 
 /** How long the reader has to stop before the service is asked. */
@@ -67,24 +67,9 @@ export function useFound(q: string): { found: Found[]; lists: Found[]; isKnown: 
 
 /** Pools, sponsorships and API keys are few: they are searched here. */
 function useOthers(q: string) {
-  const { client, caller, may } = useSession()
-  const seesAll = may('read') && caller.relayer_ids === null
-  const query = { per_page: 1_000 }
-  const pools = useQuery({
-    queryKey: ['pools'],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/pools', { query, signal })).data,
-    enabled: seesAll,
-  })
-  const sponsorships = useQuery({
-    queryKey: ['sponsorships'],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/sponsorships', { query, signal })).data,
-    enabled: seesAll,
-  })
-  const keys = useQuery({
-    queryKey: ['keys'],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/api-keys', { query, signal })).data,
-    enabled: caller.may_administer,
-  })
+  const pools = usePools()
+  const sponsorships = useSponsorships()
+  const keys = useApiKeys()
   return [
     ...(pools.data ?? []).map(({ id, name }) => ({ id, name, about: 'pool', icon: Layers, to: poolPath(id) })),
     ...(sponsorships.data ?? []).map(({ id }) => ({

@@ -1,12 +1,7 @@
 import type { PrivateMethod, PrivateRpcUrlInput, RpcUrlInput } from '../../index.ts'
-import { FormError } from './form.ts'
+import { FormError, linesOf } from './form.ts'
 
-/** The lines of a text that have words. */
-const wordsByLine = (text: string): [string, ...string[]][] =>
-  text
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/) as [string, ...string[]])
-    .filter(([first]) => first !== '')
+const wordsByLine = (text: string) => linesOf(text).map((line) => line.split(/\s+/) as [string, ...string[]])
 
 /** A node by line: its URL, and its weight if one follows. `field`: the one that has the text. */
 export const nodesOf = (text: string, field = 'rpc_urls'): RpcUrlInput[] =>

@@ -161,3 +161,34 @@ export const useHealth = (notification_id: string) => {
     refetchInterval: nodes_ms,
   })
 }
+
+/** `refetchInterval`: of a page that shows them. */
+export const usePools = (refetchInterval?: number) => {
+  const { client, caller, may } = useSession()
+  return useQuery({
+    queryKey: ['pools'],
+    queryFn: async ({ signal }) => (await client.get('/api/v1/pools', { query: { per_page: 1_000 }, signal })).data,
+    refetchInterval: refetchInterval ?? false,
+    enabled: may('read') && caller.relayer_ids === null,
+  })
+}
+
+export const useSponsorships = (refetchInterval?: number) => {
+  const { client, caller, may } = useSession()
+  return useQuery({
+    queryKey: ['sponsorships'],
+    queryFn: async ({ signal }) =>
+      (await client.get('/api/v1/sponsorships', { query: { per_page: 1_000 }, signal })).data,
+    refetchInterval: refetchInterval ?? false,
+    enabled: may('read') && caller.relayer_ids === null,
+  })
+}
+
+export const useApiKeys = () => {
+  const { client, caller } = useSession()
+  return useQuery({
+    queryKey: ['keys'],
+    queryFn: async ({ signal }) => (await client.get('/api/v1/api-keys', { query: { per_page: 1_000 }, signal })).data,
+    enabled: caller.may_administer,
+  })
+}

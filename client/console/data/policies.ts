@@ -1,4 +1,5 @@
 import type { RelayerPolicies, RelayerPoliciesPatch } from '../../index.ts'
+import { linesOf } from './form.ts'
 
 /** How a policy is shown and entered. `unit`: the unit of an amount in wei. `lines`: of a list, what each line has. */
 export interface PolicyForm {
@@ -158,12 +159,6 @@ export const policy_groups: [string, PolicyForm['name'][]][] = [
     ],
   ],
 ]
-
-export const linesOf = (text: string): string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
 
 const counted = (text: string, what: string): string => {
   const lines = linesOf(text).length

@@ -1,5 +1,6 @@
+import { linesOf } from './form.ts'
 import { exactly, weiOf } from './format.ts'
-import { linesOf, type PolicyForm } from './policies.ts'
+import type { PolicyForm } from './policies.ts'
 
 export function shownIn(unit: PolicyForm['unit'], value: unknown): string {
   if (unit === 'yes') return value ? 'yes' : 'no'

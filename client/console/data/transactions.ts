@@ -26,6 +26,9 @@ export interface Filter {
   created_before?: string
 }
 
+export const isFinal = (status: TransactionStatus): boolean =>
+  ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
+
 /** Events of earlier versions lack members that were added later. */
 const unset = {
   ended_at: null,

@@ -1,9 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
 import { Key } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
 import { FormError, listOf } from '../data/form.ts'
-import { momentOf, typedOf, zone } from '../data/format.ts'
+import { momentOf, typedOf, zoneShortly } from '../data/format.ts'
+import { useApiKeys } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
@@ -18,11 +18,7 @@ const scopes: Scope[] = ['read', 'sign', 'send', 'notifications', 'manage']
 const one = '/api/v1/api-keys/{api_key_id}'
 
 export function ApiKeys() {
-  const { client } = useSession()
-  const keys = useQuery({
-    queryKey: ['keys'],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/api-keys', { query: { per_page: 1_000 }, signal })).data,
-  })
+  const keys = useApiKeys()
   return (
     <>
       <div className="bar">
@@ -225,7 +221,7 @@ function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void
         <textarea rows={2} spellCheck={false} {...bind('allowed_cidrs')} />
       </label>
       <label>
-        Expires at ({zone()}; empty: never)
+        Expires at ({zoneShortly()}; empty: never)
         <input type="datetime-local" {...bind('expires_at')} />
       </label>
     </>

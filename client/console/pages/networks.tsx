@@ -7,6 +7,7 @@ import { Abis } from '../parts/abis.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { CreateNetwork } from '../parts/create-network.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
+import { Figure } from '../parts/figure.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
 import { Age } from '../parts/moment.tsx'
@@ -50,28 +51,11 @@ function List({ networks }: { networks: Network[] }) {
         <NetworkActions network={network} />
       </div>
       <dl className="figures">
-        <div>
-          <dt>Chain ID</dt>
-          <dd>{network.chain_id}</dd>
-        </div>
-        <div>
-          <dt>Confirmations</dt>
-          <dd>{network.required_confirmations}</dd>
-        </div>
-        <div>
-          <dt>Currency</dt>
-          <dd>{network.symbol ?? 'not set'}</dd>
-        </div>
-        <div>
-          <dt>Submission</dt>
-          <dd>{submissionText(network.submission)}</dd>
-        </div>
-        {network.explorer_urls[0] !== undefined && (
-          <div>
-            <dt>Explorer</dt>
-            <dd>{network.explorer_urls[0]}</dd>
-          </div>
-        )}
+        <Figure name="Chain ID">{network.chain_id}</Figure>
+        <Figure name="Confirmations">{network.required_confirmations}</Figure>
+        <Figure name="Currency">{network.symbol ?? 'not set'}</Figure>
+        <Figure name="Submission">{submissionText(network.submission)}</Figure>
+        {network.explorer_urls[0] !== undefined && <Figure name="Explorer">{network.explorer_urls[0]}</Figure>}
       </dl>
       {nodes[index] ? (
         <Loaded query={nodes[index]} lines={1}>

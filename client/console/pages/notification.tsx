@@ -4,11 +4,12 @@ import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
-import { age, count, momentOf, typedOf, zone } from '../data/format.ts'
+import { age, count, momentOf, typedOf, zoneShortly } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { answerText, Deliveries } from '../parts/deliveries.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
+import { Figure } from '../parts/figure.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { isMissing, Missing } from '../parts/missing.tsx'
 import { Moment } from '../parts/moment.tsx'
@@ -101,20 +102,11 @@ function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Deli
         </Problem>
       )}
       <dl className="figures">
-        <div>
-          <dt>Waiting</dt>
-          <dd>{count(its.pending)}</dd>
-        </div>
-        <div>
-          <dt>Failed</dt>
-          <dd>{count(its.failed)}</dd>
-        </div>
-        <div>
-          <dt>Last success</dt>
-          <dd>
-            <Moment at={its.last_success_at} />
-          </dd>
-        </div>
+        <Figure name="Waiting">{count(its.pending)}</Figure>
+        <Figure name="Failed">{count(its.failed)}</Figure>
+        <Figure name="Last success">
+          <Moment at={its.last_success_at} />
+        </Figure>
       </dl>
     </>
   )
@@ -165,7 +157,7 @@ function Actions({
         }
       >
         <label>
-          Since ({zone()})
+          Since ({zoneShortly()})
           <input
             name="since"
             type="datetime-local"

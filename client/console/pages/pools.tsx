@@ -1,16 +1,16 @@
-import { useQuery } from '@tanstack/react-query'
 import { Layers } from 'lucide-react'
 import { Link } from 'wouter'
 import type { Pool } from '../../index.ts'
 import { given, listOf, perDay, useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
-import { useNetworks, useSymbols } from '../data/overview.ts'
+import { useNetworks, usePools, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { poolPath } from '../parts/links.tsx'
 import { Nothing } from '../parts/nothing.tsx'
+import { Options } from '../parts/options.tsx'
 import { PoolLimits } from '../parts/pool-limits.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
@@ -18,12 +18,8 @@ const poll_ms = 5_000
 
 /** The pools, each with a page of its own. */
 export function Pools() {
-  const { client, mayManageAll } = useSession()
-  const pools = useQuery({
-    queryKey: ['pools'],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/pools', { query: { per_page: 1_000 }, signal })).data,
-    refetchInterval: poll_ms,
-  })
+  const { mayManageAll } = useSession()
+  const pools = usePools(poll_ms)
   return (
     <>
       <div className="bar">
@@ -92,11 +88,7 @@ function Create() {
         Network
         <select required {...bind('network')}>
           <option value="">Choose one</option>
-          {networks.data?.map(({ id, name }) => (
-            <option key={id} value={name}>
-              {name}
-            </option>
-          ))}
+          <Options of={networks.data?.map(({ name }) => name)} />
         </select>
       </label>
       <label>

@@ -1,23 +1,21 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { FlaskConical } from 'lucide-react'
-import { type FormEvent, type ReactNode, useId, useState } from 'react'
-import { Link } from 'wouter'
+import { type FormEvent, useId, useState } from 'react'
 import type { SendTransactionRequest } from '../../index.ts'
 import type { ExampleCall } from '../../samples/operation.ts'
 import { argumentsOf } from '../data/arguments.ts'
 import { useForm } from '../data/form.ts'
-import { amount, count, exactly, weiOf } from '../data/format.ts'
+import { exactly, weiOf } from '../data/format.ts'
 import { useNetworks, useRelayerIds, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { Action } from '../parts/action.tsx'
 import { CreateRelayer } from '../parts/create-relayer.tsx'
 import { Faults, useFaults } from '../parts/faults.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { relayerPath, transactionPath } from '../parts/links.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { Samples } from '../parts/samples.tsx'
 import { Segments } from '../parts/segments.tsx'
+import { SendIt } from '../parts/send-it.tsx'
 import { SubmissionFields, submission_start, submissionOf, submissionText } from '../parts/submission.tsx'
 
 const base = '/api/v1/relayers/{relayer_id}'
@@ -229,43 +227,13 @@ function SandboxForm({
             {kind === 'sign' ? 'Sign' : 'Simulate'}
           </button>
           {kind === 'test' && (
-            <Action
-              label="Send it"
-              tone="danger"
+            <SendIt
+              relayer_id={path.relayer_id}
+              relayer={chosenRelayer}
+              transaction={transaction}
+              symbol={symbol}
+              asUsual={asUsual}
               isReady={check}
-              effect={
-                <>
-                  <p>It is signed and sent now, and costs a fee.</p>
-                  <dl className="figures wide">
-                    <Row name="From">
-                      {path.relayer_id} ({chosenRelayer?.address ?? 'unknown address'})
-                    </Row>
-                    <Row name="Network">{chosenRelayer?.network ?? 'unknown'}</Row>
-                    <Row name="To">{transaction.to ?? 'nobody: it creates a contract'}</Row>
-                    <Row name="Value">{amount(transaction.value?.toString() ?? '0', symbol)}</Row>
-                    <Row name="Submission">{submission ? submissionText(submission) : asUsual}</Row>
-                    {transaction.call ? (
-                      <Row name="Calls">
-                        {transaction.call.function} with {JSON.stringify(transaction.call.args)}
-                      </Row>
-                    ) : (
-                      <Row name="Data">{bytesOf(form.data)}</Row>
-                    )}
-                  </dl>
-                </>
-              }
-              run={async (key) => {
-                const header = { 'Idempotency-Key': key }
-                return (await client.post(`${base}/transactions`, { path, header, body: transaction })).data
-              }}
-              done={({ id, nonce }) => (
-                <>
-                  <Link to={transactionPath({ ...path, id })}>
-                    {nonce === null ? 'The transaction' : `Nonce ${nonce}`} of {path.relayer_id}
-                  </Link>{' '}
-                  is accepted. See <Link to={relayerPath(path.relayer_id)}>all of {path.relayer_id}</Link>.
-                </>
-              )}
             />
           )}
         </div>
@@ -280,16 +248,4 @@ function SandboxForm({
       <Samples request={request} />
     </div>
   )
-}
-
-const Row = ({ name, children }: { name: string; children: ReactNode }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)
-
-const bytesOf = (data: string): string => {
-  const digits = data.trim().replace(/^0x/, '')
-  return digits === '' ? 'none' : `${count(digits.length / 2)} bytes (${digits.slice(0, 8)}…)`
 }

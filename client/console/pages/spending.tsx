@@ -17,6 +17,7 @@ import { FoundTable } from '../parts/found-table.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { RelayerLink } from '../parts/links.tsx'
 import { Nothing } from '../parts/nothing.tsx'
+import { Options } from '../parts/options.tsx'
 import { Runway } from '../parts/runway.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { SpendingByKey } from '../parts/spending-by-key.tsx'
@@ -65,11 +66,7 @@ export function Spending({ find }: { find?: string | undefined }) {
           />
           <select aria-label="Network" value={network} onChange={(event) => choose({ network: event.target.value })}>
             <option value="">All networks</option>
-            {all.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
+            <Options of={all} />
           </select>
           {isUsed && (
             <Csv

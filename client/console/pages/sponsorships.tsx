@@ -1,10 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
 import { Gift } from 'lucide-react'
 import { Link } from 'wouter'
 import type { Sponsorship, UpdateSponsorshipRequest } from '../../index.ts'
 import { useForm, weiIn } from '../data/form.ts'
 import { amount, count, exactly, short, time } from '../data/format.ts'
-import { useSymbols } from '../data/overview.ts'
+import { useSponsorships, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
@@ -21,13 +20,8 @@ const one = '/api/v1/sponsorships/{sponsorship_id}'
 
 /** Users' calls that relayers pay for, and what their budgets have left. */
 export function Sponsorships() {
-  const { client, mayManageAll } = useSession()
-  const sponsorships = useQuery({
-    queryKey: ['sponsorships'],
-    queryFn: async ({ signal }) =>
-      (await client.get('/api/v1/sponsorships', { query: { per_page: 1_000 }, signal })).data,
-    refetchInterval: poll_ms,
-  })
+  const { mayManageAll } = useSession()
+  const sponsorships = useSponsorships(poll_ms)
   return (
     <>
       <div className="bar">

@@ -1,13 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, type ReactNode, Suspense } from 'react'
+import { lazy, Suspense } from 'react'
 import { Link } from 'wouter'
 import type { Transaction as Its } from '../../index.ts'
 import { count, exactAmount, words } from '../data/format.ts'
 import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
+import { isFinal } from '../data/transactions.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Bytes } from '../parts/bytes.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
+import { Figure } from '../parts/figure.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Address, Copyable, ExplorerLink, RelayerLink } from '../parts/links.tsx'
 import { isMissing, Missing } from '../parts/missing.tsx'
@@ -24,7 +26,6 @@ const Logs = lazy(async () => ({ default: (await import('../parts/logs.tsx')).Lo
 
 const poll_ms = 2_000
 const base = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-const ended: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', 'expired'])
 
 /** A transaction: why it waits, suggested actions, its timeline and its content. */
 export function Transaction(path: { relayer_id: string; transaction_id: string }) {
@@ -61,7 +62,7 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
               </Heading>
               <TransactionActions
                 transaction={its}
-                isEnded={ended.has(its.status)}
+                isEnded={isFinal(its.status)}
                 hasRemedy={explanation.data?.suggestions.some(isRemedy) ?? false}
               />
             </div>
@@ -92,49 +93,49 @@ function Content({ its }: { its: Its }) {
     <section className="card" aria-labelledby="content-of">
       <h2 id="content-of">Content</h2>
       <dl className="figures wide">
-        <Fact name="From">
+        <Figure name="From">
           <Address value={its.from} network={network} what="Sender" whole />
-        </Fact>
-        <Fact name="To">
+        </Figure>
+        <Figure name="To">
           {its.to === null ? (
             'nobody: it creates a contract'
           ) : (
             <Address value={its.to} network={network} what="Receiver" whole />
           )}
-        </Fact>
-        <Fact name="Value">{exactAmount(its.value, symbol)}</Fact>
+        </Figure>
+        <Figure name="Value">{exactAmount(its.value, symbol)}</Figure>
         {its.call && (
-          <Fact name="Call">
+          <Figure name="Call">
             <Suspense fallback={<code>{its.call.function}</code>}>
               <Call its={its} network={network} />
             </Suspense>
-          </Fact>
+          </Figure>
         )}
         {its.hash !== null && (
-          <Fact name="Hash">
+          <Figure name="Hash">
             <span className="copyable">
               <Copyable value={its.hash} whole /> <ExplorerLink to={explorer('tx', its.hash)} what="Transaction" />
             </span>
-          </Fact>
+          </Figure>
         )}
-        <Fact name="Network">{network ?? '…'}</Fact>
-        <Fact name="Gas limit">{its.gas_limit === null ? 'not estimated yet' : count(its.gas_limit)}</Fact>
-        <Fact name="Submission">{its.submission ? submissionText(its.submission) : 'public'}</Fact>
+        <Figure name="Network">{network ?? '…'}</Figure>
+        <Figure name="Gas limit">{its.gas_limit === null ? 'not estimated yet' : count(its.gas_limit)}</Figure>
+        <Figure name="Submission">{its.submission ? submissionText(its.submission) : 'public'}</Figure>
         {its.submission?.public_since && (
-          <Fact name="Public since">
+          <Figure name="Public since">
             <Moment at={its.submission.public_since} />
-          </Fact>
+          </Figure>
         )}
-        <Fact name="Speed">{its.speed ? words(its.speed.tier) : 'custom prices'}</Fact>
-        {its.reference !== null && <Fact name="Reference">{its.reference}</Fact>}
+        <Figure name="Speed">{its.speed ? words(its.speed.tier) : 'custom prices'}</Figure>
+        {its.reference !== null && <Figure name="Reference">{its.reference}</Figure>}
         {Object.entries(its.metadata ?? {}).map(([name, value]) => (
-          <Fact key={name} name={name}>
+          <Figure key={name} name={name}>
             {value}
-          </Fact>
+          </Figure>
         ))}
-        <Fact name="ID">
+        <Figure name="ID">
           <Copyable value={its.id} whole />
-        </Fact>
+        </Figure>
       </dl>
       {its.data !== null && <Bytes name="Data" value={its.data} />}
       {(may('sign') || may('send')) && (
@@ -154,43 +155,31 @@ function Effects({ its }: { its: Its }) {
   const { receipt } = its
   const symbol = useSymbolOf(its.relayer_id)
   const network = useNetworkOf(its.relayer_id)
+  if (!receipt) return null
   return (
-    <>
-      {receipt && (
-        <section className="card">
-          <h2>Receipt</h2>
-          <dl className="figures">
-            <Figure name="Block">{count(receipt.block_number)}</Figure>
-            <Figure name="Gas used">
-              {receipt.gas_used === null ? 'unknown' : count(receipt.gas_used)}
-              {its.gas_limit !== null && ` of ${count(its.gas_limit)}`}
-            </Figure>
-            <Figure name="Price">
-              <Price wei={receipt.effective_gas_price} />
-            </Figure>
-            <Figure name="Fee">{receipt.fee === null ? 'unknown' : exactAmount(receipt.fee, symbol)}</Figure>
-            {receipt.contract_address && (
-              <Figure name="Contract">
-                <Address value={receipt.contract_address} network={network} what="Contract" />
-              </Figure>
-            )}
-          </dl>
-          {its.hash !== null && (receipt.logs_count ?? 0) > 0 && network !== undefined && (
-            <Suspense fallback={<Skeleton lines={2} />}>
-              <Logs hash={its.hash} relayer_id={its.relayer_id} network={network} />
-            </Suspense>
-          )}
-        </section>
+    <section className="card">
+      <h2>Receipt</h2>
+      <dl className="figures">
+        <Figure name="Block">{count(receipt.block_number)}</Figure>
+        <Figure name="Gas used">
+          {receipt.gas_used === null ? 'unknown' : count(receipt.gas_used)}
+          {its.gas_limit !== null && ` of ${count(its.gas_limit)}`}
+        </Figure>
+        <Figure name="Price">
+          <Price wei={receipt.effective_gas_price} />
+        </Figure>
+        <Figure name="Fee">{receipt.fee === null ? 'unknown' : exactAmount(receipt.fee, symbol)}</Figure>
+        {receipt.contract_address && (
+          <Figure name="Contract">
+            <Address value={receipt.contract_address} network={network} what="Contract" />
+          </Figure>
+        )}
+      </dl>
+      {its.hash !== null && (receipt.logs_count ?? 0) > 0 && network !== undefined && (
+        <Suspense fallback={<Skeleton lines={2} />}>
+          <Logs hash={its.hash} relayer_id={its.relayer_id} network={network} />
+        </Suspense>
       )}
-    </>
+    </section>
   )
 }
-
-const Figure = ({ name, children }: { name: string; children: ReactNode }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)
-
-const Fact = Figure

@@ -1,5 +1,5 @@
 import { FileCode2 } from 'lucide-react'
-import { given, jsonIn, useForm } from '../data/form.ts'
+import { given, jsonIn, linesOf, useForm } from '../data/form.ts'
 import { useAbis } from '../data/names.ts'
 import { useExplorer, useNetworks } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
@@ -8,6 +8,7 @@ import { Loaded } from './feedback.tsx'
 import { Copyable, ExplorerLink } from './links.tsx'
 import { More } from './more.tsx'
 import { Nothing } from './nothing.tsx'
+import { Options } from './options.tsx'
 import { type Column, Table } from './table.tsx'
 
 /** The ABIs of contracts, which decode calls and errors. */
@@ -86,12 +87,7 @@ function CreateAbi() {
       effect={<p>Later transactions to the contract show their calls and errors by name. It allows nothing.</p>}
       run={() => {
         const text = values.abi.trim()
-        const abi = text.startsWith('[')
-          ? (jsonIn('abi', text) as string[])
-          : text
-              .split('\n')
-              .map((line) => line.trim())
-              .filter(Boolean)
+        const abi = text.startsWith('[') ? (jsonIn('abi', text) as string[]) : linesOf(text)
         const { network, address, name } = values
         return client.post('/api/v1/abis', { body: { network, address, abi, ...given({ name }) } })
       }}
@@ -100,11 +96,7 @@ function CreateAbi() {
         Network
         <select required {...bind('network')}>
           <option value="">Choose one</option>
-          {networks.data?.map(({ id, name }) => (
-            <option key={id} value={name}>
-              {name}
-            </option>
-          ))}
+          <Options of={networks.data?.map(({ name }) => name)} />
         </select>
       </label>
       <label>

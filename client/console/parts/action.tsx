@@ -26,6 +26,8 @@ type ActionProps<Result> = Outcome<Result> & {
   children?: ReactNode
   /** The reader has to type this first: the ID of what is gone for good. */
   typed?: string
+  /** Why it cannot be confirmed yet. */
+  lack?: string | undefined
   /** A retry after an error uses the same key, so that nothing is sent twice. */
   run: (idempotency_key: string) => Promise<Result>
   tone?: 'primary' | 'danger' | 'quiet' | undefined
@@ -111,12 +113,16 @@ function Confirmation<Result>({
   effect,
   children,
   typed,
+  lack,
   run,
   done,
   told,
   tone,
   close,
-}: Pick<ActionProps<Result>, 'label' | 'title' | 'effect' | 'children' | 'typed' | 'run' | 'done' | 'told' | 'tone'> & {
+}: Pick<
+  ActionProps<Result>,
+  'label' | 'title' | 'effect' | 'children' | 'typed' | 'lack' | 'run' | 'done' | 'told' | 'tone'
+> & {
   close(): void
 }) {
   const queries = useQueryClient()
@@ -161,6 +167,7 @@ function Confirmation<Result>({
       <div className="effect">{wholeIds(effect)}</div>
       {children}
       {typed !== undefined && <Typed what={typed} text={text} setText={setText} />}
+      {lack !== undefined && <p className="hint">{lack}</p>}
       <Faults faults={faults} />
       <div className="buttons">
         {/* "Cancel" would be the action itself. */}
@@ -168,7 +175,7 @@ function Confirmation<Result>({
         <button
           type="submit"
           className={tone === 'danger' ? tone : 'primary'}
-          disabled={typed !== undefined && text !== typed}
+          disabled={lack !== undefined || (typed !== undefined && text !== typed)}
           aria-busy={action.isPending}
         >
           {title}

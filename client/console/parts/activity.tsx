@@ -15,8 +15,9 @@ import {
 import { count, duration, fixed } from '../data/format.ts'
 import { useNetworks, useSymbols } from '../data/overview.ts'
 import { Chart } from './chart.tsx'
-import { Loaded } from './feedback.tsx'
+import { errorText, Loaded } from './feedback.tsx'
 import { encoded, poolPath, relayerPath } from './links.tsx'
+import { Options } from './options.tsx'
 import { Segments } from './segments.tsx'
 import { Spark } from './spark.tsx'
 
@@ -46,11 +47,7 @@ export function ActivityCharts({ relayer_id, pool_id, its }: { relayer_id?: stri
           {isOfAll && all.length > 1 && (
             <select aria-label="Network" value={chosen} onChange={(event) => setChosen(event.target.value)}>
               <option value="">All networks</option>
-              {all.map(({ id, name }) => (
-                <option key={id} value={name}>
-                  {name}
-                </option>
-              ))}
+              <Options of={all.map(({ name }) => name)} />
             </select>
           )}
           <Segments
@@ -81,7 +78,23 @@ export function ActivityCharts({ relayer_id, pool_id, its }: { relayer_id?: stri
 /** The chart of the fees that the relayers of one network paid by day. */
 export function Fees({ period, network }: { period: Period; network: string }) {
   const symbol = useSymbols()(network)
-  const activity = useActivity(period, network === '' ? {} : { network })
+  const activity = useActivity(period, { network })
+  if (activity.isLoadingError)
+    return (
+      <figure className="chart">
+        <figcaption>
+          <strong>Fees on {network}</strong>
+        </figcaption>
+        <div className="plot">
+          <div className="empty" role="alert">
+            <p>Fees could not be loaded. {errorText(activity.error)}</p>
+            <button type="button" onClick={() => activity.refetch()}>
+              Retry
+            </button>
+          </div>
+        </div>
+      </figure>
+    )
   return (
     <Loaded query={activity} lines={4}>
       {({ points }) => <FeeChart points={points} symbol={symbol} title={`Fees on ${network}`} />}

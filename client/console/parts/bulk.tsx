@@ -5,19 +5,24 @@ import { errorText, Problem } from './feedback.tsx'
 
 const shown_failures = 20
 
-/** An action on several items, one after the other. It goes on when one is refused, and says which. */
+/**
+ * An action on several of the chosen items, one after the other. It goes on when one is refused, and says which. When none was, nothing stays
+ * chosen.
+ */
 export function Bulk<Item>({
   label,
   tone,
   effect,
-  items,
+  choice,
+  items = choice.items,
   nameOf,
   run,
 }: {
   label: string
   tone?: 'primary' | 'danger'
   effect: ReactNode
-  items: Item[]
+  choice: Choice<Item>
+  items?: Item[]
   nameOf(item: Item): string
   run(item: Item): Promise<unknown>
 }) {
@@ -29,6 +34,7 @@ export function Bulk<Item>({
       tone={tone}
       disabled={items.length === 0}
       opened={() => setEnded(0)}
+      closed={() => ended === items.length && failures.length === 0 && choice.set([])}
       effect={
         <>
           {effect}
@@ -61,9 +67,14 @@ export function Bulk<Item>({
   )
 }
 
-/** The items that are chosen in a list, by their names. */
-export function useChoice<Item>(nameOf: (item: Item) => string) {
+/** The items that are chosen in a list, by their names. Another `filter` of the list ends the choice, which may be out of sight. */
+export function useChoice<Item>(nameOf: (item: Item) => string, filter: string) {
   const [chosen, setChosen] = useState<ReadonlyMap<string, Item>>(new Map())
+  const [before, setBefore] = useState(filter)
+  if (before !== filter) {
+    setBefore(filter)
+    setChosen(new Map())
+  }
   return {
     items: [...chosen.values()],
     has: (item: Item) => chosen.has(nameOf(item)),

@@ -36,16 +36,17 @@ interface ChartProps {
 
 const day_s = 86_400
 
-/** Of the tip of a point: at its right, or at its left in the right half. */
+/** A point of the plot, and where its tip is: at the edge of the plot that is farther from it. */
 interface Place {
   index: number
-  left: number
-  isRight: boolean
+  tip: { left: number } | { right: number }
 }
 
-function placeOf({ bbox, width }: uPlot, index: number, left: number): Place {
-  const x = left + bbox.left / devicePixelRatio
-  return { index, left: x, isRight: x > width / 2 }
+const gap_px = 8
+
+function placeOf({ bbox, width }: uPlot, index: number, x: number): Place {
+  const [left, plot] = [bbox.left / devicePixelRatio, bbox.width / devicePixelRatio]
+  return { index, tip: x > plot / 2 ? { left: left + gap_px } : { right: width - left - plot + gap_px } }
 }
 
 /** A chart over time with the values under the pointer, and with a text of the same for screen readers. Amounts and counts are bars. */
@@ -133,10 +134,7 @@ export function Chart({
         <div ref={place} role="img" aria-label={`${title}: ${lines.map((line) => summaryOf(line, show)).join('; ')}`} />
         {isEmpty && <span className="empty">Nothing in this period</span>}
         {point && shownAt !== undefined && !isEmpty && (
-          <dl
-            className="tip"
-            style={point.isRight ? { right: `calc(100% - ${point.left - 12}px)` } : { left: point.left + 12 }}
-          >
+          <dl className="tip" style={point.tip}>
             <div>{markExactly(shownAt, isDaily)}</div>
             {lines.map(({ label, color, values }, index) => (
               <div key={label}>

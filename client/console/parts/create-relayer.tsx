@@ -1,11 +1,12 @@
-import { useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { Link } from 'wouter'
 import { given, listOf, useForm } from '../data/form.ts'
+import { useSigners } from '../data/names.ts'
 import { useNetworks, useNotifications } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Copyable, relayerPath } from './links.tsx'
+import { Options } from './options.tsx'
 
 const new_key = ''
 
@@ -14,11 +15,7 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
   const { client, mayManageAll } = useSession()
   const networks = useNetworks()
   const notifications = useNotifications()
-  const signers = useQuery({
-    queryKey: ['signers'],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/signers', { query: { per_page: 1_000 }, signal })).data,
-    enabled: mayManageAll,
-  })
+  const signers = useSigners()
   const { values, bind, reset } = useForm({
     ...{ id: '', network: '', signer_id: new_key, notification_id: '', whitelist_receivers: '' },
   })
@@ -94,11 +91,7 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
         Notification
         <select {...bind('notification_id')}>
           <option value="">none</option>
-          {notifications.data?.map(({ id }) => (
-            <option key={id} value={id}>
-              {id}
-            </option>
-          ))}
+          <Options of={notifications.data?.map(({ id }) => id)} />
         </select>
       </label>
       <label>

@@ -4,6 +4,7 @@ import { exactly } from '../data/format.ts'
 import { useRelayerIds, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
+import { Options } from './options.tsx'
 
 export const of_relayer = '/api/v1/relayers/{relayer_id}/funding'
 export const of_pool = '/api/v1/pools/{pool_id}/funding'
@@ -61,13 +62,11 @@ export function ChangeFunding({ place, network, known }: Refilled & { known: Fun
         Treasury
         <select required {...bind('from')}>
           <option value="">Choose a relayer of the same chain</option>
-          {relayers.data
-            ?.filter((one) => one.network === network && !('relayer_id' in place && place.relayer_id === one.id))
-            .map(({ id }) => (
-              <option key={id} value={id}>
-                {id}
-              </option>
-            ))}
+          <Options
+            of={relayers.data
+              ?.filter((one) => one.network === network && !('relayer_id' in place && place.relayer_id === one.id))
+              .map(({ id }) => id)}
+          />
         </select>
       </label>
       <label>

@@ -8,6 +8,7 @@ import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Badge } from './badge.tsx'
 import { Loaded, Problem } from './feedback.tsx'
+import { Figure } from './figure.tsx'
 import { ChangeFunding, nameOf, of_pool, of_relayer, type Place, type Refilled } from './funding-form.tsx'
 import { poolPath, RelayerLink, relayerPath, transactionPath } from './links.tsx'
 import { Age } from './moment.tsx'
@@ -169,10 +170,9 @@ function Figures({
   return (
     <dl className="figures">
       {figures.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
+        <Figure key={name} name={name}>
+          {value}
+        </Figure>
       ))}
     </dl>
   )

@@ -7,6 +7,7 @@ import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Badge } from './badge.tsx'
 import { Loaded } from './feedback.tsx'
+import { Figure } from './figure.tsx'
 import { transactionPath } from './links.tsx'
 
 const poll_ms = 3_000
@@ -80,22 +81,10 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
             )}
           </div>
           <dl className="figures">
-            <div>
-              <dt>Mined</dt>
-              <dd>{state.chain_latest ?? 'no node responds'}</dd>
-            </div>
-            <div>
-              <dt>Including pending</dt>
-              <dd>{state.chain_pending ?? 'unknown'}</dd>
-            </div>
-            <div>
-              <dt>Next nonce of the service</dt>
-              <dd>{state.next_nonce}</dd>
-            </div>
-            <div>
-              <dt>Gaps</dt>
-              <dd>{state.gaps.length === 0 ? 'none' : state.gaps.slice(0, 20).join(', ')}</dd>
-            </div>
+            <Figure name="Mined">{state.chain_latest ?? 'no node responds'}</Figure>
+            <Figure name="Including pending">{state.chain_pending ?? 'unknown'}</Figure>
+            <Figure name="Next nonce of the service">{state.next_nonce}</Figure>
+            <Figure name="Gaps">{state.gaps.length === 0 ? 'none' : state.gaps.slice(0, 20).join(', ')}</Figure>
           </dl>
           {state.blocking && (
             <p>

@@ -4,6 +4,7 @@ import { amount, gwei } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Loaded } from './feedback.tsx'
+import { Figure } from './figure.tsx'
 
 const base = '/api/v1/relayers/{relayer_id}/transactions'
 
@@ -38,10 +39,7 @@ export function PriceChange({ of: its, body }: { of: Transaction; body: SendTran
               <Price name="Base fee" wei={base_fee} />
               <Price name="New highest price" wei={next?.toString() ?? null} />
               <Price name="Limit of the policies" wei={price_cap} none="none" />
-              <div>
-                <dt>Fee at most</dt>
-                <dd>{cost === null ? 'unknown' : amount(cost.toString(), symbol)}</dd>
-              </div>
+              <Figure name="Fee at most">{cost === null ? 'unknown' : amount(cost.toString(), symbol)}</Figure>
             </dl>
             {isAbove && (
               <p className="problem">
@@ -56,8 +54,5 @@ export function PriceChange({ of: its, body }: { of: Transaction; body: SendTran
 }
 
 const Price = ({ name, wei, none = 'unknown' }: { name: string; wei: string | null; none?: string }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{wei === null ? none : `${gwei(wei)} gwei`}</dd>
-  </div>
+  <Figure name={name}>{wei === null ? none : `${gwei(wei)} gwei`}</Figure>
 )

@@ -26,7 +26,7 @@ type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number] & { fees?
 function Chosen({ choice }: { choice: Choice<Row> }) {
   const { client } = useSession()
   const set = (paused: boolean) => ({
-    items: choice.items,
+    choice,
     nameOf: ({ relayer: { id } }: Row) => id,
     run: ({ relayer: { id } }: Row) =>
       client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: id }, body: { paused } }),
@@ -69,7 +69,7 @@ export function RelayerTable({
   heading: ReactNode
 }) {
   const { may } = useSession()
-  const choice = useChoice(({ relayer }: Row) => relayer.id)
+  const choice = useChoice(({ relayer }: Row) => relayer.id, find ?? '')
   const [{ text, ...chosen }, choose] = useChoices(here, find, { state: 'all', text: '' })
   const state = oneOf(states, chosen.state)
   const spending = useSpending({ days: fee_days }).data
@@ -177,8 +177,15 @@ const columnsOf = (isKnown: boolean): Column<Row>[] => [
       <>
         {queue?.first && (
           <Link to={transactionPath({ relayer_id: relayer.id, id: queue.first.transaction_id })}>
-            {queue.first.waiting_for === null ? words(queue.first.status) : `waits: ${words(queue.first.waiting_for)}`},{' '}
-            <Age of={queue.first.created_at} />
+            {queue.first.waiting_for === null ? (
+              <>
+                {words(queue.first.status)}, <Age of={queue.first.created_at} />
+              </>
+            ) : (
+              <>
+                waits for <Age of={queue.first.since} ago={false} />: {words(queue.first.waiting_for)}
+              </>
+            )}
           </Link>
         )}{' '}
         {count(queue?.unfinished ?? 0)}

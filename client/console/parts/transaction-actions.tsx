@@ -1,13 +1,13 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { SendTransactionRequest, Speed, Transaction } from '../../index.ts'
 import { useForm, weiIn } from '../data/form.ts'
-import { exactly } from '../data/format.ts'
-import { useSymbolOf } from '../data/overview.ts'
+import { exactly, weiOf } from '../data/format.ts'
+import { usePools, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { transactionPath } from './links.tsx'
+import { Options } from './options.tsx'
 import { PriceChange } from './price-change.tsx'
 import { SubmissionFields, submission_start, submissionOf, submissionText } from './submission.tsx'
 
@@ -43,6 +43,7 @@ export function TransactionActions({
   const release = submission?.public_since === null && (
     <SubmissionFields bind={way.bind} none={`stays ${submissionText(submission)}`} only={['public']} />
   )
+  const isSame = receiver.trim() === (to ?? '') && weiOf(amount) === value
   const replace = (body: SendTransactionRequest) => client.put(path_of_one, { path, body })
   return (
     <div className="buttons actions">
@@ -74,7 +75,8 @@ export function TransactionActions({
             was.
           </p>
         }
-        run={async () => replace({ ...faster, to: receiver || null, value: weiIn('value', amount, symbol) })}
+        lack={isSame ? 'Change the receiver or the value first.' : undefined}
+        run={async () => replace({ ...faster, to: receiver.trim() || null, value: weiIn('value', amount, symbol) })}
       >
         <label>
           To
@@ -108,13 +110,9 @@ export function TransactionActions({
 
 /** A transaction that was never signed can go to another relayer of a pool. */
 function Moves({ transaction: { id, relayer_id } }: { transaction: Transaction }) {
-  const { client, caller } = useSession()
+  const { client } = useSession()
   const [, go] = useLocation()
-  const pools = useQuery({
-    queryKey: ['pools'],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/pools', { query: { per_page: 1_000 }, signal })).data,
-    enabled: caller.relayer_ids === null,
-  })
+  const pools = usePools()
   const its = pools.data?.filter(({ relayers }) => relayers.some((one) => one.relayer_id === relayer_id)) ?? []
   return its.map((pool) => (
     <Action
@@ -146,11 +144,7 @@ const SpeedChoice = ({ speed, choose }: { speed: Speed; choose(speed: Speed): vo
   <label>
     Price
     <select value={speed} onChange={(event) => choose(event.target.value as Speed)}>
-      {speeds.map((one) => (
-        <option key={one} value={one}>
-          {one}
-        </option>
-      ))}
+      <Options of={speeds} />
     </select>
   </label>
 )

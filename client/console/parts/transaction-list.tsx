@@ -2,13 +2,13 @@ import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ArrowLeftRight } from 'lucide-react'
 import { type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
-import type { Transaction, TransactionStatus } from '../../index.ts'
+import type { Transaction } from '../../index.ts'
 import { count, withGroups } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { usePhone } from '../data/phone.ts'
 import { useSession } from '../data/session.tsx'
-import { type Filter, type Place, useTransactions } from '../data/transactions.ts'
+import { type Filter, isFinal, type Place, useTransactions } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
 import { type Choice, ChooseRow } from './bulk.tsx'
 import { Loaded } from './feedback.tsx'
@@ -22,7 +22,6 @@ const phone_row_px = 64
 const overscan = 8
 /** The page of a transaction leads to the one that blocks it. */
 const blocking = / \(transaction [\da-f-]{36}\)/
-const isFinal = (status: TransactionStatus) => ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
 
 type Scroller = RefObject<HTMLDivElement | null>
 
@@ -181,7 +180,9 @@ function Row({
   choice: Choice<Transaction> | undefined
   names: Names
 }) {
-  const note = withGroups(its.status_reason ?? its.reference ?? '')
+  const notes = [its.reference, its.status_reason].filter((text) => text !== null)
+  // Of one that failed, the column may have room for the reason only.
+  const note = withGroups((its.status === 'failed' ? notes.reverse() : notes).join(' · '))
   const shown = note.replace(blocking, '')
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>

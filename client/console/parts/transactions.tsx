@@ -42,7 +42,7 @@ export function Transactions({
   const [, go] = useLocation()
   const typed = decoded(find)
   const { period, rest } = periodOf(typed)
-  const choice = useChoice(({ id }: Transaction) => id)
+  const choice = useChoice(({ id }: Transaction) => id, `${named} ${typed}`)
   const group = named in groups ? (named as keyof typeof groups) : 'all'
   const hasNonces = 'relayer_id' in place
   const show = (wanted: string, text: string) =>
@@ -130,6 +130,7 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
         label="Speed up chosen"
         tone="primary"
         effect={<p>Signs each again with its nonce at the price “fastest”. Only one version of each can be mined.</p>}
+        choice={choice}
         items={changed}
         nameOf={nameOf}
         run={(its) => {
@@ -142,6 +143,7 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
         label="Cancel chosen"
         tone="danger"
         effect={<p>Cancels each. Signed ones are replaced by transfers of 0, which cost fees.</p>}
+        choice={choice}
         items={changed}
         nameOf={nameOf}
         run={(its) => client.delete(one, { path: pathOf(its) })}

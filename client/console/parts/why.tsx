@@ -3,6 +3,7 @@ import type { Explanation, Transaction } from '../../index.ts'
 import { amount, count, gwei, inCoins, words } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { Bytes } from './bytes.tsx'
+import { Figure } from './figure.tsx'
 import { transactionPath } from './links.tsx'
 import { Age, Moment } from './moment.tsx'
 import { Reason } from './reason.tsx'
@@ -49,15 +50,11 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
           {shown
             .filter(([, value]) => value !== null)
             .map(([name, value, unit]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{unit === 'gwei' ? `${gwei(value)} gwei` : amount(value, symbol)}</dd>
-              </div>
+              <Figure key={name} name={name}>
+                {unit === 'gwei' ? `${gwei(value)} gwei` : amount(value, symbol)}
+              </Figure>
             ))}
-          <div>
-            <dt>On-chain nonce</dt>
-            <dd>{figures.next_nonce === null ? 'unknown' : count(figures.next_nonce)}</dd>
-          </div>
+          <Figure name="On-chain nonce">{figures.next_nonce === null ? 'unknown' : count(figures.next_nonce)}</Figure>
         </dl>
       )}
       {its.error?.revert_data && (
