@@ -115,7 +115,7 @@ let formats = formatsOf(false)
 
 const here = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-/** The zone of the times that are shown, by its identifier: `UTC`, `Europe/Berlin`. */
+/** The zone of the times that are shown: `UTC`, `Europe/Berlin`. */
 export const zone = (): string => (formats.isUtc ? 'UTC' : here)
 
 /** The reader's zone as it is written after times: `CET`. */
@@ -123,9 +123,6 @@ export const hereShortly = (): string =>
   new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
     .formatToParts()
     .find(({ type }) => type === 'timeZoneName')?.value ?? here
-
-/** The zone as it is written after the times that are shown. */
-export const zoneShortly = (): string => (formats.isUtc ? 'UTC' : hereShortly())
 
 /** What the reader typed as a date and time of the zone that is shown, in UTC; undefined when it is none. */
 export function momentOf(typed: string): string | undefined {
@@ -169,7 +166,7 @@ export function inBothZones(timestamp: string): string {
 export const markExactly = (at: number, isDay: boolean): string =>
   isDay
     ? `${utc.day.format(at * 1_000)} (UTC)`
-    : `${formats.day.format(at * 1_000)}, ${formats.hour.format(at * 1_000)} ${zoneShortly()}`
+    : `${formats.day.format(at * 1_000)}, ${formats.hour.format(at * 1_000)} ${isUtc() ? 'UTC' : hereShortly()}`
 
 /** The hour and minute, or the day in UTC. `at`: seconds since the Unix epoch. */
 export const mark = (at: number, isDay: boolean): string =>

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'react'
-import { momentOf, typedOf, zoneShortly } from '../data/format.ts'
+import { momentOf, typedOf, zone } from '../data/format.ts'
 import type { Period } from '../data/period.ts'
 
 const hour_ms = 3_600_000
@@ -35,11 +35,11 @@ export function PeriodFields({ period: { after = '', before = '' }, chosen }: { 
         </select>
       </label>
       <label hidden={kind !== own}>
-        From ({zoneShortly()})
+        From ({zone()})
         <input key={after} ref={from} type="datetime-local" name="after" defaultValue={typedOf(after)} />
       </label>
       <label hidden={kind !== own}>
-        To ({zoneShortly()})
+        To ({zone()})
         <input key={before} ref={to} type="datetime-local" name="before" defaultValue={typedOf(before)} />
       </label>
     </>
