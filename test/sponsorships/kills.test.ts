@@ -14,14 +14,18 @@ const kills = Number(process.env.KILLS ?? 2)
 const api_key = 'the-killed-servers-have-one-api-key'
 
 interface Running extends ServiceProcess {
-  client(token?: string): RelayerClient
+  /** By default, it repeats no request by itself. */
+  client(token?: string, maxRetries?: number): RelayerClient
 }
 
 async function start(settings: Record<string, string>): Promise<Running> {
   const its = { API_KEY: api_key, MASTER_KEY: '5a'.repeat(32), RATE_LIMIT_BURST: '100000', ...settings }
   const service = spawnService(its)
   const [, baseUrl = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
-  return { ...service, client: (token = api_key) => createRelayerClient({ baseUrl, token, maxRetries: 0 }) }
+  return {
+    ...service,
+    client: (token = api_key, maxRetries = 0) => createRelayerClient({ baseUrl, token, maxRetries }),
+  }
 }
 
 test.each(['one server on SQLite', 'two servers on PostgreSQL'])(
@@ -32,7 +36,7 @@ test.each(['one server on SQLite', 'two servers on PostgreSQL'])(
     const settings = await settingsOf(name)
     const servers = await Promise.all(settings.map(start))
     const [first] = servers as [Running]
-    const client = first.client()
+    const client = first.client(api_key, 5)
     await client.patch('/api/v1/networks/{network_id}', {
       path: { network_id: 'evm:local' },
       body: { rpc_urls: [chain.url], required_confirmations: 1, average_blocktime_ms: 500 },
