@@ -19,24 +19,19 @@ const min_wait_ms = 15_000
 /** A chain whose newest block is older stands still; development chains without blocks of their own too. */
 const still_blocks = 20
 const min_still_ms = 60_000
-const of_price: ReadonlySet<WaitingFor> = new Set([
-  'base_fee',
-  'fee_too_low',
-  'fee_multiple',
-  'fee_budget',
-  'price_cap',
-])
+/** What forbids a higher price. The other reasons of a price say that it is below the base fee. */
+const of_raise: ReadonlySet<WaitingFor> = new Set(['fee_multiple', 'fee_budget'])
 
 export const standsStill = ({ now, head_at, average_blocktime_ms }: ChainPace): boolean =>
   head_at !== undefined &&
   now - head_at > Math.max(still_blocks * (average_blocktime_ms ?? default_blocktime_ms), min_still_ms)
 
-/** The reason of its row, unless that is a price while the chain makes no blocks: no price helps then. */
+/** The reason of its row, unless that forbids a higher price while the chain makes no blocks: no price helps then. */
 export const reasonToWait = (
   { status, waiting_for }: Pick<TransactionRow, 'status' | 'waiting_for'>,
   pace: ChainPace,
 ): WaitingFor | null =>
-  waiting_for !== null && status === 'submitted' && of_price.has(waiting_for) && standsStill(pace) ? null : waiting_for
+  waiting_for !== null && status === 'submitted' && of_raise.has(waiting_for) && standsStill(pace) ? null : waiting_for
 
 /** Which step comes next for the first in line, without a known reason to wait. `text` completes the sentence "It waits: …". */
 export function nextStep(

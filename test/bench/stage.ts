@@ -8,6 +8,9 @@ import { api_key, startOurs } from './processes.ts'
 /** keccak256("cow"), the key of EIP-712's authors; the servers that ours is compared with sign with it too. */
 export const key = '0xc85ef7d79691fe79573b1a7064c19c1a9819ebdbd1faaab1a8ec92344438aaf4'
 
+/** Some seconds of load are more than the default limit of unfinished transactions, beyond which requests are refused. */
+export const policies = { max_unfinished: 100_000 }
+
 export const databaseOf = (data_dir: string): string => join(data_dir, 'relayer.sqlite')
 
 /** A network at that URL, and a relayer `bench` there. */
@@ -22,7 +25,7 @@ export async function createBenchRelayer(url: string, rpc_url = 'http://127.0.0.
 async function createRelayer(client: RelayerClient, id: string, signer: Parameters<typeof createSigner>[2]) {
   await createSigner(client, id, signer)
   const body = { id, name: id, network: 'bench', network_type: 'evm' as const, paused: false, signer_id: id }
-  await client.post('/api/v1/relayers', { body })
+  await client.post('/api/v1/relayers', { body: { ...body, policies } })
 }
 
 const createSigner = (

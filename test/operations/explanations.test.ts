@@ -134,20 +134,20 @@ test('suggests a replacement that pays a base fee above the price', async () => 
   expect((await byNonce(0)).status).toBe('confirmed')
 })
 
-test('names no price as the reason while the chain makes no blocks', async () => {
-  const { send, waitsFor, chain, client, clock } = await start()
+test('names no limit of the price as the reason while the chain makes no blocks', async () => {
+  const { send, waitsFor, patch, client, clock } = await start()
+  await patch({ policies: { max_fee_multiple: 1 } })
   await send(2)
   await waitsFor('block')
-  await chain.setBaseFee(100n * gwei)
-  await chain.mine()
-  await waitsFor('base_fee')
+  clock.passed_ms += 30_000
+  await waitsFor('fee_multiple')
   clock.passed_ms += 3 * 60_000
   const explained = await waitsFor('block')
   expect(explained.suggestions).toEqual([])
   expect(explained.summary).toMatch(
     /^It waits: no block includes it for 3 min; the chain's last block is \d+ \w+ old\.$/,
   )
-  expect((await waitsFor('earlier_nonce', 1)).summary).not.toContain('base fee')
+  expect((await waitsFor('earlier_nonce', 1)).summary).not.toContain('max_fee_multiple')
   await until('the problem says the same', async () => {
     const { problems } = (await client().get('/api/v1/problems', { query: {} })).data
     const kinds = problems.map(({ kind }) => kind)

@@ -1,5 +1,5 @@
 import type { Explanation, Suggestion } from '../../../generated/openapi.ts'
-import { type ChainPace, nextStep, reasonToWait, standsStill } from '../../core/next-step.ts'
+import { type ChainPace, nextStep, reasonToWait } from '../../core/next-step.ts'
 import { capOf, multipleOf } from '../../core/policies/fee-policies.ts'
 import { leastToReplace, type Market, most, priceColumns, pricesOf, quote, type Tier } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
@@ -111,7 +111,7 @@ function waitOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Cause
   if (relayer.paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
   const waiting_for = reasonToWait(row, facts)
   if (waiting_for !== null) return { waiting_for, text: reasonOf(row) }
-  const priceWait = row.status === 'pending' || standsStill(facts) ? undefined : waitForPrice(figures)
+  const priceWait = row.status === 'pending' ? undefined : waitForPrice(figures)
   return priceWait ?? nextStep(row, facts)
 }
 

@@ -5,14 +5,13 @@ import { join } from 'node:path'
 import { createRelayerClient, type RelayerClient } from '../../../client/index.ts'
 import { type Anvil, startAnvil } from '../../support/anvil.ts'
 import { aws_credentials } from '../../support/fake-kms.ts'
+import { policies } from '../stage.ts'
 import { startKeyService } from './key-service.ts'
 import { api_key, type ServiceProcess, startProcess } from './service-process.ts'
 import { startTap, type Tap } from './tap.ts'
 
 export const connections = 50
 const balance = 10n ** 24n
-/** Some seconds of load are more than the default limit of unfinished transactions, beyond which requests are refused. */
-const policies = { max_unfinished: 100_000 }
 /** The database must not count as down because the machine is busy. */
 const patience_ms = '10000'
 
