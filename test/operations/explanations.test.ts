@@ -22,6 +22,7 @@ async function start(confirmations = 1) {
     ...rig,
     ...account,
     byNonce,
+    explain,
     patch: (body: { paused?: boolean; policies?: RelayerPoliciesPatch }) =>
       rig.client().patch(base, { path: { relayer_id }, body }),
     attempts: async (transaction_id: string, query = {}) =>
@@ -135,17 +136,24 @@ test('suggests a replacement that pays a base fee above the price', async () => 
 })
 
 test('names no limit of the price as the reason while the chain makes no blocks', async () => {
-  const { send, waitsFor, patch, client, clock } = await start()
+  const { send, explain, waitsFor, patch, chain, proxy, client, clock } = await start()
   await patch({ policies: { max_fee_multiple: 1 } })
+  await proxy.setFault({ kind: 'accepted_and_forgotten' })
   await send(2)
-  await waitsFor('block')
-  clock.passed_ms += 30_000
-  await waitsFor('fee_multiple')
+  await until(
+    'blocks left it out, up to the limit of its price',
+    async () => (await explain()).waiting_for === 'fee_multiple',
+    async () => {
+      clock.passed_ms += 60_000
+      await chain.rpc('evm_increaseTime', [60])
+      await chain.mine()
+    },
+  )
   clock.passed_ms += 3 * 60_000
   const explained = await waitsFor('block')
   expect(explained.suggestions).toEqual([])
   expect(explained.summary).toMatch(
-    /^It waits: no block includes it for 3 min; the chain's last block is \d+ \w+ old\.$/,
+    /^It waits: no block includes it for \d+ min; the chain's last block is \d+ \w+ old\.$/,
   )
   expect((await waitsFor('earlier_nonce', 1)).summary).not.toContain('max_fee_multiple')
   await until('the problem says the same', async () => {
