@@ -30,6 +30,7 @@ export async function startPkcs11(): Promise<KeyStage> {
       PKCS11_MODULES: front,
       PKCS11_PIN: pin,
       SOFTHSM2_CONF: `${process.env.SOFTHSM2_CONF}`,
+      PKCS11_ENVIRONMENT: 'FRONT_MODULE,FRONT_TROUBLE',
       FRONT_MODULE: softhsm_module,
       FRONT_TROUBLE: trouble_file,
     },
