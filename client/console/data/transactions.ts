@@ -2,6 +2,7 @@ import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/r
 import { useEffect } from 'react'
 import type { RelayerClient, Transaction, TransactionStatus } from '../../index.ts'
 import { followEvents } from './events.ts'
+import type { Filter } from './filter.ts'
 import { useSession } from './session.tsx'
 
 const per_page = 200
@@ -14,17 +15,6 @@ const max_listed = 10_000
 
 /** Whose transactions: those of a relayer, of a pool, or all that the API key may see. */
 export type Place = { relayer_id: string } | { pool_id: string } | { all: true }
-
-export interface Filter {
-  status?: TransactionStatus[]
-  reference?: string
-  hash?: string
-  to?: string
-  nonce_from?: number
-  nonce_to?: number
-  created_after?: string
-  created_before?: string
-}
 
 export const isFinal = (status: TransactionStatus): boolean =>
   ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
