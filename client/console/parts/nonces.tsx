@@ -62,7 +62,7 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
                     },
                   })
                 }
-                done="Done."
+                done="The nonces are repaired: they agree with what the nodes report."
               >
                 <label>
                   Transaction count from a trusted source (optional)
