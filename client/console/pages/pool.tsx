@@ -69,7 +69,7 @@ export function Pool({
           </div>
         )}
       </div>
-      <Loaded query={pool} lines={6} as="card">
+      <Loaded query={pool} lines={8} as="rows">
         {(its) => (
           <>
             <p className="hint">

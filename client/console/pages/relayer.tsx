@@ -61,7 +61,7 @@ export function Relayer({
   return (
     <>
       <Title relayer_id={relayer_id} its={relayer.data} />
-      <Loaded query={relayer} lines={6} as="card">
+      <Loaded query={relayer} lines={4} as="tiles">
         {(its) => (
           <>
             <Head its={its} />
@@ -75,7 +75,7 @@ export function Relayer({
         )}
       </Loaded>
       {/* It keeps its place in the list while other tabs are open. */}
-      <div hidden={tab !== 'list' || !relayer.data}>
+      <div hidden={tab !== 'list'}>
         <Transactions place={path} here={`${relayerPath(relayer_id)}/list`} group={group} find={find} />
       </div>
     </>

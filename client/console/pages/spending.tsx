@@ -13,6 +13,7 @@ import { Balance } from '../parts/balance.tsx'
 import { cost_columns, Paid, Repricing } from '../parts/costs.tsx'
 import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { useIsUnused } from '../parts/first-steps.tsx'
 import { FoundTable } from '../parts/found-table.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { RelayerLink } from '../parts/links.tsx'
@@ -39,11 +40,12 @@ export function Spending({ find }: { find?: string | undefined }) {
   const days = spans[period]
   const filter = { days, ...(network !== '' && { network }) }
   const spending = useSpending(filter)
+  const isUnused = useIsUnused()
   const isUsed = spending.data?.length !== 0
   const all = networks.data?.map(({ name }) => name) ?? []
   const spent = new Set(spending.data?.map((its) => its.network))
   const none =
-    period === 'quarter' ? (
+    period === 'quarter' || isUnused ? (
       <SendOne />
     ) : (
       <button type="button" onClick={() => choose({ period: 'quarter' })}>

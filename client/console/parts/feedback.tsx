@@ -9,8 +9,8 @@ export const Problem = ({ children }: { children: ReactNode }) => (
   </p>
 )
 
-/** What loads: lines of text, rows of a table, or a card. */
-type Shape = 'text' | 'rows' | 'card'
+/** What loads: lines of text, rows of a table, a card, or tiles. */
+type Shape = 'text' | 'rows' | 'card' | 'tiles'
 
 export const Skeleton = ({ lines = 3, as = 'text' }: { lines?: number; as?: Shape }) => (
   <div className={`skeleton ${as}`} role="status" aria-label="Loading">
@@ -28,24 +28,27 @@ interface Queried<T> {
   errorUpdateCount?: number
 }
 
-/** Shows the data of a query; after a later request failed, with a warning. Without data: the error, or a skeleton while loading. */
+/**
+ * Shows the data of a query; after a later request failed, with a warning. Without data: the error, or a skeleton while loading, which is
+ * `loading` where it has several parts.
+ */
 export function Loaded<T>({
   query,
   children,
+  loading,
   ...shape
 }: {
   query: Queried<T>
+  loading?: ReactNode
   lines?: number
   as?: Shape
   children: (data: T) => ReactNode
 }) {
   const failure = useFailure(query)
-  if (query.data === undefined)
-    return failure ? (
-      <Failing error={failure.error}>Loading has failed since {failure.since}.</Failing>
-    ) : (
-      <Skeleton {...shape} />
-    )
+  if (query.data === undefined) {
+    if (!failure) return loading ?? <Skeleton {...shape} />
+    return <Failing error={failure.error}>Loading has failed since {failure.since}.</Failing>
+  }
   return (
     <>
       {failure && (
@@ -84,7 +87,7 @@ function Failing({ error, children }: { error: unknown; children: ReactNode }) {
   return (
     <div className="failing" role="alert">
       <p className="problem">
-        {children} {errorText(error)}
+        {children} {sentence(errorText(error))}
       </p>
       <button type="button" aria-busy={isBusy} onClick={() => isBusy || void retry()}>
         Retry

@@ -51,7 +51,7 @@ export function FirstSteps({ hold }: { hold(isOpen: boolean): void }) {
   const steps: Step[] = [
     {
       name: 'Create a network',
-      text: networks[0] ? `There is ${networks[0].name}.` : 'A chain and the URLs of its nodes.',
+      text: networks[0] ? `Done: ${networks[0].name}.` : 'A chain and the URLs of its nodes.',
       isDone: networks.length > 0,
       button: (
         <Link to="/networks" className="button primary">
@@ -61,7 +61,7 @@ export function FirstSteps({ hold }: { hold(isOpen: boolean): void }) {
     },
     {
       name: 'Create a relayer',
-      text: relayer ? `There is ${relayer.id}.` : 'A key on a network. The service makes a new key for it.',
+      text: relayer ? `Done: ${relayer.id}.` : 'A key on a network. The service makes a new key for it.',
       isDone: relayer !== undefined,
       button: <CreateRelayer hold={hold} />,
     },

@@ -84,7 +84,7 @@ export function SpeedUpChosen({
 function Changes({ rows, nameOf }: { rows: Change[]; nameOf(its: Transaction): string }) {
   const symbolOf = useSymbols()
   const columns: Column<Change>[] = [
-    { name: 'Transaction', by: ({ its }) => nameOf(its), cell: ({ its }) => nameOf(its) },
+    { name: 'Transaction', isWhole: true, by: ({ its }) => nameOf(its), cell: ({ its }) => nameOf(its) },
     {
       name: 'Price now',
       isNumber: true,
@@ -94,7 +94,6 @@ function Changes({ rows, nameOf }: { rows: Change[]; nameOf(its: Transaction): s
     {
       name: 'More, at most',
       isNumber: true,
-      isBeside: true,
       cell: ({ change: { more }, network }) => <Amount wei={more} symbol={symbolOf(network)} />,
     },
   ]
