@@ -16,6 +16,10 @@ const max_listed = 10_000
 /** Whose transactions: those of a relayer, of a pool, or all that the API key may see. */
 export type Place = { relayer_id: string } | { pool_id: string } | { all: true }
 
+/** The state that its badge shows. */
+export const stateOf = ({ status, is_canceling }: Pick<Transaction, 'status' | 'is_canceling'>): string =>
+  is_canceling ? 'canceling' : status
+
 export const isFinal = (status: TransactionStatus): boolean =>
   ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
 

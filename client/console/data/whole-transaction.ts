@@ -41,7 +41,3 @@ async function readWhole(client: RelayerClient, path: Path, signal: AbortSignal)
     if (isOfOneMoment || reads === max_reads) return { its, why, signed: attempts.data }
   }
 }
-
-/** A transfer to the relayer itself is to use its nonce, and neither of them is in a block yet. */
-export const isCanceling = ({ its, signed }: WholeTransaction): boolean =>
-  ['sent', 'submitted'].includes(its.status) && signed.some(({ purpose }) => purpose === 'cancel')

@@ -4,8 +4,8 @@ import type { Transaction as Its } from '../../index.ts'
 import { count, exactAmount, words } from '../data/format.ts'
 import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { isFinal } from '../data/transactions.ts'
-import { isCanceling, useWholeTransaction } from '../data/whole-transaction.ts'
+import { isFinal, stateOf } from '../data/transactions.ts'
+import { useWholeTransaction } from '../data/whole-transaction.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Bytes } from '../parts/bytes.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
@@ -37,17 +37,17 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
       <div className="bar">
         <Heading name={`Transaction ${data?.its.nonce ?? ''}`.trim()}>
           Transaction {data && data.its.nonce !== null && `with nonce ${data.its.nonce} `}
-          {data && <Badge state={isCanceling(data) ? 'canceling' : data.its.status} />}
+          {data && <Badge state={stateOf(data.its)} />}
         </Heading>
         {data && (
           <TransactionActions
             transaction={data.its}
-            isEnded={isFinal(data.its.status) || isCanceling(data)}
+            isEnded={isFinal(data.its.status) || data.its.is_canceling === true}
             hasRemedy={data.why.suggestions.some(isRemedy)}
           />
         )}
       </div>
-      <Loaded query={whole} lines={6} as="card">
+      <Loaded query={whole} loading={<Outline />}>
         {({ its, why, signed }) => (
           <>
             <Why its={its} why={why} />
@@ -67,6 +67,17 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
     </>
   )
 }
+
+/** In the place of its parts while they load. */
+const Outline = () => (
+  <>
+    <Skeleton as="card" lines={2} />
+    <div className="columns fixed">
+      <Skeleton as="card" lines={10} />
+      <Skeleton as="card" lines={5} />
+    </div>
+  </>
+)
 
 function Content({ its }: { its: Its }) {
   const { may } = useSession()

@@ -114,7 +114,11 @@ const columns: Column<Group>[] = [
 ]
 
 const stateOf = ({ payload }: Event): string | undefined =>
-  'status' in payload && typeof payload.status === 'string' ? payload.status : undefined
+  'is_canceling' in payload && payload.is_canceling
+    ? 'canceling'
+    : 'status' in payload && typeof payload.status === 'string'
+      ? payload.status
+      : undefined
 
 function State({ event }: { event: Event }) {
   const state = stateOf(event) ?? (event.payload.payload_type === 'relayer_disabled' ? 'disabled' : undefined)

@@ -9,7 +9,7 @@ import { useNames } from '../data/names.ts'
 import type { NothingFound } from '../data/nothing-found.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { usePhone } from '../data/phone.ts'
-import { isFinal, type Place, useTransactions } from '../data/transactions.ts'
+import { isFinal, type Place, stateOf, useTransactions } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
 import { type Choice, ChooseRow } from './bulk.tsx'
 import { Loaded } from './feedback.tsx'
@@ -191,7 +191,7 @@ function Row({
         {choice && <ChooseRow name={`${its.relayer_id} ${its.nonce ?? its.id}`} row={its} choice={choice} />}
       </td>
       <td className="state">
-        <Badge state={its.status} />
+        <Badge state={stateOf(its)} />
       </td>
       <td className="nonce">{its.nonce ?? '–'}</td>
       {!isOfOne && (

@@ -123,13 +123,13 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
 function Chosen({ choice }: { choice: Choice<Transaction> }) {
   const { client } = useSession()
   const changed = choice.items
-    .filter(({ status }) => changeable.has(status))
+    .filter(({ status, is_canceling }) => changeable.has(status) && !is_canceling)
     .sort((a, b) => (b.nonce ?? 0) - (a.nonce ?? 0))
   const nameOf = ({ relayer_id, nonce }: Transaction) => `${relayer_id} ${nonce ?? ''}`.trim()
   return (
     <section className="bar chosen" aria-label="Chosen transactions">
       <span>
-        {count(choice.items.length)} chosen, {count(changed.length)} not mined
+        {count(choice.items.length)} chosen, {count(changed.length)} can be changed
       </span>
       <SpeedUpChosen choice={choice} changeable={changed} nameOf={nameOf} />
       <Bulk
