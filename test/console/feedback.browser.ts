@@ -86,7 +86,7 @@ test('keeps the heading while a page loads, and says since when a list fails, wi
   })
   await open('/relayers/demo')
   await page.getByRole('heading', { name: 'demo' }).waitFor()
-  await page.locator('.skeleton.card').first().waitFor()
+  await page.locator('.skeleton.tiles').first().waitFor()
   answered.resolve()
   await page.getByText('Next nonce').waitFor()
 
