@@ -2566,6 +2566,12 @@ export interface components {
              *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
              */
             status_reason: string | null;
+            /**
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until
+             *     the transaction has ended or is mined before.
+             * @constant
+             */
+            is_canceling?: true;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
@@ -2716,6 +2722,12 @@ export interface components {
              *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
              */
             status_reason: string | null;
+            /**
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until
+             *     the transaction has ended or is mined before.
+             * @constant
+             */
+            is_canceling?: true;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
@@ -2770,6 +2782,12 @@ export interface components {
              *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
              */
             status_reason: string | null;
+            /**
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until
+             *     the transaction has ended or is mined before.
+             * @constant
+             */
+            is_canceling?: true;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];

@@ -2351,6 +2351,11 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
             status_reason: string | null;
+            /**
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until the transaction has ended or is mined before.
+             * @constant
+             */
+            is_canceling?: true;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
@@ -2472,6 +2477,11 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
             status_reason: string | null;
+            /**
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until the transaction has ended or is mined before.
+             * @constant
+             */
+            is_canceling?: true;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
@@ -2515,6 +2525,11 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
             status_reason: string | null;
+            /**
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until the transaction has ended or is mined before.
+             * @constant
+             */
+            is_canceling?: true;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];

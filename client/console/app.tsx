@@ -115,7 +115,7 @@ function Shell() {
       <ServiceState />
       <main id="content" tabIndex={-1} key={`${inUtc}`}>
         <Boundary place={path}>
-          <Suspense fallback={<Skeleton lines={6} />}>
+          <Suspense fallback={<Opening name={pages.flatMap(([, its]) => its).find(({ to }) => to === path)?.name} />}>
             <Pages />
           </Suspense>
         </Boundary>
@@ -124,6 +124,14 @@ function Shell() {
     </>
   )
 }
+
+/** A page whose program is being loaded: its heading is there before. */
+const Opening = ({ name }: { name: string | undefined }) => (
+  <>
+    {name !== undefined && <h1>{name}</h1>}
+    <Skeleton lines={6} as="card" />
+  </>
+)
 
 const zoneTarget = (inUtc: boolean, showIn: (zone: 'local' | 'UTC') => void) => ({
   ...{ name: `Show times in ${inUtc ? here : 'UTC'}`, about: 'time zone', keys: 'zone clock', icon: Clock },

@@ -21,7 +21,8 @@ export interface TransactionFilter {
 }
 
 /** A transaction row without `data`, which may be large. */
-export interface TransactionRow extends Omit<Transaction, 'data' | 'call' | 'metadata' | 'ended_at' | 'submission'> {
+export interface TransactionRow
+  extends Omit<Transaction, 'data' | 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission'> {
   /** The caller's names and values; null: none. */
   metadata: Metadata | null
   /** What decodes the data, as human-readable ABI; null: nothing is known of it. */

@@ -9,8 +9,8 @@ import { shownReason, type WaitColumns } from './wait-reason.ts'
 type Block = { block_number: number | null; block_hash: string | null }
 
 /** What the contract's form of a row is made of. */
-export type ShownColumns = Omit<Transaction, 'call' | 'metadata' | 'ended_at' | 'submission'> &
-  Pick<TransactionRow, 'fragments' | 'metadata' | 'submission' | 'changed_at'> &
+export type ShownColumns = Omit<Transaction, 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission'> &
+  Pick<TransactionRow, 'fragments' | 'metadata' | 'submission' | 'changed_at' | 'intent'> &
   Block &
   WaitColumns
 
@@ -31,6 +31,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   max_priority_fee_per_gas: row.max_priority_fee_per_gas,
   status: row.status,
   status_reason: shownReason(row),
+  ...(row.intent !== 'send' && isUnmined(row.status) && { is_canceling: true as const }),
   created_at: row.created_at,
   sent_at: row.sent_at,
   confirmed_at: row.confirmed_at,

@@ -36,9 +36,9 @@ export type WholeRow = Row & { data: Uint8Array | null }
 export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
   max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
   fragments, metadata, submission, access_list, authorization_list,
-  block_number, block_hash, waiting_for, wait_text, changed_at`
+  block_number, block_hash, waiting_for, wait_text, changed_at, intent`
 
-export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, intent, resign, type, fee_ceiling, tip_ceiling, data_fee, replaces_foreign, waits_told, reserved, sponsored, sponsored_lane, reprice_at, revision, data_bytes,
+export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, resign, type, fee_ceiling, tip_ceiling, data_fee, replaces_foreign, waits_told, reserved, sponsored, sponsored_lane, reprice_at, revision, data_bytes,
   data_row_id`
 
 export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
@@ -62,7 +62,8 @@ function decode<R extends Pick<Row, Exclude<JsonColumn, 'sponsored'>>>(row: R) {
 
 export type ShownRow = Pick<
   Row,
-  | Exclude<keyof Transaction, 'data' | 'call' | 'ended_at'>
+  | Exclude<keyof Transaction, 'data' | 'call' | 'ended_at' | 'is_canceling'>
+  | 'intent'
   | 'changed_at'
   | 'fragments'
   | 'block_number'

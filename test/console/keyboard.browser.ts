@@ -64,7 +64,7 @@ test('works with the keyboard alone: sign in, find a problem, read its remedy, l
   for (const leave of ['Escape', 'Enter']) {
     await page.keyboard.press('Enter')
     await dialog.waitFor()
-    if (leave === 'Enter') await tabTo(page, /^Cancel$/)
+    if (leave === 'Enter') await tabTo(page, /^Close$/)
     await page.keyboard.press(leave)
     await dialog.waitFor({ state: 'detached' })
     expect(await focused(page)).toMatch(remedy)

@@ -72,7 +72,7 @@ test('narrows a long table to the rows with a text', async () => {
   await page.getByLabel('Filter signers by').fill('SPARE-2')
   await expect.poll(() => rows.count()).toBe(1 + 11)
   await page.getByLabel('Filter signers by').fill('spare-nothing')
-  await page.getByText('None of the signers matches').waitFor()
+  await page.getByText('None of the signers has “spare-nothing”').waitFor()
 })
 
 test('shows the values under the pointer of a chart, and opens the transactions of that time', async () => {
@@ -158,7 +158,7 @@ test('says what an action did, in a message that goes by itself', async () => {
   await act(page, named(page, 'Pause'))
   await page.locator('.toast').getByText(`${account.relayer_id} is paused.`).waitFor()
   await act(page, named(page, 'Resume'))
-  await page.locator('.toast').getByText(`${account.relayer_id} signs and sends again.`).waitFor()
+  await page.locator('.toast').getByText(`${account.relayer_id} is resumed.`).waitFor()
   await expect.poll(() => page.locator('.toast').count()).toBe(0)
   await act(page, named(page, 'Pause'))
   await page.locator('.toast').waitFor()

@@ -63,6 +63,6 @@ test('has the button that creates the first one in an empty list', async () => {
     await open(path)
     await page.locator('.nothing').getByRole('button', { name: label }).click()
     await page.getByRole('dialog', { name: label }).waitFor()
-    await named(page.getByRole('dialog'), 'Cancel').click()
+    await named(page.getByRole('dialog'), 'Close').click()
   }
 })

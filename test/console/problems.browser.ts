@@ -157,10 +157,10 @@ test('pushes waiting deliveries, one behind an earlier one too, and says so', as
   await open('/notifications/slow-shop')
   // Before that, an attempt by schedule could end the wait of the row that is acted on.
   await act(page, named(page, 'Retry now').first(), async () => receiver.answer(200))
-  await page.getByText(/Delivery #\d+ is due now/).waitFor()
+  await page.getByText(/Delivery #\d+ is retried now/).waitFor()
   await expect.poll(() => page.locator('.deliveries').getByText('pending').count()).toBe(0)
   await act(page, named(page, 'Retry waiting'))
-  await page.getByText('0 waiting deliveries are due now.').waitFor()
+  await page.getByText('0 waiting deliveries are retried now.').waitFor()
   await receiver.stop()
 })
 

@@ -69,7 +69,7 @@ test('finds pages, forms and lists, and says that nothing is found only then', a
   await page.keyboard.press('Control+k')
   expect(await page.getByRole('dialog').count()).toBe(1)
   expect(await page.getByLabel('Name').inputValue()).toBe('mine')
-  await named(page, 'Cancel').click()
+  await named(page, 'Close').click()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 
   await find(page, 'failed')

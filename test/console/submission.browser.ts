@@ -52,7 +52,10 @@ test('sets the private relays of a network, and sends to them', async () => {
   await page.getByLabel(/^Gas limit/).fill('21000')
   await act(page, named(page, 'Send it'))
   await page.getByRole('link', { name: /^(?:Nonce \d+|The transaction) of/ }).click()
-  await page.getByText('Waits: private relay').waitFor()
+  await page
+    .getByRole('region', { name: 'Explanation' })
+    .getByText(/private relay/)
+    .waitFor()
   relay.refuse(undefined)
   await expect.poll(() => relay.sent.filter(({ isAccepted }) => isAccepted)).toHaveLength(1)
   const content = page.getByRole('region', { name: 'Content' })

@@ -77,7 +77,7 @@ test('cancels an unsigned transaction: returns the highest nonce at once, and us
   const givenBack = { status: 'canceled', nonce: null, hash: null, status_reason: 'Canceled by request' } as const
   expect(await cancel(third)).toMatchObject(givenBack)
   expect(await nextNonce()).toBe(2)
-  expect(await cancel(first)).toMatchObject({ status: 'pending', nonce: 0 })
+  expect(await cancel(first)).toMatchObject({ status: 'pending', nonce: 0, is_canceling: true })
   const fourth = await send({ value: '4' }, 'none')
   expect([fourth.nonce, await nextNonce()]).toEqual([2, 3])
   expect(await get(second)).toMatchObject({ status: 'pending', hash: null })
@@ -94,7 +94,12 @@ test('cancels an unsigned transaction: returns the highest nonce at once, and us
 test('cancels a submitted transaction by a self-transfer of zero for at least 10 % more', async () => {
   const { send, cancel, become, hold, chain, onChain, address, get } = await start(2)
   const sent = await send(prices)
-  expect(await cancel(sent)).toMatchObject({ status: 'submitted', status_reason: 'Canceled by request' })
+  expect(sent).not.toHaveProperty('is_canceling')
+  expect(await cancel(sent)).toMatchObject({
+    status: 'submitted',
+    status_reason: 'Canceled by request',
+    is_canceling: true,
+  })
   await hold([{ to: address, value: '0x0' }])
   expect(await refusal(cancel(sent))).toMatchObject(inState('being canceled'))
 
@@ -108,6 +113,7 @@ test('cancels a submitted transaction by a self-transfer of zero for at least 10
   expect((await get(sent)).status).toBe('submitted')
   await chain.mine()
   await become(sent, { status: 'canceled', hash, nonce: 0, confirmed_at: null, to, value: '1000' })
+  expect(await get(sent)).not.toHaveProperty('is_canceling')
   expect(await onChain(sent.hash)).toBeNull()
 })
 

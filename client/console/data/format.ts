@@ -187,14 +187,6 @@ export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0,
 /** `price_cap` is `price cap`. */
 export const words = (code: string): string => code.replaceAll('_', ' ')
 
-/** The id of an operation in words: `createApiKey` is `Create API key`. */
-export function operationText(id: string): string {
-  const text = id.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  return `${text[0]?.toUpperCase()}${text.slice(1)}`.replaceAll(/\b(?:api|abi|rpc)(?=s?\b)/g, (name) =>
-    name.toUpperCase(),
-  )
-}
-
 /** Replaces amounts in wei in a sentence by ones with the unit of the network. */
 export const inCoins = (text: string, symbol: string): string =>
   text.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => amount(wei, symbol))

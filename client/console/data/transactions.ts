@@ -2,6 +2,7 @@ import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/r
 import { useEffect } from 'react'
 import type { RelayerClient, Transaction, TransactionStatus } from '../../index.ts'
 import { followEvents } from './events.ts'
+import type { Filter } from './filter.ts'
 import { useSession } from './session.tsx'
 
 const per_page = 200
@@ -15,16 +16,9 @@ const max_listed = 10_000
 /** Whose transactions: those of a relayer, of a pool, or all that the API key may see. */
 export type Place = { relayer_id: string } | { pool_id: string } | { all: true }
 
-export interface Filter {
-  status?: TransactionStatus[]
-  reference?: string
-  hash?: string
-  to?: string
-  nonce_from?: number
-  nonce_to?: number
-  created_after?: string
-  created_before?: string
-}
+/** The state that its badge shows. */
+export const stateOf = ({ status, is_canceling }: Pick<Transaction, 'status' | 'is_canceling'>): string =>
+  is_canceling ? 'canceling' : status
 
 export const isFinal = (status: TransactionStatus): boolean =>
   ['confirmed', 'failed', 'canceled', 'expired'].includes(status)

@@ -25,7 +25,7 @@ export function ApiKeys() {
         <Heading name="API keys" />
         <CreateKey />
       </div>
-      <Loaded query={keys}>
+      <Loaded query={keys} as="rows">
         {(all) =>
           all.length === 0 ? (
             <Nothing icon={Key} title="No API keys yet" create="Create an API key">
@@ -165,7 +165,7 @@ function EditKey({ its }: { its: ApiKey }) {
     <Action
       label="Edit"
       title={`Edit API key ${its.name}`}
-      told={`API key ${its.name} is changed.`}
+      told={`API key ${its.name} is edited.`}
       opened={() => setRights(rightsOf(its))}
       effect={<p>The token stays the same. A right that is taken away ends at once, also for requests under way.</p>}
       run={async () => client.patch(one, { path: { api_key_id: its.id }, body: bodyOf(rights) })}

@@ -2,22 +2,22 @@ import { useQuery } from '@tanstack/react-query'
 import { ScrollText } from 'lucide-react'
 import { type FormEvent, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { AuditEntry, RelayerClient } from '../../index.ts'
+import type { RelayerClient } from '../../index.ts'
 import { given } from '../data/form.ts'
-import { count, operationText, short } from '../data/format.ts'
+import { count } from '../data/format.ts'
 import { callerName } from '../data/names.ts'
+import { operationOf } from '../data/operations.ts'
 import { phone } from '../data/phone.ts'
 import { useSession } from '../data/session.tsx'
-import { CopyButton } from '../parts/copy.tsx'
+import { audit_columns } from '../parts/audit-columns.tsx'
 import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Copyable, decoded, encoded, RelayerLink, transactionPath } from '../parts/links.tsx'
-import { Moment } from '../parts/moment.tsx'
+import { Copyable, decoded, encoded } from '../parts/links.tsx'
 import { ClearFilters, Nothing } from '../parts/nothing.tsx'
 import { Pages } from '../parts/pages.tsx'
 import { PeriodFields, periodIn } from '../parts/period.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { Table } from '../parts/table.tsx'
 
 const per_page = 50
 const fields = ['caller', 'operation', 'relayer_id', 'subject', 'outcome', 'callers', 'after', 'before'] as const
@@ -64,8 +64,7 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
     const texts_of = new FormData(event.currentTarget)
     setPage(1)
     const texts = Object.fromEntries(fields.map((name) => [name, String(texts_of.get(name) ?? '').trim()]))
-    const operation = texts.operation?.replaceAll(/[^a-z]/gi, '') ?? ''
-    const its = given({ ...texts, operation, after: undefined, before: undefined })
+    const its = given({ ...texts, after: undefined, before: undefined })
     const wanted = new URLSearchParams({ ...its, ...periodIn(event.currentTarget) } as Record<string, string>)
     go(`/audit/${encoded(`${wanted}`)}`, { replace: true })
   }
@@ -124,8 +123,8 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
                 Without the service's own
               </label>
               <div className="buttons">
-                {isNarrowed(typed) && <Link to="/audit">Clear</Link>}
-                <button type="submit" className="primary">
+                {isNarrowed(typed) && <Link to="/audit">Clear filters</Link>}
+                <button type="submit" className="primary" aria-busy={entries.isPlaceholderData}>
                   Search
                 </button>
                 <Csv
@@ -139,14 +138,14 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
           </form>
         </details>
       </search>
-      <Loaded query={entries} lines={6}>
+      <Loaded query={entries} lines={8} as="rows">
         {({ data, pagination: { total_items } }) => (
           <>
             {data.length > 0 && (
               <Table
                 of="entries"
                 rows={data}
-                columns={columns}
+                columns={audit_columns}
                 idOf={({ chain, sequence }) => `${chain} ${sequence}`}
                 isPart
               />
@@ -154,10 +153,18 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
             {total_items === 0 && (
               <Nothing
                 icon={ScrollText}
-                title="No entry matches"
-                action={isNarrowed(typed) && <ClearFilters clear={() => go('/audit', { replace: true })} />}
+                title={noneText(typed)}
+                action={
+                  isNarrowed(typed) ? (
+                    <ClearFilters clear={() => go('/audit', { replace: true })} />
+                  ) : (
+                    <button type="button" onClick={() => go(`/audit/${encoded('callers=all')}`, { replace: true })}>
+                      Show the service's own
+                    </button>
+                  )
+                }
               >
-                Change the filter, or show the service's own entries too.
+                {isNarrowed(typed) ? 'Change the filters, or show all.' : 'What a caller does is listed here at once.'}
               </Nothing>
             )}
             <Pages of="entries" page={page} last={Math.ceil(total_items / per_page)} total={total_items} go={setPage} />
@@ -168,48 +175,25 @@ export function Audit({ find = 'callers=others' }: { find?: string | undefined }
   )
 }
 
+/** Names what was filtered by. */
+function noneText({ outcome, after, before, ...typed }: Typed): string {
+  const texts = text_fields.flatMap(([name, title]) => (typed[name] ? `${title.toLowerCase()} “${typed[name]}”` : []))
+  const period = after || before ? ' in this period' : ''
+  return `No ${outcome ? `${outcome} entry` : 'entry'}${texts.length > 0 ? ` with ${texts.join(', ')}` : ''}${period}`
+}
+
 /** Whether more is chosen than at first. */
 const isNarrowed = ({ callers: _, ...others }: Typed) => Object.keys(others).length > 0
 
-const columns: Column<AuditEntry>[] = [
-  { name: 'Operation', cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span> },
-  { name: 'Time', isWhole: true, isPlain: true, cell: ({ at }) => <Moment at={at} /> },
-  { name: 'Caller', isPlain: true, cell: ({ caller }) => callerName(caller) },
-  { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
-  { name: 'Subject', cell: (its) => its.subject && <Subject its={its} subject={its.subject} /> },
-  {
-    name: 'Result',
-    isNumber: true,
-    isBeside: true,
-    cell: ({ result }) => <span className={result >= 400 ? 'low' : undefined}>{result}</span>,
-  },
-  { name: 'Entry', isNumber: true, cell: ({ sequence }) => count(sequence) },
-]
-
-/** The id of a transaction has a link to it. */
-function Subject({ its: { operation, relayer_id }, subject }: { its: AuditEntry; subject: string }) {
-  const isTransaction = relayer_id !== null && /^(?:send|replace|cancel).*Transaction$/.test(operation)
-  if (!isTransaction) return <Copyable value={subject} />
-  return (
-    <span className="copyable">
-      <Link to={transactionPath({ relayer_id, id: subject })}>
-        <code title={subject} className="short">
-          {short(subject)}
-        </code>
-      </Link>
-      <CopyButton text={subject} label={`Copy ${subject}`} />
-    </span>
-  )
-}
-
 /** The address has the times in UTC. */
-function filterOf({ outcome, callers, after, before, ...same }: Typed): Filter {
+function filterOf({ operation, outcome, callers, after, before, ...same }: Typed): Filter {
   const at = (text: string | undefined) => {
     const ms = Date.parse(text ?? '')
     return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
   }
   return given({
     ...same,
+    operation: operation && operationOf(operation),
     outcome: outcome === 'refused' || outcome === 'succeeded' ? outcome : undefined,
     caller: same.caller === callerName('environment') ? 'environment' : same.caller,
     callers: callers === 'others' ? callers : undefined,

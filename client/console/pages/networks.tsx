@@ -26,7 +26,7 @@ export function Networks() {
         <Heading name="Networks" />
         <CreateNetwork />
       </div>
-      <Loaded query={networks}>
+      <Loaded query={networks} lines={6} as="card">
         {(all) =>
           all.length === 0 ? (
             <Nothing icon={NetworkIcon} title="No networks yet" create={mayManageAll && 'Create a network'}>
@@ -58,11 +58,11 @@ function List({ networks }: { networks: Network[] }) {
         {network.explorer_urls[0] !== undefined && <Figure name="Explorer">{network.explorer_urls[0]}</Figure>}
       </dl>
       {nodes[index] ? (
-        <Loaded query={nodes[index]} lines={1}>
+        <Loaded query={nodes[index]} lines={2} as="rows">
           {(its) => <Nodes nodes={its} blocktime_ms={network.average_blocktime_ms ?? default_blocktime_ms} />}
         </Loaded>
       ) : (
-        <Skeleton lines={1} />
+        <Skeleton lines={2} as="rows" />
       )}
       {network.private_rpc_urls.length > 0 && <Relays relays={network.private_rpc_urls} />}
     </section>

@@ -13,7 +13,7 @@ import { Figure } from '../parts/figure.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { isMissing, Missing } from '../parts/missing.tsx'
 import { Moment } from '../parts/moment.tsx'
-import { Nothing } from '../parts/nothing.tsx'
+import { ClearFilters, Nothing } from '../parts/nothing.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { filterOf, filterText, formOf, WebhookForm } from '../parts/webhook-form.tsx'
 
@@ -56,23 +56,33 @@ export function Notification({ notification_id, find }: { notification_id: strin
         <Heading name={id} />
         <Actions path={path} its={notification.data} waiting={health.data?.pending ?? 0} />
       </div>
-      <Loaded query={notification}>
+      <Loaded query={notification} lines={1}>
         {({ url, filter }) => (
           <p>
             <code>{url}</code> <span className="hint">{filterText(filter)}</span>
           </p>
         )}
       </Loaded>
-      <Loaded query={health}>{(its) => <Health its={its} deliveries={deliveries.data ?? []} />}</Loaded>
+      <Loaded query={health} lines={2}>
+        {(its) => <Health its={its} deliveries={deliveries.data ?? []} />}
+      </Loaded>
       <div className="bar">
         <h2>Deliveries</h2>
         <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
       </div>
-      <Loaded query={deliveries}>
+      <Loaded query={deliveries} lines={6} as="rows">
         {(all) =>
           all.length === 0 ? (
-            <Nothing icon={Bell} title={status === 'all' ? 'No deliveries yet' : `No delivery is ${status}`}>
-              Each event of a relayer that has this notification is listed here with the answers of your endpoint.
+            <Nothing
+              icon={Bell}
+              title={status === 'all' ? 'No deliveries yet' : `No delivery is ${status}`}
+              {...(status === 'all'
+                ? { create: 'Send a test' }
+                : { action: <ClearFilters clear={() => choose({ status: 'all' })} /> })}
+            >
+              {status === 'all'
+                ? 'Each event of a relayer that has this notification is listed here with the answers of your endpoint.'
+                : 'Choose another status, or show all.'}
             </Nothing>
           ) : (
             <div className="deliveries">
@@ -132,7 +142,7 @@ function Actions({
         tone={waiting > 0 ? 'primary' : undefined}
         effect={<p>Makes every delivery that waits for its next attempt due now, in the order of the events.</p>}
         run={async () => (await client.post(`${one}/deliveries/retry`, { path })).data.retried}
-        told={(retried) => `${count(retried)} waiting ${retried === 1 ? 'delivery is' : 'deliveries are'} due now.`}
+        told={(retried) => `${count(retried)} waiting ${retried === 1 ? 'delivery is' : 'deliveries are'} retried now.`}
       />
       <Action
         label="Send a test"
@@ -153,7 +163,7 @@ function Actions({
           return (await client.post(`${one}/redeliver`, { path, body })).data.redelivered
         }}
         told={(redelivered) =>
-          `${count(redelivered)} failed ${redelivered === 1 ? 'delivery is' : 'deliveries are'} sent again.`
+          `${count(redelivered)} failed ${redelivered === 1 ? 'delivery is' : 'deliveries are'} redelivered.`
         }
       >
         <label>
@@ -182,7 +192,7 @@ function Edit({ path, its }: { path: { notification_id: string }; its: Its | und
       <Action
         label="Edit"
         title={`Edit notification ${path.notification_id}`}
-        told={`Notification ${path.notification_id} is changed.`}
+        told={`Notification ${path.notification_id} is edited.`}
         opened={() => {
           setChanged(formOf(its))
           setKey('')

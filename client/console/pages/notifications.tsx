@@ -63,7 +63,7 @@ export function Notifications() {
           </label>
         </Action>
       </div>
-      <Loaded query={notifications}>
+      <Loaded query={notifications} as="rows">
         {(all) =>
           all.length === 0 ? (
             <Nothing icon={Bell} title="No notifications yet" create="Create a notification">

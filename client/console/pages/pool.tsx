@@ -50,28 +50,28 @@ export function Pool({
       <p className="crumbs">
         <Link to="/pools">Pools</Link> / {pool_id}
       </p>
-      <Loaded query={pool}>
+      <div className="bar">
+        <Heading name={pool_id} />
+        {mayManageAll && pool.data && (
+          <div className="buttons">
+            <Edit pool={pool.data} />
+            <Action
+              label="Delete"
+              title={`Delete pool ${pool_id}`}
+              told={`Pool ${pool_id} is deleted.`}
+              tone="danger"
+              effect={<p>Deletes the pool {pool_id}. Its relayers and their transactions stay.</p>}
+              run={async () => {
+                await client.delete(base, { path })
+                go('/pools')
+              }}
+            />
+          </div>
+        )}
+      </div>
+      <Loaded query={pool} lines={8} as="rows">
         {(its) => (
           <>
-            <div className="bar">
-              <Heading name={its.id} />
-              {mayManageAll && (
-                <div className="buttons">
-                  <Edit pool={its} />
-                  <Action
-                    label="Delete"
-                    title={`Delete pool ${its.id}`}
-                    told={`Pool ${its.id} is deleted.`}
-                    tone="danger"
-                    effect={<p>Deletes the pool {its.id}. Its relayers and their transactions stay.</p>}
-                    run={async () => {
-                      await client.delete(base, { path })
-                      go('/pools')
-                    }}
-                  />
-                </div>
-              )}
-            </div>
             <p className="hint">
               {its.name !== its.id && `${its.name}. `}Network: {its.network}. Limits: <PoolLimits pool={its} />.
             </p>
@@ -188,7 +188,7 @@ function Edit({ pool }: { pool: Its }) {
     <Action
       label="Edit"
       title={`Edit pool ${pool.id}`}
-      told={`Pool ${pool.id} is changed.`}
+      told={`Pool ${pool.id} is edited.`}
       opened={reset}
       effect={<p>A relayer that leaves the pool {pool.id} gets nothing new, and finishes what it has.</p>}
       run={() =>

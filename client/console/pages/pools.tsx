@@ -26,7 +26,7 @@ export function Pools() {
         <Heading name="Pools" />
         {mayManageAll && <Create />}
       </div>
-      <Loaded query={pools}>
+      <Loaded query={pools} as="rows">
         {(all) =>
           all.length === 0 ? (
             <Nothing icon={Layers} title="No pools yet" create={mayManageAll && 'Create a pool'}>

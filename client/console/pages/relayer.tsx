@@ -60,7 +60,8 @@ export function Relayer({
   if (isMissing(relayer.error)) return <Missing what={`Relayer ${relayer_id}`} to="/relayer-list" list="the relayers" />
   return (
     <>
-      <Loaded query={relayer}>
+      <Title relayer_id={relayer_id} its={relayer.data} />
+      <Loaded query={relayer} lines={4} as="tiles">
         {(its) => (
           <>
             <Head its={its} />
@@ -74,30 +75,38 @@ export function Relayer({
         )}
       </Loaded>
       {/* It keeps its place in the list while other tabs are open. */}
-      <div hidden={tab !== 'list' || !relayer.data}>
+      <div hidden={tab !== 'list'}>
         <Transactions place={path} here={`${relayerPath(relayer_id)}/list`} group={group} find={find} />
       </div>
     </>
   )
 }
 
+/** Its ID is known before the rest of it. */
+function Title({ relayer_id, its }: { relayer_id: string; its: Its | undefined }) {
+  return (
+    <>
+      <p className="crumbs">
+        <Link to="/relayer-list">Relayers</Link> / {relayer_id}
+        {its && its.name !== relayer_id && `, ${its.name}`}
+      </p>
+      <div className="bar">
+        <Heading name={relayer_id}>
+          {relayer_id} {its && <Badge state={its.system_disabled ? 'disabled' : its.paused ? 'paused' : 'active'} />}
+        </Heading>
+        {its && <RelayerActions its={its} />}
+      </div>
+    </>
+  )
+}
+
 function Head({ its }: { its: Its }) {
-  const { id, name, address, network, paused, system_disabled, disabled_reason, custom_rpc_urls, warnings = [] } = its
+  const { id, address, network, paused, system_disabled, disabled_reason, custom_rpc_urls, warnings = [] } = its
   const explorer = useExplorer(network)
   const status = useStatus(id, poll_ms)
   const stuck = useStuck(id)
   return (
     <>
-      <p className="crumbs">
-        <Link to="/relayer-list">Relayers</Link> / {id}
-        {name !== id && `, ${name}`}
-      </p>
-      <div className="bar">
-        <Heading name={id}>
-          {id} <Badge state={system_disabled ? 'disabled' : paused ? 'paused' : 'active'} />
-        </Heading>
-        <RelayerActions its={its} />
-      </div>
       <p className="hint copyable">
         <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" />
         <span>Send funds here.</span>

@@ -17,21 +17,13 @@ import { Samples } from '../parts/samples.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { SendIt } from '../parts/send-it.tsx'
 import { SubmissionFields, submission_start, submissionOf, submissionText } from '../parts/submission.tsx'
+import { TransactionFields, type TransactionForm } from '../parts/transaction-fields.tsx'
 
 const base = '/api/v1/relayers/{relayer_id}'
-/** As `weiOf` reads it. */
-const amount_pattern = '[0-9]+([.][0-9]{1,18})?'
 const kinds = { sign: 'Sign a message', test: 'Simulate a transaction' } as const
 
-interface Form {
+interface Form extends TransactionForm {
   message: string
-  to: string
-  value: string
-  data: string
-  /** A function of the receiver, with its arguments, in the place of the data. */
-  called: string
-  args: string
-  gas_limit: string
 }
 
 /** Signs, simulates and sends, and shows the same request as curl and as TypeScript. */
@@ -173,55 +165,11 @@ function SandboxForm({
           </label>
         ) : (
           <>
-            <label>
-              To (empty: creates a contract)
-              <input name="to" spellCheck={false} value={form.to} onChange={set('to')} />
-            </label>
-            <label>
-              Value in {symbol}
-              <input
-                name="value"
-                required
-                inputMode="decimal"
-                pattern={amount_pattern}
-                value={form.value}
-                onChange={set('value')}
-              />
-            </label>
-            <label>
-              Function (optional)
-              <input
-                name="function"
-                spellCheck={false}
-                placeholder="transfer(address,uint256)"
-                value={form.called}
-                onChange={set('called')}
-              />
-            </label>
-            {form.called.trim() === '' ? (
-              <label>
-                Data
-                <textarea name="data" rows={3} spellCheck={false} value={form.data} onChange={set('data')} />
-              </label>
-            ) : (
-              <label>
-                Arguments, one per line; lists and tuples as JSON
-                <textarea name="args" rows={3} spellCheck={false} value={form.args} onChange={set('args')} />
-              </label>
-            )}
-            <label>
-              Gas limit (empty: it is estimated)
-              <input
-                name="gas_limit"
-                inputMode="numeric"
-                pattern="[0-9]*"
-                value={form.gas_limit}
-                onChange={set('gas_limit')}
-              />
-            </label>
+            <TransactionFields form={form} set={set} symbol={symbol} />
             <SubmissionFields bind={way.bind} none={asUsual} />
           </>
         )}
+        <Faults faults={faults} />
         <div className="buttons">
           <button type="submit" className="primary" aria-busy={run.isPending}>
             {kind === 'sign' ? 'Sign' : 'Simulate'}
@@ -237,7 +185,6 @@ function SandboxForm({
             />
           )}
         </div>
-        <Faults faults={faults} />
         {run.data !== undefined && (
           <section aria-label="Result">
             <h2>Result</h2>

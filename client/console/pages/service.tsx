@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { CircleCheck } from 'lucide-react'
+import { CircleCheck, KeyRound } from 'lucide-react'
 import type { ServiceState } from '../../index.ts'
 import { age, count, inCoins, short, words } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
@@ -8,6 +8,7 @@ import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Age, Moment } from '../parts/moment.tsx'
+import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
 const poll_ms = 5_000
@@ -119,7 +120,9 @@ const KeyServices = ({ its: { key_services } }: { its: ServiceState }) => (
   <section aria-labelledby="key-services">
     <h2 id="key-services">Key services</h2>
     {key_services.length === 0 ? (
-      <p className="hint">No key service was asked for a signature since the start of this server.</p>
+      <Nothing icon={KeyRound} title="No key service yet">
+        Each one that this server asks for a signature is listed here, with its failures.
+      </Nothing>
     ) : (
       <Table of="key services" rows={key_services} columns={key_columns} idOf={({ type }) => type} />
     )}

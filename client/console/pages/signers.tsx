@@ -49,7 +49,7 @@ export function Signers() {
         <Heading name="Signers" />
         <CreateSigner />
       </div>
-      <Loaded query={signers}>
+      <Loaded query={signers} lines={6} as="rows">
         {(all) =>
           all.length === 0 ? (
             <Nothing icon={KeyRound} title="No signers yet" create="Create a signer">

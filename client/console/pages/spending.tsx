@@ -13,10 +13,11 @@ import { Balance } from '../parts/balance.tsx'
 import { cost_columns, Paid, Repricing } from '../parts/costs.tsx'
 import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { useIsUnused } from '../parts/first-steps.tsx'
 import { FoundTable } from '../parts/found-table.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { RelayerLink } from '../parts/links.tsx'
-import { Nothing } from '../parts/nothing.tsx'
+import { Nothing, SendOne } from '../parts/nothing.tsx'
 import { Options } from '../parts/options.tsx'
 import { Runway } from '../parts/runway.tsx'
 import { Segments } from '../parts/segments.tsx'
@@ -39,9 +40,18 @@ export function Spending({ find }: { find?: string | undefined }) {
   const days = spans[period]
   const filter = { days, ...(network !== '' && { network }) }
   const spending = useSpending(filter)
+  const isUnused = useIsUnused()
   const isUsed = spending.data?.length !== 0
   const all = networks.data?.map(({ name }) => name) ?? []
   const spent = new Set(spending.data?.map((its) => its.network))
+  const none =
+    period === 'quarter' || isUnused ? (
+      <SendOne />
+    ) : (
+      <button type="button" onClick={() => choose({ period: 'quarter' })}>
+        Show 90 days
+      </button>
+    )
   const shown = network === '' ? all.filter((name) => spent.has(name)) : [network]
   const choice = caller.relayer_ids === null && isUsed && (
     <Segments
@@ -89,33 +99,35 @@ export function Spending({ find }: { find?: string | undefined }) {
       )}
       <Repricing rows={spending.data ?? []} networks={shown} />
       {by === 'API key' ? (
-        <SpendingByKey days={days} network={network} bar={choice} />
+        <SpendingByKey days={days} network={network} bar={choice} none={none} />
       ) : (
-        <SpendingByRelayer spending={spending} filter={filter} bar={choice} />
+        <SpendingByRelayer spending={spending} filter={filter} bar={choice} none={none} />
       )}
     </>
   )
 }
 
-/** `bar`: what stands before the filter. */
+/** `bar`: what stands before the filter. `none`: what can be done where nothing was spent. */
 function SpendingByRelayer({
   spending,
   filter,
   bar,
+  none,
 }: {
   spending: UseQueryResult<Its[]>
   filter: Filter
   bar: ReactNode
+  none: ReactNode
 }) {
   const { client } = useSession()
   const { days } = filter
   const funds = useFunds(spending.data?.map(({ relayer_id }) => relayer_id) ?? [], spending.data, days)
   return (
-    <section aria-label="Relayers">
-      <Loaded query={spending} lines={6}>
+    <section aria-label="Relayers" aria-busy={spending.isPlaceholderData}>
+      <Loaded query={spending} lines={6} as="rows">
         {(rows) =>
           rows.length === 0 ? (
-            <Nothing icon={Coins} title={`No fees in these ${days} days`}>
+            <Nothing icon={Coins} title={`No fees in these ${days} days`} action={none}>
               What each relayer pays for its transactions is listed here, with its balance and for how long that lasts.
             </Nothing>
           ) : (

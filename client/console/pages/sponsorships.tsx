@@ -28,7 +28,7 @@ export function Sponsorships() {
         <Heading name="Sponsorships" />
         {mayManageAll && <CreateSponsorship />}
       </div>
-      <Loaded query={sponsorships}>
+      <Loaded query={sponsorships} as="rows">
         {(all) =>
           all.length === 0 ? (
             <Nothing icon={Gift} title="No sponsorships yet" create={mayManageAll && 'Create a sponsorship'}>
@@ -141,7 +141,7 @@ function Actions({ its }: { its: Sponsorship }) {
         isInMenu
         label={pause}
         title={`${pause} sponsorship ${id}`}
-        told={paused ? `Sponsorship ${id} pays again.` : `Sponsorship ${id} is paused.`}
+        told={`Sponsorship ${id} is ${paused ? 'resumed' : 'paused'}.`}
         effect={
           paused ? (
             <p>Calls of “{id}” are accepted again.</p>

@@ -1,11 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import { Link } from 'wouter'
 import type { Transaction as Its } from '../../index.ts'
 import { count, exactAmount, words } from '../data/format.ts'
 import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { isFinal } from '../data/transactions.ts'
+import { isFinal, stateOf } from '../data/transactions.ts'
+import { useWholeTransaction } from '../data/whole-transaction.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Bytes } from '../parts/bytes.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
@@ -24,49 +24,33 @@ import { Why } from '../parts/why.tsx'
 const Call = lazy(async () => ({ default: (await import('../parts/call.tsx')).Call }))
 const Logs = lazy(async () => ({ default: (await import('../parts/logs.tsx')).Logs }))
 
-const poll_ms = 2_000
-const base = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-
 /** A transaction: why it waits, suggested actions, its timeline and its content. */
 export function Transaction(path: { relayer_id: string; transaction_id: string }) {
-  const { client } = useSession()
-  const key = [path.relayer_id, path.transaction_id]
-  const transaction = useQuery({
-    queryKey: ['transaction', ...key],
-    queryFn: async ({ signal }) => (await client.get(base, { path, signal })).data,
-    refetchInterval: poll_ms,
-  })
-  const explanation = useQuery({
-    queryKey: ['explanation', ...key],
-    queryFn: async ({ signal }) => (await client.get(`${base}/explanation`, { path, signal })).data,
-    refetchInterval: poll_ms,
-  })
-  const attempts = useQuery({
-    queryKey: ['attempts', ...key],
-    queryFn: async ({ signal }) =>
-      (await client.get(`${base}/attempts`, { path, query: { per_page: 100 }, signal })).data,
-    refetchInterval: poll_ms,
-  })
-  if (isMissing(transaction.error)) return <Missing what="Transaction" to="/transactions" list="the transactions" />
+  const whole = useWholeTransaction(path)
+  const { data } = whole
+  if (isMissing(whole.error)) return <Missing what="Transaction" to="/transactions" list="the transactions" />
   return (
     <>
       <p className="crumbs">
         <Link to="/transactions">Transactions</Link> / <RelayerLink id={path.relayer_id} />
       </p>
-      <Loaded query={transaction} lines={8}>
-        {(its) => (
+      <div className="bar">
+        <Heading name={`Transaction ${data?.its.nonce ?? ''}`.trim()}>
+          Transaction {data && data.its.nonce !== null && `with nonce ${data.its.nonce} `}
+          {data && <Badge state={stateOf(data.its)} />}
+        </Heading>
+        {data && (
+          <TransactionActions
+            transaction={data.its}
+            isEnded={isFinal(data.its.status) || data.its.is_canceling === true}
+            hasRemedy={data.why.suggestions.some(isRemedy)}
+          />
+        )}
+      </div>
+      <Loaded query={whole} loading={<Outline />}>
+        {({ its, why, signed }) => (
           <>
-            <div className="bar">
-              <Heading name={`Transaction ${its.nonce ?? ''}`}>
-                Transaction {its.nonce === null ? '' : `with nonce ${its.nonce}`} <Badge state={its.status} />
-              </Heading>
-              <TransactionActions
-                transaction={its}
-                isEnded={isFinal(its.status)}
-                hasRemedy={explanation.data?.suggestions.some(isRemedy) ?? false}
-              />
-            </div>
-            <Loaded query={explanation}>{(why) => <Why its={its} why={why} />}</Loaded>
+            <Why its={its} why={why} />
             <div className="columns fixed">
               <div>
                 <Content its={its} />
@@ -74,7 +58,7 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
               </div>
               <section className="card" aria-labelledby="timeline">
                 <h2 id="timeline">Timeline</h2>
-                <Loaded query={attempts}>{(signed) => <Timeline transaction={its} attempts={signed} />}</Loaded>
+                <Timeline transaction={its} attempts={signed} />
               </section>
             </div>
           </>
@@ -83,6 +67,17 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
     </>
   )
 }
+
+/** In the place of its parts while they load. */
+const Outline = () => (
+  <>
+    <Skeleton as="card" lines={2} />
+    <div className="columns fixed">
+      <Skeleton as="card" lines={10} />
+      <Skeleton as="card" lines={5} />
+    </div>
+  </>
+)
 
 function Content({ its }: { its: Its }) {
   const { may } = useSession()

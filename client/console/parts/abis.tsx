@@ -21,7 +21,7 @@ export function Abis() {
         <h2 id="abis">ABIs of contracts</h2>
         {mayManageAll && <CreateAbi />}
       </div>
-      <Loaded query={abis} lines={1}>
+      <Loaded query={abis} lines={2} as="rows">
         {(all) =>
           all.length === 0 ? (
             <Nothing icon={FileCode2} title="No ABIs yet" create={mayManageAll && 'Add an ABI'}>

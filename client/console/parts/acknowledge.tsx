@@ -55,7 +55,7 @@ export function Withdraw({ its: { id, summary } }: { its: Problem }) {
       label="Withdraw"
       icon={Undo2}
       tone="quiet"
-      told={`“${summary}” is open again.`}
+      told={`The acknowledgement is withdrawn: “${summary}” is open again.`}
       effect={<p>{summary}. It is open again, for everybody.</p>}
       run={() => client.delete(one, { path: { problem_id: id } })}
     />

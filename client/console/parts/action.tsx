@@ -18,6 +18,10 @@ type ActionProps<Result> = Outcome<Result> & {
   label: string
   /** The title of the dialog and the text of its button, with the name of what is changed. Absent: the label. */
   title?: string
+  /** The text of the button that leaves everything as it is. */
+  dismiss?: string
+  /** The text of the button that acts. Absent: the title. */
+  confirm?: string
   /** Stands before the text; on a phone, in place of it. */
   icon?: LucideIcon
   /** What the action will do. */
@@ -110,6 +114,8 @@ const content = () => document.getElementById('content')
 function Confirmation<Result>({
   label,
   title = label,
+  dismiss = 'Close',
+  confirm = title,
   effect,
   children,
   typed,
@@ -121,7 +127,18 @@ function Confirmation<Result>({
   close,
 }: Pick<
   ActionProps<Result>,
-  'label' | 'title' | 'effect' | 'children' | 'typed' | 'lack' | 'run' | 'done' | 'told' | 'tone'
+  | 'label'
+  | 'title'
+  | 'dismiss'
+  | 'confirm'
+  | 'effect'
+  | 'children'
+  | 'typed'
+  | 'lack'
+  | 'run'
+  | 'done'
+  | 'told'
+  | 'tone'
 > & {
   close(): void
 }) {
@@ -129,23 +146,30 @@ function Confirmation<Result>({
   const [idempotency_key] = useState(randomKey)
   const [text, setText] = useState('')
   const { form, faults, check, blame, forgive } = useFaults()
+  const isRunning = useRef(false)
   const action = useMutation({
     mutationFn: () => run(idempotency_key),
-    onError: blame,
+    onError(error) {
+      isRunning.current = false
+      blame(error)
+    },
     // Also when the action led to another page, which has no dialog.
     onSuccess(result) {
       if (done !== undefined) return
       tell(textOf(told, result))
       close()
     },
-    onSettled: () => queries.invalidateQueries(),
+    onSettled: () => void queries.invalidateQueries(),
   })
 
   function submit(event: FormEvent) {
     event.preventDefault()
     // The dialog may be inside another form, which must not be submitted.
     event.stopPropagation()
-    if (!action.isPending && check()) action.mutate()
+    // A second click may come before the first is shown.
+    if (isRunning.current || !check()) return
+    isRunning.current = true
+    action.mutate()
   }
 
   if (action.isSuccess && done !== undefined)
@@ -170,15 +194,15 @@ function Confirmation<Result>({
       {lack !== undefined && <p className="hint">{lack}</p>}
       <Faults faults={faults} />
       <div className="buttons">
-        {/* "Cancel" would be the action itself. */}
-        <Dialog.Close>{title.startsWith('Cancel') ? 'Back' : 'Cancel'}</Dialog.Close>
+        {/* "Cancel" is an action of transactions. */}
+        <Dialog.Close>{dismiss}</Dialog.Close>
         <button
           type="submit"
           className={tone === 'danger' ? tone : 'primary'}
           disabled={lack !== undefined || (typed !== undefined && text !== typed)}
           aria-busy={action.isPending}
         >
-          {title}
+          {confirm}
         </button>
       </div>
     </form>

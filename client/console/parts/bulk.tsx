@@ -11,38 +11,67 @@ const shown_failures = 20
  */
 export function Bulk<Item>({
   label,
+  title,
+  dismiss,
   tone,
   effect,
+  children,
+  lack,
   choice,
   items = choice.items,
+  disabled = items.length === 0,
+  opened,
   nameOf,
   run,
+  did,
 }: {
   label: string
+  title?: string
+  dismiss?: string
   tone?: 'primary' | 'danger'
   effect: ReactNode
+  /** What is known of each item, in the place of their names. */
+  children?: ReactNode
+  lack?: string | undefined
   choice: Choice<Item>
   items?: Item[]
+  disabled?: boolean
+  opened?: () => void
   nameOf(item: Item): string
   run(item: Item): Promise<unknown>
+  /** What is done to each, such as "paused". */
+  did: string
 }) {
   const [failures, setFailures] = useState<string[]>([])
   const [ended, setEnded] = useState(0)
+  const isRunning = ended > 0 && ended < items.length
   return (
     <Action
       label={label}
+      title={title ?? label}
+      {...(dismiss !== undefined && { dismiss })}
       tone={tone}
-      disabled={items.length === 0}
-      opened={() => setEnded(0)}
-      closed={() => ended === items.length && failures.length === 0 && choice.set([])}
+      disabled={disabled}
+      lack={lack}
+      opened={() => {
+        setEnded(0)
+        opened?.()
+      }}
+      closed={() => ended > 0 && ended === items.length && failures.length === 0 && choice.set([])}
       effect={
         <>
           {effect}
-          <p className="hint">
-            For {count(items.length)}: {items.slice(0, 5).map(nameOf).join(', ')}
-            {items.length > 5 && ', …'}
-            {ended > 0 && ended < items.length && ` · ${count(ended)} done`}
-          </p>
+          {children === undefined && (
+            <p className="hint">
+              For {count(items.length)}: {items.slice(0, 5).map(nameOf).join(', ')}
+              {items.length > 5 && ', …'}
+            </p>
+          )}
+          {isRunning && (
+            <p className="hint" aria-live="polite">
+              {count(ended)} of {count(items.length)} done
+            </p>
+          )}
         </>
       }
       run={async () => {
@@ -56,14 +85,16 @@ export function Bulk<Item>({
       done={
         <>
           <p>
-            {count(ended - failures.length)} done, {count(failures.length)} refused.
+            {count(ended - failures.length)} {did}, {count(failures.length)} refused.
           </p>
           {failures.slice(0, shown_failures).map((failure) => (
             <Problem key={failure}>{failure}</Problem>
           ))}
         </>
       }
-    />
+    >
+      {children}
+    </Action>
   )
 }
 

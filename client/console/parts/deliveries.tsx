@@ -76,7 +76,7 @@ function Resend({
             </p>
           }
           run={() => client.post(`${one}/deliveries/retry`, { path })}
-          told={`Delivery #${count(sequence)} is due now. Its next attempt is listed with the response.`}
+          told={`Delivery #${count(sequence)} is retried now. Its next attempt is listed with the response.`}
         />
       ) : (
         <Action
@@ -89,7 +89,7 @@ function Resend({
             </p>
           }
           run={() => client.post(`${one}/deliveries/{delivery_id}/redeliver`, { path: { ...path, delivery_id: id } })}
-          told={`Delivery #${count(sequence)} is sent again.`}
+          told={`Delivery #${count(sequence)} is redelivered.`}
         />
       )}
     </div>

@@ -8,7 +8,7 @@ import { useSession } from '../data/session.tsx'
 import { Badge } from './badge.tsx'
 import { transactionPath } from './links.tsx'
 import { Moment } from './moment.tsx'
-import { Nothing } from './nothing.tsx'
+import { Nothing, SendOne } from './nothing.tsx'
 import { Reason } from './reason.tsx'
 import { type Column, Table } from './table.tsx'
 
@@ -40,7 +40,11 @@ export function Events({ relayer_id }: { relayer_id: string }) {
   }, [token, relayer_id])
   if (events.length === 0)
     return (
-      <Nothing icon={Radio} title={isOpen ? 'Waiting for events' : 'Connecting'}>
+      <Nothing
+        icon={Radio}
+        title={isOpen ? 'No events yet' : 'Connecting'}
+        action={isOpen && <SendOne relayer_id={relayer_id} />}
+      >
         Changes of transactions and of the relayer are listed here as they happen.
       </Nothing>
     )
@@ -110,7 +114,11 @@ const columns: Column<Group>[] = [
 ]
 
 const stateOf = ({ payload }: Event): string | undefined =>
-  'status' in payload && typeof payload.status === 'string' ? payload.status : undefined
+  'is_canceling' in payload && payload.is_canceling
+    ? 'canceling'
+    : 'status' in payload && typeof payload.status === 'string'
+      ? payload.status
+      : undefined
 
 function State({ event }: { event: Event }) {
   const state = stateOf(event) ?? (event.payload.payload_type === 'relayer_disabled' ? 'disabled' : undefined)

@@ -1,4 +1,5 @@
-import type { ReactNode } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
 import { RelayerError } from '../../index.ts'
 import { sentence, time, words } from '../data/format.ts'
 
@@ -8,8 +9,11 @@ export const Problem = ({ children }: { children: ReactNode }) => (
   </p>
 )
 
-export const Skeleton = ({ lines = 3 }: { lines?: number }) => (
-  <div className="skeleton" role="status" aria-label="Loading">
+/** What loads: lines of text, rows of a table, a card, or tiles. */
+type Shape = 'text' | 'rows' | 'card' | 'tiles'
+
+export const Skeleton = ({ lines = 3, as = 'text' }: { lines?: number; as?: Shape }) => (
+  <div className={`skeleton ${as}`} role="status" aria-label="Loading">
     {Array.from({ length: lines }, (_, line) => `line-${line}`).map((line) => (
       <div key={line} />
     ))}
@@ -21,33 +25,75 @@ interface Queried<T> {
   error: unknown
   isPending: boolean
   dataUpdatedAt?: number
+  errorUpdateCount?: number
 }
 
-/** Shows the data of a query; after a later request failed, with a warning. Without data: the error, or a skeleton while loading. */
+/**
+ * Shows the data of a query; after a later request failed, with a warning. Without data: the error, or a skeleton while loading, which is
+ * `loading` where it has several parts.
+ */
 export function Loaded<T>({
   query,
-  lines,
   children,
+  loading,
+  ...shape
 }: {
   query: Queried<T>
+  loading?: ReactNode
   lines?: number
+  as?: Shape
   children: (data: T) => ReactNode
 }) {
-  if (query.data !== undefined) {
-    return (
-      <>
-        {query.error ? (
-          <Problem>
-            Out of date{query.dataUpdatedAt ? `: from ${time(new Date(query.dataUpdatedAt).toISOString())}` : ''}.{' '}
-            {errorText(query.error)}
-          </Problem>
-        ) : null}
-        {children(query.data)}
-      </>
-    )
+  const failure = useFailure(query)
+  if (query.data === undefined) {
+    if (!failure) return loading ?? <Skeleton {...shape} />
+    return <Failing error={failure.error}>Loading has failed since {failure.since}.</Failing>
   }
-  if (query.error) return <Problem>{errorText(query.error)}</Problem>
-  return <Skeleton {...(lines !== undefined && { lines })} />
+  return (
+    <>
+      {failure && (
+        <Failing error={failure.error}>
+          Out of date
+          {query.dataUpdatedAt ? `: from ${time(new Date(query.dataUpdatedAt).toISOString())}` : ''}.
+        </Failing>
+      )}
+      {children(query.data)}
+    </>
+  )
+}
+
+/** The last error of a query, which a query without data forgets at each new attempt, and the time of the first. */
+function useFailure({
+  data,
+  error,
+  errorUpdateCount,
+}: Queried<unknown>): { error: unknown; since: string } | undefined {
+  const [failure, setFailure] = useState<{ error: unknown; since: string }>()
+  if (error && error !== failure?.error) setFailure({ error, since: failure?.since ?? time(new Date().toISOString()) })
+  // One that never failed is another query.
+  if (failure && !error && (data !== undefined || errorUpdateCount === 0)) setFailure(undefined)
+  return failure
+}
+
+/** Why something could not be loaded, with the button that asks again for everything that failed. */
+function Failing({ error, children }: { error: unknown; children: ReactNode }) {
+  const queries = useQueryClient()
+  const [isBusy, setBusy] = useState(false)
+  async function retry() {
+    setBusy(true)
+    await queries.refetchQueries({ type: 'active', predicate: ({ state }) => state.status !== 'success' })
+    setBusy(false)
+  }
+  return (
+    <div className="failing" role="alert">
+      <p className="problem">
+        {children} {sentence(errorText(error))}
+      </p>
+      <button type="button" aria-busy={isBusy} onClick={() => isBusy || void retry()}>
+        Retry
+      </button>
+    </div>
+  )
 }
 
 /** What `fetch` throws when there was no answer; it throws the same type for a header that cannot be sent. */

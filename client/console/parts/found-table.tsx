@@ -1,6 +1,6 @@
 import { SearchX } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useState } from 'react'
-import { Nothing } from './nothing.tsx'
+import { ClearFilters, Nothing } from './nothing.tsx'
 import { Table } from './table.tsx'
 
 /** Fewer rows are read faster than they are searched. */
@@ -43,8 +43,12 @@ export function FoundTable<Row>({
         {after}
       </div>
       {found.length === 0 ? (
-        <Nothing icon={SearchX} title={`None of the ${its.of} matches`}>
-          Clear the filter to see all.
+        <Nothing
+          icon={SearchX}
+          title={`None of the ${its.of} has “${text.trim()}”`}
+          action={<ClearFilters clear={() => setText('')} />}
+        >
+          Searched: {kinds}.
         </Nothing>
       ) : (
         <Table {...its} rows={found} />

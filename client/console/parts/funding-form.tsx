@@ -36,7 +36,7 @@ export function ChangeFunding({ place, network, known }: Refilled & { known: Fun
     <Action
       label={known ? 'Edit refills' : 'Set up refills'}
       title={`${known ? 'Edit' : 'Set up'} refills of ${nameOf(place)}`}
-      told={`The refills of ${nameOf(place)} are ${known ? 'changed' : 'set up'}.`}
+      told={`The refills of ${nameOf(place)} are ${known ? 'edited' : 'set up'}.`}
       tone={known ? undefined : 'primary'}
       opened={reset}
       effect={

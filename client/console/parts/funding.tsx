@@ -123,7 +123,7 @@ function Source({
             <Action
               label="End"
               title={`End refills of ${nameOf(place)}`}
-              told={`${nameOf(place)} is no longer refilled.`}
+              told={`The refills of ${nameOf(place)} are ended.`}
               tone="danger"
               effect={<p>{nameOf(place)} is no longer refilled. A refill that was accepted is still sent.</p>}
               run={() =>
@@ -196,9 +196,9 @@ function State({ network, its }: { network: string; its: FundingState }) {
       <Figures network={network} its={its} more={more} />
       <h2>Refills</h2>
       {refills.length === 0 ? (
-        <p className="hint">
-          None yet: a refill is listed here once the balance is below {shown(funding.min_balance)}.
-        </p>
+        <Nothing icon={Fuel} title="No refills yet">
+          The first one is sent when the balance is below {shown(funding.min_balance)}.
+        </Nothing>
       ) : (
         <Table
           of="refills"

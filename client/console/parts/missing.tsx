@@ -22,7 +22,9 @@ export const Missing = ({
     <FileQuestion className="icon" aria-hidden />
     <Heading name={`${what} not found`} />
     <p>{why}</p>
-    <Link to={to}>Go to {list}</Link>
+    <Link to={to} className="button primary">
+      Go to {list}
+    </Link>
   </div>
 )
 

@@ -113,7 +113,7 @@ function EditNetwork({ network }: { network: Network }) {
     <Action
       label="Edit"
       title={`Edit network ${network.name}`}
-      told={`Network ${network.name} is changed.`}
+      told={`Network ${network.name} is edited.`}
       opened={reset}
       effect={<p>Changes {network.name}. More confirmations make new transactions final later.</p>}
       run={() =>

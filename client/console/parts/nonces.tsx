@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import type { NonceState, Relayer, Transaction } from '../../index.ts'
 import { words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
+import { stateOf } from '../data/transactions.ts'
 import { Action } from './action.tsx'
 import { Badge } from './badge.tsx'
 import { Loaded } from './feedback.tsx'
@@ -41,7 +42,7 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
         <>
           <div className="bar">
             <p className="summary">
-              <Badge state={stateOf(state)} /> {state.explanation}
+              <Badge state={stepOf(state)} /> {state.explanation}
             </p>
             {may('send') && (
               <Action
@@ -62,7 +63,7 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
                     },
                   })
                 }
-                done="Done."
+                done="The nonces are repaired: they agree with what the nodes report."
               >
                 <label>
                   Transaction count from a trusted source (optional)
@@ -102,7 +103,7 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
 }
 
 /** Green is said only when both counts are equal. */
-const stateOf = ({ status, blocking, chain_latest, next_nonce }: NonceState): string => {
+const stepOf = ({ status, blocking, chain_latest, next_nonce }: NonceState): string => {
   if (status !== 'in_step' || chain_latest === next_nonce) return status
   return blocking ? 'blocked' : 'in_flight'
 }
@@ -126,7 +127,7 @@ function Picture({ state, holders, from }: { state: NonceState; holders: Transac
             <strong>{nonce}</strong>
             {its ? (
               <Link to={transactionPath(its)}>
-                <Badge state={its.status} />
+                <Badge state={stateOf(its)} />
               </Link>
             ) : (
               <Badge state={state} />

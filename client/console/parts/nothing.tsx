@@ -1,6 +1,8 @@
 import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { Link } from 'wouter'
 import { press } from '../data/commands.ts'
+import { useSession } from '../data/session.tsx'
 
 /**
  * What a page shows in the place of an empty list: what would be here, and how to begin. `create`: the label of the page's button that
@@ -38,3 +40,14 @@ export const ClearFilters = ({ clear }: { clear(): void }) => (
     Clear filters
   </button>
 )
+
+/** Where transactions would be listed. `relayer_id`: the one that sends. */
+export function SendOne({ relayer_id }: { relayer_id?: string | false | undefined }) {
+  const { may } = useSession()
+  if (!may('send')) return null
+  return (
+    <Link to={relayer_id ? `/sandbox/${encodeURIComponent(relayer_id)}` : '/sandbox'} className="button primary">
+      Send a transaction
+    </Link>
+  )
+}

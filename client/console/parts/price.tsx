@@ -1,8 +1,8 @@
 import { exactly, gwei } from '../data/format.ts'
 
 /** A price of gas; the exact one is in its title. */
-export const Price = ({ wei }: { wei: string | null }) => (
-  <span title={wei === null ? undefined : `${exactly(wei, 9)} gwei`}>
-    {wei === null ? 'unknown' : `${gwei(wei)} gwei`}
-  </span>
-)
+export function Price({ wei }: { wei: string | bigint | null }) {
+  if (wei === null) return 'unknown'
+  const text = wei.toString()
+  return <span title={`${exactly(text, 9)} gwei`}>{gwei(text)} gwei</span>
+}

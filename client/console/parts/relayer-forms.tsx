@@ -31,7 +31,7 @@ export function RelayerActions({ its }: { its: Relayer }) {
         }
         told={
           <>
-            Relayer <RelayerLink id={id} /> {paused ? 'signs and sends again.' : 'is paused.'}
+            Relayer <RelayerLink id={id} /> is {paused ? 'resumed' : 'paused'}.
           </>
         }
         run={() => client.patch(one, { path: { relayer_id: id }, body: { paused: !paused } })}
@@ -56,7 +56,7 @@ function EditRelayer({ its: { id, name, notification_ids = [], custom_rpc_urls }
       opened={reset}
       told={
         <>
-          Relayer <RelayerLink id={id} /> is changed.
+          Relayer <RelayerLink id={id} /> is edited.
         </>
       }
       effect={<p>Changes {id}. Its limits are in the tab “Policies”.</p>}
@@ -118,8 +118,8 @@ function Drain({ id }: { id: string }) {
 
 const drainedText = (id: string, left: number) =>
   left === 0
-    ? `${id} takes no new transactions. None is unfinished: it can be deleted.`
-    : `${id} takes no new transactions. Unfinished: ${count(left)}.`
+    ? `${id} is drained: it takes no new transactions. None is unfinished, so it can be deleted.`
+    : `${id} is being drained: it takes no new transactions. Unfinished: ${count(left)}.`
 
 function DeleteRelayer({ id }: { id: string }) {
   const { client } = useSession()

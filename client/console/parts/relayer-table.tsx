@@ -37,12 +37,14 @@ function Chosen({ choice }: { choice: Choice<Row> }) {
       <Bulk
         {...set(true)}
         label="Pause chosen"
+        did="paused"
         tone="danger"
         effect={<p>They sign and send nothing until they are resumed. What a node already has may still be mined.</p>}
       />
       <Bulk
         {...set(false)}
         label="Resume chosen"
+        did="resumed"
         tone="primary"
         effect={<p>They sign and send again, and their waiting transactions continue.</p>}
       />
@@ -109,10 +111,10 @@ export function RelayerTable({
       {shown.length === 0 ? (
         <Nothing
           icon={Wallet}
-          title="No relayer matches"
+          title={noneText(state, text.trim())}
           action={<ClearFilters clear={() => choose({ state: 'all', text: '' })} />}
         >
-          Choose another state, or show all.
+          {text.trim() === '' ? 'Choose another state, or show all.' : 'ID, name, network and address are searched.'}
         </Nothing>
       ) : (
         <Table
@@ -127,6 +129,9 @@ export function RelayerTable({
     </>
   )
 }
+
+const noneText = (state: string, text: string) =>
+  `No ${state === 'all' ? '' : `${state} `}relayer${text === '' ? '' : ` has “${text}”`}`
 
 /** As many as "Lasts" is reckoned from, so that both are one request. */
 const fee_days = 7

@@ -17,7 +17,18 @@ const day_ms = 86_400_000
 const header = ['day', 'caller', 'name', 'network', 'fees']
 
 /** What the transactions of each API key cost, in all and by day. */
-export function SpendingByKey({ days, network, bar }: { days: number; network: string; bar: ReactNode }) {
+export function SpendingByKey({
+  days,
+  network,
+  bar,
+  none,
+}: {
+  days: number
+  network: string
+  bar: ReactNode
+  /** What can be done where nothing was spent. */
+  none: ReactNode
+}) {
   const { client } = useSession()
   const filter = { days, ...(network !== '' && { network }) }
   const spending = useQuery({
@@ -30,15 +41,15 @@ export function SpendingByKey({ days, network, bar }: { days: number; network: s
     placeholderData: (before) => before,
   })
   return (
-    <section aria-label="API keys">
+    <section aria-label="API keys" aria-busy={spending.isPlaceholderData}>
       <div className="bar">
         {bar}
         {spending.data && spending.data.length > 0 && <Download days={days} rows={spending.data} />}
       </div>
-      <Loaded query={spending} lines={6}>
+      <Loaded query={spending} lines={6} as="rows">
         {(rows) =>
           rows.length === 0 ? (
-            <Nothing icon={Key} title={`No fees in these ${days} days`}>
+            <Nothing icon={Key} title={`No fees in these ${days} days`} action={none}>
               What the transactions of each API key cost is listed here.
             </Nothing>
           ) : (

@@ -68,7 +68,7 @@ function Remedy({
           told={
             change.paused === false ? (
               <>
-                Relayer <RelayerLink id={relayer_id} /> signs and sends again.
+                Relayer <RelayerLink id={relayer_id} /> is resumed.
               </>
             ) : (
               <>
@@ -102,17 +102,20 @@ function Remedy({
             </p>
           }
           run={() => client.put(transaction, { path, body: body as SendTransactionRequest })}
-          told={<>{link} gets a higher price. The nodes get the new version now.</>}
+          told={<>{link} is sped up. Its timeline shows what the nodes answer.</>}
         >
           <PriceChange of={its} body={body as SendTransactionRequest} />
         </Action>
       )
     case 'cancelTransaction':
       if (!may('send')) return null
+      if (isAbove) return <span className="hint">“Cancel”</span>
       return (
         <Action
           {...hold}
           label="Cancel it"
+          title="Cancel transaction"
+          dismiss="Keep it"
           tone="danger"
           effect={
             <p>
@@ -140,7 +143,7 @@ function Remedy({
           run={() => client.post(`${relayer}/nonce/heal`, { path, body: {} })}
           told={
             <>
-              The nonces of <RelayerLink id={relayer_id} /> agree with what the nodes report.
+              The nonces of <RelayerLink id={relayer_id} /> are repaired: they agree with what the nodes report.
             </>
           }
         />

@@ -55,7 +55,7 @@ export function TransactionActions({
           <p>Signs the same transaction again with nonce {nonce}, at a higher price. Only one version can be mined.</p>
         }
         run={() => replace(faster)}
-        told={<>{link} gets a higher price. The timeline shows what the nodes answer.</>}
+        told={<>{link} is sped up. The timeline shows what the nodes answer.</>}
       >
         <SpeedChoice speed={speed} choose={setSpeed} />
         {release}
@@ -93,6 +93,8 @@ export function TransactionActions({
       <Action
         label="Cancel"
         title={`Cancel ${name}`}
+        confirm="Cancel transaction"
+        dismiss="Keep it"
         tone="danger"
         told={<>{link} is being canceled. Its page shows whether it was mined first.</>}
         effect={

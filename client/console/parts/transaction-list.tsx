@@ -3,18 +3,19 @@ import { ArrowLeftRight } from 'lucide-react'
 import { type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
+import type { Filter } from '../data/filter.ts'
 import { count, withGroups } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
+import type { NothingFound } from '../data/nothing-found.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { usePhone } from '../data/phone.ts'
-import { useSession } from '../data/session.tsx'
-import { type Filter, isFinal, type Place, useTransactions } from '../data/transactions.ts'
+import { isFinal, type Place, stateOf, useTransactions } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
 import { type Choice, ChooseRow } from './bulk.tsx'
 import { Loaded } from './feedback.tsx'
-import { transactionPath } from './links.tsx'
+import { RelayerLink, transactionPath } from './links.tsx'
 import { Age, Clock } from './moment.tsx'
-import { ClearFilters, Nothing } from './nothing.tsx'
+import { ClearFilters, Nothing, SendOne } from './nothing.tsx'
 import { type Names, receiverOf, Value } from './transaction-value.tsx'
 
 const row_px = 40
@@ -39,6 +40,8 @@ const useRowsOfPage = (count: number, scroller: Scroller) =>
 interface ListProps {
   place: Place
   filter: Filter
+  /** What is said where nothing matches. */
+  none: NothingFound
   /** Shows all again. */
   clear(): void
   /** Buttons for the whole list. */
@@ -55,12 +58,12 @@ export function TransactionList(its: ListProps) {
 function List({
   place,
   filter,
+  none,
   clear,
   actions,
   choice,
   useRows,
 }: ListProps & { useRows: typeof useRowsOfBox | typeof useRowsOfPage }) {
-  const { may } = useSession()
   const query = useTransactions(place, filter)
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
   // A page may repeat rows of the previous page if transactions arrived in between.
@@ -84,19 +87,15 @@ function List({
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, last, rows.length])
 
   return (
-    <Loaded query={query} lines={6}>
+    <Loaded query={query} lines={8} as="rows">
       {() =>
         rows.length === 0 ? (
           <Nothing
             icon={ArrowLeftRight}
-            title={isFiltered ? 'No transaction matches' : 'No transactions yet'}
-            action={
-              isFiltered ? <ClearFilters clear={clear} /> : may('send') && <Link to="/sandbox">Open the sandbox</Link>
-            }
+            title={isFiltered ? none.title : 'No transactions yet'}
+            action={isFiltered ? <ClearFilters clear={clear} /> : <SendOne relayer_id={isOfOne && place.relayer_id} />}
           >
-            {isFiltered
-              ? 'Choose another status or period, or show all.'
-              : 'What is sent through the API or in the sandbox is listed here at once.'}
+            {isFiltered ? none.advice : 'What is sent through the API or in the sandbox is listed here at once.'}
           </Nothing>
         ) : (
           <>
@@ -181,6 +180,8 @@ function Row({
   names: Names
 }) {
   const notes = [its.reference, its.status_reason].filter((text) => text !== null)
+  // A finger would miss a link inside the row, which is one itself.
+  const isPhone = usePhone()
   // Of one that failed, the column may have room for the reason only.
   const note = withGroups((its.status === 'failed' ? notes.reverse() : notes).join(' · '))
   const shown = note.replace(blocking, '')
@@ -190,12 +191,12 @@ function Row({
         {choice && <ChooseRow name={`${its.relayer_id} ${its.nonce ?? its.id}`} row={its} choice={choice} />}
       </td>
       <td className="state">
-        <Badge state={its.status} />
+        <Badge state={stateOf(its)} />
       </td>
       <td className="nonce">{its.nonce ?? '–'}</td>
       {!isOfOne && (
         <td className="relayer" data-nonce={its.nonce ?? '–'}>
-          <span>{its.relayer_id}</span>
+          <span>{isPhone ? its.relayer_id : <RelayerLink id={its.relayer_id} />}</span>
         </td>
       )}
       <td className="what">

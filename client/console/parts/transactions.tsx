@@ -1,19 +1,23 @@
 import { useLocation } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
+import type { Filter } from '../data/filter.ts'
 import { count } from '../data/format.ts'
+import { nothingFound } from '../data/nothing-found.ts'
 import { useStatus } from '../data/overview.ts'
 import { periodOf, withPeriod } from '../data/period.ts'
 import { useSession } from '../data/session.tsx'
-import { allTransactions, csv_header, type Filter, type Place, useTransactions } from '../data/transactions.ts'
+import { allTransactions, csv_header, type Place, useTransactions } from '../data/transactions.ts'
 import { Action } from './action.tsx'
 import { Bulk, type Choice, useChoice } from './bulk.tsx'
 import { Csv } from './csv.tsx'
 import { decoded, encoded } from './links.tsx'
 import { PeriodFilter } from './period.tsx'
 import { Segments } from './segments.tsx'
+import { SpeedUpChosen } from './speed-up-chosen.tsx'
 import { TransactionList } from './transaction-list.tsx'
 
 const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const keep = 'Keep them'
 const groups = {
   all: [],
   unfinished: ['pending', 'sent', 'submitted', 'mined'],
@@ -84,6 +88,7 @@ export function Transactions({
       <TransactionList
         place={place}
         filter={filter}
+        none={nothingFound(group, filter)}
         clear={() => show('all', '')}
         actions={may('send') && hasNonces && <CancelPending relayer_id={place.relayer_id} />}
         {...(may('send') && { choice })}
@@ -100,7 +105,8 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
   return (
     <Action
       label="Cancel all pending"
-      told={`The pending transactions of ${relayer_id} are canceled.`}
+      told={`The pending transactions of ${relayer_id} are being canceled.`}
+      dismiss={keep}
       tone="danger"
       effect={
         <p>
@@ -117,28 +123,15 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
 function Chosen({ choice }: { choice: Choice<Transaction> }) {
   const { client } = useSession()
   const changed = choice.items
-    .filter(({ status }) => changeable.has(status))
+    .filter(({ status, is_canceling }) => changeable.has(status) && !is_canceling)
     .sort((a, b) => (b.nonce ?? 0) - (a.nonce ?? 0))
   const nameOf = ({ relayer_id, nonce }: Transaction) => `${relayer_id} ${nonce ?? ''}`.trim()
-  const pathOf = ({ relayer_id, id }: Transaction) => ({ relayer_id, transaction_id: id })
   return (
     <section className="bar chosen" aria-label="Chosen transactions">
       <span>
-        {count(choice.items.length)} chosen, {count(changed.length)} not mined
+        {count(choice.items.length)} chosen, {count(changed.length)} can be changed
       </span>
-      <Bulk
-        label="Speed up chosen"
-        tone="primary"
-        effect={<p>Signs each again with its nonce at the price “fastest”. Only one version of each can be mined.</p>}
-        choice={choice}
-        items={changed}
-        nameOf={nameOf}
-        run={(its) => {
-          const { to, value, data, gas_limit, access_list, authorization_list } = its
-          const body = { to, value, data, gas_limit, access_list, authorization_list, speed: 'fastest' as const }
-          return client.put(one, { path: pathOf(its), body })
-        }}
-      />
+      <SpeedUpChosen choice={choice} changeable={changed} nameOf={nameOf} />
       <Bulk
         label="Cancel chosen"
         tone="danger"
@@ -146,7 +139,9 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
         choice={choice}
         items={changed}
         nameOf={nameOf}
-        run={(its) => client.delete(one, { path: pathOf(its) })}
+        run={({ relayer_id, id }) => client.delete(one, { path: { relayer_id, transaction_id: id } })}
+        dismiss={keep}
+        did="being canceled"
       />
       <button type="button" onClick={() => choice.set([])}>
         Choose none

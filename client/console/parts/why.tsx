@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import type { Explanation, Transaction } from '../../index.ts'
-import { amount, count, gwei, inCoins, words } from '../data/format.ts'
+import { amount, count, gwei, inCoins } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { Bytes } from './bytes.tsx'
 import { Figure } from './figure.tsx'
@@ -33,7 +33,7 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
           </>
         ) : (
           <>
-            Waits: {words(why.waiting_for)}, for <Age of={why.since} ago={false} />, since <Moment at={why.since} />
+            For <Age of={why.since} ago={false} />, since <Moment at={why.since} />
           </>
         )}
         {why.blocked_by !== null && (

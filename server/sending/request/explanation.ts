@@ -88,7 +88,7 @@ function causeOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Caus
     return { waiting_for: 'confirmations', text }
   }
   const { waiting_for, text } = waitOf(row, facts, figures)
-  const withdrawn = row.intent === 'send' ? '' : 'It is being withdrawn. '
+  const withdrawn = row.intent === 'send' ? '' : 'It is being canceled. '
   return { waiting_for, text: `${withdrawn}It waits: ${text.replace(/\.?$/, '.')}` }
 }
 

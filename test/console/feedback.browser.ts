@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import { act, named, openConsole, startStage } from './browser.ts'
+
+const base = '/api/v1/relayers/{relayer_id}'
+const attempts_of = `${base}/transactions/{transaction_id}/attempts` as const
+const gwei = 10n ** 9n
+
+const stage = startStage({ chain: { noMining: true } })
+
+async function start(complaint = /status of 503/) {
+  const opened = await openConsole(stage.browser, stage.rig.url())
+  opened.expectComplaint(complaint)
+  await opened.signIn(stage.rig.api_key)
+  return opened
+}
+
+test('shows what speeding up several costs, and leaves out with its reason what cannot be sped up', async () => {
+  const [free, capped] = [await stage.rig.addAccount(), await stage.rig.addAccount()]
+  const [sped] = await free.send(1, { gas_limit: 50_000 })
+  const [kept] = await capped.send(1, { gas_limit: 50_000 })
+  const all = async () => [...(await free.transactions()), ...(await capped.transactions())]
+  await expect.poll(async () => (await all()).map(({ status }) => status)).toEqual(['submitted', 'submitted'])
+  const price = BigInt(kept?.max_fee_per_gas ?? 0)
+  const path = { relayer_id: capped.relayer_id }
+  const body = { policies: { gas_price_cap: `${price + 1n}` } }
+  await stage.rig.client().patch(base, { path, body })
+
+  const { page, open } = await start()
+  await open('/transactions/unfinished')
+  await page.getByLabel(`Choose ${free.relayer_id} 0`).check()
+  await page.getByLabel(`Choose ${capped.relayer_id} 0`).check()
+  await act(page, named(page, 'Speed up chosen'), async (dialog) => {
+    await dialog.getByRole('heading', { name: 'Speed up 1 transaction' }).waitFor()
+    const cells = await dialog.getByRole('row').nth(1).getByRole('cell').allTextContents()
+    expect(cells[0]).toBe(`${free.relayer_id} 0`)
+    expect(cells.slice(1)).toEqual([
+      expect.stringMatching(/ gwei$/),
+      expect.stringMatching(/ gwei$/),
+      expect.stringMatching(/ ETH$/),
+    ])
+    expect(cells[1]).not.toBe(cells[2])
+    await dialog.getByText('More on local, at most').waitFor()
+    await dialog
+      .getByRole('listitem')
+      .filter({ hasText: capped.relayer_id })
+      .getByText(/the policies allow/)
+      .waitFor()
+  })
+  await page.getByRole('dialog').getByText('1 sped up, 0 refused.').waitFor()
+  const versions = async (relayer_id: string, transaction_id = '') =>
+    (await stage.rig.client().get(attempts_of, { path: { relayer_id, transaction_id } })).data
+  await expect.poll(async () => (await versions(free.relayer_id, sped?.id)).length).toBe(2)
+  expect(await versions(capped.relayer_id, kept?.id)).toHaveLength(1)
+  const [first, second] = await versions(free.relayer_id, sped?.id)
+  expect(BigInt(second?.max_fee_per_gas ?? 0) - BigInt(first?.max_fee_per_gas ?? 0)).toBeGreaterThan(0n)
+  await stage.rig.client().patch(base, { path, body: { policies: { gas_price_cap: `${1_000n * gwei}` } } })
+  await Promise.all([free, capped].map((its) => its.finished(() => stage.rig.chain.mine())))
+})
+
+test('shows the parts of a transaction of one moment only', async () => {
+  const account = await stage.rig.addAccount()
+  const [sent] = await account.send(1)
+  await account.finished(() => stage.rig.chain.mine())
+  const { page, open } = await start()
+  let asked = 0
+  // The first answer is of before it was confirmed.
+  await page.route('**/explanation', async (route) => {
+    const answer = await route.fetch()
+    const whole = await answer.json()
+    asked += 1
+    if (asked === 1) Object.assign(whole.data, { status: 'submitted', summary: 'It waits: an old answer.' })
+    await route.fulfill({ response: answer, json: whole })
+  })
+  await open(`/relayers/${account.relayer_id}/transactions/${sent?.id}`)
+  const explanation = page.getByRole('region', { name: 'Explanation' })
+  await explanation.waitFor()
+  expect(await explanation.locator('.summary').textContent()).toMatch(/^It is confirmed/)
+})
+
+test('keeps the heading while a page loads, and says since when a list fails, with a button to load it again', async () => {
+  const { page, open } = await start()
+  const answered = Promise.withResolvers<void>()
+  await page.route('**/api/v1/relayers/demo', async (route) => {
+    await answered.promise
+    await route.continue()
+  })
+  await open('/relayers/demo')
+  await page.getByRole('heading', { name: 'demo' }).waitFor()
+  await page.locator('.skeleton.tiles').first().waitFor()
+  answered.resolve()
+  await page.getByText('Next nonce').waitFor()
+
+  await page.route('**/api/v1/pools?**', (route) => route.fulfill({ status: 503, body: '{}' }))
+  await open('/pools')
+  const failing = page.getByRole('alert').filter({ hasText: 'Loading has failed since' })
+  await failing.waitFor()
+  await page.unroute('**/api/v1/pools?**')
+  await named(failing, 'Retry').click()
+  await page.getByText('No pools yet').waitFor()
+  expect(await failing.count()).toBe(0)
+})
+
+test('keeps what was typed in a dialog whose request was refused, and says why above its buttons', async () => {
+  const { page, open } = await start(/status of 400/)
+  await open('/sandbox/demo')
+  await named(page, 'Simulate a transaction').click()
+  await page.getByLabel('To (empty').fill(`0x${'5a'.repeat(20)}`)
+  await page.getByLabel('Value in').fill('1000000000')
+  const dialog = page.getByRole('dialog')
+  await named(page, 'Send it').click()
+  await dialog.locator('button[type=submit]').click()
+  const why = await dialog.getByRole('alert').boundingBox()
+  const buttons = await dialog.locator('.buttons').boundingBox()
+  expect((why?.y ?? 0) + (why?.height ?? 0)).toBeLessThanOrEqual(buttons?.y ?? 0)
+  await named(dialog, 'Close').click()
+  expect(await page.getByLabel('Value in').inputValue()).toBe('1000000000')
+})
