@@ -53,7 +53,10 @@ export function Notification({ notification_id, find }: { notification_id: strin
         <Link to="/notifications">Notifications</Link> / {id}
       </p>
       <div className="bar">
-        <Heading name={id} />
+        <Heading
+          name={id}
+          opened={{ kind: 'notification', name: id, to: `/notifications/${encodeURIComponent(id)}` }}
+        />
         <Actions path={path} its={notification.data} waiting={health.data?.pending ?? 0} />
       </div>
       <Loaded query={notification}>
@@ -136,6 +139,7 @@ function Actions({
       />
       <Action
         label="Send a test"
+        title={`Send a test to ${id}`}
         tone={waiting > 0 ? undefined : 'primary'}
         effect={<p>Sends one “test” event to the URL now, without retries.</p>}
         run={async () => {
@@ -182,6 +186,7 @@ function Edit({ path, its }: { path: { notification_id: string }; its: Its | und
       <Action
         label="Edit"
         title={`Edit notification ${path.notification_id}`}
+        disabled={its === undefined}
         told={`Notification ${path.notification_id} is changed.`}
         opened={() => {
           setChanged(formOf(its))

@@ -54,7 +54,7 @@ export function Pool({
         {(its) => (
           <>
             <div className="bar">
-              <Heading name={its.id} />
+              <Heading name={its.id} opened={{ kind: 'pool', name: its.id, to: poolPath(its.id) }} />
               {mayManageAll && (
                 <div className="buttons">
                   <Edit pool={its} />

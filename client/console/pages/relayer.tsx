@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { Relayer as Its } from '../../index.ts'
 import { count } from '../data/format.ts'
-import { useExplorer, useStatus } from '../data/overview.ts'
+import { relayerState, useExplorer, useStatus } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../data/transactions.ts'
 import { ActivityCharts } from '../parts/activity.tsx'
@@ -93,8 +93,8 @@ function Head({ its }: { its: Its }) {
         {name !== id && `, ${name}`}
       </p>
       <div className="bar">
-        <Heading name={id}>
-          {id} <Badge state={system_disabled ? 'disabled' : paused ? 'paused' : 'active'} />
+        <Heading name={id} opened={{ kind: 'relayer', name: id, to: relayerPath(id) }}>
+          {id} <Badge state={relayerState(its)} />
         </Heading>
         <RelayerActions its={its} />
       </div>

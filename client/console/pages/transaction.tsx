@@ -11,7 +11,7 @@ import { Bytes } from '../parts/bytes.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Figure } from '../parts/figure.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Address, Copyable, ExplorerLink, RelayerLink } from '../parts/links.tsx'
+import { Address, Copyable, ExplorerLink, RelayerLink, transactionName, transactionPath } from '../parts/links.tsx'
 import { isMissing, Missing } from '../parts/missing.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { Price } from '../parts/price.tsx'
@@ -57,7 +57,10 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
         {(its) => (
           <>
             <div className="bar">
-              <Heading name={`Transaction ${its.nonce ?? ''}`}>
+              <Heading
+                name={`Transaction ${its.nonce ?? ''}`}
+                opened={{ kind: 'transaction', name: transactionName(its), to: transactionPath(its) }}
+              >
                 Transaction {its.nonce === null ? '' : `with nonce ${its.nonce}`} <Badge state={its.status} />
               </Heading>
               <TransactionActions
