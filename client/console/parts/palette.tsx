@@ -151,8 +151,8 @@ const More = ({ shown, children }: { shown: number; children: ReactNode }) => (
 function useActions(q: string, isKnown: boolean): { asked: Found[]; ofExact: Found[] } {
   const [, go] = useLocation()
   const all = useThingActions()
-  const itemOf = ({ verb, to, presses, thing: { id, kind, icon, state } }: ThingAction): Found => ({
-    ...{ name: `${verb} ${id}`, about: kind, icon, ...(state !== undefined && { state }) },
+  const itemOf = ({ verb, to, presses, thing: { id, kind, icon } }: ThingAction): Found => ({
+    ...{ name: `${verb} ${id}`, about: kind, icon },
     open() {
       go(to)
       press(...presses)
@@ -160,7 +160,10 @@ function useActions(q: string, isKnown: boolean): { asked: Found[]; ofExact: Fou
   })
   if (q === '') return { asked: [], ofExact: [] }
   return {
-    asked: all.filter((one) => isAsked(one, q)).map(itemOf),
+    asked: all
+      .filter((one) => isAsked(one, q))
+      .map((one) => ({ ...itemOf(one), ...(one.thing.state !== undefined && { state: one.thing.state }) })),
+    // What was found has its state.
     ofExact: isKnown ? all.filter(({ thing }) => thing.id.toLowerCase() === q.toLowerCase()).map(itemOf) : [],
   }
 }

@@ -66,7 +66,7 @@ export function Transactions({
           type="search"
           className="filter"
           aria-label={`Filter by hash, receiver, nonce, reference, metadata${hasNonces ? '' : ', relayer'} or ID`}
-          placeholder={`Hash, receiver, nonce, reference${hasNonces ? '' : ' or relayer'}`}
+          placeholder="Hash, receiver, nonce or reference"
           value={rest}
           onChange={(event) => show(group, withPeriod(event.target.value, period))}
         />
