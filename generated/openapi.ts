@@ -1723,7 +1723,7 @@ export interface paths {
         };
         /**
          * Find anything
-         * @description Finds relayers, networks, signers, notifications and ABIs by id, name or address, and transactions by id, hash, nonce, sender, receiver, reference or metadata (`name:value`), among what the API key may see. Names are found by their parts; nonces and metadata as a whole; everything else by its beginning, from 4 characters on. At most 50 results: first those that have exactly this text, of which transactions are the newest. A short beginning that many transactions share finds some of them.
+         * @description Finds relayers, networks, signers, notifications and ABIs by id, name or address, and transactions by id, hash, nonce (`12`; `nonce 12` and `#12` find nothing else), receiver, reference or metadata (`name:value`), among what the API key may see. Names are found by their parts; nonces and metadata as a whole; everything else by its beginning, from 4 characters on. At most 50 results: first those that have exactly this text, of which transactions are the newest. A short beginning that many transactions share finds some of them. `total_items` is larger than 50 when more were found; it is then a lower bound.
          */
         get: operations["search"];
         put?: never;
@@ -3547,7 +3547,9 @@ export interface components {
             /** @description Of a transaction, in wei; else null. */
             value: components["schemas"]["Amount"] | null;
             /** @enum {string} */
-            found_by: "id" | "name" | "address" | "hash" | "nonce" | "sender" | "receiver" | "reference" | "metadata";
+            found_by: "id" | "name" | "address" | "hash" | "nonce" | "receiver" | "reference" | "metadata";
+            /** @description The whole of what has the text, for example the hash; of metadata, `name:value`. */
+            matched: string;
         };
         Network: {
             /** @description `evm:<name>` */
@@ -5346,6 +5348,11 @@ export interface components {
         /** @description Only transactions to this address. */
         transaction_to: components["schemas"]["AddressInput"];
         /**
+         * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+         * @example order-47
+         */
+        transaction_q: string;
+        /**
          * @description The signer's id.
          * @example treasury-key
          */
@@ -5714,6 +5721,7 @@ export type ParameterTransactionReference = components['parameters']['transactio
 export type ParameterTransactionMetadata = components['parameters']['transaction_metadata'];
 export type ParameterTransactionHash = components['parameters']['transaction_hash'];
 export type ParameterTransactionTo = components['parameters']['transaction_to'];
+export type ParameterTransactionQ = components['parameters']['transaction_q'];
 export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterProblemId = components['parameters']['problem_id'];
 export type ParameterOfPool = components['parameters']['of_pool'];
@@ -5869,6 +5877,11 @@ export interface operations {
                 hash?: components["parameters"]["transaction_hash"];
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
+                /**
+                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @example order-47
+                 */
+                q?: components["parameters"]["transaction_q"];
                 /** @description Only transactions with this nonce or a higher one. With a range of nonces, the list starts with the highest nonce. */
                 nonce_from?: number;
                 /** @description Only transactions with this nonce or a lower one. */
@@ -5918,6 +5931,11 @@ export interface operations {
                 hash?: components["parameters"]["transaction_hash"];
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
+                /**
+                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @example order-47
+                 */
+                q?: components["parameters"]["transaction_q"];
             };
             header?: never;
             path?: never;
@@ -7530,6 +7548,11 @@ export interface operations {
                 hash?: components["parameters"]["transaction_hash"];
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
+                /**
+                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @example order-47
+                 */
+                q?: components["parameters"]["transaction_q"];
             };
             header?: never;
             path: {
@@ -8628,7 +8651,7 @@ export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>[
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning", "info"];
 export const problemsUncheckedPartValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problems"]["unchecked"]["part"]> = ["accounts", "nodes", "notifications"];
 export const searchResultKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["kind"]> = ["relayer", "transaction", "network", "signer", "notification", "abi"];
-export const searchResultFound_byValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["found_by"]> = ["id", "name", "address", "hash", "nonce", "sender", "receiver", "reference", "metadata"];
+export const searchResultFound_byValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["found_by"]> = ["id", "name", "address", "hash", "nonce", "receiver", "reference", "metadata"];
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "remote", "vault"];
 export const remoteConfigInterfaceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RemoteConfig"]["interface"]> = ["rest", "json_rpc"];
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];

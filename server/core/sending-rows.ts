@@ -18,6 +18,8 @@ export interface TransactionFilter {
   to?: string
   nonce_from?: number
   nonce_to?: number
+  /** What the search finds by this text. */
+  q?: string
 }
 
 /** A transaction row without `data`, which may be large. */

@@ -159,12 +159,12 @@ export function problems({ store, chains, sending, now, elapsed, unready }: Depe
     async search({ query, caller }) {
       const { roles, relayer_ids } = caller
       const created_by = creatorSeenBy(caller)
-      const found = await store.search(query.q.trim(), {
+      const { items, total_items } = await store.search(query.q.trim(), {
         relayer_ids,
         signers: roles.has('manage') && relayer_ids === undefined,
         notifications: !roles.has('notifications') ? 'none' : created_by === undefined ? 'all' : { created_by },
       })
-      return list(found, { current_page: 1, per_page: Math.max(1, found.length), total_items: found.length })
+      return list(items, { current_page: 1, per_page: Math.max(1, items.length), total_items })
     },
   }
 }

@@ -94,6 +94,7 @@ function readFilter({
   metadata,
   hash,
   to,
+  q,
 }: FilterQuery): TransactionFilter {
   return {
     status,
@@ -103,5 +104,6 @@ function readFilter({
     ...(metadata !== undefined && { metadata: readPair(metadata) }),
     ...(hash !== undefined && { hash: hash.toLowerCase() }),
     ...(to !== undefined && { to: readAddress(to, '/query/to') }),
+    ...(q !== undefined && { q: q.trim() }),
   }
 }

@@ -1,5 +1,5 @@
 import type { Acknowledgement, SearchResult } from '../../generated/openapi.ts'
-import type { PendingAuditEntry } from '../core/rows.ts'
+import type { Listing, PendingAuditEntry } from '../core/rows.ts'
 
 /** The failures of a relayer in a time, and the newest of its failed transactions. */
 export interface Failures {
@@ -28,8 +28,8 @@ export interface ProblemStore {
   acknowledge(problem_id: string, its: Acknowledgement, auditEntry?: PendingAuditEntry): Promise<void>
   /** False: there is none. */
   deleteAcknowledgement(problem_id: string, auditEntry?: PendingAuditEntry): Promise<boolean>
-  /** `relayer_ids`: only these relayers and their transactions. `creator`: only this creator's notifications; null: none at all. */
-  search(text: string, sight: SearchSight): Promise<SearchResult[]>
+  /** The first of what was found. `total_items`: a lower bound of how many have the text. */
+  search(text: string, sight: SearchSight): Promise<Listing<SearchResult>>
 }
 
 /** What the caller of a search may see. */

@@ -240,6 +240,12 @@ test('cancels all transactions of a relayer', async () => {
     const list = "document.querySelector('.list')"
     expect(await page.evaluate(`${list}.scrollWidth - ${list}.clientWidth`)).toBe(0)
   }
+  await page.keyboard.press('Control+k')
+  await page.getByLabel(/^Find by ID/).fill(`cancel all of ${account.relayer_id}`)
+  await page.getByRole('option', { name: `Cancel all pending of ${account.relayer_id}` }).click()
+  await page.getByRole('dialog', { name: `Cancel all pending of ${account.relayer_id}` }).waitFor()
+  expect((await account.transactions()).every(({ status }) => status === 'submitted')).toBe(true)
+  await named(page, 'Back').click()
   await act(page, button)
   await expect.poll(() => page.locator('.list tbody').getByText('canceling', { exact: true }).count()).toBe(3)
   await replaced(account)

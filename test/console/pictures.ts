@@ -28,6 +28,17 @@ const pages = {
   service: '/service',
 }
 
+/** What is typed into the search, after the pages were opened. */
+const searches = {
+  'search-empty': '',
+  'search-verb': 'pause',
+  'search-relayer': 'payouts-eu-1',
+  'search-reference': 'order-48',
+  'search-address': '0x',
+  'search-nonce': 'nonce 0',
+  'search-nothing': 'no such thing',
+}
+
 /**
  * `npm run console:pictures [-- WORD...]`: writes pictures of every page to test/console/pictures, for people to look at. A word leaves out
  * the pictures without it in their names: `sixty`, `dark`, `overview`.
@@ -83,6 +94,14 @@ async function take(
     await save(page, file)
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
     if (overflow > 0) faults.push(`${file}: ${overflow} px wider than the screen`)
+  }
+  for (const [title, text] of Object.entries(searches)) {
+    if (!isWanted(`${name}-${look}-${title}`)) continue
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.getByRole('dialog').getByLabel(/^Find/).fill(text)
+    await pause(1_500)
+    await save(page, `${name}-${look}-${title}`)
+    await page.keyboard.press('Escape')
   }
   await context.close()
 }

@@ -47,3 +47,62 @@ test('the search finds hashes, addresses, references, ids and names by their beg
   const [found] = await find('Order-4800', limited)
   expect(found).toMatchObject({ relayer_id: one.relayer_id, reference: 'Order-4800', nonce: 0, value: done.value })
 })
+
+test('the search tells what has the text, and finds nonces alone', async () => {
+  const { client: connect, addAccount } = await testRig()
+  const account = await addAccount()
+  const receiver = `0x6b5b${'7c'.repeat(18)}`
+  await account.send(2, { to: receiver, reference: 'nonces-1', metadata: { customer: '4711' } })
+  await account.finished()
+  const [second, first] = await account.transactions()
+  const find = (q: string) => connect().get('/api/v1/search', { query: { q } })
+  const matched = async (q: string) =>
+    (await find(q)).data.filter(({ kind }) => kind === 'transaction').map((its) => `${its.nonce} ${its.matched}`)
+
+  expect(await matched(`${first?.hash}`.slice(0, 16))).toEqual([`0 ${first?.hash}`])
+  expect(await matched('0x6b5b')).toEqual([`1 ${receiver}`, `0 ${receiver}`])
+  expect(await matched('nonces')).toEqual(['1 nonces-1', '0 nonces-1'])
+  expect(await matched('customer:4711')).toEqual(['1 customer:4711', '0 customer:4711'])
+  expect(await matched(`${second?.id}`)).toEqual([`1 ${second?.id}`])
+  const ofNonces = (await find('nonce 1')).data.filter(({ relayer_id }) => relayer_id === account.relayer_id)
+  expect(ofNonces.map(({ found_by, nonce }) => `${found_by} ${nonce}`)).toEqual(['nonce 1'])
+  expect((await find('#1')).data.every(({ nonce }) => nonce === 1)).toBe(true)
+  const [relayer] = (await find(account.address.slice(0, 12).toLowerCase())).data
+  expect(relayer).toMatchObject({ kind: 'relayer', matched: account.address.toLowerCase() })
+})
+
+test('a list finds the same as the search by a text, and applies the rest of its filter', async () => {
+  const { client: connect, addAccount, url } = await testRig()
+  const client = connect()
+  const [one, other] = [await addAccount(), await addAccount()]
+  const receiver = `0x6b5c${'7c'.repeat(18)}`
+  const [first] = await one.send(1, { to: receiver, reference: 'parcel-1' })
+  const [second] = await other.send(1, { to: receiver, reference: 'parcel-1-b' })
+  const [third] = await one.send(1, { reference: 'letter' })
+  await Promise.all([one.finished(), other.finished()])
+  const { data: key } = await client.post('/api/v1/api-keys', {
+    body: { name: 'limited', scopes: ['read'], relayer_ids: [one.relayer_id] },
+  })
+  const limited = createRelayerClient({ baseUrl: url(), token: key.token })
+  const all = async (query: object, its = client) =>
+    (await its.get('/api/v1/transactions', { query })).data.map(({ id }) => id)
+  const ofOne = async (query: object) =>
+    (await client.get(`${relayers}/transactions/`, { path: { relayer_id: one.relayer_id }, query })).data.map(
+      ({ id }) => id,
+    )
+
+  expect(await all({ q: '0x6b5c' })).toEqual([second?.id, first?.id])
+  expect(await all({ q: 'parcel-1' })).toEqual([second?.id, first?.id])
+  expect(await all({ q: ' parcel-1 ', reference: 'parcel-1' })).toEqual([first?.id])
+  expect(await all({ q: 'parcel', status: ['failed'] })).toEqual([])
+  expect(await all({ q: 'parcel', created_after: '2100-01-01T00:00:00Z' })).toEqual([])
+  expect(await all({ q: 'parcel' }, limited)).toEqual([first?.id])
+  expect(await all({ q: one.relayer_id.toUpperCase() })).toEqual([third?.id, first?.id])
+  expect(await all({ q: other.relayer_id }, limited)).toEqual([])
+  expect(await ofOne({ q: '0x6b5c' })).toEqual([first?.id])
+  expect(await ofOne({ q: 'nonce 1' })).toEqual([third?.id])
+  const { data, pagination } = await client.get('/api/v1/transactions', {
+    query: { q: 'parcel', per_page: 1, page: 2 },
+  })
+  expect([data.map(({ id }) => id), pagination.total_items]).toEqual([[first?.id], 2])
+})

@@ -1,21 +1,24 @@
 import { useEffect } from 'react'
 
-/** The label of the button that the search was asked for, until a page shows it. */
-let wanted: string | undefined
+/** How long a page may take to show a button that the search was asked for. */
+const patience_ms = 15_000
+/** The labels of the buttons that the search was asked for, until a page shows one of them. */
+let wanted: { labels: string[]; until: number } = { labels: [], until: 0 }
 const listeners = new Set<() => void>()
 
-/** Presses the button with this label, on this page or on the one that is being opened. */
-export function press(label: string): void {
-  wanted = label
+/** Presses the button with one of these labels, on this page or on the one that is being opened. */
+export function press(...labels: string[]): void {
+  wanted = { labels, until: Date.now() + patience_ms }
   for (const listener of listeners) listener()
 }
 
-/** `run`: what the button does. */
-export function useCommand(label: string, run: () => void): void {
+/** `run`: what the button does. `isEnabled`: it can be pressed now. */
+export function useCommand(label: string, run: () => void, isEnabled = true): void {
   useEffect(() => {
+    if (!isEnabled) return
     const take = () => {
-      if (wanted !== label) return
-      wanted = undefined
+      if (!wanted.labels.includes(label) || Date.now() > wanted.until) return
+      wanted.labels = []
       run()
     }
     take()

@@ -10,4 +10,6 @@ export interface Filter {
   nonce_to?: number
   created_after?: string
   created_before?: string
+  /** What the search finds by this text. */
+  q?: string
 }

@@ -16,75 +16,107 @@ import {
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import type { SearchResult } from '../../index.ts'
-import { encoded, poolPath, relayerPath, transactionPath } from '../parts/links.tsx'
-import { fixed, short, words } from './format.ts'
-import { useApiKeys, usePools, useSponsorships, useSymbolsOfRelayers } from './overview.ts'
+import { encoded, poolPath, relayerPath, transactionName, transactionPath } from '../parts/links.tsx'
+import { fixed, short } from './format.ts'
+import { relayerState, useApiKeys, usePools, useRelayerIds, useSponsorships, useSymbolsOfRelayers } from './overview.ts'
 import { useSession } from './session.tsx'
+import { withReference } from './transaction-filter.ts'
 
 /** How long the reader has to stop before the service is asked. */
 const pause_ms = 250
-/** `nonce 12` or `#12`: of a transaction only. */
-const nonce_form = /^(?:nonce\s+|#)(\d{1,15})$/i
 const address_form = /^0x[0-9a-f]{40}$/i
+/** The most digits of a long value that are shown, since they were typed. */
+const shown_digits = 20
 
 /** One line of the search. `about`: what it is. */
 export interface Found {
   name: string
   about: string
   icon: LucideIcon
+  /** What the text was found in, if that is not the name. */
+  detail?: string
+  amount?: string
+  state?: string
+  /** The address of its page. */
+  to?: string
   open(): void
 }
 
-/** What the service knows by this text, and the list of those transactions. `isKnown`: it has answered for exactly this text. */
-export function useFound(q: string): { found: Found[]; lists: Found[]; isKnown: boolean; error: unknown } {
+/** What leads to a page. */
+export type Lead = Omit<Found, 'open'> & { to: string }
+
+/** What is opened by going to its page. */
+export function useLeads(): (lead: Lead) => Found {
+  const [, go] = useLocation()
+  return (lead) => ({ ...lead, open: () => go(lead.to) })
+}
+
+/**
+ * What the service knows by this text, and the list of those transactions. `isKnown`: it has answered for exactly this text. `total`: how many it
+ * has found at least; it names the first of them.
+ */
+export function useFound(q: string) {
   const { client } = useSession()
   const symbolOf = useSymbolsOfRelayers()
-  const [, go] = useLocation()
+  const stateOf = useStates()
+  const leads = useLeads()
   const others = useOthers(q)
   const [asked, setAsked] = useState('')
   useEffect(() => {
     const timer = setTimeout(() => setAsked(q), pause_ms)
     return () => clearTimeout(timer)
   }, [q])
-  const nonce = nonce_form.exec(asked)?.[1]
   const search = useQuery({
     queryKey: ['search', asked],
-    queryFn: async ({ signal }) => (await client.get('/api/v1/search', { query: { q: nonce ?? asked }, signal })).data,
+    queryFn: ({ signal }) => client.get('/api/v1/search', { query: { q: asked }, signal }),
     enabled: asked !== '',
   })
   const isKnown = asked === q && search.data !== undefined
-  if (q === '' || !isKnown) return { found: [], lists: [], isKnown, error: search.error }
-  const results = search.data.filter((its) => nonce === undefined || its.nonce === Number(nonce))
+  if (q === '' || !isKnown) return { found: [], lists: [], total: 0, isKnown, error: search.error }
+  const { data: results, pagination } = search.data
   const list = listOf(q, results)
-  const leads = ({ to, ...its }: Omit<Found, 'open'> & { to: string }): Found => ({ ...its, open: () => go(to) })
   return {
-    found: [...results.map((result) => leads(itemOf(result, symbolOf))), ...others.map(leads)],
+    found: [...results.map((result) => itemOf(result, q, symbolOf, stateOf)), ...others].map(leads),
     lists: list === undefined ? [] : [leads({ ...list, about: 'list', icon: ArrowLeftRight })],
+    total: pagination.total_items + others.length,
     isKnown,
     error: search.error,
   }
 }
 
+/** The state of a relayer, by its ID. */
+export function useStates(): (relayer_id: string) => string | undefined {
+  const relayers = useRelayerIds().data
+  return (relayer_id) => {
+    const relayer = relayers?.find(({ id }) => id === relayer_id)
+    return relayer && relayerState(relayer)
+  }
+}
+
 /** Pools, sponsorships and API keys are few: they are searched here. */
-function useOthers(q: string) {
+function useOthers(q: string): Lead[] {
   const pools = usePools()
   const sponsorships = useSponsorships()
   const keys = useApiKeys()
   return [
     ...(pools.data ?? []).map(({ id, name }) => ({ id, name, about: 'pool', icon: Layers, to: poolPath(id) })),
-    ...(sponsorships.data ?? []).map(({ id }) => ({
-      ...{ id, name: id, about: 'sponsorship', icon: Gift, to: '/sponsorships' },
+    ...(sponsorships.data ?? []).map(({ id, paused }) => ({
+      ...{ id, name: id, about: 'sponsorship', icon: Gift, state: paused ? 'paused' : 'active', to: '/sponsorships' },
     })),
     ...(keys.data ?? []).map(({ id, name }) => ({ id, name, about: 'API key', icon: Key, to: '/keys' })),
   ].filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(q.toLowerCase()))
 }
 
-/** The list of transactions that have exactly this text; undefined: none has. */
+/** The list of the transactions that were found, if that shows more of them: of those with exactly this text where there are some. */
 function listOf(q: string, results: SearchResult[]): { name: string; to: string } | undefined {
-  const to = `/transactions/all/${encoded(q)}`
-  if (address_form.test(q)) return { name: `All transactions to ${short(q)}`, to }
-  const isExact = results.some(({ kind, reference }) => kind === 'transaction' && reference === q)
-  return isExact ? { name: `All transactions with ${q}`, to } : undefined
+  const of = (name: string, text = q) => ({
+    name: `All transactions ${name}`,
+    to: `/transactions/all/${encoded(text)}`,
+  })
+  if (address_form.test(q)) return of(`to ${short(q)}`)
+  const its = results.filter(({ kind }) => kind === 'transaction')
+  if (its.some(({ reference }) => reference === q)) return of(`with ${q}`, withReference(q))
+  return its.length > 1 ? of(`found by “${q}”`) : undefined
 }
 
 const icons: Partial<Record<SearchResult['kind'], LucideIcon>> = {
@@ -96,16 +128,39 @@ const icons: Partial<Record<SearchResult['kind'], LucideIcon>> = {
   transaction: Send,
 }
 
-function itemOf(result: SearchResult, symbolOf: (relayer_id: string) => string) {
-  const { kind, id, relayer_id, name, nonce, reference, value } = result
-  const its = { to: pathOf(result), icon: icons[kind] ?? ArrowRight }
-  const of = kind === 'abi' ? 'ABI' : kind
-  if (relayer_id === null) return { ...its, name: id, about: name === null || name === id ? of : `${of}, ${name}` }
+function itemOf(
+  result: SearchResult,
+  q: string,
+  symbolOf: (relayer_id: string) => string,
+  stateOf: (relayer_id: string) => string | undefined,
+): Lead {
+  const { kind, id, relayer_id, name, reference, value, found_by, matched } = result
+  const its = { to: pathOf(result), icon: icons[kind] ?? ArrowRight, about: kind === 'abi' ? 'ABI' : kind }
+  if (relayer_id === null) {
+    const state = kind === 'relayer' ? stateOf(id) : undefined
+    const detail = found_by === 'address' ? shortened(matched, q) : name === id ? '' : (name ?? '')
+    return { ...its, name: id, detail, ...(state !== undefined && { state }) }
+  }
+  const more = found_by === 'reference' || found_by === 'nonce' ? [] : [`${labels[found_by]}${shortened(matched, q)}`]
   return {
     ...its,
-    name: [relayer_id, nonce === null ? 'no nonce yet' : `nonce ${nonce}`, words(name ?? '')].join(' · '),
-    about: [...(reference === null ? [] : [reference]), fixed(value ?? '0', symbolOf(relayer_id), 6)].join(' · '),
+    name: transactionName(result),
+    detail: [...more, ...(reference === null ? [] : [reference])].join(' · '),
+    amount: fixed(value ?? '0', symbolOf(relayer_id), 6),
+    state: name ?? '',
   }
+}
+
+/** What the value is that a transaction was found by. */
+const labels: Partial<Record<SearchResult['found_by'], string>> = {
+  ...{ id: 'ID ', hash: 'hash ', receiver: 'to ', metadata: '' },
+}
+
+/** A long value with the digits that were typed. */
+function shortened(value: string, q: string): string {
+  if (!/^(?:0x)?[0-9a-f-]{32,}$/i.test(value)) return value
+  const digits = Math.min(Math.max(q.length, 6), shown_digits)
+  return `${value.slice(0, digits)}…${value.slice(-4)}`
 }
 
 function pathOf({ kind, id, relayer_id }: SearchResult): string {

@@ -22,11 +22,16 @@ export function nothingFound(group: string, filter: Filter): NothingFound {
   return { title: title.join(' '), advice: content?.advice ?? adviceOf(state, filter) }
 }
 
-function contentOf({ reference, hash, to, nonce_from, nonce_to }: Filter) {
+function contentOf({ q, reference, hash, to, nonce_from, nonce_to }: Filter) {
+  if (q !== undefined)
+    return {
+      text: `has “${q}”`,
+      advice: 'IDs, hashes, receivers, references and relayers are found by their beginning, from 4 characters on.',
+    }
   if (reference !== undefined)
     return {
       text: `has the reference “${reference}”`,
-      advice: 'A reference has to be typed in full here. The search above also finds its beginning.',
+      advice: 'Without “reference:”, its beginning finds it too.',
     }
   if (hash !== undefined)
     return { text: `has the hash ${short(hash)}`, advice: 'No relayer that your API key may see has sent it.' }

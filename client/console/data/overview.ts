@@ -1,6 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { RelayerClient, RelayerStatus } from '../../index.ts'
+import type { Relayer, RelayerClient, RelayerStatus } from '../../index.ts'
 import { everyPage } from './every-page.ts'
 import { useSession } from './session.tsx'
 
@@ -33,6 +33,9 @@ export const useRelayerIds = () => {
     enabled: may('read'),
   })
 }
+
+export const relayerState = ({ system_disabled, paused }: Relayer) =>
+  system_disabled ? 'disabled' : paused ? 'paused' : 'active'
 
 /** All relayers with their queues; both lists have the same order. */
 export function useRelayers() {

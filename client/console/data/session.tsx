@@ -2,6 +2,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
 import { type Caller, createRelayerClient, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
 import { isLost } from '../parts/feedback.tsx'
+import { forgetOpened } from './opened.ts'
 
 /**
  * sessionStorage keeps the API key for a reload of the page, until the tab is closed. Browsers write it to their profile on the disk, to
@@ -61,6 +62,7 @@ export function SessionProvider({
   )
   const signOut = useCallback(() => {
     sessionStorage.removeItem(storage_key)
+    forgetOpened()
     queries.clear()
     setToken(undefined)
     setCaller(undefined)

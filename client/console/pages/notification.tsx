@@ -53,7 +53,12 @@ export function Notification({ notification_id, find }: { notification_id: strin
         <Link to="/notifications">Notifications</Link> / {id}
       </p>
       <div className="bar">
-        <Heading name={id} />
+        <Heading
+          name={id}
+          opened={
+            notification.data && { kind: 'notification', name: id, to: `/notifications/${encodeURIComponent(id)}` }
+          }
+        />
         <Actions path={path} its={notification.data} waiting={health.data?.pending ?? 0} />
       </div>
       <Loaded query={notification} lines={1}>
@@ -146,6 +151,7 @@ function Actions({
       />
       <Action
         label="Send a test"
+        title={`Send a test to ${id}`}
         tone={waiting > 0 ? undefined : 'primary'}
         effect={<p>Sends one “test” event to the URL now, without retries.</p>}
         run={async () => {
@@ -193,6 +199,7 @@ function Edit({ path, its }: { path: { notification_id: string }; its: Its | und
         label="Edit"
         title={`Edit notification ${path.notification_id}`}
         told={`Notification ${path.notification_id} is edited.`}
+        disabled={its === undefined}
         opened={() => {
           setChanged(formOf(its))
           setKey('')

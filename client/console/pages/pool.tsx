@@ -51,7 +51,7 @@ export function Pool({
         <Link to="/pools">Pools</Link> / {pool_id}
       </p>
       <div className="bar">
-        <Heading name={pool_id} />
+        <Heading name={pool_id} opened={pool.data && { kind: 'pool', name: pool_id, to: poolPath(pool_id) }} />
         {mayManageAll && pool.data && (
           <div className="buttons">
             <Edit pool={pool.data} />

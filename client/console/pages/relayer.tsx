@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { Relayer as Its } from '../../index.ts'
 import { count } from '../data/format.ts'
-import { useExplorer, useStatus } from '../data/overview.ts'
+import { relayerState, useExplorer, useStatus } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../data/transactions.ts'
 import { ActivityCharts } from '../parts/activity.tsx'
@@ -91,8 +91,8 @@ function Title({ relayer_id, its }: { relayer_id: string; its: Its | undefined }
         {its && its.name !== relayer_id && `, ${its.name}`}
       </p>
       <div className="bar">
-        <Heading name={relayer_id}>
-          {relayer_id} {its && <Badge state={its.system_disabled ? 'disabled' : its.paused ? 'paused' : 'active'} />}
+        <Heading name={relayer_id} opened={its && { kind: 'relayer', name: relayer_id, to: relayerPath(relayer_id) }}>
+          {relayer_id} {its && <Badge state={relayerState(its)} />}
         </Heading>
         {its && <RelayerActions its={its} />}
       </div>

@@ -1,9 +1,10 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { FlaskConical } from 'lucide-react'
-import { type FormEvent, useId, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import type { SendTransactionRequest } from '../../index.ts'
 import type { ExampleCall } from '../../samples/operation.ts'
 import { argumentsOf } from '../data/arguments.ts'
+import { useCommand } from '../data/commands.ts'
 import { useForm } from '../data/form.ts'
 import { exactly, weiOf } from '../data/format.ts'
 import { useNetworks, useRelayerIds, useSymbols } from '../data/overview.ts'
@@ -13,6 +14,7 @@ import { Faults, useFaults } from '../parts/faults.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Nothing } from '../parts/nothing.tsx'
+import { RelayerField } from '../parts/relayer-field.tsx'
 import { Samples } from '../parts/samples.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { SendIt } from '../parts/send-it.tsx'
@@ -52,7 +54,7 @@ export function Sandbox({ params }: { params: { relayer_id?: string; transaction
           The sandbox signs, simulates and sends with a relayer.
         </Nothing>
       ) : transaction_id === undefined ? (
-        <SandboxForm chosen={relayer_id} start={start} />
+        <SandboxForm key={relayer_id} chosen={relayer_id} start={start} />
       ) : (
         <Loaded query={model}>
           {({ to, value, data }) => (
@@ -81,10 +83,10 @@ function SandboxForm({
   const relayers = useRelayerIds()
   const symbolOf = useSymbols()
   const networks = useNetworks()
-  const options = useId()
   const [relayer_id, setRelayer] = useState(chosen)
   const [form, setForm] = useState(start)
   const [kind, setKind] = useState<keyof typeof kinds>(isTransaction || !may('sign') ? 'test' : 'sign')
+  useCommand(`Send from ${chosen}`, () => setKind('test'))
   const way = useForm(submission_start)
   const submission = submissionOf(way.values)
   const set = (name: keyof Form) => (event: { target: { value: string } }) =>
@@ -140,24 +142,7 @@ function SandboxForm({
           value={kind}
           choose={setKind}
         />
-        <label>
-          Relayer
-          <input
-            name="relayer_id"
-            list={options}
-            value={relayer_id}
-            required
-            spellCheck={false}
-            autoComplete="off"
-            placeholder="Choose one"
-            onChange={(event) => setRelayer(event.target.value)}
-          />
-        </label>
-        <datalist id={options}>
-          {relayers.data?.map(({ id }) => (
-            <option key={id} value={id} />
-          ))}
-        </datalist>
+        <RelayerField value={relayer_id} set={setRelayer} />
         {kind === 'sign' ? (
           <label>
             Message

@@ -11,7 +11,7 @@ import { Bytes } from '../parts/bytes.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Figure } from '../parts/figure.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Address, Copyable, ExplorerLink, RelayerLink } from '../parts/links.tsx'
+import { Address, Copyable, ExplorerLink, RelayerLink, transactionName, transactionPath } from '../parts/links.tsx'
 import { isMissing, Missing } from '../parts/missing.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { Price } from '../parts/price.tsx'
@@ -35,7 +35,10 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
         <Link to="/transactions">Transactions</Link> / <RelayerLink id={path.relayer_id} />
       </p>
       <div className="bar">
-        <Heading name={`Transaction ${data?.its.nonce ?? ''}`.trim()}>
+        <Heading
+          name={`Transaction ${data?.its.nonce ?? ''}`.trim()}
+          opened={data && { kind: 'transaction', name: transactionName(data.its), to: transactionPath(data.its) }}
+        >
           Transaction {data && data.its.nonce !== null && `with nonce ${data.its.nonce} `}
           {data && <Badge state={stateOf(data.its)} />}
         </Heading>

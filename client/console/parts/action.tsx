@@ -78,7 +78,7 @@ export function Action<Result>({
     if (!next) closed?.()
   }
 
-  useCommand(its.title ?? its.label, () => change(true))
+  useCommand(its.title ?? its.label, () => change(true), !disabled)
 
   return (
     <Dialog.Root open={isOpen} onOpenChange={change}>

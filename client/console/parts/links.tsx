@@ -24,6 +24,10 @@ export function decoded(part: string): string {
 export const transactionPath = ({ relayer_id, id }: { relayer_id: string; id: string }): string =>
   `${relayerPath(relayer_id)}/transactions/${encodeURIComponent(id)}`
 
+/** A transaction as people call it: `oracle-1 · nonce 12`. */
+export const transactionName = ({ relayer_id, nonce }: { relayer_id: string | null; nonce: number | null }): string =>
+  `${relayer_id} · ${nonce === null ? 'no nonce yet' : `nonce ${nonce}`}`
+
 /** A deleted relayer has no page. */
 export function RelayerLink({ id }: { id: string }) {
   const { data } = useRelayerIds()

@@ -33,7 +33,7 @@ export interface Page {
 export function useTargets(pages: Page[], actions: Target[]): Target[] {
   const [, go] = useLocation()
   return [
-    ...pages.map(({ to, name, icon }) => ({ name, about: 'page', icon, open: () => go(to) })),
+    ...pages.map(({ to, name, icon }) => ({ name, about: 'page', icon, to, open: () => go(to) })),
     ...pages.flatMap(({ to, name, create }) => {
       if (!create) return []
       const open = () => {
@@ -43,8 +43,8 @@ export function useTargets(pages: Page[], actions: Target[]): Target[] {
       return [{ name: create, about: 'opens the form', icon: Plus, keys: `new ${name}`, open }]
     }),
     ...lists.map(([group, keys]) => {
-      const open = () => go(`/transactions/${group}`)
-      return { name: `${group} transactions`, about: 'list', icon: ArrowLeftRight, keys, open }
+      const to = `/transactions/${group}`
+      return { name: `${group} transactions`, about: 'list', icon: ArrowLeftRight, keys, to, open: () => go(to) }
     }),
     ...actions,
   ]

@@ -1,17 +1,35 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
-import { Search as Glass } from 'lucide-react'
-import { useEffect, useState } from 'react'
-import { type Found, useFound } from '../data/found.ts'
+import { Bell, Search as Glass, Layers, Send, Wallet } from 'lucide-react'
+import { type ReactNode, useEffect, useState } from 'react'
+import { useLocation } from 'wouter'
+import { press } from '../data/commands.ts'
+import { count } from '../data/format.ts'
+import { type Found, useFound, useLeads, useStates } from '../data/found.ts'
+import { type Opened, openedBy } from '../data/opened.ts'
+import { useSession } from '../data/session.tsx'
+import { isAsked, type ThingAction, useThingActions } from '../data/thing-actions.ts'
 import { errorText } from './feedback.tsx'
+import { FoundLine, follow } from './found-line.tsx'
 
 /** A page, or what can be done or seen on it. `keys`: what it is also found by. */
 export interface Target extends Found {
   keys?: string
 }
 
+/** Lines under one heading. */
+interface Group {
+  label: string
+  items: Found[]
+  /** Texts that are set in bold. */
+  marks: string[]
+}
+
+const max_actions = 20
+const max_recent = 5
+
 /**
- * Finds anything by ID, name, address, hash, nonce, reference or metadata, and the targets. Enter opens the first; a single result at
- * once.
+ * Finds anything by ID, name, address, hash, nonce, reference or metadata, the actions on it, and the targets. Enter opens the first; a
+ * single result at once.
  */
 export function Palette({
   targets,
@@ -27,20 +45,29 @@ export function Palette({
   /** Enter was pressed before the answer was there. */
   const [opens, setOpens] = useState('')
   const q = text.trim()
-  const { found, lists, isKnown, error } = useFound(q)
-  const only = found.length === 1 ? found[0] : undefined
+  const { found, lists, total, isKnown, error } = useFound(q)
+  const { asked, ofExact } = useActions(q, isKnown)
+  const recent = useRecent()
+  const [only, ...others] = found.length > 0 ? found : asked
   useEffect(() => {
-    if (opens !== q || !only) return
+    if (opens !== q || !only || others.length > 0) return
     close()
     only.open()
-  }, [opens, q, only, close])
+  }, [opens, q, only, others.length, close])
 
-  const items = [...found, ...lists, ...targets.filter((target) => matches(target, q))]
+  const words = q.split(/\s+/)
+  const groups: Group[] = [
+    { label: 'Recent', items: q === '' ? recent : [], marks: [] },
+    { label: 'Actions', items: asked.slice(0, max_actions), marks: words },
+    { label: 'Found', items: [...found, ...lists], marks: [q, q.slice(0, 20)] },
+    { label: `Actions on ${q}`, items: ofExact, marks: [] },
+    { label: 'Pages and forms', items: targets.filter((target) => matches(target, q)), marks: words },
+  ].filter(({ items }) => items.length > 0)
   return (
     <Autocomplete.Root
       open
       inline
-      items={items}
+      items={groups}
       filter={null}
       mode="none"
       value={text}
@@ -54,10 +81,12 @@ export function Palette({
         <Autocomplete.Input
           autoFocus
           aria-label="Find by ID, name, address, hash, nonce or reference"
-          placeholder="ID, name, address, hash, nonce, reference or page"
+          placeholder="ID, name, address, hash, nonce, reference, page or action"
           maxLength={255}
           onKeyDown={(event) => {
-            if (event.key === 'Enter' && q !== '' && !isKnown) setOpens(q)
+            if (event.key !== 'Enter') return
+            if (event.ctrlKey || event.metaKey) clickHighlighted(event.currentTarget)
+            else if (groups.length === 0 && !isKnown) setOpens(q)
           }}
         />
         <kbd>Esc</kbd>
@@ -67,51 +96,114 @@ export function Palette({
           {errorText(error)}
         </p>
       )}
-      {q !== '' && isKnown && items.length === 0 && <NothingFound q={q} />}
+      {q !== '' && isKnown && groups.length === 0 && <NothingFound q={q} />}
       <Autocomplete.List className="found" aria-label="Search results">
-        {(item: Found, index: number) => (
-          <Autocomplete.Item
-            key={`${index} ${item.name}`}
-            value={item}
-            onClick={() => {
-              close()
-              item.open()
-            }}
-          >
-            <item.icon className="icon" aria-hidden />
-            <span>{item.name}</span>
-            <span className="hint">{item.about}</span>
-          </Autocomplete.Item>
+        {({ label, items, marks }: Group) => (
+          <Autocomplete.Group key={label} items={items}>
+            <Autocomplete.GroupLabel className="label">{label}</Autocomplete.GroupLabel>
+            <Autocomplete.Collection>
+              {(item: Found, index: number) => (
+                <FoundLine
+                  key={`${index} ${item.name}`}
+                  item={item}
+                  marks={marks}
+                  open={(its, isNew) => follow(its, isNew, close)}
+                />
+              )}
+            </Autocomplete.Collection>
+          </Autocomplete.Group>
         )}
       </Autocomplete.List>
+      {asked.length > max_actions && <More shown={max_actions}>{count(asked.length)} actions</More>}
+      {total > found.length && <More shown={found.length}>at least {count(total)} results</More>}
+      {q === '' && <p className="told hint">{searched}</p>}
       <footer>
         <span>
-          <kbd>↑</kbd> <kbd>↓</kbd> to choose
+          <kbd>↑</kbd> <kbd>↓</kbd> choose
         </span>
         <span>
-          <kbd>Enter</kbd> to open
+          <kbd>Enter</kbd> open
+        </span>
+        <span>
+          <kbd>Ctrl Enter</kbd> in a new tab
         </span>
       </footer>
     </Autocomplete.Root>
   )
 }
 
+/** As the mouse with Ctrl. */
+function clickHighlighted(field: HTMLInputElement): void {
+  const line = document.getElementById(field.getAttribute('aria-activedescendant') ?? '')
+  line?.dispatchEvent(new MouseEvent('click', { bubbles: true, ctrlKey: true }))
+}
+
+const searched =
+  'Finds everything by ID, name or address, transactions also by hash, nonce, receiver, reference or metadata, and actions: “pause oracle-1”.'
+
+const More = ({ shown, children }: { shown: number; children: ReactNode }) => (
+  <p className="told hint" role="status">
+    The first {count(shown)} of {children}. Type more to find the others.
+  </p>
+)
+
+/** What can be done: with what the text names after a verb; and, once it is found, with the one thing that has this ID. */
+function useActions(q: string, isKnown: boolean): { asked: Found[]; ofExact: Found[] } {
+  const [, go] = useLocation()
+  const all = useThingActions()
+  const itemOf = ({ verb, to, presses, thing: { id, kind, icon } }: ThingAction): Found => ({
+    ...{ name: `${verb} ${id}`, about: kind, icon },
+    open() {
+      go(to)
+      press(...presses)
+    },
+  })
+  if (q === '') return { asked: [], ofExact: [] }
+  return {
+    asked: all
+      .filter((one) => isAsked(one, q))
+      .map((one) => ({ ...itemOf(one), ...(one.thing.state !== undefined && { state: one.thing.state }) })),
+    // What was found has its state.
+    ofExact: isKnown ? all.filter(({ thing }) => thing.id.toLowerCase() === q.toLowerCase()).map(itemOf) : [],
+  }
+}
+
+const icons = { relayer: Wallet, transaction: Send, pool: Layers, notification: Bell } satisfies Record<
+  Opened['kind'],
+  unknown
+>
+
+/** What was opened last, apart from the page that is open. */
+function useRecent(): Found[] {
+  const { caller } = useSession()
+  const [path] = useLocation()
+  const leads = useLeads()
+  const stateOf = useStates()
+  return openedBy(caller.id)
+    .filter(({ to }) => to !== path)
+    .slice(0, max_recent)
+    .map(({ kind, name, to }) => {
+      const state = kind === 'relayer' ? stateOf(name) : undefined
+      return leads({ name, about: kind, icon: icons[kind], to, ...(state !== undefined && { state }) })
+    })
+}
+
 const NothingFound = ({ q }: { q: string }) => (
   <div className="told" role="alert">
     <p>Nothing found for “{q}”.</p>
     <p className="hint">
-      Transactions are found by ID, hash, nonce (nonce 12), address, reference or metadata (customer:4711); everything
-      else by ID, name or address; pages and actions by name. IDs, hashes, addresses and references are found by their
-      first 4 characters or more.
+      Transactions are found by ID, hash, nonce (nonce 12), receiver, reference or metadata (customer:4711); everything
+      else by ID, name or address; pages by name, and actions by what they do (pause oracle-1). IDs, hashes, addresses
+      and references are found by their first 4 characters or more.
     </p>
   </div>
 )
 
-/** Without a text: the pages only. */
+/** Without a text: the pages and their forms. */
 const matches = ({ name, about, keys = '' }: Target, q: string): boolean => {
   const text = `${name} ${keys}`.toLowerCase()
   return q === ''
-    ? about === 'page'
+    ? about === 'page' || about === 'opens the form'
     : q
         .toLowerCase()
         .split(/\s+/)

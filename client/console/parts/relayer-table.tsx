@@ -1,11 +1,10 @@
 import { Wallet } from 'lucide-react'
 import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
-import type { Relayer } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
 import { count, words } from '../data/format.ts'
 import { type Funds, useFunds } from '../data/funds.ts'
-import type { useRelayers } from '../data/overview.ts'
+import { relayerState, type useRelayers } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useSpending } from '../data/spending.ts'
 import { Badge } from './badge.tsx'
@@ -55,7 +54,6 @@ function Chosen({ choice }: { choice: Choice<Row> }) {
   )
 }
 
-const stateOf = ({ system_disabled, paused }: Relayer) => (system_disabled ? 'disabled' : paused ? 'paused' : 'active')
 const states = ['all', 'active', 'paused', 'disabled', 'waiting'] as const
 
 /** `here`: the address of the page without what was chosen on it. */
@@ -85,7 +83,7 @@ export function RelayerTable({
     const wanted = text.trim().toLowerCase()
     const found = rows.filter(
       ({ relayer, queue }) =>
-        (state === 'all' || (state === 'waiting' ? (queue?.unfinished ?? 0) > 0 : stateOf(relayer) === state)) &&
+        (state === 'all' || (state === 'waiting' ? (queue?.unfinished ?? 0) > 0 : relayerState(relayer) === state)) &&
         [relayer.id, relayer.name, relayer.network, relayer.address].some((its) => its.toLowerCase().includes(wanted)),
     )
     return found.map((row) => ({ ...row, ...funds?.get(row.relayer.id), fees: feesOf.get(row.relayer.id) }))
@@ -147,10 +145,10 @@ const columnsOf = (isKnown: boolean): Column<Row>[] => [
   {
     name: 'State',
     isBeside: true,
-    by: ({ relayer }) => stateOf(relayer),
+    by: ({ relayer }) => relayerState(relayer),
     cell: ({ relayer }) => (
       <span title={relayer.disabled_reason ?? undefined}>
-        <Badge state={stateOf(relayer)} />
+        <Badge state={relayerState(relayer)} />
       </span>
     ),
   },

@@ -1,6 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { Search as Glass } from 'lucide-react'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { Boundary } from './boundary.tsx'
 import type { Target } from './palette.tsx'
 
@@ -10,18 +10,31 @@ const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Pal
 export function Search({ targets }: { targets: Target[] }) {
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
+  const [openings, setOpenings] = useState(0)
+  const before = useRef<Element>(null)
   useEffect(() => {
     function openIt(event: KeyboardEvent) {
       if (!(event.ctrlKey || event.metaKey) || event.key !== 'k') return
       event.preventDefault()
-      if (!document.querySelector('[role="dialog"]')) change(true)
+      // One that closes, this one too, is no longer in the way.
+      if (!document.querySelector('[role="dialog"][data-open]')) change(true)
     }
     document.addEventListener('keydown', openIt)
     return () => document.removeEventListener('keydown', openIt)
   })
   function change(next: boolean) {
-    if (next) setText('')
+    if (next) {
+      setText('')
+      setOpenings(openings + 1)
+      before.current = document.activeElement
+    }
     setOpen(next)
+  }
+  /** Where the focus was, unless what was opened has it. */
+  function finalFocus(): HTMLElement | boolean {
+    const now = document.activeElement
+    if (now !== document.body && !now?.closest('.palette')) return false
+    return before.current instanceof HTMLElement && before.current.isConnected ? before.current : true
   }
   return (
     <Dialog.Root open={isOpen} onOpenChange={change}>
@@ -33,10 +46,10 @@ export function Search({ targets }: { targets: Target[] }) {
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
         <Dialog.Viewport className="dialog-place high">
-          <Dialog.Popup className="dialog palette" aria-label="Find">
+          <Dialog.Popup className="dialog palette" aria-label="Find" finalFocus={finalFocus}>
             <Boundary>
               <Suspense fallback={<FirstField text={text} setText={setText} />}>
-                <Palette targets={targets} text={text} setText={setText} close={() => setOpen(false)} />
+                <Palette key={openings} targets={targets} text={text} setText={setText} close={() => setOpen(false)} />
               </Suspense>
             </Boundary>
           </Dialog.Popup>

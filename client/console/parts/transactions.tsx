@@ -6,6 +6,7 @@ import { nothingFound } from '../data/nothing-found.ts'
 import { useStatus } from '../data/overview.ts'
 import { periodOf, withPeriod } from '../data/period.ts'
 import { useSession } from '../data/session.tsx'
+import { filterOf, max_found } from '../data/transaction-filter.ts'
 import { allTransactions, csv_header, type Place, useTransactions } from '../data/transactions.ts'
 import { Action } from './action.tsx'
 import { Bulk, type Choice, useChoice } from './bulk.tsx'
@@ -56,7 +57,6 @@ export function Transactions({
     ...filterOf(typed.trim(), hasNonces),
   }
   const found = useTransactions(place, filter).data?.pages[0]?.pagination.total_items
-  const kinds = hasNonces ? 'hash, receiver, nonce or reference' : 'hash, receiver or reference'
   return (
     <>
       <div className="bar">
@@ -69,8 +69,8 @@ export function Transactions({
         <input
           type="search"
           className="filter"
-          aria-label={`Filter by ${kinds}`}
-          placeholder={hasNonces ? 'Hash, nonce or reference' : 'Hash, receiver or reference'}
+          aria-label={`Filter by hash, receiver, nonce, reference, metadata${hasNonces ? '' : ', relayer'} or ID`}
+          placeholder="Hash, receiver, nonce or reference"
           value={rest}
           onChange={(event) => show(group, withPeriod(event.target.value, period))}
         />
@@ -84,6 +84,11 @@ export function Transactions({
           />
         )}
       </div>
+      {filter.q !== undefined && found === max_found && (
+        <p className="hint">
+          This text finds the newest {count(max_found)} only. Type more of it, or a whole address, hash or reference:….
+        </p>
+      )}
       {may('send') && choice.items.length > 0 && <Chosen choice={choice} />}
       <TransactionList
         place={place}
@@ -105,6 +110,7 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
   return (
     <Action
       label="Cancel all pending"
+      title={`Cancel all pending of ${relayer_id}`}
       told={`The pending transactions of ${relayer_id} are being canceled.`}
       dismiss={keep}
       tone="danger"
@@ -148,31 +154,4 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
       </button>
     </section>
   )
-}
-
-/** `after 2026-01-31`, also with a colon, and `before` narrow the time of acceptance; the rest is what it looks like. */
-function filterOf(text: string, hasNonces: boolean): Filter {
-  const { period, rest: others } = periodOf(text)
-  const times: Filter = {
-    ...(period.after && { created_after: period.after }),
-    ...(period.before && { created_before: period.before }),
-  }
-  const rest = others.replaceAll(
-    /(?:^|\s)(after|before)(?::\s*|\s+)(\S+)/g,
-    (_, which: 'after' | 'before', at: string) => {
-      const ms = Date.parse(at)
-      if (!Number.isNaN(ms)) times[`created_${which}`] = new Date(ms).toISOString()
-      return ''
-    },
-  )
-  return { ...times, ...contentOf(rest.trim(), hasNonces) }
-}
-
-function contentOf(text: string, hasNonces: boolean): Filter {
-  if (text === '') return {}
-  if (/^0x[0-9a-f]{64}$/i.test(text)) return { hash: text }
-  if (/^0x[0-9a-f]{40}$/i.test(text)) return { to: text }
-  const [, from, to = from] = (hasNonces && /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(text)) || []
-  if (from !== undefined) return { nonce_from: Number(from), nonce_to: Number(to) }
-  return { reference: text.slice(0, 128) }
 }

@@ -8,8 +8,9 @@ import { type BlockRow, countIn, max_depth, searchFor } from '../transaction-fil
 import { type ShownRow, show, shownColumns, type WholeRow } from '../transaction-rows.ts'
 import type { Database } from './database.ts'
 import { sql } from './statement.ts'
+import { findRowIds, isNamed } from './text-search.ts'
 import { hexOf, readData } from './transaction-data.ts'
-import { search } from './transaction-search.ts'
+import { filterRows, type Place, search } from './transaction-search.ts'
 
 /** The longest data that is read together with its row. */
 const short_bytes = 1_000
@@ -20,11 +21,6 @@ const step_rows = 250
 const merged_rows = 1_000
 
 type ListedRow = ShownRow & Pick<WholeRow, 'data' | 'data_bytes' | 'data_row_id'>
-
-interface Place {
-  relayer_row_id: number
-  sequence: number
-}
 
 // Two seeks in the index of (relayer_row_id, sequence). Sequences have no gaps, so both ends give the length of the list.
 const ends = sql<{ first: number | null; last: number | null }>(`
@@ -51,9 +47,9 @@ const numbers = sql<{ sequence: number }>(`
     AND ($states::text[] IS NULL OR status = ANY ($states::text[]))
     AND ($after::text IS NULL OR created_at > $after::text) AND ($before::text IS NULL OR created_at < $before::text)
   ORDER BY sequence DESC`)
-const relayerRowIds = sql<{ row_id: number }>(
-  'SELECT row_id FROM relayers WHERE $ids::text[] IS NULL OR id = ANY ($ids::text[]) ORDER BY row_id',
-)
+const relayersOf = sql<{ relayer_row_id: number; id: string; name: string }>(`
+  SELECT row_id AS relayer_row_id, id, name FROM relayers
+  WHERE $ids::text[] IS NULL OR id = ANY ($ids::text[]) ORDER BY row_id`)
 const rowIdsAt = sql<Place & { row_id: number }>(`
   SELECT row_id, relayer_row_id, sequence FROM transactions
   WHERE relayer_row_id = $relayer_row_id AND sequence = ANY ($sequences::bigint[])`)
@@ -142,16 +138,30 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
     return { newest, total_items }
   }
 
+  /** A page of places that a text has found. */
+  async function pageOf(places: Place[], { offset, limit }: Slice, admit: ((data_bytes: number) => void) | undefined) {
+    return { items: await readPlaces(places.slice(offset, offset + limit), admit), total_items: places.length }
+  }
+
   return {
     async listTransactions(relayer_row_id, slice, filter, admit) {
+      if (filter.q !== undefined) {
+        const row_ids = await findRowIds(read, filter.q, [{ relayer_row_id }], [])
+        return pageOf(await filterRows(read, row_ids, filter), slice, admit)
+      }
       const { items, total_items } = await find(relayer_row_id, slice, filter)
       const places = items.map((sequence) => ({ relayer_row_id, sequence }))
       return { items: await readPlaces(places, admit), total_items }
     },
-    async listTransactionsOf(ids, { offset, limit }, filter, admit) {
-      const rows = await read.all(relayerRowIds, { ids: ids ? [...ids] : null })
+    async listTransactionsOf(ids, slice, filter, admit) {
+      const { offset, limit } = slice
+      const relayers = await read.all(relayersOf, { ids: ids ? [...ids] : null })
+      if (filter.q !== undefined) {
+        const row_ids = await findRowIds(read, filter.q, relayers, relayers.filter(isNamed(filter.q)))
+        return pageOf(await filterRows(read, row_ids, filter), slice, admit)
+      }
       const depth = Math.min(offset + limit, max_depth)
-      const row_ids = rows.map(({ row_id }) => row_id)
+      const row_ids = relayers.map(({ relayer_row_id }) => relayer_row_id)
       const { newest, total_items } = await merged(row_ids, limit === 0 ? 0 : depth, filter)
       if (limit > 0 && offset < total_items && offset + limit > max_depth) return 'too_deep'
       return { items: await readPlaces(newest.slice(offset, offset + limit), admit), total_items }

@@ -17,10 +17,9 @@ interface Step {
   is_match: Truth
 }
 
-/** The whole filter, for the rows of an index that answers a part of it. */
-const matches = `(
-  transactions.relayer_row_id = $relayer_row_id
-  AND ($states::text[] IS NULL OR status = ANY ($states::text[]))
+/** Of a transaction, whosever it is. */
+const fits = `(
+  ($states::text[] IS NULL OR status = ANY ($states::text[]))
   AND ($created_after::text IS NULL OR created_at > $created_after::text)
   AND ($created_before::text IS NULL OR created_at < $created_before::text)
   AND ($reference::text IS NULL OR reference = $reference::text)
@@ -30,16 +29,17 @@ const matches = `(
   AND ($to::text IS NULL OR "to" = $to::text)
   AND ($hash::text IS NULL OR EXISTS (
     SELECT 1 FROM attempts WHERE transaction_row_id = transactions.row_id AND hash = $hash::text)))`
+const isInRange = `($nonce_from::bigint IS NULL OR nonce >= $nonce_from::bigint) AND ($nonce_to::bigint IS NULL OR nonce <= $nonce_to::bigint)`
+
+/** The whole filter, for the rows of an index that answers a part of it. */
+const matches = `(transactions.relayer_row_id = $relayer_row_id AND ${fits})`
 
 const bySequence = (where: string, match = matches) => `
   SELECT sequence, sequence AS at, ${match} AS is_match FROM transactions
   WHERE ${where} AND sequence < $below::bigint ORDER BY sequence DESC LIMIT ${step_rows}`
 
 export const searches: Record<Search, Statement<Step>> = {
-  hash: sql(
-    bySequence(`row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash)
-      AND ($nonce_from::bigint IS NULL OR nonce >= $nonce_from::bigint) AND ($nonce_to::bigint IS NULL OR nonce <= $nonce_to::bigint)`),
-  ),
+  hash: sql(bySequence(`row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND ${isInRange}`)),
   nonce: sql(
     (engine) => `
     SELECT sequence, nonce AS at, ${matches} AS is_match FROM transactions
@@ -71,19 +71,7 @@ export async function search(
   { offset, limit }: Slice,
   filter: TransactionFilter,
 ): Promise<Listing<number>> {
-  const values = {
-    relayer_row_id,
-    states: filter.status.length > 0 ? filter.status : null,
-    created_after: filter.created_after ?? null,
-    created_before: filter.created_before ?? null,
-    reference: filter.reference ?? null,
-    name: filter.metadata?.name ?? null,
-    value: filter.metadata?.value ?? null,
-    to: filter.to ?? null,
-    hash: filter.hash ?? null,
-    nonce_from: filter.nonce_from ?? null,
-    nonce_to: filter.nonce_to ?? null,
-  }
+  const values = { relayer_row_id, ...valuesOf(filter) }
   const items: number[] = []
   let total_items = 0
   let below = Number.MAX_SAFE_INTEGER
@@ -102,4 +90,33 @@ export async function search(
     await nextTurn()
     began = performance.now()
   }
+}
+
+const valuesOf = (filter: TransactionFilter) => ({
+  states: filter.status.length > 0 ? filter.status : null,
+  created_after: filter.created_after ?? null,
+  created_before: filter.created_before ?? null,
+  reference: filter.reference ?? null,
+  name: filter.metadata?.name ?? null,
+  value: filter.metadata?.value ?? null,
+  to: filter.to ?? null,
+  hash: filter.hash ?? null,
+  nonce_from: filter.nonce_from ?? null,
+  nonce_to: filter.nonce_to ?? null,
+})
+
+/** The place of a transaction. */
+export interface Place {
+  relayer_row_id: number
+  sequence: number
+}
+
+const filtered = sql<Place & { row_id: number }>(`
+  SELECT row_id, relayer_row_id, sequence FROM transactions
+  WHERE row_id = ANY ($row_ids::bigint[]) AND ${fits} AND ${isInRange}`)
+
+/** The places of those of these transactions that match the filter, the newest first. */
+export async function filterRows(session: Session, row_ids: number[], filter: TransactionFilter): Promise<Place[]> {
+  const rows = await session.all(filtered, { row_ids, ...valuesOf(filter) })
+  return rows.sort((a, b) => b.row_id - a.row_id)
 }
