@@ -22,7 +22,7 @@ export function Overview({ find }: { find?: string | undefined }) {
       <Heading name="Overview" />
       {isEmpty ? <FirstSteps hold={hold} /> : <Problems />}
       {!isEmpty && <Tiles />}
-      {!isEmpty && <ActivityCharts />}
+      {!isEmpty && <ActivityCharts here="/overview" find={find} />}
       {!isEmpty && (
         <section aria-labelledby="relayers">
           <Loaded query={relayers} lines={8}>
