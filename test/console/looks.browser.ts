@@ -138,6 +138,12 @@ test('draws what failed on the bar of what succeeded, and hides what is chosen i
   await figures.getByText(`${succeeded + failed} accepted`).waitFor()
   await figures.getByRole('button', { name: /^succeeded/ }).click()
   await expect.poll(async () => (await columns()).filter(({ green }) => Number.isFinite(green))).toEqual([])
+  const bars = await columns()
+  const x = bars.findIndex(({ red }) => Number.isFinite(red))
+  const canvas = (await page.locator('.chart canvas').first().boundingBox()) ?? { x: 0, y: 0 }
+  await page.mouse.click(canvas.x + x + 2, canvas.y + (bars[x]?.red ?? 0) - 2)
+  await page.waitForURL(/list\/failed\/after/)
+  await page.getByText('1 transaction', { exact: true }).waitFor()
 })
 
 test('reads the times that are typed in the zone that is shown', async () => {

@@ -123,10 +123,10 @@ function Charts({
   )
   const each = stepText(step_s)
   const mean = meanOf(points)
-  /** The transactions that were accepted then. */
-  const open = (from_s: number, to_s: number) => {
+  /** The transactions that were accepted then; of those that failed, only these. */
+  const open = (from_s: number, to_s: number, label?: string) => {
     const iso = (at_s: number) => new Date(at_s * 1_000).toISOString().slice(0, 16)
-    go(`${list}/all/${encoded(`after:${iso(from_s)}Z before:${iso(to_s)}Z`)}`)
+    go(`${list}/${label === 'failed' ? label : 'all'}/${encoded(`after:${iso(from_s)}Z before:${iso(to_s)}Z`)}`)
   }
   return (
     <div className="charts">

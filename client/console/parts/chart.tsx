@@ -31,8 +31,8 @@ interface ChartProps {
   /** How a value is shown, and beside the axis if that is another: there, in steps of so much. */
   show?: (value: number) => string
   mark?: (value: number, step: number) => string
-  /** Opens what a point stands for. */
-  open?: ((from_s: number, to_s: number) => void) | undefined
+  /** Opens what a point stands for, or the bar of a line in it. */
+  open?: ((from_s: number, to_s: number, label?: string) => void) | undefined
   /** Levels are lines, of which the first is in front. */
   isLevel?: boolean
 }
@@ -75,10 +75,12 @@ export function Chart({
   const [tapped, setTapped] = useState<Place>()
   const point = tapped ?? pointed
   const step_s = (at[1] ?? 0) - (at[0] ?? 0)
-  const openAt = useRef((_index: number | null | undefined) => {})
-  openAt.current = (index) => {
+  const openAt = useRef((_index: number | null | undefined, _height?: number) => {})
+  openAt.current = (index, height = Number.POSITIVE_INFINITY) => {
     const from = index == null ? undefined : at[index]
-    if (from !== undefined) open?.(from, from + step_s)
+    if (index == null || from === undefined) return
+    const bar = isLevel ? undefined : lines.find((line) => height <= (heightsOf(line, lines, hidden)[index] ?? 0))
+    open?.(from, from + step_s, bar?.label)
   }
   const isDaily = step_s >= day_s / 2
   const drawn = lines.toReversed()
@@ -104,7 +106,8 @@ export function Chart({
     )
     // A finger has no other way to see the values: the tip has the link then.
     made.over.addEventListener('click', (event) => {
-      if ((event as PointerEvent).pointerType !== 'touch') openAt.current(made.cursor.idx)
+      if ((event as PointerEvent).pointerType !== 'touch')
+        openAt.current(made.cursor.idx, made.posToVal(event.offsetY, 'y'))
       else {
         const place = placeOf(made, made.posToIdx(event.offsetX), event.offsetX)
         setTapped((before) => (before?.index === place.index ? undefined : place))
