@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { durationMark } from '../../client/console/data/format.ts'
 import { type Measure, marksOf } from '../../client/console/data/scale.ts'
 
 const cases: [number, Measure, number[]][] = [
@@ -19,4 +20,14 @@ test.each(cases)('the axis of values up to %d (%s) ends at a round value', (max,
 test.each([0.0006, 0.3, 60, 1_234_567])('an axis that ends at its highest value keeps its marks (%d)', (max) => {
   const marks = marksOf(max, 'amount')
   expect(marksOf(marks.at(-1) ?? 0, 'amount')).toEqual(marks)
+})
+
+test.each([
+  [150, 50, '150 ms'],
+  [1_500, 500, '1.5 s'],
+  [90_000, 30_000, '90 s'],
+  [120_000, 60_000, '2 min'],
+  [86_400_000, 43_200_000, '24 h'],
+])('a time of %d ms on an axis with steps of %d ms is %s', (ms, step_ms, text) => {
+  expect(durationMark(ms, step_ms)).toBe(text)
 })

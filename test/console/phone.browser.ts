@@ -37,13 +37,20 @@ const small = (page: Page) =>
     })
     .map((one) => one.outerHTML.slice(0, 200))`)
 
-test.each(['/', '/transactions', '/spending', '/networks', '/signers', '/keys', '/audit', '/sandbox'])(
-  'has targets of %s that a finger hits',
-  async (path) => {
-    const { page } = await start(path)
-    expect(await small(page)).toEqual([])
-  },
-)
+test.each([
+  '/',
+  '/transactions',
+  '/spending',
+  '/notifications',
+  '/networks',
+  '/signers',
+  '/keys',
+  '/audit',
+  '/sandbox',
+])('has targets of %s that a finger hits', async (path) => {
+  const { page } = await start(path)
+  expect(await small(page)).toEqual([])
+})
 
 test('shows a signer in few lines, with the whole address to copy', async () => {
   const { page } = await start('/signers')
@@ -81,6 +88,7 @@ test('shows what a relayer spent in two lines', async () => {
   const { page } = await start('/spending')
   const card = page.getByRole('row').filter({ has: page.getByRole('link', { name: account.relayer_id, exact: true }) })
   await card.getByText(/ETH/).first().waitFor()
+  expect(await page.getByRole('button', { name: /CSV/ }).count()).toBe(1)
   expect((await card.boundingBox())?.height).toBeLessThan(max_card_px)
 })
 
@@ -128,11 +136,14 @@ test('shows the values of a chart where a finger is, and opens their transaction
   await account.finished()
   const { page } = await start(`/relayers/${account.relayer_id}/activity`)
   await named(page, '7 days').click()
-  await page.getByText('2 succeeded').first().waitFor()
+  await page.getByText('2 accepted').first().waitFor()
   const plot = page.locator('.u-over').first()
   const size = (await plot.boundingBox()) ?? { width: 0, height: 0 }
   await plot.tap({ position: { x: size.width - 8, y: size.height / 2 } })
-  await expect.poll(() => page.locator('.tip').first().locator('dd').allTextContents()).toEqual(['2', '2', '0'])
+  await expect.poll(() => page.locator('.tip').first().locator('dd').allTextContents()).toEqual(['2', '2', '0', '0'])
+  const [tip, inside] = [await page.locator('.tip').first().boundingBox(), await plot.boundingBox()]
+  expect(tip?.y).toBeGreaterThanOrEqual(inside?.y ?? 0)
+  expect((tip?.y ?? 0) + (tip?.height ?? 0)).toBeLessThanOrEqual((inside?.y ?? 0) + size.height)
   await page.getByRole('button', { name: 'Open these transactions' }).first().tap()
   await page.getByText('2 transactions, newest first').waitFor()
 })

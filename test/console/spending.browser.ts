@@ -27,7 +27,7 @@ test('shows what each API key spent, what repricing added, and for how long the 
   await page.getByRole('button', { name: 'By API key' }).click()
   await page.getByRole('row', { name: /shop local 1 0\.0/ }).waitFor()
   const saved = page.waitForEvent('download')
-  await act(page, named(page, 'Download CSV by key and day'))
+  await act(page, named(page, 'Download CSV'), (dialog) => dialog.getByLabel('Rows').selectOption('by API key and day'))
   const file = await (await saved).createReadStream()
   const lines = Buffer.concat(await file.toArray())
     .toString()

@@ -53,15 +53,15 @@ function inSteps(activity: Activity): Activity {
   }
 }
 
-function sumOf(points: Point[]): Omit<Point, 'at'> {
-  const longest = points.map(({ max_inclusion_ms }) => max_inclusion_ms).filter((ms) => ms !== null)
+/** All of the points as one. */
+export function sumOf(points: Point[]): Omit<Point, 'at'> {
   const has_fees = points.every(({ fees }) => fees !== null)
   return {
     accepted: total(points, 'accepted'),
     mined: total(points, 'mined'),
     failed: total(points, 'failed'),
     mean_inclusion_ms: meanOf(points),
-    max_inclusion_ms: longest.length === 0 ? null : Math.max(...longest),
+    max_inclusion_ms: slowestOf(points),
     fees: has_fees ? feesOf(points).toString() : null,
   }
 }
@@ -72,7 +72,17 @@ export const total = (points: Point[], name: 'accepted' | 'mined' | 'failed'): n
 /** What got into a block and did what it should. `mined` has the reverted ones too, which are counted as `failed`. */
 export const succeeded = ({ mined, failed }: Point): number => Math.max(mined - failed, 0)
 
+/**
+ * Accepted, but neither succeeded nor failed in the same time: unfinished, canceled or expired. Where more ended than was accepted, there is
+ * none.
+ */
+export const other = ({ accepted, mined, failed }: Pick<Point, 'accepted' | 'mined' | 'failed'>): number =>
+  Math.max(accepted - Math.max(mined, failed), 0)
+
 export const totalSucceeded = (points: Point[]): number => points.reduce((sum, point) => sum + succeeded(point), 0)
+
+/** Seconds since the Unix epoch, of the begin of each point. */
+export const timesOf = (points: Point[]): number[] => points.map((point) => Date.parse(point.at) / 1_000)
 
 /** In wei. */
 export const feesOf = (points: Point[]): bigint => points.reduce((sum, { fees }) => sum + BigInt(fees ?? 0), 0n)
@@ -82,4 +92,16 @@ export function meanOf(points: Point[]): number | null {
   const known = points.filter(({ mean_inclusion_ms, mined }) => mean_inclusion_ms !== null && mined > 0)
   const ms = known.reduce((sum, point) => sum + (point.mean_inclusion_ms ?? 0) * point.mined, 0)
   return known.length === 0 ? null : ms / total(known, 'mined')
+}
+
+/** The longest time to inclusion; null: none was mined. */
+export function slowestOf(points: Point[]): number | null {
+  const known = points.map(({ max_inclusion_ms }) => max_inclusion_ms).filter((ms) => ms !== null)
+  return known.length === 0 ? null : Math.max(...known)
+}
+
+/** The length of a point in words: `per hour`. */
+export function stepText(step_s: number): string {
+  if (step_s >= 86_400) return 'per day (UTC)'
+  return step_s === 3_600 ? 'per hour' : `per ${step_s / 60} minutes`
 }

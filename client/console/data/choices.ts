@@ -3,7 +3,7 @@ import { decoded, encoded } from '../parts/links.tsx'
 
 /**
  * What a reader chose on a page, kept in its address after `here`, so that it can be given to others and survives a reload. `start`: the
- * values that the address leaves out.
+ * values that the address leaves out. What else is in the address belongs to another part of the page, and stays.
  */
 export function useChoices<Values extends Record<string, string>>(
   here: string,
@@ -17,7 +17,9 @@ export function useChoices<Values extends Record<string, string>>(
   return [
     values,
     (changes) => {
-      const others = Object.entries({ ...values, ...changes }).filter(([name, value]) => value !== start[name])
+      const others = Object.entries({ ...given, ...values, ...changes }).filter(
+        ([name, value]) => value !== start[name],
+      )
       const text = `${new URLSearchParams(others as [string, string][])}`
       go(text === '' ? here : `${here}/${encoded(text)}`, { replace: true })
     },

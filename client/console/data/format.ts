@@ -30,6 +30,10 @@ export function wide(units: string, symbol: string, places: number, digits = 18)
   return isLong ? `${count(whole)} ${symbol}` : fixed(units, symbol, places, digits)
 }
 
+/** About so many coins: three digits that say something. */
+export const coins = (value: number, symbol: string): string => `${rounded.format(value)} ${symbol}`
+const rounded = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
+
 /** A price in wei as gwei, with four significant digits or more before the point: `3,543`, `1.234`, `0.001234`. */
 export function gwei(wei: string | null): string {
   if (wei === null) return 'unknown'
@@ -82,6 +86,13 @@ export const gap = (ms: number): string =>
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms)
+}
+
+/** A time beside an axis with steps of so much: all marks of an axis have the same unit. */
+export function durationMark(ms: number, step_ms: number): string {
+  if (step_ms >= 3_600_000) return `${ms / 3_600_000} h`
+  if (step_ms >= 60_000) return `${ms / 60_000} min`
+  return step_ms >= 500 ? `${ms / 1_000} s` : `${ms} ms`
 }
 
 /** In the two units that matter: `12 s`, `1 min 33 s`, `1 h 9 min`, `2 d`. */
@@ -168,9 +179,12 @@ export const markExactly = (at: number, isDay: boolean): string =>
     ? `${utc.day.format(at * 1_000)} (UTC)`
     : `${formats.day.format(at * 1_000)}, ${formats.hour.format(at * 1_000)} ${isUtc() ? 'UTC' : hereShortly()}`
 
-/** The hour and minute, or the day in UTC. `at`: seconds since the Unix epoch. */
-export const mark = (at: number, isDay: boolean): string =>
-  isDay ? utc.day.format(at * 1_000) : formats.hour.format(at * 1_000)
+/** The hour and minute, and at midnight the day; of points of days the day in UTC. `at`: seconds since the Unix epoch. */
+export function mark(at: number, isDay: boolean): string {
+  if (isDay) return utc.day.format(at * 1_000)
+  const hour = formats.hour.format(at * 1_000)
+  return hour === '00:00' ? formats.day.format(at * 1_000) : hour
+}
 
 const counts = new Intl.NumberFormat('en')
 export const count = (value: number | bigint): string => counts.format(value)

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { RelayerClient, Spending } from '../../index.ts'
+import type { CallerSpending, RelayerClient, Spending } from '../../index.ts'
 import { everyPage } from './every-page.ts'
 import { useSession } from './session.tsx'
 
@@ -15,6 +15,16 @@ export interface Filter {
 export const allSpending = (client: RelayerClient, filter: Filter, signal?: AbortSignal): Promise<Spending[]> =>
   everyPage((page) =>
     client.get('/api/v1/spending', { query: { ...filter, page, per_page }, ...(signal && { signal }) }),
+  )
+
+/** What the transactions of every API key cost in these days. */
+export const allSpendingByKey = (
+  client: RelayerClient,
+  filter: Filter,
+  signal?: AbortSignal,
+): Promise<CallerSpending[]> =>
+  everyPage((page) =>
+    client.get('/api/v1/spending/callers', { query: { ...filter, page, per_page }, ...(signal && { signal }) }),
   )
 
 export function useSpending(filter: Filter) {

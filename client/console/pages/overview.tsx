@@ -20,7 +20,7 @@ export function Overview({ find }: { find?: string | undefined }) {
       {(isEmpty || isUnused) && <FirstSteps hold={hold} />}
       {!isEmpty && <Problems />}
       {!isEmpty && <Tiles />}
-      {!isEmpty && <ActivityCharts />}
+      {!isEmpty && <ActivityCharts here="/overview" find={find} />}
       {!isEmpty && (
         <section aria-labelledby="relayers">
           <Loaded query={relayers} lines={8} as="rows">

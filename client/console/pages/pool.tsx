@@ -78,7 +78,9 @@ export function Pool({
             <Tabs label="Pool pages" base={poolPath(pool_id)} tabs={tabs} open={tab} />
             {tab === 'relayers' && <Members pool={its} />}
             {tab === 'funding' && <PoolFunding pool={its} />}
-            {tab === 'activity' && <ActivityCharts pool_id={pool_id} its={its.network} />}
+            {tab === 'activity' && (
+              <ActivityCharts pool_id={pool_id} its={its.network} here={`${poolPath(pool_id)}/activity`} find={group} />
+            )}
             {tab === 'list' && (
               <Transactions place={path} here={`${poolPath(pool_id)}/list`} group={group} find={find} />
             )}

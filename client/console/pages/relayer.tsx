@@ -70,7 +70,14 @@ export function Relayer({
             {tab === 'policies' && <Policies relayer={its} />}
             {tab === 'funding' && <Funding relayer={its} />}
             {tab === 'events' && <Events relayer_id={relayer_id} />}
-            {tab === 'activity' && <ActivityCharts relayer_id={relayer_id} its={its.network} />}
+            {tab === 'activity' && (
+              <ActivityCharts
+                relayer_id={relayer_id}
+                its={its.network}
+                here={`${relayerPath(relayer_id)}/activity`}
+                find={group}
+              />
+            )}
           </>
         )}
       </Loaded>

@@ -1,18 +1,17 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { Coins } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { Spending as Its, RelayerClient } from '../../index.ts'
+import type { Spending as Its } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
 import { count } from '../data/format.ts'
 import { type Funds, useFunds } from '../data/funds.ts'
 import { useNetworks } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { allSpending, type Filter, useSpending } from '../data/spending.ts'
-import { Fees } from '../parts/activity.tsx'
+import { type Filter, useSpending } from '../data/spending.ts'
 import { Balance } from '../parts/balance.tsx'
 import { cost_columns, Paid, Repricing } from '../parts/costs.tsx'
-import { Csv } from '../parts/csv.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { Fees } from '../parts/fees.tsx'
 import { useIsUnused } from '../parts/first-steps.tsx'
 import { FoundTable } from '../parts/found-table.tsx'
 import { Heading } from '../parts/heading.tsx'
@@ -22,17 +21,14 @@ import { Options } from '../parts/options.tsx'
 import { Runway } from '../parts/runway.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { SpendingByKey } from '../parts/spending-by-key.tsx'
+import { SpendingCsv } from '../parts/spending-csv.tsx'
 import type { Column } from '../parts/table.tsx'
 
 const spans = { week: 7, month: 30, quarter: 90 } as const
-const header = [
-  ...['relayer_id', 'network', 'accepted', 'mined', 'failed', 'fees', 'fees_today', 'repriced', 'repricing_fees'],
-]
-const day_header = ['network', 'day', 'accepted', 'mined', 'failed', 'fees']
 
 /** What relayers spent on fees, and for how long their balances last. */
 export function Spending({ find }: { find?: string | undefined }) {
-  const { client, caller } = useSession()
+  const { caller } = useSession()
   const networks = useNetworks()
   const [{ network, ...chosen }, choose] = useChoices('/spending', find, { period: 'week', network: '', by: 'relayer' })
   const period = oneOf(Object.keys(spans) as (keyof typeof spans)[], chosen.period)
@@ -78,15 +74,7 @@ export function Spending({ find }: { find?: string | undefined }) {
             <option value="">All networks</option>
             <Options of={all} />
           </select>
-          {isUsed && (
-            <Csv
-              label="Download CSV by day"
-              name="fees"
-              what={`the fees of each day (UTC) in ${days} days, by network`}
-              header={day_header}
-              pages={() => rowsOfDays(client, period, shown)}
-            />
-          )}
+          {isUsed && <SpendingCsv period={period} filter={filter} networks={shown} />}
         </div>
       </div>
       <div className="charts">
@@ -119,7 +107,6 @@ function SpendingByRelayer({
   bar: ReactNode
   none: ReactNode
 }) {
-  const { client } = useSession()
   const { days } = filter
   const funds = useFunds(spending.data?.map(({ relayer_id }) => relayer_id) ?? [], spending.data, days)
   return (
@@ -140,15 +127,6 @@ function SpendingByRelayer({
               kinds="relayer or network"
               textsOf={({ relayer_id, network }) => [relayer_id, network]}
               before={bar}
-              after={
-                <Csv
-                  label="Download CSV by relayer"
-                  name="spending"
-                  what={`what each relayer spent in ${days} days`}
-                  header={header}
-                  pages={() => rowsOfRelayers(client, filter)}
-                />
-              }
             />
           )
         }
@@ -206,26 +184,3 @@ const columnsOf = (days: number, rows: Its[], isKnown: boolean): Column<Row>[] =
     ),
   },
 ]
-
-async function* rowsOfRelayers(client: RelayerClient, filter: Filter): AsyncIterable<unknown[][]> {
-  const rows = await allSpending(client, filter)
-  yield rows.map((its) => header.map((name) => its[name as keyof Its]))
-}
-
-async function* rowsOfDays(
-  client: RelayerClient,
-  period: keyof typeof spans,
-  networks: string[],
-): AsyncIterable<unknown[][]> {
-  for (const network of networks) {
-    const { data } = await client.get('/api/v1/activity', { query: { period, network } })
-    yield data.points.map(({ at, accepted, mined, failed, fees }) => [
-      network,
-      at.slice(0, 10),
-      accepted,
-      mined,
-      failed,
-      fees,
-    ])
-  }
-}

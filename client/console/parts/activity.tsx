@@ -1,33 +1,52 @@
-import { useMemo, useState } from 'react'
-import { Link, useLocation } from 'wouter'
+import { useMemo } from 'react'
+import { useLocation } from 'wouter'
 import type { ActivityPoint as Point } from '../../index.ts'
 import {
-  feesOf,
   meanOf,
+  other,
   type Period,
   periods,
+  slowestOf,
+  stepText,
   succeeded,
+  sumOf,
+  timesOf,
   total,
   totalSucceeded,
   useActivity,
   type Whose,
 } from '../data/activity.ts'
-import { count, duration, fixed } from '../data/format.ts'
+import { oneOf, useChoices } from '../data/choices.ts'
+import { count, duration, durationMark } from '../data/format.ts'
 import { useNetworks, useSymbols } from '../data/overview.ts'
 import { Chart } from './chart.tsx'
-import { errorText, Loaded } from './feedback.tsx'
+import { Loaded } from './feedback.tsx'
+import { FeesByNetwork, feeLine } from './fees.tsx'
 import { encoded, poolPath, relayerPath } from './links.tsx'
 import { Options } from './options.tsx'
 import { Segments } from './segments.tsx'
-import { Spark } from './spark.tsx'
 
-const [hour_s, day_s] = [3_600, 86_400]
+const names = Object.keys(periods) as Period[]
 
 /** Charts of the last hour to 90 days, for all relayers, for those of one network or pool, or for one relayer. */
-export function ActivityCharts({ relayer_id, pool_id, its }: { relayer_id?: string; pool_id?: string; its?: string }) {
+export function ActivityCharts({
+  relayer_id,
+  pool_id,
+  its,
+  here,
+  find,
+}: {
+  relayer_id?: string
+  pool_id?: string
+  /** Their network. */
+  its?: string
+  /** The address of the page without what was chosen on it. */
+  here: string
+  find: string | undefined
+}) {
   const networks = useNetworks()
-  const [period, setPeriod] = useState<Period>('day')
-  const [chosen, setChosen] = useState('')
+  const [{ network: chosen, ...others }, choose] = useChoices(here, find, { period: 'day', network: '' })
+  const period = oneOf(names, others.period)
   const all = networks.data ?? []
   const isOfAll = relayer_id === undefined && pool_id === undefined
   const network = isOfAll && chosen !== '' ? { network: chosen } : {}
@@ -37,7 +56,7 @@ export function ActivityCharts({ relayer_id, pool_id, its }: { relayer_id?: stri
     ...network,
   }
   const activity = useActivity(period, whose)
-  const here =
+  const whole =
     relayer_id !== undefined ? relayerPath(relayer_id) : pool_id !== undefined ? poolPath(pool_id) : undefined
   return (
     <section aria-labelledby="activity">
@@ -45,17 +64,17 @@ export function ActivityCharts({ relayer_id, pool_id, its }: { relayer_id?: stri
         <h2 id="activity">Activity</h2>
         <div className="buttons">
           {isOfAll && all.length > 1 && (
-            <select aria-label="Network" value={chosen} onChange={(event) => setChosen(event.target.value)}>
+            <select aria-label="Network" value={chosen} onChange={(event) => choose({ network: event.target.value })}>
               <option value="">All networks</option>
               <Options of={all.map(({ name }) => name)} />
             </select>
           )}
           <Segments
             label="Period"
-            values={Object.keys(periods) as Period[]}
+            values={names}
             texts={periods}
             value={period}
-            choose={setPeriod}
+            choose={(one) => choose({ period: one })}
           />
         </div>
       </div>
@@ -67,60 +86,13 @@ export function ActivityCharts({ relayer_id, pool_id, its }: { relayer_id?: stri
             period={period}
             whose={whose}
             network={its ?? (chosen || (all.length === 1 ? all[0]?.name : undefined))}
-            list={here === undefined ? '/transactions' : `${here}/list`}
+            list={whole === undefined ? '/transactions' : `${whole}/list`}
           />
         )}
       </Loaded>
     </section>
   )
 }
-
-/** The chart of the fees that the relayers of one network paid by day. */
-export function Fees({ period, network }: { period: Period; network: string }) {
-  const symbol = useSymbols()(network)
-  const activity = useActivity(period, { network })
-  if (activity.isLoadingError)
-    return (
-      <figure className="chart">
-        <figcaption>
-          <strong>Fees on {network}</strong>
-        </figcaption>
-        <div className="plot">
-          <div className="empty" role="alert">
-            <p>Fees could not be loaded. {errorText(activity.error)}</p>
-            <button type="button" onClick={() => activity.refetch()}>
-              Retry
-            </button>
-          </div>
-        </div>
-      </figure>
-    )
-  return (
-    <Loaded query={activity} lines={4}>
-      {({ points }) => <FeeChart points={points} symbol={symbol} title={`Fees on ${network}`} />}
-    </Loaded>
-  )
-}
-
-function FeeChart({ points, symbol, title }: { points: Point[]; symbol: string; title: string }) {
-  const { at, fees } = useMemo(() => ({ at: timesOf(points), fees: feeLine(points, symbol) }), [points, symbol])
-  return <Chart title={title} unit={`per day (UTC), in ${symbol}`} at={at} {...fees} />
-}
-
-const timesOf = (points: Point[]) => points.map((point) => Date.parse(point.at) / 1_000)
-const wei_per_coin = 1e18
-
-function feeLine(points: Point[], symbol: string) {
-  return {
-    lines: [{ label: 'paid', color: '--blue', values: points.map(({ fees }) => Number(fees ?? 0) / wei_per_coin) }],
-    measure: 'amount' as const,
-    total: fixed(feesOf(points).toString(), symbol, 6),
-    show: (value: number) => `${amounts.format(value)} ${symbol}`,
-    mark: (value: number, step: number) => value.toFixed(Math.max(0, -Math.floor(Math.log10(step)))),
-  }
-}
-
-const amounts = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
 
 function Charts({
   points,
@@ -139,37 +111,22 @@ function Charts({
 }) {
   const [, go] = useLocation()
   const symbol = useSymbols()(network)
-  const { at, counts, times, fees } = useMemo(() => {
-    const counted = (name: 'accepted' | 'failed') => ({
-      label: name,
-      values: points.map((point) => point[name]),
-      total: count(total(points, name)),
-    })
-    return {
+  const { at, counts, accepted, times, fees } = useMemo(
+    () => ({
       at: timesOf(points),
-      counts: [
-        { ...counted('accepted'), color: '--blue' },
-        {
-          label: 'succeeded',
-          color: '--green',
-          values: points.map(succeeded),
-          total: count(totalSucceeded(points)),
-        },
-        { ...counted('failed'), color: '--red', on: 'succeeded' },
-      ],
-      times: [
-        { label: 'mean', color: '--blue', values: points.map((point) => point.mean_inclusion_ms) },
-        { label: 'slowest', color: '--orange', values: points.map((point) => point.max_inclusion_ms) },
-      ],
+      counts: countsOf(points),
+      accepted: { label: 'accepted', values: points.map((point) => point.accepted) },
+      times: timeLines(points),
       fees: points.every((point) => point.fees !== null) ? feeLine(points, symbol) : undefined,
-    }
-  }, [points, symbol])
-  const each = step_s >= day_s ? 'per day (UTC)' : step_s === hour_s ? 'per hour' : `per ${step_s / 60} minutes`
+    }),
+    [points, symbol],
+  )
+  const each = stepText(step_s)
   const mean = meanOf(points)
-  /** The transactions that were accepted then. */
-  const open = (from_s: number, to_s: number) => {
+  /** The transactions that were accepted then; of those that failed, only these. */
+  const open = (from_s: number, to_s: number, label?: string) => {
     const iso = (at_s: number) => new Date(at_s * 1_000).toISOString().slice(0, 16)
-    go(`${list}/all/${encoded(`after:${iso(from_s)}Z before:${iso(to_s)}Z`)}`)
+    go(`${list}/${label === 'failed' ? label : 'all'}/${encoded(`after:${iso(from_s)}Z before:${iso(to_s)}Z`)}`)
   }
   return (
     <div className="charts">
@@ -178,8 +135,9 @@ function Charts({
         unit={each}
         at={at}
         lines={counts}
+        whole={accepted}
         measure="count"
-        total={`${count(totalSucceeded(points))} succeeded`}
+        total={`${count(total(points, 'accepted'))} accepted`}
         open={open}
       />
       <Chart
@@ -189,6 +147,7 @@ function Charts({
         lines={times}
         measure="ms"
         show={duration}
+        mark={durationMark}
         total={mean === null ? '–' : `${duration(mean)} on average`}
         isLevel
         open={open}
@@ -202,35 +161,33 @@ function Charts({
   )
 }
 
-const max_networks = 8
+/** Stacked, they are as high as what was accepted. In the colors of the states. */
+const countsOf = (points: Point[]) => [
+  { label: 'succeeded', color: '--green', values: points.map(succeeded), total: count(totalSucceeded(points)) },
+  {
+    label: 'failed',
+    color: '--red',
+    values: points.map(({ failed }) => failed),
+    total: count(total(points, 'failed')),
+  },
+  {
+    label: 'other',
+    about: 'other: accepted, but unfinished, canceled, expired or ended later',
+    color: '--blue',
+    values: points.map(other),
+    total: count(other(sumOf(points))),
+  },
+]
 
-/** Fees in different currencies have no sum: the total of each network. */
-function FeesByNetwork({ period, whose }: { period: Period; whose: Whose }) {
-  const networks = useNetworks()
-  const all = networks.data ?? []
-  return (
-    <figure className="chart">
-      <figcaption>
-        <strong>Fees</strong> <span className="hint">by network, {periods[period]}</span>
-      </figcaption>
-      <ul className="plain totals">
-        {all.slice(0, max_networks).map(({ id, name }) => (
-          <Total key={id} period={period} whose={{ ...whose, network: name }} />
-        ))}
-      </ul>
-      <Link to="/spending">Spending by relayer</Link>
-    </figure>
-  )
-}
-
-function Total({ period, whose }: { period: Period; whose: Whose & { network: string } }) {
-  const { data } = useActivity(period, whose)
-  const symbol = useSymbols()(whose.network)
-  return (
-    <li>
-      <span>{whose.network}</span>
-      {data && <Spark values={data.points.map(({ fees }) => Number(fees ?? 0))} />}
-      <strong>{data ? feeLine(data.points, symbol).total : '…'}</strong>
-    </li>
-  )
+function timeLines(points: Point[]) {
+  const slowest = slowestOf(points)
+  return [
+    { label: 'average', color: '--blue', values: points.map(({ mean_inclusion_ms }) => mean_inclusion_ms) },
+    {
+      label: 'slowest',
+      color: '--orange',
+      values: points.map(({ max_inclusion_ms }) => max_inclusion_ms),
+      ...(slowest !== null && { total: duration(slowest) }),
+    },
+  ]
 }

@@ -2,11 +2,12 @@ import uPlot from 'uplot'
 import { mark as markOfTime, zone } from '../data/format.ts'
 import { type Measure, marksOf } from '../data/scale.ts'
 
-export const height = 168
 const character_px = 6.5
 const day_s = 86_400
+/** So few values of a line are points too. */
+const max_sparse = 12
 
-/** `names`: labels and colors in the order of drawing. `mark`: how a value is shown beside the axis. */
+/** `names`: labels and colors in the order of drawing, the one in front last. `mark`: how a value is shown beside the axis. */
 export function optionsOf(
   element: HTMLElement,
   names: string,
@@ -17,26 +18,32 @@ export function optionsOf(
   const text = style.getPropertyValue('--text-soft')
   const grid = { stroke: style.getPropertyValue('--line'), width: 1 }
   const axis = { stroke: text, font: '11px system-ui', ticks: { show: false } }
+  const card = style.getPropertyValue('--card')
   const all = names.split(',')
   const series = all.map((name, index): uPlot.Series => {
     const [color = '', ...label] = name.split(' ').reverse()
     const stroke = style.getPropertyValue(color)
-    const its = { label: label.reverse().join(' '), stroke, width: 1.5 }
-    // The one behind all others is the whole: it is wider and pale.
-    const isWhole = index === 0 && all.length > 1
-    const paths = isLevel ? undefined : uPlot.paths.bars?.({ size: [isWhole ? 0.9 : 0.6, isWhole ? 32 : 24] })
-    const fill = isWhole ? `${stroke}59` : stroke
-    if (paths) return { ...its, width: 0, fill, points: { show: false }, paths }
-    return { ...its, points: { size: 6, fill: stroke, filter: alone } }
+    const its = { label: label.reverse().join(' '), stroke }
+    const paths = isLevel ? undefined : uPlot.paths.bars?.({ size: [0.7, 24] })
+    if (paths) return { ...its, width: 0, fill: stroke, points: { show: false }, paths }
+    const points = { show: false, filter: pointsOf }
+    if (index === all.length - 1) return { ...its, width: 2, points: { ...points, size: 6, fill: stroke } }
+    // Those behind are dashed, with rings that are seen around the points in front.
+    return { ...its, width: 1.5, dash: [4, 3], points: { ...points, size: 10, width: 1.5, fill: card } }
   })
   return {
     width: element.clientWidth,
-    height,
+    height: element.clientHeight,
     padding: [8, 16, 0, 0],
     // The axis is divided at midnight of the zone that its marks are in: that of days is UTC.
     tzDate: (at) => uPlot.tzDate(new Date(at * 1_000), isDaily ? 'UTC' : zone()),
     legend: { show: false },
-    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, sync: { key: 'activity' } },
+    cursor: {
+      y: false,
+      points: { size: 6, ...(!isLevel && { show: false }) },
+      drag: { x: false, y: false },
+      sync: { key: 'activity' },
+    },
     scales: {
       // The first and the last bar are whole.
       x: { range: withHalves },
@@ -79,13 +86,14 @@ const withHalves = ({ data: [times] }: uPlot, min: number, max: number): uPlot.R
   return [min - half, max + half]
 }
 
-/** Points between gaps or edges, of which a line shows nothing. */
-function alone({ data }: uPlot, series: number): number[] {
+/** All points of a sparse line; else those between gaps or edges, of which the line shows nothing. */
+function pointsOf({ data }: uPlot, series: number): number[] {
   const values = data[series] ?? []
-  return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null)
+  const known = [...values.keys()].filter((at) => values[at] != null)
+  return known.length <= max_sparse ? known : known.filter((at) => values[at - 1] == null && values[at + 1] == null)
 }
 
-/** Hours and minutes, or days, each once. */
+/** Hours and minutes with the day at midnight, or days, each once. */
 const datesOf = (splits: number[], isDaily: boolean): string[] => {
   const marks = splits.map((at) => markOfTime(at, isDaily))
   return marks.map((text, index) => (text === marks[index - 1] ? '' : text))

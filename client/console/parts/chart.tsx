@@ -3,17 +3,17 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { count, markExactly } from '../data/format.ts'
 import type { Measure } from '../data/scale.ts'
-import { height, optionsOf } from './chart-options.ts'
+import { optionsOf } from './chart-options.ts'
 
 export interface Line {
   label: string
   /** The name of a CSS variable. */
   color: string
   values: (number | null)[]
-  /** The label of the line that its bars stand on. */
-  on?: string
   /** What the whole period has of it, in the legend. */
   total?: string
+  /** What it is, where the label alone does not say it. */
+  about?: string
 }
 
 interface ChartProps {
@@ -21,16 +21,19 @@ interface ChartProps {
   unit: string
   /** Seconds since the Unix epoch, of the begin of each point. */
   at: number[]
+  /** Bars stand on those of the line before. */
   lines: Line[]
+  /** What the tip says before the lines. */
+  whole?: { label: string; values: number[] }
   /** What the whole period has, above the chart. */
   total?: string
   measure: Measure
   /** How a value is shown, and beside the axis if that is another: there, in steps of so much. */
   show?: (value: number) => string
   mark?: (value: number, step: number) => string
-  /** Opens what a point stands for. */
-  open?: ((from_s: number, to_s: number) => void) | undefined
-  /** Levels are lines for any period, of which the first is in front. */
+  /** Opens what a point stands for, or the bar of a line in it. */
+  open?: ((from_s: number, to_s: number, label?: string) => void) | undefined
+  /** Levels are lines, of which the first is in front. */
   isLevel?: boolean
 }
 
@@ -55,6 +58,7 @@ export function Chart({
   unit,
   at,
   lines,
+  whole,
   total,
   measure,
   show = count,
@@ -71,13 +75,15 @@ export function Chart({
   const [tapped, setTapped] = useState<Place>()
   const point = tapped ?? pointed
   const step_s = (at[1] ?? 0) - (at[0] ?? 0)
-  const openAt = useRef((_index: number | null | undefined) => {})
-  openAt.current = (index) => {
+  const openAt = useRef((_index: number | null | undefined, _height?: number) => {})
+  openAt.current = (index, height = Number.POSITIVE_INFINITY) => {
     const from = index == null ? undefined : at[index]
-    if (from !== undefined) open?.(from, from + step_s)
+    if (index == null || from === undefined) return
+    const bar = isLevel ? undefined : lines.find((line) => height <= (heightsOf(line, lines, hidden)[index] ?? 0))
+    open?.(from, from + step_s, bar?.label)
   }
   const isDaily = step_s >= day_s / 2
-  const drawn = isLevel ? lines.toReversed() : inDrawingOrder(lines)
+  const drawn = lines.toReversed()
   const names = drawn.map(({ label, color }) => `${label} ${color}`).join()
 
   useEffect(() => {
@@ -100,14 +106,17 @@ export function Chart({
     )
     // A finger has no other way to see the values: the tip has the link then.
     made.over.addEventListener('click', (event) => {
-      if ((event as PointerEvent).pointerType !== 'touch') openAt.current(made.cursor.idx)
+      if ((event as PointerEvent).pointerType !== 'touch')
+        openAt.current(made.cursor.idx, made.posToVal(event.offsetY, 'y'))
       else {
         const place = placeOf(made, made.posToIdx(event.offsetX), event.offsetX)
         setTapped((before) => (before?.index === place.index ? undefined : place))
       }
     })
     plot.current = made
-    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
+    const observer = new ResizeObserver(() =>
+      made.setSize({ width: element.clientWidth, height: element.clientHeight }),
+    )
     observer.observe(element)
     return () => {
       observer.disconnect()
@@ -116,12 +125,13 @@ export function Chart({
   }, [names, measure, isLevel, isDaily])
   // biome-ignore lint/correctness/useExhaustiveDependencies: a chart that was made again needs its data again
   useEffect(
-    () => plot.current?.setData([at, ...drawn.map((line) => heightsOf(line, lines, hidden))]),
+    () => plot.current?.setData([at, ...drawn.map((line) => heightsOf(line, isLevel ? [] : lines, hidden))]),
     [at, lines, names, hidden, measure, isLevel, isDaily],
   )
 
   const swatchOf = (color: string, index: number) =>
-    index === 0 && lines.length > 1 && !isLevel ? `${color.slice(2)} pale` : color.slice(2)
+    [color.slice(2), isLevel && (index === 0 ? 'dot' : 'ring')].filter(Boolean).join(' ')
+  const said = [...(whole ? [whole] : []), ...lines]
   const isEmpty = lines.every(({ values }) => values.every((value) => value === null || value === 0))
   const shownAt = point && at[point.index]
   return (
@@ -131,11 +141,17 @@ export function Chart({
         <span className="total">{total}</span>
       </figcaption>
       <div className={open ? 'plot linked' : 'plot'}>
-        <div ref={place} role="img" aria-label={`${title}: ${lines.map((line) => summaryOf(line, show)).join('; ')}`} />
+        <div ref={place} role="img" aria-label={`${title}: ${said.map((line) => summaryOf(line, show)).join('; ')}`} />
         {isEmpty && <span className="empty">Nothing in this period</span>}
         {point && shownAt !== undefined && !isEmpty && (
           <dl className="tip" style={point.tip}>
             <div>{markExactly(shownAt, isDaily)}</div>
+            {whole && (
+              <div>
+                <dt>{whole.label}</dt>
+                <dd>{shownOr(whole.values[point.index], show)}</dd>
+              </div>
+            )}
             {lines.map(({ label, color, values }, index) => (
               <div key={label}>
                 <dt className={swatchOf(color, index)}>{label}</dt>
@@ -152,13 +168,13 @@ export function Chart({
       </div>
       {lines.length > 1 && (
         <div className="legends">
-          {lines.map(({ label, color, total: its }, index) => (
+          {lines.map(({ label, color, total: its, about = label }, index) => (
             <button
               key={label}
               type="button"
               className={`legend ${swatchOf(color, index)}`}
               aria-pressed={!hidden.has(label)}
-              title={hidden.has(label) ? `Show ${label}` : `Hide ${label}`}
+              title={hidden.has(label) ? `Show ${about}` : `Hide ${about}`}
               onClick={() => hide((before) => before.symmetricDifference(new Set([label])))}
             >
               {label} {its !== undefined && <strong>{its}</strong>}
@@ -170,20 +186,19 @@ export function Chart({
   )
 }
 
-/** The first is behind all others, and of these the last one. */
-const inDrawingOrder = ([first, ...others]: Line[]): Line[] => (first ? [first, ...others.reverse()] : [])
-
-/** Where the line or its bars end. The bars of a later line are behind those that it stands on, and stand out above. */
-function heightsOf({ label, values, on }: Line, lines: Line[], hidden: ReadonlySet<string>): (number | null)[] {
-  if (hidden.has(label)) return values.map(() => null)
-  const below = lines.find((line) => line.label === on && !hidden.has(line.label))
-  return below ? values.map((value, index) => value && value + (below.values[index] ?? 0)) : values
+/** Where the line or its bars end. Bars are behind those of the lines before, which they stand on, and stand out above. */
+function heightsOf(line: Line, stacked: Line[], hidden: ReadonlySet<string>): (number | null)[] {
+  if (hidden.has(line.label)) return line.values.map(() => null)
+  const below = stacked.slice(0, Math.max(stacked.indexOf(line), 0)).filter(({ label }) => !hidden.has(label))
+  return line.values.map(
+    (value, index) => value && below.reduce((sum, { values }) => sum + (values[index] ?? 0), value),
+  )
 }
 
 const shownOr = (value: number | null | undefined, show: (value: number) => string) =>
   value === null || value === undefined ? '–' : show(value)
 
-function summaryOf({ label, values }: Line, show: (value: number) => string): string {
+function summaryOf({ label, values }: Pick<Line, 'label' | 'values'>, show: (value: number) => string): string {
   const known = values.filter((value) => value !== null)
   if (known.length === 0) return `${label}: none`
   return `${label}: highest ${show(Math.max(...known))}, last ${shownOr(

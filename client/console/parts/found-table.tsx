@@ -7,21 +7,19 @@ import { Table } from './table.tsx'
 const min_rows = 10
 
 /**
- * A table with a field that narrows it to the rows with a text. `kinds`: what of a row is searched, in words. `before`, `after`: what stands
- * beside the field.
+ * A table with a field that narrows it to the rows with a text. `kinds`: what of a row is searched, in words. `before`: what stands before
+ * the field.
  */
 export function FoundTable<Row>({
   textsOf,
   kinds,
   rows,
   before,
-  after,
   ...its
 }: ComponentProps<typeof Table<Row>> & {
   textsOf(row: Row): string[]
   kinds: string
   before?: ReactNode
-  after?: ReactNode
 }) {
   const [text, setText] = useState('')
   const wanted = text.trim().toLowerCase()
@@ -40,7 +38,6 @@ export function FoundTable<Row>({
             onChange={(event) => setText(event.target.value)}
           />
         )}
-        {after}
       </div>
       {found.length === 0 ? (
         <Nothing

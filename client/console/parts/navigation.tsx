@@ -67,11 +67,15 @@ export function usePages(): [string, Page[]][] {
       '',
       [
         may('read') && { to: '/', name: 'Overview', icon: LayoutDashboard },
+        may('read') && { to: '/transactions', name: 'Transactions', icon: ArrowLeftRight },
         may('read') && {
           ...{ to: '/relayer-list', name: 'Relayers', icon: Wallet },
           create: mayManageAll && 'Create a relayer',
         },
-        may('read') && { to: '/transactions', name: 'Transactions', icon: ArrowLeftRight },
+        may('notifications') && {
+          ...{ to: '/notifications', name: 'Notifications', icon: Bell },
+          create: 'Create a notification',
+        },
         may('read') && { to: '/spending', name: 'Spending', icon: Coins },
         (may('sign') || may('send')) && { to: '/sandbox', name: 'Sandbox', icon: FlaskConical },
       ],
@@ -88,12 +92,6 @@ export function usePages(): [string, Page[]][] {
         },
         may('read') && { to: '/networks', name: 'Networks', icon: Network, create: mayManageAll && 'Create a network' },
         mayManageAll && { to: '/signers', name: 'Signers', icon: KeyRound, create: 'Create a signer' },
-        may('notifications') && {
-          to: '/notifications',
-          name: 'Notifications',
-          icon: Bell,
-          create: 'Create a notification',
-        },
       ],
     ],
     [

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { momentOf, typedOf, zone } from '../data/format.ts'
 import type { Period } from '../data/period.ts'
 
@@ -6,13 +6,33 @@ const hour_ms = 3_600_000
 const hours: Record<string, number> = { 'Last hour': 1, 'Last 24 hours': 24, 'Last 7 days': 168, 'Last 30 days': 720 }
 
 const own = 'From … to …'
+const half_typed = 'Enter a date and a time.'
+const ends_first = 'Choose a time after the start.'
+const well = { after: '', before: '' }
 
 /** The fields of a period in a form: `after` and `before`, in the zone that is shown. `chosen`: a usual one was chosen. */
-export function PeriodFields({ period: { after = '', before = '' }, chosen }: { period: Period; chosen(): void }) {
+export function PeriodFields({ period, chosen }: { period: Period; chosen(): void }) {
+  const { after = '', before = '' } = period
   /** What was chosen, and the time that it stands for: another one came from elsewhere. */
   const [choice, setChoice] = useState({ kind: '', after: '' })
   const from = useRef<HTMLInputElement>(null)
   const to = useRef<HTMLInputElement>(null)
+  const [faults, setFaults] = useState(well)
+  /** What is wrong is said under its field, and keeps the form from being sent. */
+  function check() {
+    if (!from.current || !to.current) return
+    const [begin, end] = [from.current, to.current]
+    const isReversed = begin.value !== '' && end.value !== '' && end.value <= begin.value
+    const its = {
+      after: begin.validity.badInput ? half_typed : '',
+      before: end.validity.badInput ? half_typed : isReversed ? ends_first : '',
+    }
+    begin.setCustomValidity(its.after)
+    end.setCustomValidity(its.before)
+    setFaults(its)
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: times from the address have fields of their own
+  useEffect(check, [after, before])
   function choose(kind: string) {
     const length = hours[kind]
     const at = length === undefined ? '' : typedOf(new Date(Date.now() - length * hour_ms).toISOString())
@@ -20,6 +40,7 @@ export function PeriodFields({ period: { after = '', before = '' }, chosen }: { 
     if (kind === own || !from.current || !to.current) return
     from.current.value = at
     to.current.value = ''
+    check()
     chosen()
   }
   const isChosen = choice.kind !== '' && choice.after === typedOf(after) && before === ''
@@ -34,14 +55,28 @@ export function PeriodFields({ period: { after = '', before = '' }, chosen }: { 
           ))}
         </select>
       </label>
-      <label hidden={kind !== own}>
-        From ({zone()})
-        <input key={after} ref={from} type="datetime-local" name="after" defaultValue={typedOf(after)} />
-      </label>
-      <label hidden={kind !== own}>
-        To ({zone()})
-        <input key={before} ref={to} type="datetime-local" name="before" defaultValue={typedOf(before)} />
-      </label>
+      {(['after', 'before'] as const).map((name) => (
+        <label key={name} hidden={kind !== own}>
+          {name === 'after' ? 'From' : 'To'} ({zone()})
+          <input
+            key={period[name]}
+            ref={name === 'after' ? from : to}
+            type="datetime-local"
+            name={name}
+            defaultValue={typedOf(period[name] ?? '')}
+            aria-invalid={faults[name] !== ''}
+            onBlur={check}
+            onKeyDown={({ key }) => key === 'Enter' && check()}
+            // It is said under the field.
+            onInvalid={(event) => event.preventDefault()}
+          />
+          {faults[name] !== '' && (
+            <span className="fault" role="alert">
+              {faults[name]}
+            </span>
+          )}
+        </label>
+      ))}
     </>
   )
 }
@@ -53,10 +88,10 @@ export function periodIn(form: HTMLFormElement): Period {
   return { ...(after && { after }), ...(before && { before }) }
 }
 
-/** Narrows a list to a period. What is typed counts when the reader leaves the field. */
+/** Narrows a list to a period. What is typed counts when the reader leaves the field, unless something is wrong with it. */
 export function PeriodFilter({ period, choose }: { period: Period; choose(period: Period): void }) {
   const form = useRef<HTMLFormElement>(null)
-  const apply = () => form.current && choose(periodIn(form.current))
+  const apply = () => form.current?.checkValidity() && choose(periodIn(form.current))
   return (
     <form
       ref={form}

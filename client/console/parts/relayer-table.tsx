@@ -69,9 +69,9 @@ export function RelayerTable({
   heading: ReactNode
 }) {
   const { may } = useSession()
-  const choice = useChoice(({ relayer }: Row) => relayer.id, find ?? '')
   const [{ text, ...chosen }, choose] = useChoices(here, find, { state: 'all', text: '' })
   const state = oneOf(states, chosen.state)
+  const choice = useChoice(({ relayer }: Row) => relayer.id, `${state} ${text}`)
   const spending = useSpending({ days: fee_days }).data
   const funds = useFunds(
     rows.map(({ relayer }) => relayer.id),

@@ -1,5 +1,6 @@
+import type { ComponentProps } from 'react'
 import { Link } from 'wouter'
-import { succeeded, total, totalSucceeded, useActivity } from '../data/activity.ts'
+import { slowestOf, stepText, succeeded, total, totalSucceeded, useActivity } from '../data/activity.ts'
 import { count, duration } from '../data/format.ts'
 import { useRelayers } from '../data/overview.ts'
 import { Spark } from './spark.tsx'
@@ -13,8 +14,9 @@ export function Tiles() {
   const unfinished = rows.reduce((sum, { queue }) => sum + (queue?.unfinished ?? 0), 0)
   const off = rows.filter(({ relayer }) => relayer.paused || relayer.system_disabled).length
   const failed = total(points, 'failed')
-  const slowest = Math.max(0, ...points.map(({ max_inclusion_ms }) => max_inclusion_ms ?? 0))
+  const slowest = slowestOf(points)
   const isKnown = day.data !== undefined
+  const each = stepText(day.data?.seconds_per_point ?? 0)
   return (
     <div className="tiles">
       <Tile
@@ -35,7 +37,7 @@ export function Tiles() {
         name="Succeeded, 24 h"
         value={isKnown ? count(totalSucceeded(points)) : '…'}
         note={isKnown ? `${count(total(points, 'accepted'))} accepted` : ''}
-        line={points.map(succeeded)}
+        line={{ values: points.map(succeeded), each, color: '--green' }}
       />
       <Tile
         to="/transactions/failed"
@@ -43,14 +45,17 @@ export function Tiles() {
         value={isKnown ? count(failed) : '…'}
         note={isKnown && failed === 0 ? 'none' : 'see why'}
         tone={failed === 0 ? undefined : 'bad'}
-        line={points.map(({ failed }) => failed)}
+        line={{ values: points.map(({ failed }) => failed), each, color: '--red' }}
       />
       <Tile
         to="/transactions"
         name="Slowest, 24 h"
-        value={isKnown ? (slowest === 0 ? '–' : duration(slowest)) : '…'}
+        value={isKnown ? (slowest === null ? '–' : duration(slowest)) : '…'}
         note="until in a block"
-        line={points.map(({ max_inclusion_ms }) => max_inclusion_ms)}
+        line={{
+          values: points.map(({ max_inclusion_ms }) => max_inclusion_ms),
+          ...{ each, show: duration, color: '--orange' },
+        }}
       />
     </div>
   )
@@ -69,14 +74,14 @@ function Tile({
   value: string
   note: string
   tone?: 'bad' | 'warn' | undefined
-  line?: (number | null)[]
+  line?: ComponentProps<typeof Spark>
 }) {
   return (
     <Link to={to} className="tile">
       <span>{name}</span>
       <strong className={tone === 'bad' ? tone : undefined}>{value}</strong>
       <span className={tone}>{note}</span>
-      {line && <Spark values={line} />}
+      {line && <Spark {...line} />}
     </Link>
   )
 }
