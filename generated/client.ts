@@ -5921,7 +5921,7 @@ export interface components {
          *     apply: to list more, use `reference`, `to` or `metadata`.
          * @example order-47
          */
-        transaction_q: string;
+        transaction_search: string;
         /**
          * @description The signer's id.
          * @example treasury-key
@@ -6294,7 +6294,7 @@ export type ParameterTransactionReference = components['parameters']['transactio
 export type ParameterTransactionMetadata = components['parameters']['transaction_metadata'];
 export type ParameterTransactionHash = components['parameters']['transaction_hash'];
 export type ParameterTransactionTo = components['parameters']['transaction_to'];
-export type ParameterTransactionQ = components['parameters']['transaction_q'];
+export type ParameterTransactionSearch = components['parameters']['transaction_search'];
 export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterProblemId = components['parameters']['problem_id'];
 export type ParameterOfPool = components['parameters']['of_pool'];
@@ -6460,7 +6460,7 @@ export interface operations {
                  *     apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
-                q?: components["parameters"]["transaction_q"];
+                search?: components["parameters"]["transaction_search"];
                 /**
                  * @description Only transactions with this nonce or a higher one. With a range of nonces, the list starts with the highest
                  *     nonce.
@@ -6523,7 +6523,7 @@ export interface operations {
                  *     apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
-                q?: components["parameters"]["transaction_q"];
+                search?: components["parameters"]["transaction_search"];
             };
             header?: never;
             path?: never;
@@ -8182,7 +8182,7 @@ export interface operations {
                  *     apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
-                q?: components["parameters"]["transaction_q"];
+                search?: components["parameters"]["transaction_search"];
             };
             header?: never;
             path: {

@@ -5351,7 +5351,7 @@ export interface components {
          * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
          * @example order-47
          */
-        transaction_q: string;
+        transaction_search: string;
         /**
          * @description The signer's id.
          * @example treasury-key
@@ -5721,7 +5721,7 @@ export type ParameterTransactionReference = components['parameters']['transactio
 export type ParameterTransactionMetadata = components['parameters']['transaction_metadata'];
 export type ParameterTransactionHash = components['parameters']['transaction_hash'];
 export type ParameterTransactionTo = components['parameters']['transaction_to'];
-export type ParameterTransactionQ = components['parameters']['transaction_q'];
+export type ParameterTransactionSearch = components['parameters']['transaction_search'];
 export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterProblemId = components['parameters']['problem_id'];
 export type ParameterOfPool = components['parameters']['of_pool'];
@@ -5881,7 +5881,7 @@ export interface operations {
                  * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
-                q?: components["parameters"]["transaction_q"];
+                search?: components["parameters"]["transaction_search"];
                 /** @description Only transactions with this nonce or a higher one. With a range of nonces, the list starts with the highest nonce. */
                 nonce_from?: number;
                 /** @description Only transactions with this nonce or a lower one. */
@@ -5935,7 +5935,7 @@ export interface operations {
                  * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
-                q?: components["parameters"]["transaction_q"];
+                search?: components["parameters"]["transaction_search"];
             };
             header?: never;
             path?: never;
@@ -7552,7 +7552,7 @@ export interface operations {
                  * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
-                q?: components["parameters"]["transaction_q"];
+                search?: components["parameters"]["transaction_search"];
             };
             header?: never;
             path: {

@@ -19,7 +19,7 @@ export interface TransactionFilter {
   nonce_from?: number
   nonce_to?: number
   /** What the search finds by this text. */
-  q?: string
+  search?: string
 }
 
 /** A transaction row without `data`, which may be large. */

@@ -94,7 +94,7 @@ function readFilter({
   metadata,
   hash,
   to,
-  q,
+  search,
 }: FilterQuery): TransactionFilter {
   return {
     status,
@@ -104,6 +104,6 @@ function readFilter({
     ...(metadata !== undefined && { metadata: readPair(metadata) }),
     ...(hash !== undefined && { hash: hash.toLowerCase() }),
     ...(to !== undefined && { to: readAddress(to, '/query/to') }),
-    ...(q !== undefined && { q: q.trim() }),
+    ...(search !== undefined && { search: search.trim() }),
   }
 }

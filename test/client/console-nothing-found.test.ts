@@ -7,7 +7,7 @@ showUtc(true)
 const hash = `0x${'ab'.repeat(32)}`
 
 test.each<[string, Filter, string, RegExp]>([
-  ['all', { reference: 'order-7' }, 'No transaction has the reference “order-7”', /in full/],
+  ['all', { reference: 'order-7' }, 'No transaction has the reference “order-7”', /beginning finds/],
   ['failed', { status: ['failed'] }, 'No failed transaction', /another status, or show all/],
   ['withdrawn', { hash }, 'No canceled or expired transaction has the hash 0xabab…abab', /No relayer/],
   ['all', { nonce_from: 5, nonce_to: 5 }, 'No transaction has the nonce 5', /other nonces/],
@@ -17,7 +17,7 @@ test.each<[string, Filter, string, RegExp]>([
     'all',
     { created_after: '2026-01-30T00:00:00.000Z', created_before: '2026-01-31T00:00:00.000Z', reference: 'order-7' },
     'No transaction from 30 Jan, 00:00 to 31 Jan, 00:00 has the reference “order-7”',
-    /in full/,
+    /beginning finds/,
   ],
   [
     'failed',

@@ -91,18 +91,18 @@ test('a list finds the same as the search by a text, and applies the rest of its
       ({ id }) => id,
     )
 
-  expect(await all({ q: '0x6b5c' })).toEqual([second?.id, first?.id])
-  expect(await all({ q: 'parcel-1' })).toEqual([second?.id, first?.id])
-  expect(await all({ q: ' parcel-1 ', reference: 'parcel-1' })).toEqual([first?.id])
-  expect(await all({ q: 'parcel', status: ['failed'] })).toEqual([])
-  expect(await all({ q: 'parcel', created_after: '2100-01-01T00:00:00Z' })).toEqual([])
-  expect(await all({ q: 'parcel' }, limited)).toEqual([first?.id])
-  expect(await all({ q: one.relayer_id.toUpperCase() })).toEqual([third?.id, first?.id])
-  expect(await all({ q: other.relayer_id }, limited)).toEqual([])
-  expect(await ofOne({ q: '0x6b5c' })).toEqual([first?.id])
-  expect(await ofOne({ q: 'nonce 1' })).toEqual([third?.id])
+  expect(await all({ search: '0x6b5c' })).toEqual([second?.id, first?.id])
+  expect(await all({ search: 'parcel-1' })).toEqual([second?.id, first?.id])
+  expect(await all({ search: ' parcel-1 ', reference: 'parcel-1' })).toEqual([first?.id])
+  expect(await all({ search: 'parcel', status: ['failed'] })).toEqual([])
+  expect(await all({ search: 'parcel', created_after: '2100-01-01T00:00:00Z' })).toEqual([])
+  expect(await all({ search: 'parcel' }, limited)).toEqual([first?.id])
+  expect(await all({ search: one.relayer_id.toUpperCase() })).toEqual([third?.id, first?.id])
+  expect(await all({ search: other.relayer_id }, limited)).toEqual([])
+  expect(await ofOne({ search: '0x6b5c' })).toEqual([first?.id])
+  expect(await ofOne({ search: 'nonce 1' })).toEqual([third?.id])
   const { data, pagination } = await client.get('/api/v1/transactions', {
-    query: { q: 'parcel', per_page: 1, page: 2 },
+    query: { search: 'parcel', per_page: 1, page: 2 },
   })
   expect([data.map(({ id }) => id), pagination.total_items]).toEqual([[first?.id], 2])
 })

@@ -149,8 +149,8 @@ async function useLists(): Promise<void> {
     { to: `0x${'10'.padStart(40, '0')}`, created_after: '2025-01-01T01:00:00.000Z' },
     { nonce_from: 1_000_010, nonce_to: 1_000_050 },
     { hash: '0xexample' },
-    { q: 'ref-10', status: ['failed' as const] },
-    { q: (relayers[0] as PlantedRelayer).id },
+    { search: 'ref-10', status: ['failed' as const] },
+    { search: (relayers[0] as PlantedRelayer).id },
   ]
   for (const filter of filters)
     for (const offset of [0, 500]) {

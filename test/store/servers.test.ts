@@ -166,12 +166,11 @@ describe('the database down', () => {
     await there.updateRelayer(id, (its) => ({ ...its, paused: true }))
     await network.set('open')
     await until('the store answers', () =>
-      here.generation().then(
-        () => true,
+      here.getRelayer(id).then(
+        (its) => its?.paused === true,
         () => false,
       ),
     )
-    expect((await here.getRelayer(id))?.paused).toBe(true)
     expect(await here.updateRelayer(id, (its) => ({ ...its, paused: false }))).toMatchObject({ paused: false })
   })
 

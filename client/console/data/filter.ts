@@ -11,5 +11,5 @@ export interface Filter {
   created_after?: string
   created_before?: string
   /** What the search finds by this text. */
-  q?: string
+  search?: string
 }

@@ -22,10 +22,10 @@ export function nothingFound(group: string, filter: Filter): NothingFound {
   return { title: title.join(' '), advice: content?.advice ?? adviceOf(state, filter) }
 }
 
-function contentOf({ q, reference, hash, to, nonce_from, nonce_to }: Filter) {
-  if (q !== undefined)
+function contentOf({ search, reference, hash, to, nonce_from, nonce_to }: Filter) {
+  if (search !== undefined)
     return {
-      text: `has “${q}”`,
+      text: `has “${search}”`,
       advice: 'IDs, hashes, receivers, references and relayers are found by their beginning, from 4 characters on.',
     }
   if (reference !== undefined)

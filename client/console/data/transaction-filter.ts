@@ -36,5 +36,5 @@ function contentOf(text: string, hasNonces: boolean): Filter {
   const [, from, to] = (hasNonces && /^(?:nonces?\s+)?(\d{1,15})-(\d{1,15})$/i.exec(text)) || []
   if (from !== undefined) return { nonce_from: Number(from), nonce_to: Number(to) }
   const reference = /^reference:\s*(.+)$/i.exec(text)?.[1]
-  return reference === undefined ? { q: text.slice(0, 255) } : { reference: reference.slice(0, 255) }
+  return reference === undefined ? { search: text.slice(0, 255) } : { reference: reference.slice(0, 255) }
 }

@@ -84,7 +84,7 @@ export function Transactions({
           />
         )}
       </div>
-      {filter.q !== undefined && found === max_found && (
+      {filter.search !== undefined && found === max_found && (
         <p className="hint">
           This text finds the newest {count(max_found)} only. Type more of it, or a whole address, hash or reference:….
         </p>

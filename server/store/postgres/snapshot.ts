@@ -7,6 +7,10 @@ import { sql } from '../rules/statement.ts'
 import { isUnavailable } from './failures.ts'
 import { createSession } from './session.ts'
 
+/** No other transaction waits for the locks of one that reads, so a server may stall in it for longer than in one that writes. */
+const stall_ms = 30_000
+const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = ${stall_ms}`
+
 export type Snapshot = <T>(work: (session: Session) => Promise<T>) => Promise<T>
 
 /**
@@ -20,7 +24,7 @@ export const createSnapshot =
     try {
       const client = await pool.connect()
       try {
-        await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+        await client.query(begin)
         const result = await work(createSession(client))
         await client.query('COMMIT')
         return result

@@ -145,8 +145,8 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
 
   return {
     async listTransactions(relayer_row_id, slice, filter, admit) {
-      if (filter.q !== undefined) {
-        const row_ids = await findRowIds(read, filter.q, [{ relayer_row_id }], [])
+      if (filter.search !== undefined) {
+        const row_ids = await findRowIds(read, filter.search, [{ relayer_row_id }], [])
         return pageOf(await filterRows(read, row_ids, filter), slice, admit)
       }
       const { items, total_items } = await find(relayer_row_id, slice, filter)
@@ -156,8 +156,8 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
     async listTransactionsOf(ids, slice, filter, admit) {
       const { offset, limit } = slice
       const relayers = await read.all(relayersOf, { ids: ids ? [...ids] : null })
-      if (filter.q !== undefined) {
-        const row_ids = await findRowIds(read, filter.q, relayers, relayers.filter(isNamed(filter.q)))
+      if (filter.search !== undefined) {
+        const row_ids = await findRowIds(read, filter.search, relayers, relayers.filter(isNamed(filter.search)))
         return pageOf(await filterRows(read, row_ids, filter), slice, admit)
       }
       const depth = Math.min(offset + limit, max_depth)

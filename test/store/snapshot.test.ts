@@ -1,0 +1,27 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { createPool } from '../../server/store/postgres/pool.ts'
+import { createSnapshot } from '../../server/store/postgres/snapshot.ts'
+import { sql } from '../../server/store/rules/statement.ts'
+import { newDatabase } from '../support/postgres.ts'
+
+/** Longer than a transaction that writes may wait between two statements. */
+const stall_ms = 3_500
+
+test('reads one state on PostgreSQL, also when the server stalls between two statements', async () => {
+  const { url, drop } = await newDatabase()
+  const pool = createPool({ url, max_connections: 4, timeout_ms: 10_000 })
+  onTestFinished(async () => {
+    await pool.end()
+    await drop()
+  })
+  await pool.query('CREATE TABLE counted (number int); INSERT INTO counted VALUES (1)')
+  const read = sql<{ number: number }>('SELECT number FROM counted')
+  const numbers = await createSnapshot(pool, () => {})(async (session) => {
+    const before = await session.one(read)
+    await pool.query('UPDATE counted SET number = 2')
+    await pause(stall_ms)
+    return [before, await session.one(read)]
+  })
+  expect(numbers).toEqual([{ number: 1 }, { number: 1 }])
+})
