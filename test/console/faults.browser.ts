@@ -108,7 +108,7 @@ test('shows that an action runs, runs it once, and says with a link what it did'
   await dialog.getByLabel('Network').selectOption('local')
   await dialog.getByLabel('Relayers, one per line').fill('demo')
   const create = dialog.locator('button[type=submit]')
-  await create.click()
+  await create.dblclick()
   await dialog.locator('button[aria-busy=true]').waitFor()
   await create.click()
   answered.resolve()

@@ -90,13 +90,14 @@ test('keeps the heading while a page loads, and says since when a list fails, wi
   answered.resolve()
   await page.getByText('Next nonce').waitFor()
 
-  await page.route('**/api/v1/pools?**', (route) => route.fulfill({ status: 503, body: '{}' }))
-  await open('/pools')
+  // Nothing asks for them again by itself.
+  await page.route('**/api/v1/api-keys?**', (route) => route.fulfill({ status: 503, body: '{}' }))
+  await open('/keys')
   const failing = page.getByRole('alert').filter({ hasText: 'Loading has failed since' })
   await failing.waitFor()
-  await page.unroute('**/api/v1/pools?**')
+  await page.unroute('**/api/v1/api-keys?**')
   await named(failing, 'Retry').click()
-  await page.getByText('No pools yet').waitFor()
+  await page.getByText('No API keys yet').waitFor()
   expect(await failing.count()).toBe(0)
 })
 

@@ -33,7 +33,13 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
           </>
         ) : (
           <>
-            For <Age of={why.since} ago={false} />, since <Moment at={why.since} />
+            Since <Moment at={why.since} />
+            {/* The summary says for how long no block includes it. */}
+            {why.waiting_for !== 'block' && (
+              <>
+                , for <Age of={why.since} ago={false} />
+              </>
+            )}
           </>
         )}
         {why.blocked_by !== null && (
