@@ -34,7 +34,7 @@ const searches = {
   'search-verb': 'pause',
   'search-relayer': 'payouts-eu-1',
   'search-reference': 'order-48',
-  'search-address': '0x',
+  'search-address': '0x5a5a',
   'search-nonce': 'nonce 0',
   'search-nothing': 'no such thing',
 }

@@ -44,11 +44,13 @@ test('shows a transaction by its relayer, nonce and state, for the beginning of 
     path: { relayer_id: account.relayer_id, transaction_id: `${sent?.id}` },
   })
   const { page } = await start()
-  for (const text of ['order-4800', `${done.hash}`.slice(0, 14)]) {
+  const start_of_hash = `${done.hash}`.slice(0, 14)
+  const details = { 'order-4800': 'order-4800-a', [start_of_hash]: `hash ${start_of_hash}…${done.hash?.slice(-4)}` }
+  for (const [text, detail] of Object.entries(details)) {
     await find(page, text)
     const its = results(page).filter({ hasText: `${account.relayer_id} · nonce 0` })
     await its.getByText('confirmed', { exact: true }).waitFor()
-    await its.getByText('order-4800-a').waitFor()
+    await its.getByText(detail).waitFor()
     await its.getByText(/^[\d,.< ]+ ETH$/).waitFor()
     await its.getByText('transaction', { exact: true }).waitFor()
     expect(await its.locator('b').textContent()).toBe(text)

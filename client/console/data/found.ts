@@ -141,17 +141,17 @@ function itemOf(
     const detail = found_by === 'address' ? shortened(matched, q) : name === id ? '' : (name ?? '')
     return { ...its, name: id, detail, ...(state !== undefined && { state }) }
   }
-  const more = found_by === 'reference' || found_by === 'nonce' ? [] : [`${labels[found_by]}${shortened(matched, q)}`]
+  const label = labels[found_by]
   return {
     ...its,
     name: transactionName(result),
-    detail: [...more, ...(reference === null ? [] : [reference])].join(' · '),
+    detail: label === undefined ? (reference ?? '') : `${label}${shortened(matched, q)}`,
     amount: fixed(value ?? '0', symbolOf(relayer_id), 6),
     state: name ?? '',
   }
 }
 
-/** What the value is that a transaction was found by. */
+/** What the value is that a transaction was found by, if its name and its reference do not have it. */
 const labels: Partial<Record<SearchResult['found_by'], string>> = {
   ...{ id: 'ID ', hash: 'hash ', receiver: 'to ', metadata: '' },
 }

@@ -81,7 +81,7 @@ export function Palette({
         <Autocomplete.Input
           autoFocus
           aria-label="Find by ID, name, address, hash, nonce or reference"
-          placeholder="ID, name, address, hash, nonce, reference, page or action"
+          placeholder="ID, name, address, hash or action"
           maxLength={255}
           onKeyDown={(event) => {
             if (event.key !== 'Enter') return
