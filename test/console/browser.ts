@@ -123,13 +123,16 @@ export async function openConsole(
 
 export const named = (within: Page | Locator, name: string) => within.getByRole('button', { name, exact: true }).first()
 
-/** The button of this name that is there in the end: an empty list has the one that creates, in place of the heading's. */
+/**
+ * Opens the dialog of the button of this name that is there in the end: an empty list has the one that creates, in place of the heading's. On a
+ * busy machine, a click whose time is over may have opened it.
+ */
 export const press = (button: Locator) =>
   expect
     .poll(() =>
       button.click({ timeout: 1_000 }).then(
         () => true,
-        () => false,
+        async () => (await button.page().getByRole('dialog').count()) > 0,
       ),
     )
     .toBe(true)

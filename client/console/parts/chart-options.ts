@@ -67,7 +67,7 @@ export function optionsOf(
         ...axis,
         grid,
         size: widthOf,
-        splits: (_: uPlot, __: number, ___: number, max: number) => marksOf(max, measure),
+        splits: (its: uPlot, _: number, __: number, max: number) => (isZero(its) ? [0] : marksOf(max, measure)),
         values: (_: uPlot, [zero, step = 1, ...others]: number[]) =>
           zero === undefined ? [] : ['0', ...[step, ...others].map((value) => mark(value, step))],
       },
@@ -75,6 +75,9 @@ export function optionsOf(
     series: [{}, ...series],
   }
 }
+
+/** An axis of nothing has no other mark. */
+const isZero = ({ data: [, ...lines] }: uPlot): boolean => lines.every((values) => ![...values].some(Boolean))
 
 /** As wide as its longest mark. The marks are missing until the scale is known. */
 const widthOf = (_: uPlot, marks: string[] | null): number =>
