@@ -27,7 +27,7 @@ export function Runway({
   if (!status.data || status.data.balance === null) return status.error ? 'unknown' : '…'
   const { ms, of_days } = lastsFor(BigInt(status.data.balance), fees, fees_today, days)
   if (ms === Number.POSITIVE_INFINITY) return none
-  const basis = of_days === 1 ? 'At what today cost so far' : `At the mean of ${of_days} days`
+  const basis = of_days === 1 ? 'At what today cost so far' : `At the average of ${of_days} days`
   return (
     <span className={ms < short_ms ? 'low' : undefined} title={`${basis}; values that it sends are not counted`}>
       {ms > year_ms ? 'over a year' : span(ms)}
