@@ -116,6 +116,7 @@ function formatsOf(isUtc: boolean) {
     isUtc,
     time: format({ dateStyle: 'medium', timeStyle: 'long' }),
     clock: format({ timeStyle: 'long' }),
+    seconds: format({ timeStyle: 'medium' }),
     hour: format({ timeStyle: 'short' }),
     day: format({ day: 'numeric', month: 'short' }),
   }
@@ -159,6 +160,9 @@ export function showUtc(wanted: boolean): void {
 /** A time with the name of its zone. */
 export const time = (timestamp: string | null): string =>
   timestamp === null ? '–' : formats.time.format(new Date(timestamp))
+
+/** The time of day, beside a time that has the day and the zone: `14:30:05`. */
+export const clock = (timestamp: string): string => formats.seconds.format(new Date(timestamp))
 
 /** Without the year and the zone: `25 Nov, 14:30`. */
 export const dayAndHour = (timestamp: string): string => {

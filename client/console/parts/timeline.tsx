@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Attempt, Transaction } from '../../index.ts'
-import { count, gap } from '../data/format.ts'
+import { clock, count, gap, inBothZones } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { runsOf } from '../data/versions.ts'
 import { Moment } from './moment.tsx'
@@ -10,10 +10,10 @@ import { type Step, signed } from './versions.tsx'
 export function Timeline({ transaction, attempts }: { transaction: Transaction; attempts: Attempt[] }) {
   const block = transaction.receipt?.block_number
   const block_at = useBlockTime(transaction.relayer_id, block)
+  const before: Step[] = [{ name: 'Accepted', at: transaction.created_at }, ...runsOf(attempts).map(signed)]
   const steps: Step[] = [
-    { name: 'Accepted', at: transaction.created_at },
-    ...runsOf(attempts).map(signed),
-    ...(block === undefined ? [] : [{ name: `In block ${count(block)}`, at: block_at }]),
+    ...before,
+    ...(block === undefined ? [] : [inBlock(block, block_at, before.at(-1)?.at ?? null, transaction.ended_at)]),
     ...ended(transaction),
   ]
   return (
@@ -32,11 +32,44 @@ export function Timeline({ transaction, attempts }: { transaction: Transaction; 
   )
 }
 
-/** How long after the step before it was. A block has its time to the second, by another clock: it may seem to be earlier. */
+/**
+ * A block has its time to the second, by the clock of its proposer, so it may seem to be earlier than the step before, or later than the end.
+ * The service does not keep when it saw the block: the step stands between its neighbors, and has the block's own time as a hint.
+ */
+function inBlock(block: number, block_at: string | null, before: string | null, ended_at: string | null): Step {
+  const name = `In block ${count(block)}`
+  const at = block_at && between(block_at, before, ended_at)
+  if (block_at === null || at === block_at) return { name, at }
+  return {
+    name,
+    at,
+    more: (
+      <div className="hint">
+        block time{' '}
+        <time dateTime={block_at} title={inBothZones(block_at)}>
+          {clock(block_at)}
+        </time>
+      </div>
+    ),
+  }
+}
+
+/** The time, or the nearest one that is not outside of these. */
+function between(at: string, first: string | null, last: string | null): string {
+  const ms = Math.min(
+    Math.max(Date.parse(at), msOr(first, Number.NEGATIVE_INFINITY)),
+    msOr(last, Number.POSITIVE_INFINITY),
+  )
+  return ms === Date.parse(at) ? at : new Date(ms).toISOString()
+}
+
+const msOr = (at: string | null, none: number): number => (at === null ? none : Date.parse(at))
+
+/** How long after the step before it was. */
 function Since({ at, before }: { at: string | null; before: Step | undefined }) {
   if (at === null || !before || before.at === null) return null
   const ms = Date.parse(at) - Date.parse(before.at)
-  return ms < 0 ? null : (
+  return ms <= 0 ? null : (
     <span className="hint" title={`after “${before.name}”`}>
       +{gap(ms)}
     </span>
