@@ -99,7 +99,7 @@ function Nodes({ nodes, blocktime_ms }: { nodes: NetworkNode[]; blocktime_ms: nu
     { name: 'Health', isBeside: true, by: ({ status }) => status, cell: ({ status }) => <Badge state={status} /> },
     { name: 'Weight', isNumber: true, by: ({ weight }) => weight, cell: ({ weight }) => weight },
     {
-      name: 'Latest block',
+      name: 'Block',
       isNumber: true,
       by: ({ block_number }) => block_number ?? -1,
       cell: ({ block_number }) =>
@@ -108,7 +108,7 @@ function Nodes({ nodes, blocktime_ms }: { nodes: NetworkNode[]; blocktime_ms: nu
           : `${count(block_number)}${block_number < head ? ` (${count(head - block_number)} behind)` : ''}`,
     },
     {
-      name: 'Block time',
+      name: 'Last block',
       isNumber: true,
       by: ({ block_at }) => block_at ?? '',
       cell: ({ block_at }) =>
