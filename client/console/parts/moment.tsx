@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { age, dayAndHour, inBothZones, span, time } from '../data/format.ts'
+import { age, inBothZones, span, time } from '../data/format.ts'
 
 const tick_ms = 5_000
 
@@ -31,13 +31,6 @@ export function Age({ of, ago = true }: { of: string; ago?: boolean }) {
     </time>
   )
 }
-
-/** The day and the time of day; the pointer on it shows the exact time with its zone. */
-export const Clock = ({ at }: { at: string }) => (
-  <time dateTime={at} title={`${inBothZones(at)}, ${age(at)} ago`}>
-    {dayAndHour(at)}
-  </time>
-)
 
 /** How long it is until then. */
 export function Until({ at }: { at: string }) {

@@ -14,7 +14,7 @@ import { Badge } from './badge.tsx'
 import { type Choice, ChooseRow } from './bulk.tsx'
 import { Loaded } from './feedback.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
-import { Age, Clock } from './moment.tsx'
+import { Age } from './moment.tsx'
 import { ClearFilters, Nothing, SendOne } from './nothing.tsx'
 import { type Names, receiverOf, Value } from './transaction-value.tsx'
 
@@ -71,7 +71,6 @@ function List({
   const symbolOf = useSymbolsOfRelayers()
   const isOfOne = 'relayer_id' in place
   const isFiltered = Object.keys(filter).length > 0
-  const isInPeriod = 'created_after' in filter || 'created_before' in filter
   const rows = useMemo(
     () => [...new Map(query.data?.pages.flatMap(({ data }) => data.map((row) => [row.id, row] as const))).values()],
     [query.data],
@@ -128,7 +127,6 @@ function List({
                           choice={choice}
                           names={names}
                           symbol={symbolOf(row.relayer_id)}
-                          isClock={isInPeriod}
                         />
                       )
                     )
@@ -168,12 +166,9 @@ function Row({
   choice,
   names,
   symbol,
-  isClock,
 }: {
   its: Transaction
   symbol: string
-  /** In a period, the time of day tells more than an age. */
-  isClock: boolean
   start: number
   isOfOne: boolean
   choice: Choice<Transaction> | undefined
@@ -208,7 +203,9 @@ function Row({
         <Value its={its} symbol={symbol} names={names} />
       </td>
       <td className="note">{note !== '' && <span title={note}>{shown}</span>}</td>
-      <td className="hint">{isClock ? <Clock at={its.created_at} /> : <Age of={its.created_at} />}</td>
+      <td className="hint">
+        <Age of={its.created_at} />
+      </td>
     </tr>
   )
 }
