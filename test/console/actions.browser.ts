@@ -332,7 +332,7 @@ test('lists the transactions of all relayers, cancels several of them at once, a
 
   await page.getByRole('button', { name: 'withdrawn' }).click()
   await row(first.relayer_id).getByText('canceled', { exact: true }).waitFor()
-  await row(first.relayer_id).getByText('=SUM("a") · Canceled by request', { exact: true }).waitFor()
+  await row(first.relayer_id).getByText('Canceled by request · =SUM("a")', { exact: true }).waitFor()
   await named(page, 'Download CSV').click()
   const download = page.waitForEvent('download')
   await named(dialog, 'Download CSV').click()

@@ -4,8 +4,9 @@ import { type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'reac
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
 import type { Filter } from '../data/filter.ts'
-import { count, withGroups } from '../data/format.ts'
+import { count } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
+import { noteOf } from '../data/note.ts'
 import type { NothingFound } from '../data/nothing-found.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { usePhone } from '../data/phone.ts'
@@ -21,8 +22,6 @@ import { type Names, receiverOf, Value } from './transaction-value.tsx'
 const row_px = 40
 const phone_row_px = 64
 const overscan = 8
-/** The page of a transaction leads to the one that blocks it. */
-const blocking = / \(transaction [\da-f-]{36}\)/
 
 type Scroller = RefObject<HTMLDivElement | null>
 
@@ -174,12 +173,9 @@ function Row({
   choice: Choice<Transaction> | undefined
   names: Names
 }) {
-  const notes = [its.reference, its.status_reason].filter((text) => text !== null)
+  const note = noteOf(its)
   // A finger would miss a link inside the row, which is one itself.
   const isPhone = usePhone()
-  // Of one that failed, the column may have room for the reason only.
-  const note = withGroups((its.status === 'failed' ? notes.reverse() : notes).join(' · '))
-  const shown = note.replace(blocking, '')
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>
       <td className="pick">
@@ -202,7 +198,7 @@ function Row({
       <td className="number">
         <Value its={its} symbol={symbol} names={names} />
       </td>
-      <td className="note">{note !== '' && <span title={note}>{shown}</span>}</td>
+      <td className="note">{note.text !== '' && <span title={note.whole}>{note.text}</span>}</td>
       <td className="hint">
         <Age of={its.created_at} />
       </td>
