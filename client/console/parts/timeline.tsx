@@ -39,7 +39,7 @@ export function Timeline({ transaction, attempts }: { transaction: Transaction; 
 function inBlock(block: number, block_at: string | null, before: string | null, ended_at: string | null): Step {
   const name = `In block ${count(block)}`
   const at = block_at && between(block_at, before, ended_at)
-  if (block_at === null || at === block_at) return { name, at }
+  if (at === null || block_at === null || clock(at) === clock(block_at)) return { name, at }
   return {
     name,
     at,
