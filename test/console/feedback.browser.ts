@@ -57,6 +57,23 @@ test('shows what speeding up several costs, and leaves out with its reason what 
   await Promise.all([free, capped].map((its) => its.finished(() => stage.rig.chain.mine())))
 })
 
+test('shows in amber for how long a transaction waits for a block, after minutes', async () => {
+  const its = await stage.rig.addAccount()
+  await its.send(1)
+  const { page, context, open } = await start()
+  await open(`/relayers/${its.relayer_id}`)
+  const state = page.locator('.list .state')
+  await state.getByText('submitted', { exact: true }).waitFor()
+  await context.clock.setFixedTime(Date.now() + 8.5 * 60_000)
+  await page.reload()
+  await expect.poll(() => state.locator('.badge.warn').textContent()).toBe('submitted, 8 min')
+  const overflows =
+    'document.querySelector(".list .state").scrollWidth > document.querySelector(".list .state").clientWidth'
+  expect(await page.evaluate(overflows)).toBe(false)
+  await its.finished(() => stage.rig.chain.mine())
+  await state.getByText('confirmed', { exact: true }).waitFor()
+})
+
 test('shows the parts of a transaction of one moment only', async () => {
   const account = await stage.rig.addAccount()
   const [sent] = await account.send(1)

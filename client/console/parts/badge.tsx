@@ -24,7 +24,10 @@ const tones: Record<string, Tone> = {
   ...{ paused: 'warn', rate_limited: 'warn', expired: 'warn', gap: 'warn', chain_ahead: 'warn', failing: 'warn' },
 }
 
-/** A state as a word; its color means the same. */
-export const Badge = ({ state }: { state: string }) => (
-  <span className={`badge ${tones[state] ?? 'idle'}`}>{words(state)}</span>
+/** A state as a word; its color means the same. `waited`: it lasts too long. */
+export const Badge = ({ state, waited }: { state: string; waited?: string | undefined }) => (
+  <span className={`badge ${waited === undefined ? (tones[state] ?? 'idle') : 'warn'}`}>
+    {words(state)}
+    {waited !== undefined && <span className="waited">, {waited}</span>}
+  </span>
 )

@@ -21,9 +21,12 @@ function subscribe(read: () => void): () => void {
   }
 }
 
+/** Renders again as time goes on. */
+export const useTicks = () => useSyncExternalStore(subscribe, () => now)
+
 /** The time since then, which goes on; the pointer on it shows the exact time with its zone. */
 export function Age({ of, ago = true }: { of: string; ago?: boolean }) {
-  useSyncExternalStore(subscribe, () => now)
+  useTicks()
   return (
     <time dateTime={of} title={inBothZones(of)}>
       {age(of)}
@@ -34,7 +37,7 @@ export function Age({ of, ago = true }: { of: string; ago?: boolean }) {
 
 /** How long it is until then. */
 export function Until({ at }: { at: string }) {
-  useSyncExternalStore(subscribe, () => now)
+  useTicks()
   const ms = Date.parse(at) - Date.now()
   return (
     <time dateTime={at} title={inBothZones(at)}>
