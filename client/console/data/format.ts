@@ -130,10 +130,13 @@ const here = Intl.DateTimeFormat().resolvedOptions().timeZone
 /** The zone of the times that are shown: `UTC`, `Europe/Berlin`. */
 export const zone = (): string => (formats.isUtc ? 'UTC' : here)
 
+/** The same as it is written after a time: `UTC`, `CET`, and `CEST` in summer. */
+export const zoneShortly = (timestamp?: string): string => (formats.isUtc ? 'UTC' : hereShortly(timestamp))
+
 /** The reader's zone as it is written after times: `CET`. */
-export const hereShortly = (): string =>
+export const hereShortly = (timestamp?: string): string =>
   new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
-    .formatToParts()
+    .formatToParts(timestamp === undefined ? new Date() : new Date(timestamp))
     .find(({ type }) => type === 'timeZoneName')?.value ?? here
 
 /** What the reader typed as a date and time of the zone that is shown, in UTC; undefined when it is none. */

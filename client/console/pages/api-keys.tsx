@@ -2,7 +2,7 @@ import { Key } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
 import { FormError, listOf } from '../data/form.ts'
-import { momentOf, typedOf, zone } from '../data/format.ts'
+import { momentOf, typedOf, zoneShortly } from '../data/format.ts'
 import { useApiKeys } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
@@ -221,7 +221,7 @@ function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void
         <textarea rows={2} spellCheck={false} {...bind('allowed_cidrs')} />
       </label>
       <label>
-        Expires at ({zone()}; empty: never)
+        Expires at ({zoneShortly(momentOf(rights.expires_at))}; empty: never)
         <input type="datetime-local" {...bind('expires_at')} />
       </label>
     </>

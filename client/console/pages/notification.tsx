@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
-import { age, count, momentOf, typedOf, zone } from '../data/format.ts'
+import { age, count, momentOf, typedOf, zoneShortly } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { answerText, Deliveries } from '../parts/deliveries.tsx'
@@ -173,7 +173,7 @@ function Actions({
         }
       >
         <label>
-          Since ({zone()})
+          Since ({zoneShortly(momentOf(since))})
           <input
             name="since"
             type="datetime-local"

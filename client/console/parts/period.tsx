@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { momentOf, typedOf, zone } from '../data/format.ts'
+import { momentOf, typedOf, zoneShortly } from '../data/format.ts'
 import type { Period } from '../data/period.ts'
 
 const hour_ms = 3_600_000
@@ -57,7 +57,7 @@ export function PeriodFields({ period, chosen }: { period: Period; chosen(): voi
       </label>
       {(['after', 'before'] as const).map((name) => (
         <label key={name} hidden={kind !== own}>
-          {name === 'after' ? 'From' : 'To'} ({zone()})
+          {name === 'after' ? 'From' : 'To'} ({zoneShortly(period[name])})
           <input
             key={period[name]}
             ref={name === 'after' ? from : to}
