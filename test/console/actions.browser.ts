@@ -193,7 +193,7 @@ test('edits the lists of a relayer’s policies, line by line', async () => {
 test('speeds up a transaction', async () => {
   const { account, page, read, attempts, first } = await waiting()
   await act(page, named(page, 'Speed up'), async (dialog) => {
-    await dialog.getByText('New highest price').waitFor()
+    await dialog.getByText('New price at most').waitFor()
     await dialog.getByText(/Fee at most/).waitFor()
   })
   await expect.poll(async () => (await attempts()).length).toBe(2)

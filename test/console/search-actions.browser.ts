@@ -28,7 +28,7 @@ test('does what is typed with what is named, after its dialog', async () => {
   await pause.waitFor()
   const get = () => stage.rig.client().get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
   expect((await get()).data.paused).toBe(false)
-  await named(page, 'Cancel').click()
+  await named(page, 'Close').click()
   await pause.waitFor({ state: 'detached' })
 
   await find(page, 'send from demo')
@@ -64,7 +64,7 @@ test('shows what was opened last, until the key signs out', async () => {
   await account.finished()
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}/transactions/${sent?.id}`)
-  await page.getByRole('heading', { name: /^Transaction/ }).waitFor()
+  await page.getByRole('heading', { name: /^Transaction with nonce 0/ }).waitFor()
   await open('/relayers/demo')
   await page.getByRole('heading', { name: 'demo' }).waitFor()
   await open('/networks')
