@@ -46,7 +46,7 @@ export function nextStep(
     return { waiting_for: 'block', text: 'a node has it, and one of the next blocks includes it' }
   }
   const chain = head_at === undefined ? '' : `; the chain's last block is ${span(now - head_at)} old`
-  return { waiting_for: 'block', text: `no block includes it for ${span(waited_ms)}${chain}` }
+  return { waiting_for: 'block', text: `no block has included it for ${span(waited_ms)}${chain}` }
 }
 
 /** `12 s`, `5 min`, `3 h`, `2 d`: never more than passed. */

@@ -193,7 +193,7 @@ test('edits the lists of a relayer’s policies, line by line', async () => {
 test('speeds up a transaction', async () => {
   const { account, page, read, attempts, first } = await waiting()
   await act(page, named(page, 'Speed up'), async (dialog) => {
-    await dialog.getByText('New highest price').waitFor()
+    await dialog.getByText('New price at most').waitFor()
     await dialog.getByText(/Fee at most/).waitFor()
   })
   await expect.poll(async () => (await attempts()).length).toBe(2)
@@ -245,7 +245,7 @@ test('cancels all transactions of a relayer', async () => {
   await page.getByRole('option', { name: `Cancel all pending of ${account.relayer_id}` }).click()
   await page.getByRole('dialog', { name: `Cancel all pending of ${account.relayer_id}` }).waitFor()
   expect((await account.transactions()).every(({ status }) => status === 'submitted')).toBe(true)
-  await named(page, 'Back').click()
+  await named(page, 'Keep them').click()
   await act(page, button)
   await expect.poll(() => page.locator('.list tbody').getByText('canceling', { exact: true }).count()).toBe(3)
   await replaced(account)
@@ -311,7 +311,7 @@ test('lists the transactions of all relayers, cancels several of them at once, a
   await page.getByLabel('Filter by').fill('50% & more')
   await page.getByText('1 transaction', { exact: true }).waitFor()
   await page.getByLabel('Filter by').fill('none has this')
-  await page.getByRole('heading', { name: 'No unfinished transaction has the reference “none has this”' }).waitFor()
+  await page.getByRole('heading', { name: 'No unfinished transaction has “none has this”' }).waitFor()
   await named(page, 'Clear filters').click()
   expect(page.url()).toMatch(/#\/transactions\/all$/)
   await named(page, 'unfinished').click()

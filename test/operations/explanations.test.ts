@@ -64,7 +64,7 @@ test('explains a transaction from its block to its end', async () => {
   clock.passed_ms += 10 * 60_000
   await until('the wait is long', async () => /^It waits: no block/.test((await waitsFor('block')).summary))
   const long = await waitsFor('block')
-  const reason = /[Nn]o block includes it for 1\d min; the chain's last block is \d+ \w+ old\.$/
+  const reason = /[Nn]o block has included it for 1\d min; the chain's last block is \d+ \w+ old\.$/
   expect(long.summary).toMatch(reason)
   expect(long.since).toBe(sent_at)
   const { problems } = (await client().get('/api/v1/problems', { query: {} })).data
@@ -153,7 +153,7 @@ test('names no limit of the price as the reason while the chain makes no blocks'
   const explained = await waitsFor('block')
   expect(explained.suggestions).toEqual([])
   expect(explained.summary).toMatch(
-    /^It waits: no block includes it for \d+ min; the chain's last block is \d+ \w+ old\.$/,
+    /^It waits: no block has included it for \d+ min; the chain's last block is \d+ \w+ old\.$/,
   )
   expect((await waitsFor('earlier_nonce', 1)).summary).not.toContain('max_fee_multiple')
   await until('the problem says the same', async () => {

@@ -111,7 +111,7 @@ function Head({ its }: { its: Its }) {
   const { id, address, network, paused, system_disabled, disabled_reason, custom_rpc_urls, warnings = [] } = its
   const explorer = useExplorer(network)
   const status = useStatus(id, poll_ms)
-  const stuck = useStuck(id)
+  const stuck = useStuck(id)?.reason
   return (
     <>
       <p className="hint copyable">

@@ -74,8 +74,9 @@ function Policy({ form: { name, title, unit, lines, words, none }, relayer }: { 
           opened={() => setChanged(undefined)}
           effect={
             <p>
-              {value === undefined ? 'The value is not valid.' : value === null ? none : words(typed.trim(), symbol)} It
-              applies to all transactions of {relayer.id}.
+              {value === undefined
+                ? 'The value is not valid.'
+                : `${value === null ? none : words(typed.trim(), symbol)} It applies to all transactions of ${relayer.id}.`}
             </p>
           }
           run={() => {

@@ -21,13 +21,13 @@ export function PriceChange({ of: its, body }: { of: Transaction; body: SendTran
       {(found) => (
         <>
           <dl className="figures">
-            <Figure name="Highest price now">
+            <Figure name="Price at most now">
               <Price wei={found.price} />
             </Figure>
             <Figure name="Base fee">
               <Price wei={found.base_fee} />
             </Figure>
-            <Figure name="New highest price">
+            <Figure name="New price at most">
               <Price wei={found.next} />
             </Figure>
             <Figure name="Limit of the policies">

@@ -1,6 +1,7 @@
 import { Wallet } from 'lucide-react'
 import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
+import type { Queue } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
 import { count, words } from '../data/format.ts'
 import { type Funds, useFunds } from '../data/funds.ts'
@@ -15,6 +16,7 @@ import { CreateRelayer } from './create-relayer.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
 import { Age } from './moment.tsx'
 import { ClearFilters, Nothing } from './nothing.tsx'
+import { useStuck } from './relayer-troubles.tsx'
 import { LastsOf } from './runway.tsx'
 import { Segments } from './segments.tsx'
 import { type Column, Table } from './table.tsx'
@@ -37,14 +39,13 @@ function Chosen({ choice }: { choice: Choice<Row> }) {
         {...set(true)}
         label="Pause chosen"
         did="paused"
-        tone="danger"
         effect={<p>They sign and send nothing until they are resumed. What a node already has may still be mined.</p>}
       />
       <Bulk
         {...set(false)}
         label="Resume chosen"
         did="resumed"
-        tone="primary"
+        disabled={!choice.items.some(({ relayer }) => relayer.paused)}
         effect={<p>They sign and send again, and their waiting transactions continue.</p>}
       />
       <button type="button" onClick={() => choice.set([])}>
@@ -176,23 +177,32 @@ const columnsOf = (isKnown: boolean): Column<Row>[] => [
     name: 'Unfinished',
     isNumber: true,
     by: ({ queue }) => queue?.unfinished ?? 0,
-    cell: ({ relayer, queue }) => (
-      <>
-        {queue?.first && (
-          <Link to={transactionPath({ relayer_id: relayer.id, id: queue.first.transaction_id })}>
-            {queue.first.waiting_for === null ? (
-              <>
-                {words(queue.first.status)}, <Age of={queue.first.created_at} />
-              </>
-            ) : (
-              <>
-                waits for <Age of={queue.first.since} ago={false} />: {words(queue.first.waiting_for)}
-              </>
-            )}
-          </Link>
-        )}{' '}
-        {count(queue?.unfinished ?? 0)}
-      </>
-    ),
+    cell: ({ queue }) =>
+      queue?.first ? (
+        <>
+          {count(queue.unfinished)} · <First of={queue} first={queue.first} />
+        </>
+      ) : (
+        count(queue?.unfinished ?? 0)
+      ),
   },
 ]
+
+/** What the first in the queue waits for: the same as its problem says, which also knows whether the chain makes blocks. */
+function First({ of: { relayer_id }, first }: { of: Queue; first: NonNullable<Queue['first']> }) {
+  const { transaction_id, status, waiting_for, created_at, since } = first
+  const isOfChain = useStuck(relayer_id)?.kind === 'transaction_slow'
+  return (
+    <Link to={transactionPath({ relayer_id, id: transaction_id })}>
+      {waiting_for === null || isOfChain ? (
+        <>
+          {words(status)}, <Age of={created_at} />
+        </>
+      ) : (
+        <>
+          waits for <Age of={since} ago={false} />: {words(waiting_for)}
+        </>
+      )}
+    </Link>
+  )
+}

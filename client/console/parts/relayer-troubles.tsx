@@ -14,7 +14,7 @@ export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
   const its = useProblems().data?.data.problems.filter((one) => one.relayer_id === relayer_id && kinds.has(one.kind))
   return its?.map(({ id, summary, reason, transaction_id }) => (
     <p className="warn-line" key={id}>
-      {sentence(summary)} {withGroups(sentence(inCoins(reason, symbol)))}{' '}
+      {ofItself(summary, relayer_id)} {withGroups(sentence(inCoins(reason, symbol)))}{' '}
       {transaction_id !== null && (
         <Link to={transactionPath({ relayer_id, id: transaction_id })}>Open the transaction</Link>
       )}
@@ -22,9 +22,16 @@ export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
   ))
 }
 
-/** Why its queue is stuck; undefined: it is not. */
-export const useStuck = (relayer_id: string): string | undefined =>
+/** An ID keeps its letters, and the page of a relayer need not name it. */
+function ofItself(summary: string, relayer_id: string): string {
+  const name = `${relayer_id}: `
+  if (summary.startsWith(name)) return sentence(summary.slice(name.length))
+  return summary.startsWith(relayer_id) ? `${summary}.` : sentence(summary)
+}
+
+/** The problem of a queue that is stuck; undefined: it is not. */
+export const useStuck = (relayer_id: string): Problem | undefined =>
   useProblems().data?.data.problems.find(
     ({ kind, ...one }) =>
       one.relayer_id === relayer_id && (kind === 'transaction_waiting' || kind === 'transaction_slow'),
-  )?.reason
+  )

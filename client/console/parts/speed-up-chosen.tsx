@@ -86,11 +86,11 @@ function Changes({ rows, nameOf }: { rows: Change[]; nameOf(its: Transaction): s
   const columns: Column<Change>[] = [
     { name: 'Transaction', isWhole: true, by: ({ its }) => nameOf(its), cell: ({ its }) => nameOf(its) },
     {
-      name: 'Price now',
+      name: 'Price at most now',
       isNumber: true,
       cell: ({ change: { price } }) => (price === null ? 'not signed' : <Price wei={price} />),
     },
-    { name: 'New price', isNumber: true, cell: ({ change: { next } }) => <Price wei={next} /> },
+    { name: 'New price at most', isNumber: true, cell: ({ change: { next } }) => <Price wei={next} /> },
     {
       name: 'More, at most',
       isNumber: true,

@@ -77,7 +77,7 @@ function List({
     () => [...new Map(query.data?.pages.flatMap(({ data }) => data.map((row) => [row.id, row] as const))).values()],
     [query.data],
   )
-  const unfinished = rows.filter(({ status }) => !isFinal(status))
+  const unfinished = rows.filter(({ status, is_canceling }) => !isFinal(status) && !is_canceling)
   const total = query.data?.pages[0]?.pagination.total_items ?? 0
   const scroller = useRef<HTMLDivElement>(null)
   const list = useRows(rows.length, scroller)

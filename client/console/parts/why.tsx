@@ -14,7 +14,7 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
   const { figures } = why
   const symbol = useSymbolOf(its.relayer_id)
   const shown = [
-    ['Offered price', figures.price, 'gwei'],
+    ['Price at most', figures.price, 'gwei'],
     ['Base fee', figures.base_fee, 'gwei'],
     ['Price cap', figures.price_cap, 'gwei'],
     ['Balance', figures.balance, 'coins'],
