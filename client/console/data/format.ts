@@ -177,7 +177,9 @@ export const dayAndHour = (timestamp: string): string => {
 export function inBothZones(timestamp: string): string {
   const at = new Date(timestamp)
   const [here, there] = [formats.time.format(at), utc.clock.format(at)]
-  return here.endsWith(there) ? here : `${here} (${there})`
+  if (here.endsWith(there)) return here
+  const [day, day_there] = [formats.day.format(at), utc.day.format(at)]
+  return `${here} (${day === day_there ? '' : `${day_there}, `}${there})`
 }
 
 /** The time of a point of a chart in words. Points of days begin and end in UTC. */

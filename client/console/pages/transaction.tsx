@@ -4,9 +4,8 @@ import type { Transaction as Its } from '../../index.ts'
 import { count, exactAmount, words } from '../data/format.ts'
 import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { isFinal, stateOf } from '../data/transactions.ts'
+import { isFinal } from '../data/transactions.ts'
 import { useWholeTransaction } from '../data/whole-transaction.ts'
-import { Badge } from '../parts/badge.tsx'
 import { Bytes } from '../parts/bytes.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Figure } from '../parts/figure.tsx'
@@ -19,6 +18,7 @@ import { submissionText } from '../parts/submission.tsx'
 import { isRemedy } from '../parts/suggestions.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { TransactionActions } from '../parts/transaction-actions.tsx'
+import { TransactionState } from '../parts/transaction-state.tsx'
 import { Why } from '../parts/why.tsx'
 
 const Call = lazy(async () => ({ default: (await import('../parts/call.tsx')).Call }))
@@ -40,7 +40,7 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
           opened={data && { kind: 'transaction', name: transactionName(data.its), to: transactionPath(data.its) }}
         >
           Transaction {data && data.its.nonce !== null && `with nonce ${data.its.nonce} `}
-          {data && <Badge state={stateOf(data.its)} />}
+          {data && <TransactionState its={data.its} />}
         </Heading>
         {data && (
           <TransactionActions

@@ -2,29 +2,26 @@ import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ArrowLeftRight } from 'lucide-react'
 import { type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
-import type { Transaction, TransactionStatus } from '../../index.ts'
+import type { Transaction } from '../../index.ts'
 import type { Filter } from '../data/filter.ts'
-import { age, count } from '../data/format.ts'
+import { count } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
 import { noteOf } from '../data/note.ts'
 import type { NothingFound } from '../data/nothing-found.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { usePhone } from '../data/phone.ts'
-import { isFinal, type Place, stateOf, useTransactions } from '../data/transactions.ts'
-import { Badge } from './badge.tsx'
+import { isFinal, type Place, useTransactions } from '../data/transactions.ts'
 import { type Choice, ChooseRow } from './bulk.tsx'
 import { Loaded } from './feedback.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
-import { Age, useTicks } from './moment.tsx'
+import { Age } from './moment.tsx'
 import { ClearFilters, Nothing, SendOne } from './nothing.tsx'
+import { TransactionState } from './transaction-state.tsx'
 import { type Names, receiverOf, Value } from './transaction-value.tsx'
 
 const row_px = 40
 const phone_row_px = 64
 const overscan = 8
-/** Without a block for longer than this, a transaction shows its wait. */
-const slow_ms = 120_000
-const unmined: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 
 type Scroller = RefObject<HTMLDivElement | null>
 
@@ -185,7 +182,7 @@ function Row({
         {choice && <ChooseRow name={`${its.relayer_id} ${its.nonce ?? its.id}`} row={its} choice={choice} />}
       </td>
       <td className="state">
-        <State its={its} />
+        <TransactionState its={its} />
       </td>
       <td className="nonce">{its.nonce ?? '–'}</td>
       {!isOfOne && (
@@ -207,13 +204,6 @@ function Row({
       </td>
     </tr>
   )
-}
-
-/** Its state, and how long it waits for a block when that takes minutes. */
-function State({ its }: { its: Transaction }) {
-  useTicks()
-  const isSlow = unmined.has(its.status) && Date.now() - Date.parse(its.created_at) >= slow_ms
-  return <Badge state={stateOf(its)} waited={isSlow ? age(its.created_at) : undefined} />
 }
 
 /** What a transaction does, in a few words. */
