@@ -6,8 +6,8 @@ import { type Engine, sql, type Truth } from './statement.ts'
 import { few, findTransactions, min_prefix } from './text-search.ts'
 
 const max_found = 50
-/** Resources of one kind, of which there are fewer. */
-const max_named = 1_000
+/** Resources of one kind: one more than are shown tells that there are more, and is read within a turn of the event loop. */
+const max_named = max_found + 1
 
 type Named = Pick<SearchResult, 'kind' | 'id' | 'name' | 'found_by' | 'matched'> & { is_whole: Truth | null }
 
