@@ -36,7 +36,8 @@ async function startCanary() {
   }
   await listen('127.0.0.1')
   await listen('::1')
-  await (await fetch(`http://[::1]:${canary.port}/`)).text()
+  // No connection is left open: a later canary may get the same port.
+  await (await fetch(`http://[::1]:${canary.port}/`, { headers: { Connection: 'close' } })).text()
   expect(canary).toMatchObject({ connections: 1, requests: 1 })
   Object.assign(canary, { connections: 0, requests: 0 })
   return canary
