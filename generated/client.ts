@@ -2568,8 +2568,8 @@ export interface components {
              */
             status_reason: string | null;
             /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until
-             *     the transaction has ended or is mined before.
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
+             *     the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
              */
             is_canceling?: true;
@@ -2724,8 +2724,8 @@ export interface components {
              */
             status_reason: string | null;
             /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until
-             *     the transaction has ended or is mined before.
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
+             *     the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
              */
             is_canceling?: true;
@@ -2784,8 +2784,8 @@ export interface components {
              */
             status_reason: string | null;
             /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until
-             *     the transaction has ended or is mined before.
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
+             *     the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
              */
             is_canceling?: true;
@@ -5917,8 +5917,9 @@ export interface components {
         /**
          * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A
          *     list of several relayers also finds the transactions of the relayers with this id or name, or with one that
-         *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters
-         *     apply: to list more, use `reference`, `to` or `metadata`.
+         *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50
+         *     relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or
+         *     `metadata`.
          * @example order-47
          */
         transaction_search: string;
@@ -6456,8 +6457,9 @@ export interface operations {
                 /**
                  * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A
                  *     list of several relayers also finds the transactions of the relayers with this id or name, or with one that
-                 *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters
-                 *     apply: to list more, use `reference`, `to` or `metadata`.
+                 *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50
+                 *     relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or
+                 *     `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
@@ -6519,8 +6521,9 @@ export interface operations {
                 /**
                  * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A
                  *     list of several relayers also finds the transactions of the relayers with this id or name, or with one that
-                 *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters
-                 *     apply: to list more, use `reference`, `to` or `metadata`.
+                 *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50
+                 *     relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or
+                 *     `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
@@ -8178,8 +8181,9 @@ export interface operations {
                 /**
                  * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A
                  *     list of several relayers also finds the transactions of the relayers with this id or name, or with one that
-                 *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters
-                 *     apply: to list more, use `reference`, `to` or `metadata`.
+                 *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50
+                 *     relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or
+                 *     `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];

@@ -2352,7 +2352,7 @@ export interface components {
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
             status_reason: string | null;
             /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until the transaction has ended or is mined before.
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
              */
             is_canceling?: true;
@@ -2478,7 +2478,7 @@ export interface components {
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
             status_reason: string | null;
             /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until the transaction has ended or is mined before.
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
              */
             is_canceling?: true;
@@ -2526,7 +2526,7 @@ export interface components {
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
             status_reason: string | null;
             /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, or from `valid_until`, until the transaction has ended or is mined before.
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
              */
             is_canceling?: true;
@@ -5348,7 +5348,7 @@ export interface components {
         /** @description Only transactions to this address. */
         transaction_to: components["schemas"]["AddressInput"];
         /**
-         * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+         * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
          * @example order-47
          */
         transaction_search: string;
@@ -5878,7 +5878,7 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
@@ -5932,7 +5932,7 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
@@ -7549,7 +7549,7 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { TransactionFilter } from '../../server/core/sending-rows.ts'
-import { few } from '../../server/store/rules/text-search.ts'
+import { searches as textSearches } from '../../server/store/rules/text-search.ts'
 import { searches } from '../../server/store/rules/transaction-search.ts'
 import { translated } from '../../server/store/sqlite/session.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
@@ -194,7 +194,7 @@ test('reads one index and scans no table in each search', () => {
 
 test('reads one index and scans no table in each search over everything', () => {
   const { db } = openStore()
-  const index: Record<keyof typeof few.statements, RegExp> = {
+  const index: Record<keyof typeof textSearches, RegExp> = {
     id: /SEARCH transactions USING INDEX sqlite_autoindex_transactions_1 \(id=\?\)/,
     hash: /SEARCH attempts USING (?:COVERING )?INDEX attempts_by_hash \(hash=\?\)/,
     reference: /SEARCH transactions USING INDEX transactions_by_reference \(relayer_row_id=\? AND reference=\?\)/,
@@ -209,8 +209,8 @@ test('reads one index and scans no table in each search over everything', () => 
       /SEARCH transactions USING INDEX transactions_by_receiver \(relayer_row_id=\? AND to>\? AND to<\?\)/,
     newest: /SEARCH transactions USING INDEX sqlite_autoindex_transactions_\d \(relayer_row_id=\?\)/,
   }
-  const values = { relayer_row_id: 7, text: 'a', lower: 'a', end: 'b', number: 1, name: 'a', value: 'a' }
-  for (const [name, statement] of Object.entries(few.statements)) {
+  const values = { limit: 1, relayer_row_id: 7, text: 'a', lower: 'a', end: 'b', number: 1, name: 'a', value: 'a' }
+  for (const [name, statement] of Object.entries(textSearches)) {
     const steps = db
       .prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${translated(statement.text.sqlite).text}`)
       .all(values)

@@ -5,6 +5,11 @@ import { sql, type Values } from './statement.ts'
 
 /** Rows that one turn of the event loop reads: a few milliseconds. */
 const turn_rows = 5_000
+/** What one search reads for a list: of many relayers, fewer of each. */
+const list_rows = 50_000
+/** Of each relayer: in the search over everything, and the most in a list. */
+export const few = 50
+const many = 1_000
 /** Prefixes of transactions and addresses that are shorter find too much. */
 export const min_prefix = 4
 /** Transactions of all relayers that a prefix is looked up for, before those that the caller may not see are left out. */
@@ -34,11 +39,11 @@ export interface FoundTransaction extends Row, Pick<SearchResult, 'found_by' | '
 
 const columns = 'row_id, relayer_row_id, id, relayer_id, status, nonce, reference, value, "to"'
 
-/** The last transactions of each relayer in the order. `where` names it as $relayer_row_id. */
-function ofRelayers(limit: number, where: string, order = 'sequence DESC', postgres = { where, order }) {
+/** The last $limit transactions of each relayer in the order. `where` names it as $relayer_row_id. */
+function ofRelayers(where: string, order = 'sequence DESC', postgres = { where, order }) {
   const one = (its: { where: string; order: string }, relayer: string) =>
     `SELECT * FROM (SELECT ${columns} FROM transactions WHERE ${its.where.replaceAll('$relayer_row_id', relayer)}
-      ORDER BY ${its.order} LIMIT ${limit}) AS last`
+      ORDER BY ${its.order} LIMIT $limit::bigint) AS last`
   return sql<Row>({
     sqlite: one({ where, order }, '$relayer_row_id'),
     postgres: `SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint),
@@ -64,24 +69,19 @@ const globalSearches = {
 }
 
 /** Searches of the transactions of each relayer. Those of a prefix have the order of their index: only the last are read. */
-const relayerSearches = (limit: number) => ({
-  reference: ofRelayers(limit, 'relayer_row_id = $relayer_row_id AND reference = $text'),
-  receiver: ofRelayers(limit, 'relayer_row_id = $relayer_row_id AND "to" = $lower'),
+const relayerSearches = {
+  reference: ofRelayers('relayer_row_id = $relayer_row_id AND reference = $text'),
+  receiver: ofRelayers('relayer_row_id = $relayer_row_id AND "to" = $lower'),
   nonce: ofRelayers(
-    limit,
     `chain_id = ${account('chain_id')} AND "from" = ${account('address')} AND nonce = $number::bigint`,
     'nonce DESC',
   ),
-  metadata: ofRelayers(
-    limit,
-    `row_id IN (
+  metadata: ofRelayers(`row_id IN (
     SELECT transaction_row_id FROM transaction_metadata AS its
     WHERE its.relayer_row_id = $relayer_row_id AND its.name = $name AND its.value = $value
-    ORDER BY its.sequence DESC LIMIT ${limit})`,
-  ),
+    ORDER BY its.sequence DESC LIMIT $limit::bigint)`),
   // By its bytes: the order of a language has no range that holds a prefix.
   reference_prefix: ofRelayers(
-    limit,
     'relayer_row_id = $relayer_row_id AND reference >= $text AND reference < $end',
     'reference DESC, sequence DESC',
     {
@@ -90,24 +90,17 @@ const relayerSearches = (limit: number) => ({
     },
   ),
   receiver_prefix: ofRelayers(
-    limit,
     'relayer_row_id = $relayer_row_id AND "to" >= $lower AND "to" < $end',
     '"to" DESC, sequence DESC',
   ),
-  newest: ofRelayers(limit, 'relayer_row_id = $relayer_row_id'),
-})
+  newest: ofRelayers('relayer_row_id = $relayer_row_id'),
+}
 
-/** Each search uses an index, so its cost depends on the number of relayers, not of transactions. `limit`: of each relayer. */
-const searchesUpTo = (limit: number) => ({ limit, statements: { ...globalSearches, ...relayerSearches(limit) } })
-
-/** For the search over everything, and for lists. */
-export const few = searchesUpTo(50)
-export const many = searchesUpTo(1_000)
-
-type Searches = typeof few
+/** Each search uses an index, so its cost depends on the number of relayers, not of transactions. */
+export const searches = { ...globalSearches, ...relayerSearches }
 
 interface Wanted {
-  search: keyof Searches['statements']
+  search: keyof typeof searches
   values: Values
 }
 
@@ -137,17 +130,17 @@ interface RelayerRow {
   relayer_row_id: number
 }
 
-/** The newest of the transactions of these relayers that a search finds. `count`: how many it finds at least. */
+/** The newest of the transactions of these relayers that a search finds. `limit`: of each. `count`: how many it finds at least. */
 async function rowsOf(
   read: Session,
-  { limit, statements }: Searches,
+  limit: number,
   { search, values }: Wanted,
   relayers: readonly RelayerRow[],
 ): Promise<{ rows: Row[]; count: number }> {
-  const newest = (rows: Row[]) => rows.sort((a, b) => b.row_id - a.row_id).slice(0, limit)
+  const newest = (rows: Row[]) => rows.sort((a, b) => b.row_id - a.row_id).slice(0, many)
   if (search in globalSearches) {
     const among = new Set(relayers.map(({ relayer_row_id }) => relayer_row_id))
-    const seen = (await read.all(statements[search], values)).filter(({ relayer_row_id }) => among.has(relayer_row_id))
+    const seen = (await read.all(searches[search], values)).filter(({ relayer_row_id }) => among.has(relayer_row_id))
     return { rows: newest(seen), count: seen.length }
   }
   let rows: Row[] = []
@@ -155,7 +148,7 @@ async function rowsOf(
   const step = Math.ceil(turn_rows / limit)
   for (let at = 0; at < relayers.length; at += step) {
     const some = relayers.slice(at, at + step).map(({ relayer_row_id }) => ({ relayer_row_id }))
-    const seen = await read.allOf(statements[search], some, values)
+    const seen = await read.allOf(searches[search], some, { ...values, limit })
     rows = newest([...rows, ...seen])
     count += seen.length
     await nextTurn()
@@ -172,10 +165,10 @@ const matchedIn = (
   return `${values[found_by as keyof typeof values]}`
 }
 
-/** The transactions of these relayers that the text finds: by the whole of a value first, the newest first. `total`: how many at least. */
+/** The transactions of these relayers that the text finds: by the whole of a value first, the newest first. `limit`: of each. `total`: how many at least. */
 export async function findTransactions(
   read: Session,
-  searches: Searches,
+  limit: number,
   text: string,
   relayers: readonly RelayerRow[],
 ): Promise<{ items: FoundTransaction[]; total: number }> {
@@ -184,7 +177,7 @@ export async function findTransactions(
   for (const wanted of searchesFor(text)) {
     const is_whole = !wanted.search.endsWith(prefix)
     const found_by = wanted.search.replace(prefix, '') as SearchResult['found_by']
-    const { rows, count } = await rowsOf(read, searches, wanted, relayers)
+    const { rows, count } = await rowsOf(read, limit, wanted, relayers)
     total = Math.max(total, count)
     for (const row of rows)
       if (!found.has(row.row_id))
@@ -209,8 +202,9 @@ export async function findRowIds(
   relayers: readonly RelayerRow[],
   named: readonly RelayerRow[],
 ): Promise<number[]> {
-  const { items } = await findTransactions(read, many, text, relayers)
-  const { rows } = await rowsOf(read, many, { search: 'newest', values: {} }, named)
+  const limit = Math.min(many, Math.max(few, Math.floor(list_rows / relayers.length)))
+  const { items } = await findTransactions(read, limit, text, relayers)
+  const { rows } = await rowsOf(read, limit, { search: 'newest', values: {} }, named)
   const row_ids = new Set([...items, ...rows].map(({ row_id }) => row_id))
-  return [...row_ids].sort((a, b) => b - a).slice(0, many.limit)
+  return [...row_ids].sort((a, b) => b - a).slice(0, many)
 }
