@@ -315,7 +315,11 @@ test('lists the transactions of all relayers, cancels several of them at once, a
   await named(page, 'Clear filters').click()
   expect(page.url()).toMatch(/#\/transactions\/all$/)
   await named(page, 'unfinished').click()
+  const place = () => row(second.relayer_id).boundingBox()
+  const before = await place()
   await page.getByLabel(`Choose ${first.relayer_id} 1`).check()
+  await page.getByText('1 chosen').waitFor()
+  expect(await place(), 'no row moves').toEqual(before)
   await page.getByLabel(`Choose ${second.relayer_id} 0`).check()
   await page.getByText('2 chosen, 2 can be changed').waitFor()
 
