@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { createVault } from '../../server/secrets/vault.ts'
+import { migrationFiles } from '../../server/store/migration-files.ts'
 import { storeRules } from '../../server/store/rules/store-rules.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
+import { migrationsFolder } from '../../server/store/sqlite/open-database.ts'
 import { translated } from '../../server/store/sqlite/session.ts'
 import type { Store } from '../../server/store/store.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
@@ -40,9 +42,23 @@ test('makes every table STRICT, and numbers the schema by its newest migration',
   const tables = db.pragma('table_list') as { name: string; schema: string; strict: number }[]
   const lax = tables.filter(({ name, schema, strict }) => schema === 'main' && !name.startsWith('sqlite_') && !strict)
   expect(lax).toEqual([])
-  const migrations = readdirSync(join(import.meta.dirname, '..', '..', 'server', 'store', 'migrations'))
-  expect(migrations.sort()).toEqual(migrations.map((_, index) => `${String(index + 1).padStart(4, '0')}.sql`))
+  const migrations = migrationFiles(migrationsFolder)
+  expect(migrations.map(({ name }) => name)).toEqual(
+    migrations.map((_, index) => `${String(index + 1).padStart(4, '0')}.sql`),
+  )
   expect(db.pragma('user_version', { simple: true })).toBe(migrations.length)
+})
+
+test('gives a new database the schema that the migrations lead to', () => {
+  const migrated = new Database(':memory:')
+  for (const { text } of migrationFiles(migrationsFolder)) migrated.exec(text)
+  const { db } = connectForTest(join(temporaryFolder(), 'a.sqlite'))
+  const schemaOf = (its: Database.Database) => [
+    its.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name').all(),
+    its.prepare('SELECT * FROM generation').all(),
+    its.prepare('SELECT * FROM sqlite_sequence').all(),
+  ]
+  expect(schemaOf(db)).toEqual(schemaOf(migrated))
 })
 
 test('refuses a database of a newer version, and leaves it unchanged', async () => {

@@ -18,7 +18,6 @@ import { type Anvil, type AnvilOptions, startAnvil } from './anvil.ts'
 import { compiledContract } from './compiled-contract.ts'
 import { dataRoot } from './data-root.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
-import { placeDatabase } from './first-database.ts'
 import { minedBy, type Score, scoreOf } from './ledger.ts'
 import { type Money, moneyOf } from './money.ts'
 import { databaseSettings, dropDatabase } from './service-database.ts'
@@ -111,9 +110,7 @@ export async function startRig({
   const data_dir = mkdtempSync(join(dataRoot, 'relayer-rig-'))
   const clock = { ahead_ms: 0, passed_ms: 0 }
   let values = 0
-  const first_config = await readSettings('0')
-  placeDatabase(first_config)
-  let service = await start(first_config)
+  let service = await start(await readSettings('0'))
   let client = connect()
 
   async function readSettings(port: string) {

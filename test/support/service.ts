@@ -11,7 +11,6 @@ import type { World } from '../../server/service/foundation.ts'
 import { type Service, startService } from '../../server/service.ts'
 import { compiledContract } from './compiled-contract.ts'
 import { dataRoot } from './data-root.ts'
-import { placeDatabase } from './first-database.ts'
 import { databaseSettings, dropDatabase } from './service-database.ts'
 
 export interface TestService extends Service {
@@ -55,7 +54,6 @@ export async function startTestService(
   const logged: string[] = []
   const logger = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => done(void logged.push(`${line}`)) }))
   const config = readConfig({ PORT: '0', DATA_DIR: data_dir, ...database, ...settings })
-  if (settings.DATA_DIR === undefined) placeDatabase(config)
   const service = await startService(config, {
     // External host names do not resolve, so that tests call no external host.
     lookup: noLookup,

