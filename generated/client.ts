@@ -765,7 +765,7 @@ export interface paths {
          *     | 4100 | The API key lacks the scope, the address is not the relayer's, or the relayer is paused. |
          *     | 4900 | No node answers, or the relayer is disabled. |
          *     | -32000 | The nonce or the balance does not allow the transaction. Nothing was accepted. |
-         *     | -32002 | **The transaction is accepted**, but it was not signed within 5 seconds, or its outcome is unknown. `data.transaction_id` is its id. Do not send it again. |
+         *     | -32002 | **The transaction is accepted**, but it or one before it in the batch was not signed within 5 seconds, or its outcome is unknown. `data.transaction_id` is its id. Do not send it again. |
          *     | -32003 | The transaction ended without being sent. |
          *     | -32005 | A limit is reached. |
          *     | -32603 | An unexpected error of the service. No transaction was accepted. |

@@ -101,7 +101,14 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
   async function answerAll(request: Request, endpoint: Endpoint): ReturnType<Handlers['callJsonRpc']> {
     const [relayer] = endpoint.relayers
     if (!relayer) throw unavailable('The pool has no relayers')
-    const parts = { ...endpoint, relayer, request, inOrder: inOrder(), onClose: gather(request) }
+    const parts = {
+      ...endpoint,
+      relayer,
+      request,
+      inOrder: inOrder(),
+      stuck: new Set<number>(),
+      onClose: gather(request),
+    }
     const { body } = request
     if (!Array.isArray(body)) return answer(body, { ...parts, index: undefined })
     if (body.length === 0 || body.length > max_calls)

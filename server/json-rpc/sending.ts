@@ -50,7 +50,7 @@ export function sendingMethods({
       const call = { content, id, request, onClose }
       return repeats.once(call, () => accept(context, relayer, wanted, undefined))
     })
-    return accepted.then((transaction) => afterCommit(transaction, wanted.body))
+    return accepted.then((transaction) => afterCommit(context, transaction, wanted.body))
   }
   return { eth_sendTransaction: send, wallet_sendTransaction: send }
 
@@ -138,9 +138,9 @@ export function sendingMethods({
   }
 
   /** The transaction is accepted: from now on every failure says so, and none that it may be sent again. */
-  async function afterCommit(accepted: Accepted, body: SendTransactionRequest): Promise<string> {
+  async function afterCommit(context: Context, accepted: Accepted, body: SendTransactionRequest): Promise<string> {
     try {
-      return await hashOf(accepted, body)
+      return await hashOf(context, accepted, body)
     } catch (error) {
       if (error instanceof JsonRpcError) throw error
       if (!isTold(error)) unexpected(error)
@@ -154,7 +154,11 @@ export function sendingMethods({
    * The hash of the bytes that were stored first with the content of the call; a repetition gets the same. Never the hash of a content
    * that another request has put in its place.
    */
-  async function hashOf({ id, relayer, isReplacement }: Accepted, body: SendTransactionRequest): Promise<string> {
+  async function hashOf(
+    { stuck }: Context,
+    { id, relayer, isReplacement }: Accepted,
+    body: SendTransactionRequest,
+  ): Promise<string> {
     const read = async () => {
       const row = await store.getTransaction(relayer.row_id, id)
       if (!row) throw new JsonRpcError(codes.outcome_open, `the transaction ${id} was deleted`, { transaction_id: id })
@@ -165,11 +169,12 @@ export function sendingMethods({
       const row = await read()
       return { status: isReplacement && row.resign ? ('pending' as const) : row.status }
     }
-    await sending.waitUntil(status, 'sent', sign_wait_ms)
+    if (!stuck.has(relayer.row_id)) await sending.waitUntil(status, 'sent', sign_wait_ms)
     const row = await read()
     const status_reason = shownReason(row)
     const data = { transaction_id: id, status: row.status, status_reason }
     const isWaiting = row.status === 'pending' || (isReplacement && row.resign)
+    if (isWaiting) stuck.add(relayer.row_id)
     const sent = (await store.attempts(row.row_id)).filter(({ purpose }) => purpose === 'send')
     const ordered = isReplacement ? sent.toReversed() : sent
     for (const { number, hash } of isReplacement && isWaiting ? [] : ordered) {

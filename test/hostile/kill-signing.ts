@@ -7,7 +7,7 @@ import { api_key } from '../bench/processes.ts'
 import { withService } from './blocking.ts'
 import { childrenOf } from './memory-of.ts'
 import type { Reached } from './scene.ts'
-import { table } from './table.ts'
+import { nothing_stored, table } from './table.ts'
 
 const tries = 4
 /** Of signatures in each try. */
@@ -33,7 +33,7 @@ function lostByKill(processes: number): Promise<number> {
       const stop = new AbortController()
       let answers = 0
       const attack = async () => {
-        const [slow] = table.signTypedDataFull?.({ rows: 0, unfinished: [], api_keys: [] }, 0) ?? []
+        const [slow] = table.signTypedDataFull?.(nothing_stored, 0) ?? []
         const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
         const init = { method: 'POST', headers, body: slow?.body ?? '', signal: stop.signal }
         while (!stop.signal.aborted) {

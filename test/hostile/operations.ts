@@ -8,7 +8,7 @@ import { type Block, blockFinding, blockOf, judged, lesser, longest, no_block, w
 import type { Finding } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
 import { store } from './stored.ts'
-import { type Stored, table } from './table.ts'
+import { abi, network, type Stored, sponsorship, table } from './table.ts'
 
 /** At 300,000 rows, before lists and bulk changes had bounded steps. */
 const before_ms: Record<string, string> = {
@@ -36,18 +36,21 @@ export async function operations(rows: number, processes: number): Promise<Findi
     return await withService(
       async (child, url, folder) => {
         const client = createRelayerClient({ baseUrl: url, token: api_key })
-        const demo = (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })).data
-        await chain.setBalance(demo.address, 10n ** 24n)
-        await prepare(client)
+        const api_keys = await prepare(client)
+        for (const relayer_id of ['demo', 'authorizing', 'pooled']) {
+          const { address } = (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })).data
+          await chain.setBalance(address, 10n ** 24n)
+        }
         await store(folder, rows)
         const findings = strays()
         const { unfinished, finding } = await sendLarge(child, client)
         findings.push(...finding)
-        const api_keys = (await client.get('/api/v1/api-keys', { query: { per_page: tries + 1 } })).data.map(
-          ({ id }) => id,
-        )
+        const pooled = await sendPooled(client)
+        const { problems } = (await client.get('/api/v1/problems', { query: { per_page: 100 } })).data
+        const problem =
+          problems.find(({ kind, relayer_id }) => kind === 'balance_empty' && relayer_id === 'full')?.id ?? 'none'
         for (const id of Object.keys(table))
-          findings.push(await measure(child, url, id, { rows, unfinished, api_keys }))
+          findings.push(await measure(child, url, id, { rows, unfinished, api_keys, pooled, problem }))
         return findings
       },
       chain.url,
@@ -89,25 +92,53 @@ async function measure(child: ChildProcess, url: string, id: string, stored: Sto
   return before === undefined ? finding : { ...finding, before }
 }
 
-async function prepare(client: RelayerClient): Promise<void> {
-  const relayer = { network: 'local', network_type: 'evm' as const, paused: false }
-  for (const id of ['full', 'authorizing', ...Array.from({ length: tries }, (_, index) => `spare-${index}`)]) {
-    await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
+/** What requests of the table are about: one of each kind for every attempt, and the relayers that they use. Returns ids of API keys. */
+async function prepare(client: RelayerClient): Promise<string[]> {
+  const attempts = Array.from({ length: tries }, (_, attempt) => `${attempt}`)
+  const kept = attempts.map((attempt) => `kept-${attempt}`)
+  for (const id of attempts) {
+    await client.post('/api/v1/signers', { body: { id: `spare-${id}`, type: 'generated' } })
+    await client.post('/api/v1/signers', { body: { id: `idle-${id}`, type: 'generated' } })
   }
-  await client.post('/api/v1/relayers', { body: { ...relayer, id: 'full', name: 'full', signer_id: 'full' } })
-  await client.post('/api/v1/relayers', {
-    body: {
-      ...relayer,
-      id: 'authorizing',
-      name: 'authorizing',
-      signer_id: 'authorizing',
-      policies: { allow_authorizations: true },
-    },
-  })
+  for (const id of ['full', 'authorizing', 'pooled', ...kept]) await addRelayer(client, id)
   await client.post('/api/v1/notifications', { body: { id: 'full', url: 'http://127.0.0.1:1/' } })
-  for (let index = 0; index <= tries; index += 1) {
-    await client.post('/api/v1/api-keys', { body: { name: `key ${index}`, scopes: ['sign'] } })
+  for (const [attempt, id] of kept.entries()) {
+    const refill = { min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
+    await client.put('/api/v1/relayers/{relayer_id}/funding', {
+      path: { relayer_id: id },
+      body: { from: 'demo', ...refill },
+    })
+    await client.post('/api/v1/pools', { body: { id, network: 'local', relayer_ids: ['demo', 'pooled'] } })
+    await client.put('/api/v1/pools/{pool_id}/funding', {
+      path: { pool_id: id },
+      body: { from: 'authorizing', ...refill },
+    })
+    await client.post('/api/v1/sponsorships', { body: { ...sponsorship, id } })
+    const address = `0x${(1_000 + attempt).toString(16).padStart(40, '0')}`
+    await client.post('/api/v1/abis', { body: { id, network: 'local', address, abi } })
+    await client.post('/api/v1/networks', { body: { ...network, name: id } })
   }
+  const made = attempts.map((attempt) =>
+    client.post('/api/v1/api-keys', { body: { name: `key ${attempt}`, scopes: ['sign'] } }),
+  )
+  return (await Promise.all(made)).map(({ data }) => data.api_key.id)
+}
+
+async function addRelayer(client: RelayerClient, id: string): Promise<void> {
+  await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
+  const policies = { allow_authorizations: true }
+  const relayer = { network: 'local', network_type: 'evm' as const, paused: false, policies }
+  await client.post('/api/v1/relayers', { body: { ...relayer, id, name: id, signer_id: id } })
+}
+
+async function sendPooled(client: RelayerClient): Promise<string[]> {
+  const ids: string[] = []
+  for (let index = 0; index < tries; index += 1) {
+    const body = { to: `0x${'5a'.repeat(20)}`, value: '1', gas_limit: 21_000 }
+    const path = { pool_id: 'kept-0' }
+    ids.push((await client.post('/api/v1/pools/{pool_id}/transactions', { path, body })).data.id)
+  }
+  return ids
 }
 
 /** Measures the cost of one key's unmined transactions of 130 KB, when they are sent and afterwards at rest. */

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import fc from 'fast-check'
 import { operations } from '../support/contract.ts'
 import { bodiesOf } from './shapes.ts'
-import { table } from './table.ts'
+import { nothing_stored, table } from './table.ts'
 import type { Wide } from './wide.ts'
 
 // The attacker of random.ts, a separate thread: takes a RandomAttack as workerData. Each message is a duration in milliseconds, for which
@@ -41,10 +41,9 @@ const weights: Record<string, number> = {
 
 /** The worst requests that are known, and bodies of any shape. */
 function requestArbitrary(): fc.Arbitrary<Wide> {
-  const stored = { rows: 1_000, unfinished: [], api_keys: [] }
   const ours = (path: string) => path.replace(/\/relayers\/(?:demo|full|\{relayer_id\})/, '/relayers/attacked')
   const worst = Object.entries(weights).flatMap(([id, weight]) =>
-    (table[id]?.(stored, 0) ?? []).map((request) => ({
+    (table[id]?.(nothing_stored, 0) ?? []).map((request) => ({
       weight,
       arbitrary: fc.constant({ ...request, path: ours(request.path) }),
     })),

@@ -8,15 +8,22 @@ export interface Stored {
   unfinished: string[]
   /** Ids of API keys. */
   api_keys: string[]
+  /** Ids of unfinished transactions that were sent through the pool `kept-0`. */
+  pooled: string[]
+  /** The id of a problem that lasts. */
+  problem: string
 }
+
+export const nothing_stored: Stored = { rows: 1_000, unfinished: [], api_keys: [], pooled: [], problem: 'none' }
 
 /** Data that nodes take at most, and a little less (server/sending/admission.ts). */
 const data = `0x${'ab'.repeat(130_000)}`
 const to = `0x${'5a'.repeat(20)}`
 const transaction = { to, value: '1', data, gas_limit: 6_000_000 }
+const batch = { transactions: Array(100).fill({ ...transaction, data: data.slice(0, 8_000), gas_limit: 300_000 }) }
 const listed = Array.from({ length: 50 }, (_, index) => `0x${index.toString(16).padStart(40, '0')}`)
 const selectors = Array.from({ length: 50 }, (_, index) => `0x${index.toString(16).padStart(8, '0')}`)
-const sponsorship = {
+export const sponsorship = {
   ...{ relayer_id: 'demo', max_gas: 1_000_000, max_fee: '1', budget_per_day: '1', forwarders: listed.slice(0, 20) },
   targets: listed.map((address) => ({ address, selectors })),
 }
@@ -36,6 +43,7 @@ const get =
         .replaceAll('{rows}', `${stored.rows}`)
         .replaceAll('{last}', `${Math.floor(stored.rows / 1_000)}`)
         .replaceAll('{first}', stored.unfinished[0] ?? 'none')
+        .replaceAll('{pooled}', stored.pooled[0] ?? 'none')
       return { name: full.slice(0, 60), method: 'GET', path: `/api/v1${full}`, succeeds: true }
     })
 
@@ -49,9 +57,14 @@ const send =
   (stored, attempt) => {
     const text = body && JSON.stringify(body(stored, attempt))
     const with_body = text === undefined ? {} : { type: 'application/json', body: text }
-    const its = stored.unfinished[attempt] ?? 'none'
-    const key = stored.api_keys[attempt] ?? 'none'
-    const full = path.replace('{unfinished}', its).replace('{key}', key).replace('{attempt}', `${attempt}`)
+    const its: Record<string, string | undefined> = {
+      unfinished: stored.unfinished[attempt],
+      key: stored.api_keys[attempt],
+      pooled: stored.pooled[attempt],
+      problem: stored.problem,
+      attempt: `${attempt}`,
+    }
+    const full = path.replace(/\{(\w+)\}/, (_, name) => its[name] ?? 'none')
     return [
       {
         name: `${method} ${full}`.slice(0, 60),
@@ -83,8 +96,8 @@ const typed = {
   domain: { name: 'Hostile' },
   message: { to: addresses(4_900) },
 }
-const network = {
-  network_type: 'evm',
+export const network = {
+  network_type: 'evm' as const,
   chain_id: 777,
   rpc_urls: Array.from({ length: 10 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(1_900)}`),
   explorer_urls: Array.from({ length: 10 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(1_900)}`),
@@ -92,6 +105,8 @@ const network = {
   average_blocktime_ms: 1_000,
   is_testnet: true,
 }
+
+export const abi = Array.from({ length: 1_000 }, (_, index) => `function f${index}((uint256 a, bytes b)[] values)`)
 
 /**
  * The worst known request of each operation of the contract: the largest accepted body, which concerns as much stored data as possible.
@@ -119,19 +134,7 @@ export const table: Record<string, Make> = {
     ),
   ],
   sendTransaction: send('POST', '/relayers/demo/transactions', () => transaction, { after_ms: 300 }),
-  sendTransactionBatch: send(
-    'POST',
-    '/relayers/demo/transactions/batch',
-    () => ({
-      transactions: Array.from({ length: 100 }, () => ({
-        to,
-        value: '1',
-        gas_limit: 300_000,
-        data: data.slice(0, 8_000),
-      })),
-    }),
-    { after_ms: 300 },
-  ),
+  sendTransactionBatch: send('POST', '/relayers/demo/transactions/batch', () => batch, { after_ms: 300 }),
   dryRunTransaction: send('POST', '/relayers/demo/transactions/dry-run', () => transaction),
   replaceTransaction: send('PUT', '/relayers/demo/transactions/{unfinished}', () => ({
     ...transaction,
@@ -212,66 +215,63 @@ export const table: Record<string, Make> = {
   })),
   getRelayer: get('/relayers/full'),
   updateRelayer: send('PATCH', '/relayers/full', () => ({ policies })),
-  drainRelayer: send('POST', '/relayers/new-{attempt}/drain'),
-  getFunding: get('/relayers/new-0/funding'),
-  setFunding: send('PUT', '/relayers/new-{attempt}/funding', () => ({
+  drainRelayer: send('POST', '/relayers/kept-{attempt}/drain'),
+  getFunding: get('/relayers/kept-0/funding'),
+  setFunding: send('PUT', '/relayers/kept-{attempt}/funding', () => ({
     ...{ from: 'demo', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' },
   })),
-  deleteFunding: send('DELETE', '/relayers/new-{attempt}/funding'),
-  getPoolFunding: get('/pools/pool-1/funding'),
-  setPoolFunding: send('PUT', '/pools/pool-{attempt}/funding', () => ({
-    ...{ from: 'rows', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' },
+  deleteFunding: send('DELETE', '/relayers/kept-{attempt}/funding'),
+  getPoolFunding: get('/pools/kept-0/funding'),
+  setPoolFunding: send('PUT', '/pools/kept-{attempt}/funding', () => ({
+    ...{ from: 'authorizing', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' },
   })),
-  deletePoolFunding: send('DELETE', '/pools/pool-{attempt}/funding'),
-  sweepRelayer: send('POST', '/relayers/demo/sweep', () => ({ to })),
-  deleteRelayer: send('DELETE', '/relayers/new-{attempt}'),
+  deletePoolFunding: send('DELETE', '/pools/kept-{attempt}/funding'),
+  deleteRelayer: send('DELETE', '/relayers/kept-{attempt}'),
   listSigners: get(`/signers?${page}`),
   createSigner: send('POST', '/signers', () => ({ type: 'generated' })),
   getSigner: get('/signers/demo'),
-  deleteSigner: send('DELETE', '/signers/spare-{attempt}'),
+  deleteSigner: send('DELETE', '/signers/idle-{attempt}'),
   listNetworks: get(`/networks?${page}`),
   createNetwork: send('POST', '/networks', (_, attempt) => ({ ...network, name: `net-${attempt}` })),
   getNetwork: get('/networks/evm:local'),
   listNodes: get('/networks/evm:local/nodes'),
-  updateNetwork: send('PATCH', '/networks/evm:net-{attempt}', () => ({ rpc_urls: network.rpc_urls })),
+  updateNetwork: send('PATCH', '/networks/evm:kept-{attempt}', () => ({ rpc_urls: network.rpc_urls })),
   listProblems: get(`/problems?${page}`),
-  acknowledgeProblem: send('PUT', '/problems/none/acknowledgement', () => ({ minutes: 60 })),
-  deleteAcknowledgement: send('DELETE', '/problems/none/acknowledgement'),
+  acknowledgeProblem: send('PUT', '/problems/{problem}/acknowledgement', () => ({ minutes: 60 })),
+  deleteAcknowledgement: send('DELETE', '/problems/{problem}/acknowledgement'),
   search: get('/search?q=demo', '/search?q=7', `/search?q=0x${'5a'.repeat(20)}`, '/search?q=order:7', '/search?q=e'),
   listPools: get(`/pools?${page}`),
   createPool: send('POST', '/pools', (_, attempt) => ({
     id: `pool-${attempt}`,
     network: 'local',
-    relayer_ids: ['demo'],
+    relayer_ids: ['demo', 'pooled'],
   })),
-  getPool: get('/pools/pool-1'),
-  updatePool: send('PATCH', '/pools/pool-{attempt}', () => ({ name: 'x'.repeat(64), relayer_ids: ['demo'] })),
-  updatePoolRelayer: send('PATCH', '/pools/pool-{attempt}/relayers/demo', () => ({ weight: 1_000 })),
-  sendPoolTransaction: send('POST', '/pools/pool-{attempt}/transactions', (_, attempt) => ({
+  getPool: get('/pools/kept-0'),
+  updatePool: send('PATCH', '/pools/kept-{attempt}', () => ({ name: 'x'.repeat(64), relayer_ids: ['demo', 'pooled'] })),
+  updatePoolRelayer: send('PATCH', '/pools/kept-{attempt}/relayers/demo', () => ({ weight: 1_000 })),
+  sendPoolTransaction: send('POST', '/pools/kept-{attempt}/transactions', (_, attempt) => ({
     ...transaction,
     ordering_key: `key ${attempt}`,
   })),
-  dryRunPoolTransaction: send('POST', '/pools/pool-{attempt}/transactions/dry-run', () => transaction),
-  listPoolTransactions: get(`/pools/pool-1/transactions?${page}`),
-  getPoolTransaction: get('/pools/pool-1/transactions/{first}'),
-  sendPoolTransactionBatch: send('POST', '/pools/pool-{attempt}/transactions/batch', () => ({
-    transactions: Array(100).fill(transaction),
-  })),
-  explainPoolTransaction: get('/pools/pool-1/transactions/{first}/explanation'),
-  movePoolTransaction: send('POST', '/pools/pool-1/transactions/{first}/move'),
-  streamPoolEvents: () => [{ name: 'all events', method: 'GET', path: '/api/v1/pools/pool-1/events', stream: true }],
-  callPoolJsonRpc: send('POST', '/pools/pool-1/json-rpc', () =>
+  dryRunPoolTransaction: send('POST', '/pools/kept-{attempt}/transactions/dry-run', () => transaction),
+  listPoolTransactions: get('/pools/kept-0/transactions?per_page=120'),
+  getPoolTransaction: get('/pools/kept-0/transactions/{pooled}'),
+  sendPoolTransactionBatch: send('POST', '/pools/kept-{attempt}/transactions/batch', () => batch),
+  explainPoolTransaction: get('/pools/kept-0/transactions/{pooled}/explanation'),
+  movePoolTransaction: send('POST', '/pools/kept-0/transactions/{pooled}/move', undefined, { succeeds: false }),
+  streamPoolEvents: () => [{ name: 'all events', method: 'GET', path: '/api/v1/pools/kept-0/events', stream: true }],
+  callPoolJsonRpc: send('POST', '/pools/kept-0/json-rpc', () =>
     Array.from({ length: 1_000 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'eth_sendTransaction', params: [{ to }] })),
   ),
-  deletePool: send('DELETE', '/pools/pool-{attempt}'),
+  deletePool: send('DELETE', '/pools/kept-{attempt}'),
   createSponsorship: send('POST', '/sponsorships', (_, attempt) => ({ ...sponsorship, id: `sponsorship-${attempt}` })),
   listSponsorships: get(`/sponsorships?${page}`),
-  getSponsorship: get('/sponsorships/sponsorship-0'),
-  updateSponsorship: send('PATCH', '/sponsorships/sponsorship-{attempt}', () => ({ targets: sponsorship.targets })),
-  getSponsoredUser: get(`/sponsorships/sponsorship-0/users/${to}`),
+  getSponsorship: get('/sponsorships/kept-0'),
+  updateSponsorship: send('PATCH', '/sponsorships/kept-{attempt}', () => ({ targets: sponsorship.targets })),
+  getSponsoredUser: get(`/sponsorships/kept-0/users/${to}`),
   sendSponsoredCall: send(
     'POST',
-    '/sponsorships/sponsorship-{attempt}/calls',
+    '/sponsorships/kept-{attempt}/calls',
     () => ({ to: sponsorship.forwarders[0], data }),
     { succeeds: false },
   ),
@@ -279,7 +279,7 @@ export const table: Record<string, Make> = {
     {
       name: 'an unknown call',
       method: 'GET',
-      path: `/api/v1/sponsorships/sponsorship-0/calls/0x${'0'.repeat(64)}`,
+      path: `/api/v1/sponsorships/kept-0/calls/0x${'0'.repeat(64)}`,
     },
   ],
   callSponsoredJsonRpc: () => [
@@ -291,17 +291,17 @@ export const table: Record<string, Make> = {
       body: JSON.stringify(Array(1_000).fill({ jsonrpc: '2.0', id: 1, method: 'relayer_getStatus', params: [] })),
     },
   ],
-  deleteSponsorship: send('DELETE', '/sponsorships/sponsorship-{attempt}'),
+  deleteSponsorship: send('DELETE', '/sponsorships/kept-{attempt}'),
   listAbis: get(`/abis?${page}`),
   createAbi: send('POST', '/abis', (_, attempt) => ({
     id: `abi-${attempt}`,
     network: 'local',
     address: `0x${attempt.toString(16).padStart(40, '0')}`,
-    abi: Array.from({ length: 1_000 }, (_, index) => `function f${index}((uint256 a, bytes b)[] values)`),
+    abi,
   })),
-  getAbi: get('/abis/abi-1'),
-  deleteAbi: send('DELETE', '/abis/abi-{attempt}'),
-  deleteNetwork: send('DELETE', '/networks/evm:net-{attempt}'),
+  getAbi: get('/abis/kept-0'),
+  deleteAbi: send('DELETE', '/abis/kept-{attempt}'),
+  deleteNetwork: send('DELETE', '/networks/evm:kept-{attempt}'),
   listQueues: get(`/queues?${page}`),
   getActivity: get('/activity', '/activity?period=day', '/activity?period=quarter'),
   getSpending: get('/spending', '/spending?days=90'),
@@ -327,6 +327,7 @@ export const table: Record<string, Make> = {
   getAuditHead: get('/audit/head'),
   getService: get('/service'),
   // Last, because they change most rows and continue in the background.
+  sweepRelayer: send('POST', '/relayers/demo/sweep', () => ({ to })),
   cancelPendingTransactions: send('DELETE', '/relayers/demo/transactions/pending', undefined, { after_ms: bulk_ms }),
   redeliverFailed: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {
     after_ms: bulk_ms,

@@ -197,6 +197,25 @@ test('returns an error with the transaction id when it is not signed in time, wi
   expect(await account.transactions()).toMatchObject([{ id: error.data.transaction_id, status: 'confirmed' }])
 })
 
+test('waits once for a relayer that cannot sign, and not once for each call of a batch', async () => {
+  const { rpc, send, proxy, account, count } = await start()
+  await proxy.setFault({ kind: 'hang', methods: ['eth_getBlockByNumber'] })
+  const calls = Array.from({ length: 24 }, (_, id) => ({
+    ...{ jsonrpc: '2.0', id, method: 'eth_sendTransaction' },
+    params: [{ to, value: hex(id + 1), gas: '0x5208' }],
+  }))
+  const batch = rpc.post(calls)
+  // Eight calls of a batch run at the same time: the ninth is accepted when the first has waited.
+  await until('the first calls have waited', async () => (await count()) > 8)
+  const single = send({ gas: '0x5208' })
+  expect(await Promise.race([batch.then(() => 'the batch'), single.then(() => 'a later call')])).toBe('the batch')
+  await single
+  const waiting = (await batch).answer.filter(({ error }: Answer) => error.code === -32_002)
+  expect(waiting).toHaveLength((await count()) - 1)
+  await proxy.setFault(undefined)
+  await account.finished()
+})
+
 test('Idempotency-Key: returns the first hashes for a repeated request and sends nothing, alone and in a batch', async () => {
   const { rpc, count } = await start()
   const one = (id: number) => ({ jsonrpc: '2.0', id, method: 'eth_sendTransaction', params: [{ to, value: '0x1' }] })

@@ -6,7 +6,7 @@ import { greatest, indexedBy, least, sql } from './statement.ts'
 /** The most deliveries that one database transaction changes. */
 export const max_batch = 500
 /** The most deliveries that one database transaction removes; each has attempts with responses of some kilobytes. */
-export const max_removed = 100
+export const max_removed = 50
 
 /** `retry`: the waiting deliveries become due. */
 export type BulkChangeKind = 'redeliver' | 'retry' | 'give_up' | 'remove'
