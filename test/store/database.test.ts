@@ -71,6 +71,18 @@ test('refuses a database of a newer version, and leaves it unchanged', async () 
   expect(db.pragma('user_version', { simple: true })).toBe(99)
 })
 
+test('searches rows of any number, in steps', async () => {
+  const { client, data_dir } = await startTestService()
+  const create = (id: string) => client.post('/api/v1/notifications', { body: { id, url: 'https://example.com' } })
+  await create('early')
+  const db = new Database(join(data_dir, 'relayer.sqlite'))
+  db.exec("UPDATE sqlite_sequence SET seq = 60000 WHERE name = 'notifications'")
+  db.close()
+  await create('late')
+  const { data } = await client.get('/api/v1/search', { query: { q: 'l' } })
+  expect(data.filter(({ kind }) => kind === 'notification').map(({ id }) => id)).toEqual(['early', 'late'])
+})
+
 test('compiles no statement at every execution: with ORDER BY and the like, parameters have a +', () => {
   expect(translated('WHERE a = $a::text AND b = ANY ($b::bigint[]) ORDER BY c LIMIT $limit FOR UPDATE')).toEqual({
     text: 'WHERE a = +$a AND b IN (SELECT value FROM json_each(+$b)) ORDER BY c LIMIT +$limit',

@@ -1,13 +1,16 @@
 import type { SearchResult } from '../../../generated/openapi.ts'
+import { nextTurn } from '../../next-turn.ts'
 import type { SearchSight } from '../problem-store.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
-import { type Engine, sql, type Truth } from './statement.ts'
+import { type Engine, greatest, type Statement, sql, type Truth, type Values } from './statement.ts'
 import { few, findTransactions, min_prefix } from './text-search.ts'
 
 const max_found = 50
-/** Resources of one kind: one more than are shown tells that there are more, and is read within a turn of the event loop. */
+/** Resources of one kind: one more than are shown tells that there are more. */
 const max_named = max_found + 1
+/** Rows that one turn of the event loop compares with the text: some milliseconds. */
+const step_rows = 25_000
 
 type Named = Pick<SearchResult, 'kind' | 'id' | 'name' | 'found_by' | 'matched'> & { is_whole: Truth | null }
 
@@ -21,7 +24,8 @@ const named = (engine: Engine, kind: string, table: string, address: string, nam
       CASE WHEN ${hasId} THEN 'id' WHEN ${hasAddress} THEN 'address' ELSE 'name' END AS found_by,
       CASE WHEN ${hasId} THEN id WHEN ${hasAddress} THEN ${address} ELSE ${name} END AS matched,
       id = $text OR ${address} = $lower OR lower(${name}) = $lower AS is_whole
-    FROM ${table} WHERE (${hasId} OR ${hasAddress} OR ${position}(lower(${name}), $lower) > 0)`
+    FROM ${table} WHERE row_id > $after::bigint AND row_id <= $after::bigint + ${step_rows}
+      AND (${hasId} OR ${hasAddress} OR ${position}(lower(${name}), $lower) > 0)`
 }
 /** A result, and whether the text is the whole of what it was found by: those come first. */
 type Ranked = SearchResult & { is_whole: boolean }
@@ -41,6 +45,13 @@ const notificationsNamed = sql<Named>(
     `${named(engine, 'notification', 'notifications', 'NULL', 'id')} AND ($creator::text IS NULL OR created_by = $creator::text) ${limited}`,
 )
 
+const lastRow = sql<{ last: number }>(
+  (engine) => `
+  SELECT ${greatest[engine]}(${['relayers', 'networks', 'signers', 'notifications', 'abis']
+    .map((table) => `coalesce((SELECT max(row_id) FROM ${table}), 0)`)
+    .join(', ')}) AS last`,
+)
+
 const visible = sql<{ relayer_row_id: number }>(`
   SELECT row_id AS relayer_row_id FROM relayers WHERE $ids::text[] IS NULL OR id = ANY ($ids::text[]) ORDER BY row_id`)
 
@@ -53,12 +64,21 @@ export function searchAll({ read }: Database): Pick<Store, 'search'> {
     const lower = text.toLowerCase()
     const its = { text, lower, prefix: text.length < min_prefix ? null : lower }
     const creator = typeof notifications === 'object' ? notifications.created_by : null
+    const last = (await read.one(lastRow))?.last ?? 0
+    const all = async (statement: Statement<Named>, more: Values = {}) => {
+      const found: Named[] = []
+      for (let after = 0; after < last && found.length < max_named; after += step_rows) {
+        found.push(...(await read.all(statement, { ...its, ...more, after })))
+        await nextTurn()
+      }
+      return found
+    }
     const found = [
-      ...(await read.all(relayersNamed, { ...its, ids })),
-      ...(await read.all(networksNamed, its)),
-      ...(signers ? await read.all(signersNamed, its) : []),
-      ...(notifications === 'none' ? [] : await read.all(notificationsNamed, { ...its, creator })),
-      ...(await read.all(abisNamed, its)),
+      ...(await all(relayersNamed, { ids })),
+      ...(await all(networksNamed)),
+      ...(signers ? await all(signersNamed) : []),
+      ...(notifications === 'none' ? [] : await all(notificationsNamed, { creator })),
+      ...(await all(abisNamed)),
     ]
     return found.map((one) => ({ ...one, ...noTransaction, is_whole: Boolean(one.is_whole) }))
   }
