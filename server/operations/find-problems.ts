@@ -217,16 +217,16 @@ function ofNotification(state: NotificationState): FoundProblem[] {
   const { id, created_by, disabled_reason, failing_since, pending, failed } = state
   const its = { notification_id: id, created_by, since: failing_since }
   if (disabled_reason !== null) {
-    const summary = `Webhook ${id} is disabled`
+    const summary = `Notification ${id} is disabled`
     return [problem('notification_disabled', '', { ...its, summary, reason: disabled_reason })]
   }
   if (failing_since !== null) {
     const reason = `${pending} deliveries wait. They are repeated, and all of them after the first success.`
-    const about = { ...its, summary: `Webhook ${id} fails`, reason, count: Math.max(1, pending) }
+    const about = { ...its, summary: `Notification ${id} fails`, reason, count: Math.max(1, pending) }
     return [problem('notification_failing', failing_since, about)]
   }
   if (failed === 0) return []
-  const summary = `Webhook ${id}: ${failed} deliveries failed`
+  const summary = `Notification ${id}: ${failed} deliveries failed`
   const reason = 'All attempts failed. "Redeliver failed deliveries" sends them again.'
   return [problem('deliveries_failed', `${failed}`, { ...its, summary, reason, count: failed })]
 }

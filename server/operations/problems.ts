@@ -191,7 +191,7 @@ function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
   }
   note('accounts', faultsIn(accounts, ids))
   note('nodes', faultsIn(nodes, networks))
-  if (!seesNotifications) note('notifications', [['webhooks', 'the API key lacks the scope notifications']])
+  if (!seesNotifications) note('notifications', [['notifications', 'the API key lacks the scope notifications']])
   return {
     unchecked,
     sees({ relayer_id, network_id, notification_id, created_by }) {

@@ -43,7 +43,7 @@ test('shows what speeding up several costs, and leaves out with its reason what 
     await dialog
       .getByRole('listitem')
       .filter({ hasText: capped.relayer_id })
-      .getByText(/the policies allow/)
+      .getByText(/the price cap is/)
       .waitFor()
   })
   await page.getByRole('dialog').getByText('1 sped up, 0 refused.').waitFor()

@@ -96,7 +96,7 @@ function Nodes({ nodes, blocktime_ms }: { nodes: NetworkNode[]; blocktime_ms: nu
   const head = Math.max(...nodes.map(({ block_number }) => block_number ?? 0))
   const columns: Column<NetworkNode>[] = [
     { name: 'Node', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
-    { name: 'Health', isBeside: true, by: ({ status }) => status, cell: ({ status }) => <Badge state={status} /> },
+    { name: 'Status', isBeside: true, by: ({ status }) => status, cell: ({ status }) => <Badge state={status} /> },
     { name: 'Weight', isNumber: true, by: ({ weight }) => weight, cell: ({ weight }) => weight },
     {
       name: 'Block',

@@ -85,8 +85,8 @@ const columns: Column<Notification>[] = [
     cell: ({ id }) => <Link to={`/notifications/${encodeURIComponent(id)}`}>{id}</Link>,
   },
   { name: 'URL', by: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
-  { name: 'Health', isBeside: true, cell: ({ id }) => <Health id={id} of={(its) => <Badge state={stateOf(its)} />} /> },
-  { name: 'Waiting', isNumber: true, cell: ({ id }) => <Health id={id} of={({ pending }) => count(pending)} /> },
+  { name: 'Status', isBeside: true, cell: ({ id }) => <Health id={id} of={(its) => <Badge state={stateOf(its)} />} /> },
+  { name: 'Pending', isNumber: true, cell: ({ id }) => <Health id={id} of={({ pending }) => count(pending)} /> },
   { name: 'Failed', isNumber: true, cell: ({ id }) => <Health id={id} of={({ failed }) => count(failed)} /> },
   {
     name: 'Last success',

@@ -45,7 +45,7 @@ export function Service() {
 function Facts({ its }: { its: ServiceState }) {
   const isReady = its.not_ready.length === 0
   const figures: [string, string, string][] = [
-    ['State', isReady ? 'Ready' : 'Not ready', its.name],
+    ['Status', isReady ? 'Ready' : 'Not ready', its.name],
     ['Runs for', age(its.started_at), `version ${its.version}, Node.js ${its.node_version}`],
     ['Memory', size(its.memory_bytes), `of this process; its event loop waits ${its.event_loop_ms || '< 1'} ms`],
     [
@@ -79,7 +79,7 @@ type KeyService = ServiceState['key_services'][number]
 const key_columns: Column<KeyService>[] = [
   { name: 'Key service', by: ({ type }) => type, cell: ({ type }) => words(type) },
   {
-    name: 'State',
+    name: 'Status',
     isBeside: true,
     by: ({ failing }) => failing.length,
     cell: ({ failing }) => <Badge state={failing.length === 0 ? 'working' : 'failing'} />,
@@ -139,7 +139,7 @@ const server_columns: Column<ServiceState['servers'][number]>[] = [
       </>
     ),
   },
-  { name: 'State', isBeside: true, by: ({ state }) => state, cell: ({ state }) => <Badge state={state} /> },
+  { name: 'Status', isBeside: true, by: ({ state }) => state, cell: ({ state }) => <Badge state={state} /> },
   { name: 'Since', by: ({ started_at }) => started_at, cell: ({ started_at }) => <Moment at={started_at} /> },
   {
     name: 'Sends for relayers',

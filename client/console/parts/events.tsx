@@ -80,7 +80,7 @@ const columns: Column<Group>[] = [
         words(payload.payload_type)
       ),
   },
-  { name: 'State', isBeside: true, cell: ([event]) => <State event={event} /> },
+  { name: 'Status', isBeside: true, cell: ([event]) => <State event={event} /> },
   { name: 'Time', isWhole: true, isPlain: true, cell: ([{ timestamp }]) => <Moment at={timestamp} /> },
   {
     name: 'Before',

@@ -205,11 +205,11 @@ function State({ network, its }: { network: string; its: FundingState }) {
           rows={refills}
           idOf={({ created_at }) => created_at}
           columns={[
-            { name: 'When', by: ({ created_at }) => created_at, cell: ({ created_at }) => <Age of={created_at} /> },
+            { name: 'Created', by: ({ created_at }) => created_at, cell: ({ created_at }) => <Age of={created_at} /> },
             { name: 'Amount', isNumber: true, cell: (refill) => shown(refill.amount) },
             { name: 'From', by: ({ from }) => from, cell: ({ from }) => <RelayerLink id={from} /> },
             {
-              name: 'State',
+              name: 'Status',
               cell: ({ transaction_id, from, is_open }) =>
                 transaction_id === null ? (
                   'being accepted'

@@ -82,7 +82,7 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
             )}
           </div>
           <dl className="figures">
-            <Figure name="Mined">{state.chain_latest ?? 'no node responds'}</Figure>
+            <Figure name="Next nonce on chain">{state.chain_latest ?? 'no node responds'}</Figure>
             <Figure name="Including pending">{state.chain_pending ?? 'unknown'}</Figure>
             <Figure name="Next nonce of the service">{state.next_nonce}</Figure>
             <Figure name="Gaps">{state.gaps.length === 0 ? 'none' : state.gaps.slice(0, 20).join(', ')}</Figure>

@@ -30,16 +30,12 @@ export function PriceChange({ of: its, body }: { of: Transaction; body: SendTran
             <Figure name="New price at most">
               <Price wei={found.next} />
             </Figure>
-            <Figure name="Limit of the policies">
-              {found.price_cap === null ? 'none' : <Price wei={found.price_cap} />}
-            </Figure>
+            <Figure name="Price cap">{found.price_cap === null ? 'none' : <Price wei={found.price_cap} />}</Figure>
             <Figure name="Fee at most">{amount(textOf(found.fee), symbol)}</Figure>
             <Figure name="More than now, at most">{amount(textOf(found.more), symbol)}</Figure>
           </dl>
           {isAboveCap(found) && (
-            <p className="problem">
-              The limit of the policies is below the price that nodes would take: nothing would change.
-            </p>
+            <p className="problem">The price cap is below the price that nodes would take: nothing would change.</p>
           )}
         </>
       )}

@@ -147,9 +147,9 @@ const alike: Record<Its['kind'], string> = {
   balance_low: 'relayers have little funds',
   balance_empty: 'relayers have no funds',
   funding: 'relayers are not refilled',
-  notification_disabled: 'webhooks are disabled',
-  notification_failing: 'webhooks fail',
-  deliveries_failed: 'webhooks have failed deliveries',
+  notification_disabled: 'notifications are disabled',
+  notification_failing: 'notifications fail',
+  deliveries_failed: 'notifications have failed deliveries',
   transactions_failed: 'relayers had failed transactions in the last 24 hours',
   service: 'parts of the service do not work',
 }

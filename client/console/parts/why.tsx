@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import type { Explanation, Transaction } from '../../index.ts'
-import { amount, count, gwei, inCoins } from '../data/format.ts'
+import { amount, gwei, inCoins } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { Bytes } from './bytes.tsx'
 import { Figure } from './figure.tsx'
@@ -60,12 +60,12 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
                 {unit === 'gwei' ? `${gwei(value)} gwei` : amount(value, symbol)}
               </Figure>
             ))}
-          <Figure name="On-chain nonce">{figures.next_nonce === null ? 'unknown' : count(figures.next_nonce)}</Figure>
+          <Figure name="Next nonce on chain">{figures.next_nonce ?? 'unknown'}</Figure>
         </dl>
       )}
       {its.error?.revert_data && (
         <details>
-          <summary>Bytes of the error</summary>
+          <summary>Revert data</summary>
           <Bytes name="Revert data" value={its.error.revert_data} />
         </details>
       )}
