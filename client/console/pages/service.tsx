@@ -4,6 +4,7 @@ import type { ServiceState } from '../../index.ts'
 import { age, count, inCoins, short, words } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
 import { useSession } from '../data/session.tsx'
+import { toneOf } from '../data/tones.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
@@ -173,10 +174,7 @@ const Incidents = ({ its: { incidents } }: { its: ServiceState }) => (
     ) : (
       <ol className="timeline card incidents">
         {incidents.map(({ at, severity, server, subject, text }) => (
-          <li
-            key={`${at} ${subject} ${text}`}
-            className={severity === 'error' ? 'bad' : severity === 'over' ? 'good' : 'warn'}
-          >
+          <li key={`${at} ${subject} ${text}`} className={toneOf(severity)}>
             <Moment at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
             <div className="answer" title={`Noticed by ${server}`}>
               {inCoins(text, 'coins')}

@@ -5,12 +5,14 @@ import type { Event } from '../../index.ts'
 import { followEvents } from '../data/events.ts'
 import { count, time, withGroups, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
+import { stateOf } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
 import { transactionPath } from './links.tsx'
 import { Moment } from './moment.tsx'
 import { Nothing, SendOne } from './nothing.tsx'
 import { Reason } from './reason.tsx'
 import { type Column, Table } from './table.tsx'
+import { TransactionState } from './transaction-state.tsx'
 
 const max_events = 200
 
@@ -67,20 +69,20 @@ type Group = [newest: Event, ...before: Event[]]
 
 const groupsOf = (events: Event[]) => [...Map.groupBy(events, (event) => idOf([event])).values()] as Group[]
 
-const idOf = ([{ id, payload }]: Group): string => ('nonce' in payload && 'id' in payload ? payload.id : id)
+const transactionOf = ({ payload }: Event) => ('nonce' in payload ? payload : undefined)
+
+const idOf = ([event]: Group): string => transactionOf(event)?.id ?? event.id
 
 const columns: Column<Group>[] = [
   {
     name: 'Event',
     isWhole: true,
-    cell: ([{ payload }]) =>
-      'nonce' in payload && 'id' in payload ? (
-        <Link to={transactionPath(payload)}>nonce {payload.nonce ?? '–'}</Link>
-      ) : (
-        words(payload.payload_type)
-      ),
+    cell: ([event]) => {
+      const its = transactionOf(event)
+      return its ? <Link to={transactionPath(its)}>nonce {its.nonce ?? '–'}</Link> : words(event.payload.payload_type)
+    },
   },
-  { name: 'Status', isBeside: true, cell: ([event]) => <State event={event} /> },
+  { name: 'Status', isBeside: true, cell: ([event]) => <Status event={event} /> },
   { name: 'Time', isWhole: true, isPlain: true, cell: ([{ timestamp }]) => <Moment at={timestamp} /> },
   {
     name: 'Before',
@@ -92,7 +94,7 @@ const columns: Column<Group>[] = [
           {before.map((event, index) => (
             <span key={event.id} title={time(event.timestamp)}>
               {index > 0 && ', '}
-              {stateOf(event) ?? words(event.payload.payload_type)}
+              {wordOf(event)}
             </span>
           ))}
         </span>
@@ -113,14 +115,22 @@ const columns: Column<Group>[] = [
   },
 ]
 
-const stateOf = ({ payload }: Event): string | undefined =>
-  'is_canceling' in payload && payload.is_canceling
-    ? 'canceling'
-    : 'status' in payload && typeof payload.status === 'string'
-      ? payload.status
-      : undefined
+function wordOf(event: Event): string {
+  const its = transactionOf(event)
+  return its ? stateOf(its) : words(event.payload.payload_type)
+}
 
-function State({ event }: { event: Event }) {
-  const state = stateOf(event) ?? (event.payload.payload_type === 'relayer_disabled' ? 'disabled' : undefined)
-  return state && <Badge state={state} />
+function Status({ event }: { event: Event }) {
+  const its = transactionOf(event)
+  if (its) return <TransactionState its={its} />
+  switch (event.payload.payload_type) {
+    case 'relayer_disabled':
+      return <Badge state="disabled" />
+    case 'relayer_enabled':
+      return <Badge state="enabled" />
+    case 'relayer_funding':
+      return <Badge state={event.payload.state} />
+    default:
+      return null
+  }
 }

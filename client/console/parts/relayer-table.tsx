@@ -14,12 +14,12 @@ import { Bulk, type Choice, useChoice } from './bulk.tsx'
 import { Paid } from './costs.tsx'
 import { CreateRelayer } from './create-relayer.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
-import { Age } from './moment.tsx'
 import { ClearFilters, Nothing } from './nothing.tsx'
 import { useStuck } from './relayer-troubles.tsx'
 import { LastsOf } from './runway.tsx'
 import { Segments } from './segments.tsx'
 import { type Column, Table } from './table.tsx'
+import { TransactionState } from './transaction-state.tsx'
 
 type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number] & { fees?: string | undefined } & Partial<Funds>
 
@@ -179,31 +179,21 @@ const columnsOf = (isKnown: boolean): Column<Row>[] => [
     isNumber: true,
     by: ({ queue }) => queue?.unfinished ?? 0,
     cell: ({ queue }) =>
-      queue?.first ? (
+      queue && (
         <>
-          {count(queue.unfinished)} · <First of={queue} first={queue.first} />
+          {queue.first && <First of={queue} first={queue.first} />} {count(queue.unfinished)}
         </>
-      ) : (
-        count(queue?.unfinished ?? 0)
       ),
   },
 ]
 
 /** What the first in the queue waits for: the same as its problem says, which also knows whether the chain makes blocks. */
 function First({ of: { relayer_id }, first }: { of: Queue; first: NonNullable<Queue['first']> }) {
-  const { transaction_id, status, waiting_for, created_at, since } = first
+  const { transaction_id, waiting_for } = first
   const isOfChain = useStuck(relayer_id)?.kind === 'transaction_slow'
   return (
     <Link to={transactionPath({ relayer_id, id: transaction_id })}>
-      {waiting_for === null || isOfChain ? (
-        <>
-          {words(status)}, <Age of={created_at} />
-        </>
-      ) : (
-        <>
-          waits for <Age of={since} ago={false} />: {words(waiting_for)}
-        </>
-      )}
+      {waiting_for !== null && !isOfChain && words(waiting_for)} <TransactionState its={first} />
     </Link>
   )
 }
