@@ -6,6 +6,7 @@ import { momentOf, typedOf, zoneShortly } from '../data/format.ts'
 import { useApiKeys } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
+import { Checks } from '../parts/checks.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
@@ -176,13 +177,6 @@ function EditKey({ its }: { its: ApiKey }) {
 }
 
 function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void }) {
-  const toggle = (scope: Scope) =>
-    set({
-      ...rights,
-      scopes: rights.scopes.includes(scope)
-        ? rights.scopes.filter((other) => other !== scope)
-        : [...rights.scopes, scope],
-    })
   const bind = (name: Exclude<keyof Rights, 'scopes'>) => ({
     name,
     value: rights[name],
@@ -194,20 +188,13 @@ function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void
         Name
         <input required maxLength={128} {...bind('name')} />
       </label>
-      <fieldset>
-        <legend>Scopes</legend>
-        {scopes.map((scope) => (
-          <label key={scope} className="inline">
-            <input
-              type="checkbox"
-              name="scopes"
-              checked={rights.scopes.includes(scope)}
-              onChange={() => toggle(scope)}
-            />{' '}
-            {scope}
-          </label>
-        ))}
-      </fieldset>
+      <Checks
+        legend="Scopes"
+        name="scopes"
+        values={scopes}
+        chosen={rights.scopes}
+        set={(chosen) => set({ ...rights, scopes: chosen })}
+      />
       <label>
         Relayer IDs, one per line (empty: all, or none with pools)
         <textarea rows={2} spellCheck={false} {...bind('relayer_ids')} />

@@ -71,8 +71,8 @@ export function Notification({ notification_id, find }: { notification_id: strin
       <Loaded query={health} lines={2}>
         {(its) => <Health its={its} deliveries={deliveries.data ?? []} />}
       </Loaded>
+      <h2>Deliveries</h2>
       <div className="bar">
-        <h2>Deliveries</h2>
         <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
       </div>
       <Loaded query={deliveries} lines={6} as="rows">
