@@ -10,8 +10,13 @@ import { wholeIds } from './whole-ids.tsx'
 /** A text, or one about the result of `run`. */
 type Said<Result> = ReactNode | ((result: Result) => ReactNode)
 
-/** What success says: in the dialog, with what the reader needs from it; or in a message, when the dialog closes. */
-type Outcome<Result> = { done: Said<Result>; told?: never } | { told: Said<Result>; done?: never }
+/**
+ * What success says: in a message, when the dialog closes; or in the dialog, with what the reader needs from it. Of both, `done` is for what
+ * the reader has to see before: null where there is none.
+ */
+type Outcome<Result> =
+  | { done: Said<Result>; told?: never }
+  | { told: Said<Result>; done?: (result: Result) => ReactNode }
 
 type ActionProps<Result> = Outcome<Result> & {
   /** The text of the button. */
@@ -155,7 +160,7 @@ function Confirmation<Result>({
     },
     // Also when the action led to another page, which has no dialog.
     onSuccess(result) {
-      if (done !== undefined) return
+      if (textOf(done, result)) return
       tell(textOf(told, result))
       close()
     },
@@ -172,13 +177,14 @@ function Confirmation<Result>({
     action.mutate()
   }
 
-  if (action.isSuccess && done !== undefined)
+  const rest = action.isSuccess && textOf(done, action.data)
+  if (rest)
     return (
       <>
         <Dialog.Title>{title}</Dialog.Title>
         <div className="outcome" role="status">
           <CircleCheck className="icon" aria-hidden />
-          <div>{textOf(done, action.data)}</div>
+          <div>{rest}</div>
         </div>
         <div className="buttons">
           <Dialog.Close>Close</Dialog.Close>
