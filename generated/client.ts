@@ -2564,9 +2564,11 @@ export interface components {
             /**
              * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
              *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
+             *     people: programs use `waiting_for`.
              */
             status_reason: string | null;
+            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
              *     the transaction cannot be sent, until it has ended or is mined nevertheless.
@@ -2700,7 +2702,7 @@ export interface components {
              */
             revert_data: `0x${string}` | null;
         };
-        /** @description Every member but `call` and `metadata` is always present, and null while its value is not known. */
+        /** @description Every required member is always present, and null while its value is not known. */
         Transaction: {
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
@@ -2720,9 +2722,11 @@ export interface components {
             /**
              * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
              *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
+             *     people: programs use `waiting_for`.
              */
             status_reason: string | null;
+            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
              *     the transaction cannot be sent, until it has ended or is mined nevertheless.
@@ -2780,9 +2784,11 @@ export interface components {
             /**
              * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
              *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
+             *     people: programs use `waiting_for`.
              */
             status_reason: string | null;
+            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
              *     the transaction cannot be sent, until it has ended or is mined nevertheless.

@@ -2349,8 +2349,10 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for`. */
             status_reason: string | null;
+            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
@@ -2458,7 +2460,7 @@ export interface components {
             /** @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096 bytes. */
             revert_data: string | null;
         };
-        /** @description Every member but `call` and `metadata` is always present, and null while its value is not known. */
+        /** @description Every required member is always present, and null while its value is not known. */
         Transaction: {
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
@@ -2475,8 +2477,10 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for`. */
             status_reason: string | null;
+            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
@@ -2523,8 +2527,10 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`. */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for`. */
             status_reason: string | null;
+            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant

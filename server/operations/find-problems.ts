@@ -190,7 +190,7 @@ function ofAccount(
   const found: FoundProblem[] = []
   const min = BigInt(policies.min_balance ?? 0)
   if (balance < min) {
-    const reason = `The balance is ${balance} wei, below the minimum of ${min}: send funds to ${address}.`
+    const reason = `The balance is ${balance} wei, below the minimum of ${min} wei: send funds to ${address}.`
     found.push(problem('balance_low', '', { relayer_id: id, summary: `${id} is low on funds`, reason }))
   } else if (balance === 0n) {
     const reason = `Send funds to ${address}.`

@@ -210,13 +210,20 @@ export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0,
 /** `price_cap` is `price cap`. */
 export const words = (code: string): string => code.replaceAll('_', ' ')
 
+/** What the service says, with amounts in wei in the unit of the network, and with groups of digits. */
+export const reasonText = (text: string, symbol: string): string => withGroups(inCoins(text, symbol))
+
 /** Replaces amounts in wei in a sentence by ones with the unit of the network. */
 export const inCoins = (text: string, symbol: string): string =>
   text.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => amount(wei, symbol))
 
-/** Groups the digits of the arguments and the block in a sentence: `Denied(needed: 1,000,000)`, `in block 1,110`. */
+/**
+ * Groups the digits of arguments, blocks and long numbers in a sentence: `Denied(needed: 1,000,000)`, `in block 1,110`, `have 1,000,000 want`.
+ */
 export const withGroups = (text: string): string =>
-  text.replaceAll(/(?<=[(,:] ?)\d{4,}(?=[,)])|(?<=\bblock )\d{4,}/g, (digits) => count(BigInt(digits)))
+  text.replaceAll(/(?<=[(,:] ?)\d{4,}(?=[,)])|(?<=\bblock )\d{4,}|(?<![\w.,-])\d{7,}(?![\w,-])/g, (digits) =>
+    count(BigInt(digits)),
+  )
 
 /** With a capital letter, and a point at its end. */
 export const sentence = (text: string): string =>

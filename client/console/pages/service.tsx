@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { CircleCheck, KeyRound } from 'lucide-react'
 import type { ServiceState } from '../../index.ts'
-import { age, count, inCoins, short, words } from '../data/format.ts'
+import { age, count, reasonText, short, words } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
 import { useSession } from '../data/session.tsx'
 import { toneOf } from '../data/tones.ts'
@@ -177,7 +177,7 @@ const Incidents = ({ its: { incidents } }: { its: ServiceState }) => (
           <li key={`${at} ${subject} ${text}`} className={toneOf(severity)}>
             <Moment at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
             <div className="answer" title={`Noticed by ${server}`}>
-              {inCoins(text, 'coins')}
+              {reasonText(text, 'coins')}
             </div>
           </li>
         ))}

@@ -3,7 +3,8 @@ import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
 import type { Event } from '../../index.ts'
 import { followEvents } from '../data/events.ts'
-import { count, time, withGroups, words } from '../data/format.ts'
+import { amount, count, reasonText, time, words } from '../data/format.ts'
+import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { stateOf } from '../data/transactions.ts'
 import { Badge } from './badge.tsx'
@@ -100,19 +101,7 @@ const columns: Column<Group>[] = [
         </span>
       ),
   },
-  {
-    name: 'Reason',
-    isPlain: true,
-    cell: ([{ payload }]) => {
-      if ('status_reason' in payload && payload.status_reason !== null)
-        return (
-          <div className="clamped" title={payload.status_reason}>
-            <Reason text={payload.status_reason} of={payload} />
-          </div>
-        )
-      return 'disable_reason' in payload && payload.disable_reason && <div>{withGroups(payload.disable_reason)}</div>
-    },
-  },
+  { name: 'Reason', isPlain: true, cell: ([event]) => <Why event={event} /> },
 ]
 
 function wordOf(event: Event): string {
@@ -130,6 +119,31 @@ function Status({ event }: { event: Event }) {
       return <Badge state="enabled" />
     case 'relayer_funding':
       return <Badge state={event.payload.state} />
+    default:
+      return null
+  }
+}
+
+function Why({ event: { payload } }: { event: Event }) {
+  const symbolOf = useSymbolsOfRelayers()
+  switch (payload.payload_type) {
+    case 'transaction':
+    case 'transaction_waiting':
+      return payload.status_reason === null ? null : (
+        <div className="clamped" title={reasonText(payload.status_reason, symbolOf(payload.relayer_id))}>
+          <Reason text={payload.status_reason} of={payload} />
+        </div>
+      )
+    case 'relayer_disabled':
+      return reasonText(payload.disable_reason, symbolOf(payload.relayer.id))
+    case 'relayer_funding':
+      return payload.reason === null ? null : reasonText(payload.reason, symbolOf(payload.relayer.id))
+    case 'relayer_low_balance': {
+      const [balance, least] = [payload.balance, payload.min_balance].map((wei) =>
+        amount(wei, symbolOf(payload.relayer.id)),
+      )
+      return `The balance is ${balance}, below the minimum of ${least}.`
+    }
     default:
       return null
   }

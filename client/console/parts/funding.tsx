@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Fuel } from 'lucide-react'
 import { Link } from 'wouter'
 import { type FundingState, type Funding as Its, type Pool, type Relayer, RelayerError } from '../../index.ts'
-import { age, amount, gwei, inCoins } from '../data/format.ts'
+import { age, amount, gwei, reasonText } from '../data/format.ts'
 import { useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
@@ -71,7 +71,7 @@ export function PoolFunding({ pool: { id: pool_id, network } }: { pool: Pool }) 
                   <li key={relayer_id}>
                     <Link to={`${relayerPath(relayer_id)}/funding`}>{relayer_id}</Link> <Badge state={state} />{' '}
                     <span className="hint">
-                      {reason !== null && inCoins(reason, symbol)}
+                      {reason !== null && reasonText(reason, symbol)}
                       {since !== null && !fine.includes(state) && ` Since ${age(since)}.`}
                     </span>
                   </li>
@@ -188,7 +188,7 @@ function State({ network, its }: { network: string; its: FundingState }) {
     <>
       {!fine.includes(state) && reason !== null && (
         <Problem>
-          {inCoins(reason, symbol)}
+          {reasonText(reason, symbol)}
           {since !== null && ` Since ${age(since)}.`}
         </Problem>
       )}

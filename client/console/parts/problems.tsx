@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
 import { useFailed } from '../data/failed.ts'
-import { count, inCoins, sentence, time, withGroups } from '../data/format.ts'
+import { count, reasonText, sentence, time } from '../data/format.ts'
 import { callerName } from '../data/names.ts'
 import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
@@ -184,7 +184,8 @@ const Unchecked = ({ its: { part, count: number, reason } }: { its: List['unchec
 function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
   const { may } = useSession()
   const { summary, since, acknowledgement } = its
-  const reason = sentence(inCoins(its.reason, useSymbolOfProblem(its)))
+  const reason = sentence(its.reason)
+  const shown = reasonText(reason, useSymbolOfProblem(its))
   const failed = useFailed(its)
   return (
     <li className={isPart ? `${classOf(its)} part` : classOf(its)}>
@@ -196,8 +197,8 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
             for <Age of={since} ago={false} />
           </span>
         )}
-        <span className="detail" title={withGroups(reason)}>
-          {failed ? <Reason text={reason} of={failed} isPlain /> : withGroups(reason)}
+        <span className="detail" title={shown}>
+          {failed ? <Reason text={reason} of={failed} isPlain /> : shown}
         </span>
         {acknowledgement && (
           <span className="detail">

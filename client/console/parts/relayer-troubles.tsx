@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import type { Problem } from '../../index.ts'
-import { inCoins, sentence, withGroups } from '../data/format.ts'
+import { reasonText, sentence } from '../data/format.ts'
 import { useProblems, useSymbolOf } from '../data/overview.ts'
 import { transactionPath } from './links.tsx'
 
@@ -14,7 +14,7 @@ export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
   const its = useProblems().data?.data.problems.filter((one) => one.relayer_id === relayer_id && kinds.has(one.kind))
   return its?.map(({ id, summary, reason, transaction_id }) => (
     <p className="warn-line" key={id}>
-      {ofItself(summary, relayer_id)} {withGroups(sentence(inCoins(reason, symbol)))}{' '}
+      {ofItself(summary, relayer_id)} {reasonText(sentence(reason), symbol)}{' '}
       {transaction_id !== null && (
         <Link to={transactionPath({ relayer_id, id: transaction_id })}>Open the transaction</Link>
       )}

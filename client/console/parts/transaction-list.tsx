@@ -173,7 +173,7 @@ function Row({
   choice: Choice<Transaction> | undefined
   names: Names
 }) {
-  const note = noteOf(its)
+  const note = noteOf(its, symbol)
   // A finger would miss a link inside the row, which is one itself.
   const isPhone = usePhone()
   return (

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import type { Explanation, Transaction } from '../../index.ts'
-import { amount, gwei, inCoins } from '../data/format.ts'
+import { amount, gwei } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { Bytes } from './bytes.tsx'
 import { Figure } from './figure.tsx'
@@ -24,7 +24,7 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
   return (
     <section className={`card why ${kind}`} aria-label="Explanation">
       <p className="summary">
-        <Reason text={inCoins(inGwei(why.summary), symbol)} of={its} />
+        <Reason text={why.summary} of={its} />
       </p>
       <p className="hint">
         {why.waiting_for === null ? (
@@ -73,7 +73,3 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
     </section>
   )
 }
-
-/** Replaces prices in wei in a sentence by gwei. */
-const inGwei = (summary: string): string =>
-  summary.replaceAll(/\((\d{7,15})\)/g, (_, wei: string) => `(${gwei(wei)} gwei)`)
