@@ -234,9 +234,14 @@ test('replaces a transaction by another one', async () => {
 
 test('cancels a transaction', async () => {
   const { account, page, read } = await waiting()
-  await act(page, named(page, 'Cancel'), (dialog) => named(dialog, 'Keep it').waitFor())
+  await act(page, named(page, 'Cancel'), async (dialog) => {
+    await named(dialog, 'Keep it').waitFor()
+    await dialog.getByText('Fee at most, for 21,000 gas').waitFor()
+  })
   await replaced(account)
   await page.locator('h1').getByText('canceling').waitFor()
+  await page.getByText('Hash of the cancellation').waitFor()
+  await page.getByText('The service signs the cancellation again at a higher price').waitFor()
   await finished(account)
   expect((await read()).status).toBe('canceled')
   await page.getByText('Ended as canceled').waitFor()

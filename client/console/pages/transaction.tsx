@@ -56,7 +56,10 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
             <Why its={its} why={why} />
             <div className="columns fixed">
               <div>
-                <Content its={its} />
+                <Content
+                  its={its}
+                  isCancellation={signed.some(({ hash, purpose }) => hash === its.hash && purpose === 'cancel')}
+                />
                 <Effects its={its} />
               </div>
               <section className="card" aria-labelledby="timeline">
@@ -82,7 +85,8 @@ const Outline = () => (
   </>
 )
 
-function Content({ its }: { its: Its }) {
+/** `isCancellation`: its hash is that of the transfer that cancels it. */
+function Content({ its, isCancellation }: { its: Its; isCancellation: boolean }) {
   const { may } = useSession()
   const network = useNetworkOf(its.relayer_id)
   const symbol = useSymbolOf(its.relayer_id)
@@ -110,7 +114,7 @@ function Content({ its }: { its: Its }) {
           </Figure>
         )}
         {its.hash !== null && (
-          <Figure name="Hash">
+          <Figure name={isCancellation ? 'Hash of the cancellation' : 'Hash'}>
             <span className="copyable">
               <Copyable value={its.hash} whole /> <ExplorerLink to={explorer('tx', its.hash)} what="Transaction" />
             </span>

@@ -51,6 +51,12 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
           </>
         )}
       </p>
+      {its.is_canceling && (
+        <p>
+          The service signs the cancellation again at a higher price while blocks leave it out, as far as the policies
+          allow.
+        </p>
+      )}
       {why.waiting_for !== null && (
         <dl className="figures">
           {shown
