@@ -14,6 +14,7 @@ import { Address, Copyable, ExplorerLink, RelayerLink, transactionName, transact
 import { isMissing, Missing } from '../parts/missing.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { Price } from '../parts/price.tsx'
+import { useIsStill } from '../parts/relayer-troubles.tsx'
 import { submissionText } from '../parts/submission.tsx'
 import { isRemedy } from '../parts/suggestions.tsx'
 import { Timeline } from '../parts/timeline.tsx'
@@ -28,6 +29,7 @@ const Logs = lazy(async () => ({ default: (await import('../parts/logs.tsx')).Lo
 export function Transaction(path: { relayer_id: string; transaction_id: string }) {
   const whole = useWholeTransaction(path)
   const { data } = whole
+  const isStill = useIsStill(useNetworkOf(path.relayer_id))
   if (isMissing(whole.error)) return <Missing what="Transaction" to="/transactions" list="the transactions" />
   return (
     <>
@@ -46,7 +48,7 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
           <TransactionActions
             transaction={data.its}
             isEnded={isFinal(data.its.status) || data.its.is_canceling === true}
-            hasRemedy={data.why.suggestions.some(isRemedy)}
+            hasRemedy={isStill || data.why.suggestions.some(isRemedy)}
           />
         )}
       </div>

@@ -140,6 +140,7 @@ function Group({ its }: { its: Its[] }) {
 /** What several have in common. */
 const alike: Record<Its['kind'], string> = {
   network_down: 'networks are down',
+  network_still: 'chains make no blocks',
   node_unhealthy: 'networks have a node that is not healthy',
   relayer_disabled: 'relayers are disabled',
   relayer_paused: 'relayers are paused',

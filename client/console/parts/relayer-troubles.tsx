@@ -29,6 +29,12 @@ function ofItself(summary: string, relayer_id: string): string {
   return summary.startsWith(relayer_id) ? `${summary}.` : sentence(summary)
 }
 
+/** Whether the chain of the network makes no blocks: no price helps then. */
+export const useIsStill = (network: string | undefined): boolean =>
+  useProblems().data?.data.problems.some(
+    ({ kind, network_id }) => kind === 'network_still' && network_id === `evm:${network}`,
+  ) ?? false
+
 /** The problem of a queue that is stuck; undefined: it is not. */
 export const useStuck = (relayer_id: string): Problem | undefined =>
   useProblems().data?.data.problems.find(

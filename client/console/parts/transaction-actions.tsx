@@ -24,7 +24,7 @@ export function TransactionActions({
 }: {
   transaction: Transaction
   isEnded: boolean
-  /** A suggested action is the primary one. */
+  /** Something else helps first: a suggested action, or blocks of the chain. */
   hasRemedy: boolean
 }) {
   const { client, may } = useSession()

@@ -1,18 +1,20 @@
 import { Link } from 'wouter'
 import type { Explanation, Transaction } from '../../index.ts'
 import { amount, gwei } from '../data/format.ts'
-import { useSymbolOf } from '../data/overview.ts'
+import { useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { Bytes } from './bytes.tsx'
 import { Figure } from './figure.tsx'
 import { transactionPath } from './links.tsx'
 import { Age, Moment } from './moment.tsx'
 import { Reason } from './reason.tsx'
+import { useIsStill } from './relayer-troubles.tsx'
 import { Suggestions } from './suggestions.tsx'
 
 /** Why a transaction waits or failed, with what the service suggests. */
 export function Why({ its, why }: { its: Transaction; why: Explanation }) {
   const { figures } = why
   const symbol = useSymbolOf(its.relayer_id)
+  const isStill = useIsStill(useNetworkOf(its.relayer_id))
   const shown = [
     ['Price at most', figures.price, 'gwei'],
     ['Base fee', figures.base_fee, 'gwei'],
@@ -51,7 +53,12 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
           </>
         )}
       </p>
-      {its.is_canceling && (
+      {isStill && why.waiting_for === 'block' && (
+        <p>
+          The chain makes no blocks, so no price helps. <Link to="/networks">Open the nodes</Link>
+        </p>
+      )}
+      {its.is_canceling && !isStill && (
         <p>
           The service signs the cancellation again at a higher price while blocks leave it out, as far as the policies
           allow.
