@@ -69,8 +69,8 @@ function KeyActions({ its }: { its: ApiKey }) {
   const { id, name } = its
   const { client } = useSession()
   const path = { api_key_id: id }
-  const rotate = { text: 'Rotate', opens: `Rotate API key ${name}` }
-  const revoke = { text: 'Revoke', opens: `Revoke API key ${name}`, tone: 'danger' as const }
+  const rotate = { text: 'Rotate', opens: `rotate ${id}` }
+  const revoke = { text: 'Revoke', opens: `revoke ${id}`, tone: 'danger' as const }
   return (
     <div className="buttons">
       {!isSponsorships(its) && <EditKey its={its} />}
@@ -79,6 +79,7 @@ function KeyActions({ its }: { its: ApiKey }) {
         isInMenu
         label="Rotate"
         title={`Rotate API key ${name}`}
+        command={rotate.opens}
         effect={<p>Issues a new token for “{name}”. The current token stays valid for a grace period.</p>}
         run={() => client.post(`${one}/rotate`, { path, body: {} })}
         done={({ data: { token } }) => (
@@ -92,6 +93,7 @@ function KeyActions({ its }: { its: ApiKey }) {
           isInMenu
           label="Revoke"
           title={`Revoke API key ${name}`}
+          command={revoke.opens}
           tone="danger"
           effect={<p>Requests with “{name}” are refused at once. A revoked key cannot be restored.</p>}
           run={() => client.delete(one, { path })}

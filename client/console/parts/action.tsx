@@ -23,6 +23,8 @@ type ActionProps<Result> = Outcome<Result> & {
   label: string
   /** The title of the dialog and the text of its button, with the name of what is changed. Absent: the label. */
   title?: string
+  /** By which the search and menus open it, where titles may be the same. Absent: the title. */
+  command?: string
   /** The text of the button that leaves everything as it is. */
   dismiss?: string
   /** The text of the button that acts. Absent: the title. */
@@ -57,6 +59,7 @@ export function Action<Result>({
   disabled = false,
   isInMenu = false,
   isReady = () => true,
+  command,
   opened,
   closed,
   ...its
@@ -83,7 +86,7 @@ export function Action<Result>({
     if (!next) closed?.()
   }
 
-  useCommand(its.title ?? its.label, () => change(true), !disabled)
+  useCommand(command ?? its.title ?? its.label, () => change(true), !disabled)
 
   return (
     <Dialog.Root open={isOpen} onOpenChange={change}>
