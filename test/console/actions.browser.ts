@@ -455,14 +455,14 @@ test('finds refused operations in the audit trail, without the service’s own, 
   // The times of the form are in the zone of those in the list.
   const a_minute_ago = new Date(Date.now() - 60_000 + 9 * 3_600_000).toISOString().slice(0, 16)
   await page.getByLabel('Period').selectOption('From … to …')
-  await page.getByLabel('From (GMT+9)').fill(a_minute_ago)
+  await page.getByLabel('From (UTC+9)').fill(a_minute_ago)
   await named(page, 'Search').click()
   await expect.poll(() => page.url()).toContain('after%253D')
   await row('Delete relayer').waitFor()
-  expect(await page.getByLabel('From (GMT+9)').inputValue()).toBe(a_minute_ago)
+  expect(await page.getByLabel('From (UTC+9)').inputValue()).toBe(a_minute_ago)
 
   const when = row('Delete relayer').getByRole('cell').nth(1)
-  expect(await when.textContent()).toContain('GMT+9')
+  expect(await when.textContent()).toContain('UTC+9')
   await named(page, 'UTC').click()
   await expect.poll(() => when.textContent()).toContain('UTC')
 })

@@ -10,7 +10,7 @@ import { Checks } from '../parts/checks.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
-import { Age, Moment } from '../parts/moment.tsx'
+import { Age, byAge, Moment } from '../parts/moment.tsx'
 import { More } from '../parts/more.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -59,7 +59,7 @@ const columns: Column<ApiKey>[] = [
   },
   {
     name: 'Last used',
-    by: ({ last_used_at }) => last_used_at ?? '',
+    by: ({ last_used_at }) => byAge(last_used_at),
     cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Age of={last_used_at} />),
   },
   { name: '', cell: (its) => <KeyActions its={its} /> },

@@ -8,7 +8,7 @@ import { toneOf } from '../data/tones.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Age, Moment } from '../parts/moment.tsx'
+import { Age, byAge, Moment } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
@@ -94,7 +94,7 @@ const key_columns: Column<KeyService>[] = [
   },
   {
     name: 'Last call',
-    by: ({ last_call_at }) => last_call_at ?? '',
+    by: ({ last_call_at }) => byAge(last_call_at),
     cell: ({ last_call_at: at }) => (at === null ? 'none' : <Age of={at} />),
   },
   {

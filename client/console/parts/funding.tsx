@@ -11,7 +11,7 @@ import { Loaded, Problem } from './feedback.tsx'
 import { Figure } from './figure.tsx'
 import { ChangeFunding, nameOf, of_pool, of_relayer, type Place, type Refilled } from './funding-form.tsx'
 import { poolPath, RelayerLink, relayerPath, transactionPath } from './links.tsx'
-import { Age } from './moment.tsx'
+import { Age, byAge } from './moment.tsx'
 import { Nothing } from './nothing.tsx'
 import { Table } from './table.tsx'
 
@@ -205,7 +205,11 @@ function State({ network, its }: { network: string; its: FundingState }) {
           rows={refills}
           idOf={({ created_at }) => created_at}
           columns={[
-            { name: 'Created', by: ({ created_at }) => created_at, cell: ({ created_at }) => <Age of={created_at} /> },
+            {
+              name: 'Created',
+              by: ({ created_at }) => byAge(created_at),
+              cell: ({ created_at }) => <Age of={created_at} />,
+            },
             { name: 'Amount', isNumber: true, cell: (refill) => shown(refill.amount) },
             { name: 'From', by: ({ from }) => from, cell: ({ from }) => <RelayerLink id={from} /> },
             {

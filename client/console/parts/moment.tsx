@@ -35,6 +35,9 @@ export function Age({ of, ago = true }: { of: string; ago?: boolean }) {
   )
 }
 
+/** What a column of ages is sorted by: the youngest first. Null has no age yet. */
+export const byAge = (of: string | null): number => (of === null ? Number.POSITIVE_INFINITY : -Date.parse(of))
+
 /** How long it is until then. */
 export function Until({ at }: { at: string }) {
   useTicks()

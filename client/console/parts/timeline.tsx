@@ -71,7 +71,7 @@ const msOr = (at: string | null, none: number): number => (at === null ? none : 
 function Since({ at, before }: { at: string | null; before: Step | undefined }) {
   if (at === null || !before || before.at === null) return null
   const ms = Date.parse(at) - Date.parse(before.at)
-  return ms <= 0 ? null : (
+  return ms < 0 ? null : (
     <span className="hint" title={`after “${before.name}”`}>
       +{gap(ms)}
     </span>
