@@ -1,5 +1,5 @@
 import { words } from '../data/format.ts'
-import { toneOf } from '../data/tones.ts'
+import { toneOf } from '../data/statuses.ts'
 
 /** A status as a word; its color means the same everywhere. `waited`: it lasts too long. */
 export const Badge = ({ state, waited }: { state: string; waited?: string | undefined }) => (

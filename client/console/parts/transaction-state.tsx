@@ -1,6 +1,6 @@
 import type { Transaction, TransactionStatus } from '../../index.ts'
 import { age } from '../data/format.ts'
-import { stateOf } from '../data/transactions.ts'
+import { stateOf } from '../data/statuses.ts'
 import { Badge } from './badge.tsx'
 import { useTicks } from './moment.tsx'
 

@@ -1,7 +1,16 @@
+import type { Transaction, TransactionStatus } from '../../index.ts'
+
+/** The status of a transaction that its badge shows. */
+export const stateOf = ({ status, is_canceling }: Pick<Transaction, 'status' | 'is_canceling'>): string =>
+  is_canceling ? 'canceling' : status
+
+export const isFinal = (status: TransactionStatus): boolean =>
+  ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
+
 export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'idle'
 
 /** What every part colors, by its status or severity. Another one is `idle`. */
-const statuses: Partial<Record<Tone, string[]>> = {
+const toned: Partial<Record<Tone, string[]>> = {
   good: [
     ...['confirmed', 'mined', 'succeeded', 'delivered', 'healthy', 'enabled', 'active', 'running', 'working'],
     ...['in_step', 'sufficient', 'over'],
@@ -16,6 +25,6 @@ const statuses: Partial<Record<Tone, string[]>> = {
   ],
   busy: ['pending', 'sent', 'submitted', 'in_flight'],
 }
-const tones = new Map(Object.entries(statuses).flatMap(([tone, all]) => all.map((one) => [one, tone as Tone])))
+const tones = new Map(Object.entries(toned).flatMap(([tone, all]) => all.map((one) => [one, tone as Tone])))
 
 export const toneOf = (status: string): Tone => tones.get(status) ?? 'idle'
