@@ -60,7 +60,7 @@ const columns: Column<ApiKey>[] = [
   {
     name: 'Last used',
     by: ({ last_used_at }) => byAge(last_used_at),
-    cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Age of={last_used_at} />),
+    cell: ({ last_used_at }) => <Age of={last_used_at} />,
   },
   { name: '', cell: (its) => <KeyActions its={its} /> },
 ]

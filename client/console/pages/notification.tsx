@@ -120,7 +120,7 @@ function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Deli
         <Figure name="Pending">{count(its.pending)}</Figure>
         <Figure name="Failed">{count(its.failed)}</Figure>
         <Figure name="Last success">
-          <Moment at={its.last_success_at} />
+          {its.last_success_at === null ? 'never' : <Moment at={its.last_success_at} />}
         </Figure>
       </dl>
     </>

@@ -90,7 +90,7 @@ const columns: Column<Notification>[] = [
   { name: 'Failed', isNumber: true, cell: ({ id }) => <Health id={id} of={({ failed }) => count(failed)} /> },
   {
     name: 'Last success',
-    cell: ({ id }) => <Health id={id} of={({ last_success_at: at }) => (at === null ? 'none yet' : <Age of={at} />)} />,
+    cell: ({ id }) => <Health id={id} of={({ last_success_at }) => <Age of={last_success_at} />} />,
   },
 ]
 

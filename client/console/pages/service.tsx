@@ -95,7 +95,7 @@ const key_columns: Column<KeyService>[] = [
   {
     name: 'Last call',
     by: ({ last_call_at }) => byAge(last_call_at),
-    cell: ({ last_call_at: at }) => (at === null ? 'none' : <Age of={at} />),
+    cell: ({ last_call_at }) => <Age of={last_call_at} />,
   },
   {
     name: 'Last error',
