@@ -133,3 +133,20 @@ test('keeps what was typed in a dialog whose request was refused, and says why a
   await named(dialog, 'Close').click()
   expect(await page.getByLabel('Value in').inputValue()).toBe('1000000000')
 })
+
+test('names a chain without blocks as a problem of its network, and offers no price first then', async () => {
+  const account = await stage.rig.addAccount()
+  const [sent] = await account.send(1)
+  await expect.poll(async () => (await account.transactions())[0]?.status).toBe('submitted')
+  const { page, open } = await start()
+  await open(`/relayers/${account.relayer_id}/transactions/${sent?.id}`)
+  const speedUp = named(page, 'Speed up')
+  await expect.poll(() => speedUp.getAttribute('class')).toBe('primary')
+  stage.rig.clock.passed_ms += 12 * 60_000
+  await page.getByText('The chain makes no blocks, so no price helps.').waitFor()
+  await expect.poll(() => speedUp.getAttribute('class')).not.toBe('primary')
+  await open('/')
+  await page.getByRole('link', { name: /^local: the chain makes no blocks/ }).click()
+  await page.waitForURL(/#\/networks$/)
+  await account.finished(() => stage.rig.chain.mine())
+})
