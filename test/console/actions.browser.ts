@@ -92,24 +92,6 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
   await page.getByText('No API keys yet').waitFor()
 })
 
-test('revokes the one of two API keys with the same name whose menu was opened', async () => {
-  const client = stage.rig.client()
-  const make = async () =>
-    (await client.post('/api/v1/api-keys', { body: { name: 'twin', scopes: ['read'] } })).data.api_key.id
-  const ids = [await make(), await make()]
-  const { page } = await at('/keys')
-  const last = page
-    .getByRole('row')
-    .filter({ has: page.getByText('twin', { exact: true }) })
-    .last()
-  const id = await last.getByText('twin', { exact: true }).getAttribute('title')
-  await named(last, 'More actions of twin').click()
-  await act(page, page.getByRole('menuitem', { name: 'Revoke' }))
-  const left = (await client.get('/api/v1/api-keys', {})).data.map((its) => its.id)
-  expect(left).toEqual(ids.filter((one) => one !== id))
-  for (const api_key_id of left) await client.delete('/api/v1/api-keys/{api_key_id}', { path: { api_key_id } })
-})
-
 test('pauses and resumes a relayer', async () => {
   const account = await stage.rig.addAccount()
   const { page } = await at(`/relayers/${account.relayer_id}`)
@@ -135,21 +117,6 @@ test('pauses and resumes several relayers at once', async () => {
   await page.getByLabel(`Choose ${two.relayer_id}`).check()
   await act(page, named(page, 'Resume chosen'))
   expect(await both()).toEqual([true, false])
-})
-
-test('names the ones that were refused of several, which stay chosen', async () => {
-  const [kept, gone] = [await stage.rig.addAccount(), await stage.rig.addAccount()]
-  const { page, expectComplaint } = await at('/')
-  expectComplaint(/status of 404/)
-  await page.getByLabel(`Choose ${kept.relayer_id}`).check()
-  await page.getByLabel(`Choose ${gone.relayer_id}`).check()
-  await stage.rig.client().delete(base, { path: { relayer_id: gone.relayer_id } })
-  await act(page, named(page, 'Pause chosen'))
-  await opened(page).getByText('1 paused, 1 refused:').waitFor()
-  await opened(page).getByText(`${gone.relayer_id}: `).waitFor()
-  await named(opened(page), 'Close').click()
-  await page.getByText('1 chosen').waitFor()
-  expect((await relayer(kept)).paused).toBe(true)
 })
 
 test('keeps a policy exact to the wei, and unchanged when nothing is typed, also after a change elsewhere', async () => {
