@@ -2564,9 +2564,11 @@ export interface components {
             /**
              * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
              *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
+             *     people: programs use `waiting_for`.
              */
             status_reason: string | null;
+            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
              *     the transaction cannot be sent, until it has ended or is mined nevertheless.
@@ -2700,7 +2702,7 @@ export interface components {
              */
             revert_data: `0x${string}` | null;
         };
-        /** @description Every member but `call` and `metadata` is always present, and null while its value is not known. */
+        /** @description Every required member is always present, and null while its value is not known. */
         Transaction: {
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
@@ -2720,9 +2722,11 @@ export interface components {
             /**
              * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
              *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
+             *     people: programs use `waiting_for`.
              */
             status_reason: string | null;
+            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
              *     the transaction cannot be sent, until it has ended or is mined nevertheless.
@@ -2780,9 +2784,11 @@ export interface components {
             /**
              * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
              *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `waiting_for` of "Explain a transaction" or of the event `transaction_waiting`.
+             *     people: programs use `waiting_for`.
              */
             status_reason: string | null;
+            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
              *     the transaction cannot be sent, until it has ended or is mined nevertheless.
@@ -3898,7 +3904,8 @@ export interface components {
             abi: string[];
         };
         /**
-         * @description `network_down`: no node of a network is healthy. `node_unhealthy`: some are not. `relayer_disabled`, `relayer_paused`.
+         * @description `network_down`: no node of a network is healthy. `network_still`: its chain makes no blocks, and transactions wait
+         *     for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`.
          *     `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined
          *     after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain
          *     disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
@@ -3907,7 +3914,7 @@ export interface components {
          *     failed in the last 24 hours. `service`: a part of the service does not work.
          * @enum {string}
          */
-        ProblemKind: "network_down" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service";
+        ProblemKind: "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service";
         Problem: {
             /** @description The same as long as the problem and its cause last. */
             id: string;
@@ -3927,7 +3934,10 @@ export interface components {
             transaction_id: components["schemas"]["IdOrNull"];
             /** @description How many transactions, deliveries or nodes it concerns. */
             count: number;
-            /** @description Since when, where that is known. Of a transaction that waits or is slow, the time of its acceptance. */
+            /**
+             * @description Since when, where that is known. Of a transaction that waits or is slow, the time of its acceptance; of a
+             *     chain that makes no blocks, that of its last one.
+             */
             since: components["schemas"]["TimestampOrNull"];
             acknowledgement: components["schemas"]["Acknowledgement"] | null;
         };
@@ -9296,7 +9306,7 @@ export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schem
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "success", "rejected", "reverted"];
-export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service"];
+export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "network_still", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service"];
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning", "info"];
 export const problemsUncheckedPartValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problems"]["unchecked"]["part"]> = ["accounts", "nodes", "notifications"];
 export const searchResultKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["kind"]> = ["relayer", "transaction", "network", "signer", "notification", "abi"];

@@ -24,7 +24,7 @@ export interface TransactionFilter {
 
 /** A transaction row without `data`, which may be large. */
 export interface TransactionRow
-  extends Omit<Transaction, 'data' | 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission'> {
+  extends Omit<Transaction, 'data' | 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission' | 'waiting_for'> {
   /** The caller's names and values; null: none. */
   metadata: Metadata | null
   /** What decodes the data, as human-readable ABI; null: nothing is known of it. */

@@ -9,7 +9,10 @@ import { shownReason, type WaitColumns } from './wait-reason.ts'
 type Block = { block_number: number | null; block_hash: string | null }
 
 /** What the contract's form of a row is made of. */
-export type ShownColumns = Omit<Transaction, 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission'> &
+export type ShownColumns = Omit<
+  Transaction,
+  'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission' | 'waiting_for'
+> &
   Pick<TransactionRow, 'fragments' | 'metadata' | 'submission' | 'changed_at' | 'intent'> &
   Block &
   WaitColumns
@@ -31,6 +34,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   max_priority_fee_per_gas: row.max_priority_fee_per_gas,
   status: row.status,
   status_reason: shownReason(row),
+  ...(row.waiting_for !== null && { waiting_for: row.waiting_for }),
   ...(row.intent !== 'send' && isUnmined(row.status) && { is_canceling: true as const }),
   created_at: row.created_at,
   sent_at: row.sent_at,
@@ -102,5 +106,5 @@ export function shownBehind(row: ShownColumns, first: TransactionRow | undefined
   if (nonce < (first.nonce as number) || waiting_for !== null) return shown
   const wait_text = `nonce ${first.nonce} comes first (transaction ${first.id}): ${first.wait_text ?? ''}`
   const reason = shownReason({ ...row, waiting_for: 'earlier_nonce', wait_text })
-  return { ...shown, status_reason: reason?.slice(0, max_reason_length) ?? null }
+  return { ...shown, status_reason: reason?.slice(0, max_reason_length) ?? null, waiting_for: 'earlier_nonce' }
 }

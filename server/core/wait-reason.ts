@@ -1,5 +1,6 @@
 import type { TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
 import type { Intent } from './decide.ts'
+import { gwei } from './gwei.ts'
 
 /** The reason why a transaction makes no progress. `text` completes the sentence "Waits: ...". */
 export interface Wait {
@@ -91,14 +92,17 @@ export function waitForPrice({
   ceiling,
 }: Pick<WaitFacts, 'base_fee' | 'cap' | 'price' | 'ceiling'>): Wait | undefined {
   if (base_fee === undefined || price === undefined || base_fee <= price) return undefined
-  if (ceiling !== undefined && ceiling < base_fee) return tooLow(ceiling, `the base fee is ${base_fee}`)
+  if (ceiling !== undefined && ceiling < base_fee) return tooLow(ceiling, `the base fee is ${gwei(base_fee)}`)
   return cap !== undefined && base_fee > cap
-    ? { waiting_for: 'price_cap', text: `the policy gas_price_cap (${cap}) is below the base fee (${base_fee})` }
-    : { waiting_for: 'base_fee', text: `the base fee (${base_fee}) is above its price (${price})` }
+    ? {
+        waiting_for: 'price_cap',
+        text: `the policy gas_price_cap (${gwei(cap)}) is below the base fee (${gwei(base_fee)})`,
+      }
+    : { waiting_for: 'base_fee', text: `the base fee (${gwei(base_fee)}) is above its price (${gwei(price)})` }
 }
 
 /** The price that a caller gave is a ceiling, and too low. `why`: what the chain requires. */
 export const tooLow = (ceiling: bigint, why: string): Wait => ({
   waiting_for: 'fee_too_low',
-  text: `the request allows a price of at most ${ceiling}, and ${why}. Replace it with a higher price or without one, or cancel it`,
+  text: `the request allows a price of at most ${gwei(ceiling)}, and ${why}. Replace it with a higher price or without one, or cancel it`,
 })

@@ -1,74 +1,16 @@
-import { createHash } from 'node:crypto'
-import type { NetworkNode, Problem, ProblemKind } from '../../generated/openapi.ts'
-import type { Detail } from '../core/errors.ts'
 import { isBlocked } from '../core/funding.ts'
 import { type ChainPace, nextStep, reasonToWait, standsStill } from '../core/next-step.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
-import type { NodeHealth } from '../evm/node-health.ts'
 import { nextTurn } from '../next-turn.ts'
 import type { FundingNote } from '../store/funding-store.ts'
 import type { Failures, NotificationState } from '../store/problem-store.ts'
-
-/** A problem as it is found; `created_by`: of its notification. */
-export interface FoundProblem extends Omit<Problem, 'acknowledgement'> {
-  created_by?: string
-}
-
-/** The account of a relayer on its chain. */
-export interface Account {
-  balance: bigint
-  nonces: { status: string; explanation: string }
-}
-
-/** The nodes of a network. */
-export interface NetworkSeen {
-  nodes: (NodeHealth & Pick<NetworkNode, 'url'>)[]
-  average_blocktime_ms: number | null
-}
-
-/** What problems are found in. An Error: it could not be found out. */
-export interface Facts {
-  /** Milliseconds since the Unix epoch. */
-  now: number
-  relayers: RelayerRow[]
-  queues: { relayer: RelayerRow; unfinished: number; first: TransactionRow }[]
-  failures: Failures[]
-  accounts: ReadonlyMap<string, Account | Error>
-  /** By the name of the network. */
-  nodes: ReadonlyMap<string, NetworkSeen | Error>
-  notifications: NotificationState[]
-  /** By the relayer's row id. */
-  funding: ReadonlyMap<number, FundingNote>
-  unready: Detail[]
-}
+import { type Account, type Facts, type FoundProblem, kinds, type NetworkSeen, problem } from './found-problem.ts'
 
 /** A transaction that is not mined after this time is a problem, even without a known reason. */
 const slow_ms = 5 * 60_000
 const slow_on_still_chain_ms = 60_000
-const max_text = 1_000
-
-/** The most urgent first; the order of one severity is that of this list, and within a kind the longest standing is first. */
-const severities: Record<ProblemKind, Problem['severity']> = {
-  service: 'critical',
-  network_down: 'critical',
-  relayer_disabled: 'critical',
-  transaction_waiting: 'critical',
-  nonces: 'critical',
-  balance_low: 'critical',
-  funding: 'critical',
-  transactions_failed: 'critical',
-  deliveries_failed: 'critical',
-  transaction_slow: 'warning',
-  balance_empty: 'warning',
-  node_unhealthy: 'warning',
-  notification_disabled: 'warning',
-  notification_failing: 'warning',
-  relayer_paused: 'info',
-}
-const kinds = Object.keys(severities)
-
 /** All problems, the most urgent first. Pure, but for the turns that it gives to other work. */
 export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
   const byRowId = new Map(facts.relayers.map((relayer) => [relayer.row_id, relayer]))
@@ -77,6 +19,7 @@ export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
       problem('service', path, { summary: `The service does not work: ${path}`, reason: message }),
     ),
     ...[...facts.nodes].flatMap(([network, nodes]) => (nodes instanceof Error ? [] : ofNodes(network, nodes.nodes))),
+    ...ofStillChains(facts),
     ...facts.relayers.flatMap(ofState),
     ...facts.relayers.flatMap((relayer) => ofFunding(relayer, facts.funding.get(relayer.row_id))),
   ]
@@ -106,30 +49,6 @@ function paceOf({ network }: RelayerRow, { now, nodes }: Facts): ChainPace {
   return { now, head_at, average_blocktime_ms: seen.average_blocktime_ms }
 }
 
-interface Its extends Partial<Omit<FoundProblem, 'id' | 'kind' | 'severity'>> {
-  summary: string
-  reason: string
-}
-
-/** `cause`: what makes it another problem than the last of its kind and resource. */
-function problem(kind: ProblemKind, cause: string, its: Its): FoundProblem {
-  const about = [kind, its.relayer_id, its.network_id, its.notification_id, cause]
-  return {
-    id: createHash('sha256').update(JSON.stringify(about)).digest('base64url').slice(0, 22),
-    kind,
-    severity: severities[kind],
-    relayer_id: null,
-    network_id: null,
-    notification_id: null,
-    transaction_id: null,
-    count: 1,
-    since: null,
-    ...its,
-    summary: its.summary.slice(0, max_text),
-    reason: its.reason.slice(0, 2 * max_text),
-  }
-}
-
 function ofNodes(network: string, nodes: NetworkSeen['nodes']): FoundProblem[] {
   const bad = nodes.filter(({ status }) => status !== 'healthy')
   if (bad.length === 0) return []
@@ -140,6 +59,24 @@ function ofNodes(network: string, nodes: NetworkSeen['nodes']): FoundProblem[] {
   const reason = bad.map(({ url, status, error }) => `${url}: ${words(status)}${error ? ` (${error})` : ''}`).join('; ')
   const its = { network_id: `evm:${network}`, summary, reason, count: bad.length }
   return [problem(isAll ? 'network_down' : 'node_unhealthy', '', its)]
+}
+
+/** Chains without blocks, for which transactions wait. A development chain makes none while there are no transactions. */
+function ofStillChains(facts: Facts): FoundProblem[] {
+  const heads = new Map<string, number>()
+  for (const { relayer, first } of facts.queues) {
+    const pace = paceOf(relayer, facts)
+    const isHeld = first.status === 'submitted' && isSlow(first, pace) && reasonToWait(first, pace) === null
+    if (isHeld && pace.head_at !== undefined && standsStill(pace)) heads.set(relayer.network, pace.head_at)
+  }
+  return [...heads].map(([network, head_at]) =>
+    problem('network_still', '', {
+      network_id: `evm:${network}`,
+      summary: `${network}: the chain makes no blocks`,
+      reason: 'Transactions wait for its next one. No price helps: check the network and its nodes.',
+      since: new Date(head_at).toISOString(),
+    }),
+  )
 }
 
 function ofState({ id, paused, system_disabled, disabled_reason }: RelayerRow): FoundProblem[] {
@@ -160,11 +97,13 @@ function ofFunding({ id }: RelayerRow, note: FundingNote | undefined): FoundProb
   ]
 }
 
+const isSlow = ({ created_at }: TransactionRow, pace: ChainPace): boolean =>
+  pace.now - Date.parse(created_at) > (standsStill(pace) ? slow_on_still_chain_ms : slow_ms)
+
 function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number], pace: ChainPace): FoundProblem[] {
   const { created_at, nonce } = first
   const waiting_for = reasonToWait(first, pace)
-  const isSlow = pace.now - Date.parse(created_at) > (standsStill(pace) ? slow_on_still_chain_ms : slow_ms)
-  if (waiting_for === null && !isSlow) return []
+  if (waiting_for === null && !isSlow(first, pace)) return []
   const behind = unfinished > 1 ? `, and ${unfinished - 1} more behind it` : ''
   const its = {
     relayer_id: id,
@@ -190,7 +129,7 @@ function ofAccount(
   const found: FoundProblem[] = []
   const min = BigInt(policies.min_balance ?? 0)
   if (balance < min) {
-    const reason = `The balance is ${balance} wei, below the minimum of ${min}: send funds to ${address}.`
+    const reason = `The balance is ${balance} wei, below the minimum of ${min} wei: send funds to ${address}.`
     found.push(problem('balance_low', '', { relayer_id: id, summary: `${id} is low on funds`, reason }))
   } else if (balance === 0n) {
     const reason = `Send funds to ${address}.`
@@ -217,16 +156,16 @@ function ofNotification(state: NotificationState): FoundProblem[] {
   const { id, created_by, disabled_reason, failing_since, pending, failed } = state
   const its = { notification_id: id, created_by, since: failing_since }
   if (disabled_reason !== null) {
-    const summary = `Webhook ${id} is disabled`
+    const summary = `Notification ${id} is disabled`
     return [problem('notification_disabled', '', { ...its, summary, reason: disabled_reason })]
   }
   if (failing_since !== null) {
     const reason = `${pending} deliveries wait. They are repeated, and all of them after the first success.`
-    const about = { ...its, summary: `Webhook ${id} fails`, reason, count: Math.max(1, pending) }
+    const about = { ...its, summary: `Notification ${id} fails`, reason, count: Math.max(1, pending) }
     return [problem('notification_failing', failing_since, about)]
   }
   if (failed === 0) return []
-  const summary = `Webhook ${id}: ${failed} deliveries failed`
+  const summary = `Notification ${id}: ${failed} deliveries failed`
   const reason = 'All attempts failed. "Redeliver failed deliveries" sends them again.'
   return [problem('deliveries_failed', `${failed}`, { ...its, summary, reason, count: failed })]
 }

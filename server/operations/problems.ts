@@ -5,7 +5,8 @@ import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { nextTurn } from '../next-turn.ts'
 import type { OperationDependencies } from './dependencies.ts'
-import { type Account, type Facts, type FoundProblem, findProblems, type NetworkSeen } from './find-problems.ts'
+import { findProblems } from './find-problems.ts'
+import type { Account, Facts, FoundProblem, NetworkSeen } from './found-problem.ts'
 import { createLastSeen } from './last-seen.ts'
 import { showRpcUrls } from './rpc-urls.ts'
 
@@ -191,7 +192,7 @@ function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
   }
   note('accounts', faultsIn(accounts, ids))
   note('nodes', faultsIn(nodes, networks))
-  if (!seesNotifications) note('notifications', [['webhooks', 'the API key lacks the scope notifications']])
+  if (!seesNotifications) note('notifications', [['notifications', 'the API key lacks the scope notifications']])
   return {
     unchecked,
     sees({ relayer_id, network_id, notification_id, created_by }) {

@@ -43,10 +43,10 @@ test('shows what speeding up several costs, and leaves out with its reason what 
     await dialog
       .getByRole('listitem')
       .filter({ hasText: capped.relayer_id })
-      .getByText(/the policies allow/)
+      .getByText(/the price cap is/)
       .waitFor()
   })
-  await page.getByRole('dialog').getByText('1 sped up, 0 refused.').waitFor()
+  await page.getByText('1 sped up.').waitFor()
   const versions = async (relayer_id: string, transaction_id = '') =>
     (await stage.rig.client().get(attempts_of, { path: { relayer_id, transaction_id } })).data
   await expect.poll(async () => (await versions(free.relayer_id, sped?.id)).length).toBe(2)
@@ -132,4 +132,21 @@ test('keeps what was typed in a dialog whose request was refused, and says why a
   expect((why?.y ?? 0) + (why?.height ?? 0)).toBeLessThanOrEqual(buttons?.y ?? 0)
   await named(dialog, 'Close').click()
   expect(await page.getByLabel('Value in').inputValue()).toBe('1000000000')
+})
+
+test('names a chain without blocks as a problem of its network, and offers no price first then', async () => {
+  const account = await stage.rig.addAccount()
+  const [sent] = await account.send(1)
+  await expect.poll(async () => (await account.transactions())[0]?.status).toBe('submitted')
+  const { page, open } = await start()
+  await open(`/relayers/${account.relayer_id}/transactions/${sent?.id}`)
+  const speedUp = named(page, 'Speed up')
+  await expect.poll(() => speedUp.getAttribute('class')).toBe('primary')
+  stage.rig.clock.passed_ms += 12 * 60_000
+  await page.getByText('The chain makes no blocks, so no price helps.').waitFor()
+  await expect.poll(() => speedUp.getAttribute('class')).not.toBe('primary')
+  await open('/')
+  await page.getByRole('link', { name: /^local: the chain makes no blocks/ }).click()
+  await page.waitForURL(/#\/networks$/)
+  await account.finished(() => stage.rig.chain.mine())
 })

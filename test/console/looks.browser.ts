@@ -191,7 +191,10 @@ test('names addresses, calls, logs and errors by what the service knows', async 
     return (await stage.rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: its })).data.id
   }
   const units = 10n ** 18n
-  const [good, bad] = [await call([receiver, 1_500n * units + 7n]), await call([receiver, 10n ** 30n])]
+  const good = await call([receiver, 1_500n * units + 7n])
+  // In a block of its own: a revert is run again on the state before its block.
+  await account.finished()
+  const bad = await call([receiver, 10n ** 30n])
   await account.finished()
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}/transactions/${good}`)

@@ -159,8 +159,8 @@ test('pushes waiting deliveries, one behind an earlier one too, and says so', as
   await act(page, named(page, 'Retry now').first(), async () => receiver.answer(200))
   await page.getByText(/Delivery #\d+ is retried now/).waitFor()
   await expect.poll(() => page.locator('.deliveries').getByText('pending').count()).toBe(0)
-  await act(page, named(page, 'Retry waiting'))
-  await page.getByText('0 waiting deliveries are retried now.').waitFor()
+  await act(page, named(page, 'Retry pending'))
+  await page.getByText('0 pending deliveries are retried now.').waitFor()
   await receiver.stop()
 })
 

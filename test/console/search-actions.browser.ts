@@ -66,7 +66,7 @@ test('shows what was opened last, until the key signs out', async () => {
   await open(`/relayers/${account.relayer_id}/transactions/${sent?.id}`)
   await page.getByRole('heading', { name: /^Transaction with nonce 0/ }).waitFor()
   await open('/relayers/demo')
-  await page.getByRole('heading', { name: 'demo' }).waitFor()
+  await page.getByRole('heading', { name: 'demo active' }).waitFor()
   await open('/networks')
   await page.getByRole('heading', { name: 'Networks' }).waitFor()
   await page.keyboard.press('Control+k')

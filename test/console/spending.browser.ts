@@ -71,7 +71,7 @@ test('changes the name, the notifications and the nodes of a relayer, and delete
   await open(`/relayers/${relayer_id}`)
   await act(page, named(page, 'Edit'), async (dialog) => {
     await dialog.getByLabel('Name').fill('Payouts')
-    await dialog.getByLabel(/^Notifications/).fill('one\ntwo')
+    for (const id of ['one', 'two']) await dialog.getByRole('checkbox', { name: id, exact: true }).check()
     await dialog.getByLabel(/^Nodes/).selectOption('others of its own')
     await dialog.getByLabel(/^Node URLs/).fill(stage.rig.proxy.url)
   })

@@ -170,7 +170,7 @@ test('a webhook target that is down: shows its response, and redelivers', async 
   await patch(account, { paused: true })
   await expect.poll(() => receiver.bodies.length).toBeGreaterThan(0)
   const page = await overview()
-  await trouble(page, /Webhook shop-events fails/).click()
+  await trouble(page, /Notification shop-events fails/).click()
   await shown(page, /HTTP 500/)
   receiver.answer(200)
   const before = receiver.bodies.length

@@ -93,7 +93,7 @@ test('explains a cap below the base fee, also for later transactions and dry run
   await send(1, { gas_limit: 21_000 })
   const [second] = await send(1, { gas_limit: 21_000 })
   const first = await waitsFor('price_cap')
-  expect(first.summary).toMatch(/^It waits: the policy gas_price_cap \(5000000000\) is below the .+\.$/)
+  expect(first.summary).toMatch(/^It waits: the policy gas_price_cap \(5 gwei\) is below the .+\.$/)
   expect(first.figures).toMatchObject({ price: `${cap}`, price_cap: `${cap}` })
   expect(BigInt(first.figures.base_fee ?? 0)).toBeGreaterThan(cap)
   expect(first.suggestions.map(({ operation }) => operation)).toEqual(['updateRelayer', 'cancelTransaction'])

@@ -65,13 +65,19 @@ test('finds what waits, failed long after it was accepted, is paused, low, or ou
   const account = await addAccount()
   const path = { relayer_id: account.relayer_id }
   expect(await kindsOf(account.relayer_id)).toEqual([])
+  const still = async () => (await list()).problems.find(({ kind }) => kind === 'network_still')
+  clock.passed_ms += hour_ms
+  expect(await still(), 'nothing waits for its blocks').toBeUndefined()
 
   const reverting = `0x${'fd'.repeat(20)}`
   await chain.rpc('anvil_setCode', [reverting, '0x5f5ffd'])
   await account.send(1, { to: reverting, gas_limit: 50_000 })
+  await until('a node has it', async () => (await account.transactions())[0]?.status === 'submitted')
   clock.passed_ms += 2 * 24 * hour_ms
   expect(await kindsOf(account.relayer_id)).toEqual(['transaction_slow'])
+  expect(await still()).toMatchObject({ network_id: 'evm:local', relayer_id: null, count: 1, severity: 'critical' })
   await account.finished(chain.mine)
+  expect(await still()).toBeUndefined()
   const [failed] = await account.transactions()
   expect(Date.parse(failed?.ended_at as string) - Date.parse(failed?.created_at as string)).toBeGreaterThan(hour_ms)
   const { problems } = await list()
@@ -104,6 +110,7 @@ test('a webhook that fails, and then is disabled, is a problem of those who may 
   const account = await addAccount()
   await client.patch(relayers, { path: { relayer_id: account.relayer_id }, body: { notification_id: 'hook' } })
   await account.send(1)
+  await account.finished()
   const problem = async (its?: RelayerClient) =>
     (await list(its)).problems.find(({ notification_id }) => notification_id === 'hook')
   await until('it fails', async () => (await problem())?.kind === 'notification_failing')

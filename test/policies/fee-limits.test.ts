@@ -133,7 +133,7 @@ test('counts each nonce at its highest price for max_fee_per_day, when sending, 
   // The transfer that takes its place costs at least 10 % more than it, for which there is no room.
   await until('the nodes have it', async () => (await read(second)).status === 'submitted')
   await cancel(second)
-  const reason = `Canceled by request; Waits: the policy max_fee_per_day (${4n * one}) leaves no room for its fee`
+  const reason = `Canceled by request; Waits: the policy max_fee_per_day (${4n * one} wei) leaves no room for its fee`
   await until('it says that it waits', async () => (await read(second)).status_reason === reason)
   const signed = (await read(second)).hash
   await patch({ max_fee_per_day: `${5n * one}` })

@@ -61,11 +61,13 @@ test('reports a cap below the base fee as the reason, and removes it when the ba
   await chain.mine()
   await patch({ policies: { gas_price_cap: `${5n * gwei}` } })
   const { id: transaction_id } = await send(1)
-  await says(/^Waits: the policy gas_price_cap \(5000000000\) is below the /)
+  await says(/^Waits: the policy gas_price_cap \(5 gwei\) is below the /)
   expect(await told()).toEqual([[0, 'price_cap']])
+  expect(await get()).toMatchObject({ waiting_for: 'price_cap' })
   await chain.setBaseFee(gwei)
   await until('it is mined', async () => (await get()).status === 'confirmed', chain.mine)
   expect(await get()).toMatchObject({ id: transaction_id, status_reason: null })
+  expect(await get()).not.toHaveProperty('waiting_for')
 })
 
 test('reports a base fee above the price as the reason', async () => {
@@ -76,7 +78,7 @@ test('reports a base fee above the price as the reason', async () => {
   await chain.mine()
   // By the block, or by the node's refusal when the transaction is just broadcast again.
   await says(
-    /^Waits: (the base fee \(\d+\) is above its price \(\d+\)$|its price is below the price that the chain requires)/,
+    /^Waits: (the base fee \([\d.]+ gwei\) is above its price \([\d.]+ gwei\)$|its price is below the price that the chain requires)/,
   )
   expect(await told()).toEqual([[0, 'base_fee']])
 })
@@ -139,4 +141,5 @@ test('sends one event for 20 waiting transactions, and reports the first one’s
   await says(new RegExp(`^Waits: nonce 1 comes first \\(transaction ${id}\\): .+`), Number(last?.nonce))
   const { data } = await client.get(`${base}/transactions/`, { path, query: { per_page: 1 } })
   expect(data[0]?.status_reason).toMatch(/nonce 1 comes first/)
+  expect(data[0]?.waiting_for).toBe('earlier_nonce')
 })

@@ -114,8 +114,7 @@ function formatsOf(isUtc: boolean) {
   const format = (its: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { ...its, ...zone })
   return {
     isUtc,
-    time: format({ dateStyle: 'medium', timeStyle: 'long' }),
-    clock: format({ timeStyle: 'long' }),
+    time: format({ dateStyle: 'medium', timeStyle: 'medium' }),
     seconds: format({ timeStyle: 'medium' }),
     hour: format({ timeStyle: 'short' }),
     day: format({ day: 'numeric', month: 'short' }),
@@ -130,14 +129,17 @@ const here = Intl.DateTimeFormat().resolvedOptions().timeZone
 /** The zone of the times that are shown: `UTC`, `Europe/Berlin`. */
 export const zone = (): string => (formats.isUtc ? 'UTC' : here)
 
-/** The same as it is written after a time: `UTC`, `CET`, and `CEST` in summer. */
+/** The same as it is written after a time: `UTC`, `UTC+1`, and `UTC+2` in summer. */
 export const zoneShortly = (timestamp?: string): string => (formats.isUtc ? 'UTC' : hereShortly(timestamp))
 
-/** The reader's zone as it is written after times: `CET`. */
-export const hereShortly = (timestamp?: string): string =>
-  new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
-    .formatToParts(timestamp === undefined ? new Date() : new Date(timestamp))
-    .find(({ type }) => type === 'timeZoneName')?.value ?? here
+/** The reader's zone as it is written after times. Names such as CET are known in Europe only. */
+export function hereShortly(timestamp?: string): string {
+  if (here === 'UTC') return here
+  const ahead_min = -(timestamp === undefined ? new Date() : new Date(timestamp)).getTimezoneOffset()
+  const min = Math.abs(ahead_min)
+  const rest = min % 60 === 0 ? '' : `:${min % 60}`
+  return `UTC${ahead_min < 0 ? '-' : '+'}${Math.floor(min / 60)}${rest}`
+}
 
 /** What the reader typed as a date and time of the zone that is shown, in UTC; undefined when it is none. */
 export function momentOf(typed: string): string | undefined {
@@ -162,7 +164,7 @@ export function showUtc(wanted: boolean): void {
 
 /** A time with the name of its zone. */
 export const time = (timestamp: string | null): string =>
-  timestamp === null ? '–' : formats.time.format(new Date(timestamp))
+  timestamp === null ? '–' : `${formats.time.format(new Date(timestamp))} ${zoneShortly(timestamp)}`
 
 /** The time of day, beside a time that has the day and the zone: `14:30:05`. */
 export const clock = (timestamp: string): string => formats.seconds.format(new Date(timestamp))
@@ -176,17 +178,17 @@ export const dayAndHour = (timestamp: string): string => {
 /** A time with the name of its zone, and the same in UTC where that is another. */
 export function inBothZones(timestamp: string): string {
   const at = new Date(timestamp)
-  const [here, there] = [formats.time.format(at), utc.clock.format(at)]
-  if (here.endsWith(there)) return here
+  const here = time(timestamp)
+  if (zoneShortly(timestamp) === 'UTC') return here
   const [day, day_there] = [formats.day.format(at), utc.day.format(at)]
-  return `${here} (${day === day_there ? '' : `${day_there}, `}${there})`
+  return `${here} (${day === day_there ? '' : `${day_there}, `}${utc.seconds.format(at)} UTC)`
 }
 
 /** The time of a point of a chart in words. Points of days begin and end in UTC. */
 export const markExactly = (at: number, isDay: boolean): string =>
   isDay
     ? `${utc.day.format(at * 1_000)} (UTC)`
-    : `${formats.day.format(at * 1_000)}, ${formats.hour.format(at * 1_000)} ${isUtc() ? 'UTC' : hereShortly()}`
+    : `${formats.day.format(at * 1_000)}, ${formats.hour.format(at * 1_000)} ${zoneShortly(new Date(at * 1_000).toISOString())}`
 
 /** The hour and minute, and at midnight the day; of points of days the day in UTC. `at`: seconds since the Unix epoch. */
 export function mark(at: number, isDay: boolean): string {
@@ -210,13 +212,20 @@ export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0,
 /** `price_cap` is `price cap`. */
 export const words = (code: string): string => code.replaceAll('_', ' ')
 
+/** What the service says, with amounts in wei in the unit of the network, and with groups of digits. */
+export const reasonText = (text: string, symbol: string): string => withGroups(inCoins(text, symbol))
+
 /** Replaces amounts in wei in a sentence by ones with the unit of the network. */
 export const inCoins = (text: string, symbol: string): string =>
   text.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => amount(wei, symbol))
 
-/** Groups the digits of the arguments and the block in a sentence: `Denied(needed: 1,000,000)`, `in block 1,110`. */
+/**
+ * Groups the digits of arguments, blocks and long numbers in a sentence: `Denied(needed: 1,000,000)`, `in block 1,110`, `have 1,000,000 want`.
+ */
 export const withGroups = (text: string): string =>
-  text.replaceAll(/(?<=[(,:] ?)\d{4,}(?=[,)])|(?<=\bblock )\d{4,}/g, (digits) => count(BigInt(digits)))
+  text.replaceAll(/(?<=[(,:] ?)\d{4,}(?=[,)])|(?<=\bblock )\d{4,}|(?<![\w.,-])\d{7,}(?![\w,-])/g, (digits) =>
+    count(BigInt(digits)),
+  )
 
 /** With a capital letter, and a point at its end. */
 export const sentence = (text: string): string =>

@@ -34,7 +34,7 @@ export const useRelayerIds = () => {
   })
 }
 
-export const relayerState = ({ system_disabled, paused }: Relayer) =>
+export const relayerState = ({ system_disabled, paused }: Pick<Relayer, 'system_disabled' | 'paused'>) =>
   system_disabled ? 'disabled' : paused ? 'paused' : 'active'
 
 /** All relayers with their queues; both lists have the same order. */

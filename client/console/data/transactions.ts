@@ -1,6 +1,6 @@
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import type { RelayerClient, Transaction, TransactionStatus } from '../../index.ts'
+import type { RelayerClient, Transaction } from '../../index.ts'
 import { followEvents } from './events.ts'
 import type { Filter } from './filter.ts'
 import { useSession } from './session.tsx'
@@ -15,13 +15,6 @@ const max_listed = 10_000
 
 /** Whose transactions: those of a relayer, of a pool, or all that the API key may see. */
 export type Place = { relayer_id: string } | { pool_id: string } | { all: true }
-
-/** The state that its badge shows. */
-export const stateOf = ({ status, is_canceling }: Pick<Transaction, 'status' | 'is_canceling'>): string =>
-  is_canceling ? 'canceling' : status
-
-export const isFinal = (status: TransactionStatus): boolean =>
-  ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
 
 /** Events of earlier versions lack members that were added later. */
 const unset = {

@@ -6,10 +6,11 @@ import { momentOf, typedOf, zoneShortly } from '../data/format.ts'
 import { useApiKeys } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
+import { Checks } from '../parts/checks.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
-import { Age, Moment } from '../parts/moment.tsx'
+import { Age, byAge, Moment } from '../parts/moment.tsx'
 import { More } from '../parts/more.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -58,8 +59,8 @@ const columns: Column<ApiKey>[] = [
   },
   {
     name: 'Last used',
-    by: ({ last_used_at }) => last_used_at ?? '',
-    cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Age of={last_used_at} />),
+    by: ({ last_used_at }) => byAge(last_used_at),
+    cell: ({ last_used_at }) => <Age of={last_used_at} />,
   },
   { name: '', cell: (its) => <KeyActions its={its} /> },
 ]
@@ -68,8 +69,8 @@ function KeyActions({ its }: { its: ApiKey }) {
   const { id, name } = its
   const { client } = useSession()
   const path = { api_key_id: id }
-  const rotate = { text: 'Rotate', opens: `Rotate API key ${name}` }
-  const revoke = { text: 'Revoke', opens: `Revoke API key ${name}`, tone: 'danger' as const }
+  const rotate = { text: 'Rotate', opens: `rotate ${id}` }
+  const revoke = { text: 'Revoke', opens: `revoke ${id}`, tone: 'danger' as const }
   return (
     <div className="buttons">
       {!isSponsorships(its) && <EditKey its={its} />}
@@ -78,6 +79,7 @@ function KeyActions({ its }: { its: ApiKey }) {
         isInMenu
         label="Rotate"
         title={`Rotate API key ${name}`}
+        command={rotate.opens}
         effect={<p>Issues a new token for “{name}”. The current token stays valid for a grace period.</p>}
         run={() => client.post(`${one}/rotate`, { path, body: {} })}
         done={({ data: { token } }) => (
@@ -91,6 +93,7 @@ function KeyActions({ its }: { its: ApiKey }) {
           isInMenu
           label="Revoke"
           title={`Revoke API key ${name}`}
+          command={revoke.opens}
           tone="danger"
           effect={<p>Requests with “{name}” are refused at once. A revoked key cannot be restored.</p>}
           run={() => client.delete(one, { path })}
@@ -176,13 +179,6 @@ function EditKey({ its }: { its: ApiKey }) {
 }
 
 function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void }) {
-  const toggle = (scope: Scope) =>
-    set({
-      ...rights,
-      scopes: rights.scopes.includes(scope)
-        ? rights.scopes.filter((other) => other !== scope)
-        : [...rights.scopes, scope],
-    })
   const bind = (name: Exclude<keyof Rights, 'scopes'>) => ({
     name,
     value: rights[name],
@@ -194,20 +190,13 @@ function RightsForm({ rights, set }: { rights: Rights; set(rights: Rights): void
         Name
         <input required maxLength={128} {...bind('name')} />
       </label>
-      <fieldset>
-        <legend>Scopes</legend>
-        {scopes.map((scope) => (
-          <label key={scope} className="inline">
-            <input
-              type="checkbox"
-              name="scopes"
-              checked={rights.scopes.includes(scope)}
-              onChange={() => toggle(scope)}
-            />{' '}
-            {scope}
-          </label>
-        ))}
-      </fieldset>
+      <Checks
+        legend="Scopes"
+        name="scopes"
+        values={scopes}
+        chosen={rights.scopes}
+        set={(chosen) => set({ ...rights, scopes: chosen })}
+      />
       <label>
         Relayer IDs, one per line (empty: all, or none with pools)
         <textarea rows={2} spellCheck={false} {...bind('relayer_ids')} />

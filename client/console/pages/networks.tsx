@@ -10,7 +10,7 @@ import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Figure } from '../parts/figure.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
-import { Age } from '../parts/moment.tsx'
+import { Age, byAge } from '../parts/moment.tsx'
 import { NetworkActions } from '../parts/network-forms.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { submissionText } from '../parts/submission.tsx'
@@ -96,7 +96,7 @@ function Nodes({ nodes, blocktime_ms }: { nodes: NetworkNode[]; blocktime_ms: nu
   const head = Math.max(...nodes.map(({ block_number }) => block_number ?? 0))
   const columns: Column<NetworkNode>[] = [
     { name: 'Node', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
-    { name: 'Health', isBeside: true, by: ({ status }) => status, cell: ({ status }) => <Badge state={status} /> },
+    { name: 'Status', isBeside: true, by: ({ status }) => status, cell: ({ status }) => <Badge state={status} /> },
     { name: 'Weight', isNumber: true, by: ({ weight }) => weight, cell: ({ weight }) => weight },
     {
       name: 'Block',
@@ -110,7 +110,7 @@ function Nodes({ nodes, blocktime_ms }: { nodes: NetworkNode[]; blocktime_ms: nu
     {
       name: 'Last block',
       isNumber: true,
-      by: ({ block_at }) => block_at ?? '',
+      by: ({ block_at }) => byAge(block_at),
       cell: ({ block_at }) =>
         block_at === null ? (
           '–'

@@ -59,7 +59,7 @@ export function Notification({ notification_id, find }: { notification_id: strin
             notification.data && { kind: 'notification', name: id, to: `/notifications/${encodeURIComponent(id)}` }
           }
         />
-        <Actions path={path} its={notification.data} waiting={health.data?.pending ?? 0} />
+        <Actions path={path} its={notification.data} pending={health.data?.pending ?? 0} />
       </div>
       <Loaded query={notification} lines={1}>
         {({ url, filter }) => (
@@ -71,8 +71,8 @@ export function Notification({ notification_id, find }: { notification_id: strin
       <Loaded query={health} lines={2}>
         {(its) => <Health its={its} deliveries={deliveries.data ?? []} />}
       </Loaded>
+      <h2>Deliveries</h2>
       <div className="bar">
-        <h2>Deliveries</h2>
         <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
       </div>
       <Loaded query={deliveries} lines={6} as="rows">
@@ -117,10 +117,10 @@ function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Deli
         </Problem>
       )}
       <dl className="figures">
-        <Figure name="Waiting">{count(its.pending)}</Figure>
+        <Figure name="Pending">{count(its.pending)}</Figure>
         <Figure name="Failed">{count(its.failed)}</Figure>
         <Figure name="Last success">
-          <Moment at={its.last_success_at} />
+          {its.last_success_at === null ? 'never' : <Moment at={its.last_success_at} />}
         </Figure>
       </dl>
     </>
@@ -130,12 +130,12 @@ function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Deli
 function Actions({
   path,
   its,
-  waiting,
+  pending,
 }: {
   path: { notification_id: string }
   its: Its | undefined
   /** How many deliveries wait for their next attempt. */
-  waiting: number
+  pending: number
 }) {
   const { client } = useSession()
   const { notification_id: id } = path
@@ -143,16 +143,16 @@ function Actions({
   return (
     <div className="buttons actions">
       <Action
-        label="Retry waiting"
-        tone={waiting > 0 ? 'primary' : undefined}
+        label="Retry pending"
+        tone={pending > 0 ? 'primary' : undefined}
         effect={<p>Makes every delivery that waits for its next attempt due now, in the order of the events.</p>}
         run={async () => (await client.post(`${one}/deliveries/retry`, { path })).data.retried}
-        told={(retried) => `${count(retried)} waiting ${retried === 1 ? 'delivery is' : 'deliveries are'} retried now.`}
+        told={(retried) => `${count(retried)} pending ${retried === 1 ? 'delivery is' : 'deliveries are'} retried now.`}
       />
       <Action
         label="Send a test"
         title={`Send a test to ${id}`}
-        tone={waiting > 0 ? undefined : 'primary'}
+        tone={pending > 0 ? undefined : 'primary'}
         effect={<p>Sends one “test” event to the URL now, without retries.</p>}
         run={async () => {
           const { data } = await client.post(`${one}/test`, { path })
@@ -236,7 +236,7 @@ function Edit({ path, its }: { path: { notification_id: string }; its: Its | und
         told={`Notification ${path.notification_id} is deleted.`}
         effect={
           <p>
-            Deletes {path.notification_id} with its waiting deliveries. It is refused while a relayer reports to it.
+            Deletes {path.notification_id} with its pending deliveries. It is refused while a relayer reports to it.
           </p>
         }
         run={async () => {

@@ -85,12 +85,12 @@ const columns: Column<Notification>[] = [
     cell: ({ id }) => <Link to={`/notifications/${encodeURIComponent(id)}`}>{id}</Link>,
   },
   { name: 'URL', by: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
-  { name: 'Health', isBeside: true, cell: ({ id }) => <Health id={id} of={(its) => <Badge state={stateOf(its)} />} /> },
-  { name: 'Waiting', isNumber: true, cell: ({ id }) => <Health id={id} of={({ pending }) => count(pending)} /> },
+  { name: 'Status', isBeside: true, cell: ({ id }) => <Health id={id} of={(its) => <Badge state={stateOf(its)} />} /> },
+  { name: 'Pending', isNumber: true, cell: ({ id }) => <Health id={id} of={({ pending }) => count(pending)} /> },
   { name: 'Failed', isNumber: true, cell: ({ id }) => <Health id={id} of={({ failed }) => count(failed)} /> },
   {
     name: 'Last success',
-    cell: ({ id }) => <Health id={id} of={({ last_success_at: at }) => (at === null ? 'none yet' : <Age of={at} />)} />,
+    cell: ({ id }) => <Health id={id} of={({ last_success_at }) => <Age of={last_success_at} />} />,
   },
 ]
 

@@ -3,7 +3,7 @@ import { Link, useLocation } from 'wouter'
 import type { Pool as Its } from '../../index.ts'
 import { listOf, perDay, useForm } from '../data/form.ts'
 import { count, exactly } from '../data/format.ts'
-import { useStatus, useSymbols } from '../data/overview.ts'
+import { relayerState, useStatus, useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from '../parts/action.tsx'
 import { ActivityCharts } from '../parts/activity.tsx'
@@ -99,19 +99,16 @@ function Members({ pool }: { pool: Its }) {
     {
       name: 'Relayer',
       by: ({ relayer_id }) => relayer_id,
-      cell: ({ relayer_id }) => (
-        <>
-          <RelayerLink id={relayer_id} /> <Off id={relayer_id} />
-        </>
-      ),
+      cell: ({ relayer_id }) => <RelayerLink id={relayer_id} />,
     },
+    { name: 'Status', isBeside: true, cell: ({ relayer_id }) => <Status id={relayer_id} /> },
     { name: 'Address', cell: ({ address }) => <Copyable value={address} /> },
-    { name: 'Unfinished', isNumber: true, cell: ({ relayer_id }) => <Unfinished id={relayer_id} /> },
     {
       name: 'Balance',
       isNumber: true,
       cell: ({ relayer_id }) => <Balance relayer_id={relayer_id} network={pool.network} />,
     },
+    { name: 'Unfinished', isNumber: true, cell: ({ relayer_id }) => <Unfinished id={relayer_id} /> },
     {
       name: 'Weight',
       isNumber: true,
@@ -139,10 +136,9 @@ function Members({ pool }: { pool: Its }) {
   )
 }
 
-function Off({ id }: { id: string }) {
+function Status({ id }: { id: string }) {
   const { data } = useStatus(id)
-  if (data?.system_disabled) return <Badge state="disabled" />
-  return data?.paused ? <Badge state="paused" /> : null
+  return data ? <Badge state={relayerState(data)} /> : '…'
 }
 
 function Unfinished({ id }: { id: string }) {

@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { CircleCheck, KeyRound } from 'lucide-react'
 import type { ServiceState } from '../../index.ts'
-import { age, count, inCoins, short, words } from '../data/format.ts'
+import { age, count, reasonText, short, words } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
 import { useSession } from '../data/session.tsx'
+import { toneOf } from '../data/statuses.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Age, Moment } from '../parts/moment.tsx'
+import { Age, byAge, Moment } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
@@ -45,7 +46,7 @@ export function Service() {
 function Facts({ its }: { its: ServiceState }) {
   const isReady = its.not_ready.length === 0
   const figures: [string, string, string][] = [
-    ['State', isReady ? 'Ready' : 'Not ready', its.name],
+    ['Status', isReady ? 'Ready' : 'Not ready', its.name],
     ['Runs for', age(its.started_at), `version ${its.version}, Node.js ${its.node_version}`],
     ['Memory', size(its.memory_bytes), `of this process; its event loop waits ${its.event_loop_ms || '< 1'} ms`],
     [
@@ -79,7 +80,7 @@ type KeyService = ServiceState['key_services'][number]
 const key_columns: Column<KeyService>[] = [
   { name: 'Key service', by: ({ type }) => type, cell: ({ type }) => words(type) },
   {
-    name: 'State',
+    name: 'Status',
     isBeside: true,
     by: ({ failing }) => failing.length,
     cell: ({ failing }) => <Badge state={failing.length === 0 ? 'working' : 'failing'} />,
@@ -93,8 +94,8 @@ const key_columns: Column<KeyService>[] = [
   },
   {
     name: 'Last call',
-    by: ({ last_call_at }) => last_call_at ?? '',
-    cell: ({ last_call_at: at }) => (at === null ? 'none' : <Age of={at} />),
+    by: ({ last_call_at }) => byAge(last_call_at),
+    cell: ({ last_call_at }) => <Age of={last_call_at} />,
   },
   {
     name: 'Last error',
@@ -139,7 +140,7 @@ const server_columns: Column<ServiceState['servers'][number]>[] = [
       </>
     ),
   },
-  { name: 'State', isBeside: true, by: ({ state }) => state, cell: ({ state }) => <Badge state={state} /> },
+  { name: 'Status', isBeside: true, by: ({ state }) => state, cell: ({ state }) => <Badge state={state} /> },
   { name: 'Since', by: ({ started_at }) => started_at, cell: ({ started_at }) => <Moment at={started_at} /> },
   {
     name: 'Sends for relayers',
@@ -173,13 +174,10 @@ const Incidents = ({ its: { incidents } }: { its: ServiceState }) => (
     ) : (
       <ol className="timeline card incidents">
         {incidents.map(({ at, severity, server, subject, text }) => (
-          <li
-            key={`${at} ${subject} ${text}`}
-            className={severity === 'error' ? 'bad' : severity === 'over' ? 'good' : 'warn'}
-          >
+          <li key={`${at} ${subject} ${text}`} className={toneOf(severity)}>
             <Moment at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
             <div className="answer" title={`Noticed by ${server}`}>
-              {inCoins(text, 'coins')}
+              {reasonText(text, 'coins')}
             </div>
           </li>
         ))}

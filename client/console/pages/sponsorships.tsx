@@ -47,11 +47,13 @@ const columns: Column<Sponsorship>[] = [
   {
     name: 'Sponsorship',
     by: ({ id }) => id,
-    cell: ({ id, paused }) => (
-      <>
-        {id} {paused && <Badge state="paused" />}
-      </>
-    ),
+    cell: ({ id }) => id,
+  },
+  {
+    name: 'Status',
+    isBeside: true,
+    by: ({ paused }) => Number(paused),
+    cell: ({ paused }) => <Badge state={paused ? 'paused' : 'active'} />,
   },
   {
     name: 'Sent by',

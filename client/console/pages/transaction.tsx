@@ -4,7 +4,7 @@ import type { Transaction as Its } from '../../index.ts'
 import { count, exactAmount, words } from '../data/format.ts'
 import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { isFinal } from '../data/transactions.ts'
+import { isFinal } from '../data/statuses.ts'
 import { useWholeTransaction } from '../data/whole-transaction.ts'
 import { Bytes } from '../parts/bytes.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
@@ -14,6 +14,7 @@ import { Address, Copyable, ExplorerLink, RelayerLink, transactionName, transact
 import { isMissing, Missing } from '../parts/missing.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { Price } from '../parts/price.tsx'
+import { useIsStill } from '../parts/relayer-troubles.tsx'
 import { submissionText } from '../parts/submission.tsx'
 import { isRemedy } from '../parts/suggestions.tsx'
 import { Timeline } from '../parts/timeline.tsx'
@@ -28,6 +29,7 @@ const Logs = lazy(async () => ({ default: (await import('../parts/logs.tsx')).Lo
 export function Transaction(path: { relayer_id: string; transaction_id: string }) {
   const whole = useWholeTransaction(path)
   const { data } = whole
+  const isStill = useIsStill(useNetworkOf(path.relayer_id))
   if (isMissing(whole.error)) return <Missing what="Transaction" to="/transactions" list="the transactions" />
   return (
     <>
@@ -46,7 +48,7 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
           <TransactionActions
             transaction={data.its}
             isEnded={isFinal(data.its.status) || data.its.is_canceling === true}
-            hasRemedy={data.why.suggestions.some(isRemedy)}
+            hasRemedy={isStill || data.why.suggestions.some(isRemedy)}
           />
         )}
       </div>
@@ -56,7 +58,10 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
             <Why its={its} why={why} />
             <div className="columns fixed">
               <div>
-                <Content its={its} />
+                <Content
+                  its={its}
+                  isCancellation={signed.some(({ hash, purpose }) => hash === its.hash && purpose === 'cancel')}
+                />
                 <Effects its={its} />
               </div>
               <section className="card" aria-labelledby="timeline">
@@ -82,7 +87,8 @@ const Outline = () => (
   </>
 )
 
-function Content({ its }: { its: Its }) {
+/** `isCancellation`: its hash is that of the transfer that cancels it. */
+function Content({ its, isCancellation }: { its: Its; isCancellation: boolean }) {
   const { may } = useSession()
   const network = useNetworkOf(its.relayer_id)
   const symbol = useSymbolOf(its.relayer_id)
@@ -110,7 +116,7 @@ function Content({ its }: { its: Its }) {
           </Figure>
         )}
         {its.hash !== null && (
-          <Figure name="Hash">
+          <Figure name={isCancellation ? 'Hash of the cancellation' : 'Hash'}>
             <span className="copyable">
               <Copyable value={its.hash} whole /> <ExplorerLink to={explorer('tx', its.hash)} what="Transaction" />
             </span>

@@ -61,11 +61,12 @@ function DeleteAbi({ its: { id, name } }: { its: Abi }) {
   if (!mayManageAll) return null
   return (
     <div className="buttons">
-      <More of={name} choices={[{ text: 'Delete', opens: `Delete ABI of ${name}`, tone: 'danger' }]} />
+      <More of={name} choices={[{ text: 'Delete', opens: `delete ${id}`, tone: 'danger' }]} />
       <Action
         isInMenu
         label="Delete"
         title={`Delete ABI of ${name}`}
+        command={`delete ${id}`}
         tone="danger"
         effect={<p>Later transactions to {name} are not decoded. Earlier ones stay decoded.</p>}
         run={() => client.delete('/api/v1/abis/{abi_id}', { path: { abi_id: id } })}

@@ -10,14 +10,21 @@ import { wholeIds } from './whole-ids.tsx'
 /** A text, or one about the result of `run`. */
 type Said<Result> = ReactNode | ((result: Result) => ReactNode)
 
-/** What success says: in the dialog, with what the reader needs from it; or in a message, when the dialog closes. */
-type Outcome<Result> = { done: Said<Result>; told?: never } | { told: Said<Result>; done?: never }
+/**
+ * What success says: in a message, when the dialog closes; or in the dialog, with what the reader needs from it. Of both, `done` is for what
+ * the reader has to see before: null where there is none.
+ */
+type Outcome<Result> =
+  | { done: Said<Result>; told?: never }
+  | { told: Said<Result>; done?: (result: Result) => ReactNode }
 
 type ActionProps<Result> = Outcome<Result> & {
   /** The text of the button. */
   label: string
   /** The title of the dialog and the text of its button, with the name of what is changed. Absent: the label. */
   title?: string
+  /** By which the search and menus open it, where titles may be the same. Absent: the title. */
+  command?: string
   /** The text of the button that leaves everything as it is. */
   dismiss?: string
   /** The text of the button that acts. Absent: the title. */
@@ -52,6 +59,7 @@ export function Action<Result>({
   disabled = false,
   isInMenu = false,
   isReady = () => true,
+  command,
   opened,
   closed,
   ...its
@@ -78,7 +86,7 @@ export function Action<Result>({
     if (!next) closed?.()
   }
 
-  useCommand(its.title ?? its.label, () => change(true), !disabled)
+  useCommand(command ?? its.title ?? its.label, () => change(true), !disabled)
 
   return (
     <Dialog.Root open={isOpen} onOpenChange={change}>
@@ -155,7 +163,7 @@ function Confirmation<Result>({
     },
     // Also when the action led to another page, which has no dialog.
     onSuccess(result) {
-      if (done !== undefined) return
+      if (textOf(done, result)) return
       tell(textOf(told, result))
       close()
     },
@@ -172,13 +180,14 @@ function Confirmation<Result>({
     action.mutate()
   }
 
-  if (action.isSuccess && done !== undefined)
+  const rest = action.isSuccess && textOf(done, action.data)
+  if (rest)
     return (
       <>
         <Dialog.Title>{title}</Dialog.Title>
         <div className="outcome" role="status">
           <CircleCheck className="icon" aria-hidden />
-          <div>{textOf(done, action.data)}</div>
+          <div>{rest}</div>
         </div>
         <div className="buttons">
           <Dialog.Close>Close</Dialog.Close>

@@ -5,10 +5,7 @@ import { errorText, Problem } from './feedback.tsx'
 
 const shown_failures = 20
 
-/**
- * An action on several of the chosen items, one after the other. It goes on when one is refused, and says which. When none was, nothing stays
- * chosen.
- */
+/** An action on several of the chosen items, one after the other. It goes on when one is refused: those stay chosen, and are named. */
 export function Bulk<Item>({
   label,
   title,
@@ -42,7 +39,6 @@ export function Bulk<Item>({
   /** What is done to each, such as "paused". */
   did: string
 }) {
-  const [failures, setFailures] = useState<string[]>([])
   const [ended, setEnded] = useState(0)
   const isRunning = ended > 0 && ended < items.length
   return (
@@ -57,7 +53,6 @@ export function Bulk<Item>({
         setEnded(0)
         opened?.()
       }}
-      closed={() => ended > 0 && ended === items.length && failures.length === 0 && choice.set([])}
       effect={
         <>
           {effect}
@@ -75,22 +70,27 @@ export function Bulk<Item>({
         </>
       }
       run={async () => {
-        const refused: string[] = []
+        const refused: { item: Item; why: string }[] = []
         for (const [index, item] of items.entries()) {
-          await run(item).catch((error) => refused.push(`${nameOf(item)}: ${errorText(error)}`))
+          await run(item).catch((error) => refused.push({ item, why: `${nameOf(item)}: ${errorText(error)}` }))
           setEnded(index + 1)
         }
-        setFailures(refused)
+        choice.set(refused.map(({ item }) => item))
+        return { good: items.length - refused.length, refused }
       }}
-      done={
-        <>
-          <p>
-            {count(ended - failures.length)} {did}, {count(failures.length)} refused.
-          </p>
-          {failures.slice(0, shown_failures).map((failure) => (
-            <Problem key={failure}>{failure}</Problem>
-          ))}
-        </>
+      told={({ good }) => `${count(good)} ${did}.`}
+      done={({ good, refused }) =>
+        refused.length > 0 && (
+          <>
+            <p>
+              {count(good)} {did}, {count(refused.length)} refused:
+            </p>
+            {refused.slice(0, shown_failures).map(({ why }) => (
+              <Problem key={why}>{why}</Problem>
+            ))}
+            {refused.length > shown_failures && <p>and {count(refused.length - shown_failures)} more</p>}
+          </>
+        )
       }
     >
       {children}

@@ -1,12 +1,12 @@
-import { useRef } from 'react'
+import { useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { given, listOf, useForm } from '../data/form.ts'
 import { useSigners } from '../data/names.ts'
-import { useNetworks, useNotifications } from '../data/overview.ts'
+import { useNetworks } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
+import { NotificationChecks } from './checks.tsx'
 import { Copyable, relayerPath } from './links.tsx'
-import { Options } from './options.tsx'
 
 const new_key = ''
 
@@ -14,10 +14,10 @@ const new_key = ''
 export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
   const { client, mayManageAll } = useSession()
   const networks = useNetworks()
-  const notifications = useNotifications()
+  const [notification_ids, setNotifications] = useState<string[]>([])
   const signers = useSigners()
   const { values, bind, reset } = useForm({
-    ...{ id: '', network: '', signer_id: new_key, notification_id: '', whitelist_receivers: '' },
+    ...{ id: '', network: '', signer_id: new_key, whitelist_receivers: '' },
   })
   /** Of the new key: a second attempt uses the same one. */
   const key = useRef<string>(undefined)
@@ -29,7 +29,8 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
     const signer_id = values.signer_id === new_key ? (key.current ?? '') : values.signer_id
     const { data } = await client.post('/api/v1/relayers', {
       body: {
-        ...given({ id: values.id, notification_id: values.notification_id }),
+        ...given({ id: values.id }),
+        notification_ids,
         name: values.id || 'Relayer',
         network: values.network,
         network_type: 'evm',
@@ -47,6 +48,7 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
       tone="primary"
       opened={() => {
         reset()
+        setNotifications([])
         hold?.(true)
       }}
       closed={() => hold?.(false)}
@@ -88,16 +90,10 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
         </select>
       </label>
       <label>
-        Notification
-        <select {...bind('notification_id')}>
-          <option value="">none</option>
-          <Options of={notifications.data?.map(({ id }) => id)} />
-        </select>
-      </label>
-      <label>
         Allowed receivers, one address per line (empty: any)
         <textarea rows={3} spellCheck={false} {...bind('whitelist_receivers')} />
       </label>
+      <NotificationChecks chosen={notification_ids} set={setNotifications} />
     </Action>
   )
 }

@@ -30,7 +30,7 @@ export function Deliveries({
         </>
       ),
     },
-    { name: 'State', isBeside: true, cell: (its) => <Badge state={its.status} /> },
+    { name: 'Status', isBeside: true, cell: (its) => <Badge state={its.status} /> },
     { name: 'Created', isWhole: true, cell: ({ created_at }) => <Age of={created_at} /> },
     { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
     {
@@ -38,7 +38,7 @@ export function Deliveries({
       isWhole: true,
       cell: ({ status: state, next_attempt_at: at, attempts }) =>
         at === null || state !== 'pending' ? null : isFailing && attempts.length === 0 ? (
-          <span title="The webhook fails: one delivery is repeated, and the others are sent after its first success.">
+          <span title="The notification fails: one delivery is repeated, and the others are sent after its first success.">
             after the first success
           </span>
         ) : (

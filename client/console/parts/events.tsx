@@ -3,14 +3,17 @@ import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
 import type { Event } from '../../index.ts'
 import { followEvents } from '../data/events.ts'
-import { count, time, withGroups, words } from '../data/format.ts'
+import { amount, count, reasonText, time, words } from '../data/format.ts'
+import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
+import { stateOf } from '../data/statuses.ts'
 import { Badge } from './badge.tsx'
 import { transactionPath } from './links.tsx'
 import { Moment } from './moment.tsx'
 import { Nothing, SendOne } from './nothing.tsx'
 import { Reason } from './reason.tsx'
 import { type Column, Table } from './table.tsx'
+import { TransactionState } from './transaction-state.tsx'
 
 const max_events = 200
 
@@ -67,20 +70,20 @@ type Group = [newest: Event, ...before: Event[]]
 
 const groupsOf = (events: Event[]) => [...Map.groupBy(events, (event) => idOf([event])).values()] as Group[]
 
-const idOf = ([{ id, payload }]: Group): string => ('nonce' in payload && 'id' in payload ? payload.id : id)
+const transactionOf = ({ payload }: Event) => ('nonce' in payload ? payload : undefined)
+
+const idOf = ([event]: Group): string => transactionOf(event)?.id ?? event.id
 
 const columns: Column<Group>[] = [
   {
     name: 'Event',
     isWhole: true,
-    cell: ([{ payload }]) =>
-      'nonce' in payload && 'id' in payload ? (
-        <Link to={transactionPath(payload)}>nonce {payload.nonce ?? '–'}</Link>
-      ) : (
-        words(payload.payload_type)
-      ),
+    cell: ([event]) => {
+      const its = transactionOf(event)
+      return its ? <Link to={transactionPath(its)}>nonce {its.nonce ?? '–'}</Link> : words(event.payload.payload_type)
+    },
   },
-  { name: 'State', isBeside: true, cell: ([event]) => <State event={event} /> },
+  { name: 'Status', isBeside: true, cell: ([event]) => <Status event={event} /> },
   { name: 'Time', isWhole: true, isPlain: true, cell: ([{ timestamp }]) => <Moment at={timestamp} /> },
   {
     name: 'Before',
@@ -92,35 +95,56 @@ const columns: Column<Group>[] = [
           {before.map((event, index) => (
             <span key={event.id} title={time(event.timestamp)}>
               {index > 0 && ', '}
-              {stateOf(event) ?? words(event.payload.payload_type)}
+              {wordOf(event)}
             </span>
           ))}
         </span>
       ),
   },
-  {
-    name: 'Reason',
-    isPlain: true,
-    cell: ([{ payload }]) => {
-      if ('status_reason' in payload && payload.status_reason !== null)
-        return (
-          <div className="clamped" title={payload.status_reason}>
-            <Reason text={payload.status_reason} of={payload} />
-          </div>
-        )
-      return 'disable_reason' in payload && payload.disable_reason && <div>{withGroups(payload.disable_reason)}</div>
-    },
-  },
+  { name: 'Reason', isPlain: true, cell: ([event]) => <Why event={event} /> },
 ]
 
-const stateOf = ({ payload }: Event): string | undefined =>
-  'is_canceling' in payload && payload.is_canceling
-    ? 'canceling'
-    : 'status' in payload && typeof payload.status === 'string'
-      ? payload.status
-      : undefined
+function wordOf(event: Event): string {
+  const its = transactionOf(event)
+  return its ? stateOf(its) : words(event.payload.payload_type)
+}
 
-function State({ event }: { event: Event }) {
-  const state = stateOf(event) ?? (event.payload.payload_type === 'relayer_disabled' ? 'disabled' : undefined)
-  return state && <Badge state={state} />
+function Status({ event }: { event: Event }) {
+  const its = transactionOf(event)
+  if (its) return <TransactionState its={its} />
+  switch (event.payload.payload_type) {
+    case 'relayer_disabled':
+      return <Badge state="disabled" />
+    case 'relayer_enabled':
+      return <Badge state="enabled" />
+    case 'relayer_funding':
+      return <Badge state={event.payload.state} />
+    default:
+      return null
+  }
+}
+
+function Why({ event: { payload } }: { event: Event }) {
+  const symbolOf = useSymbolsOfRelayers()
+  switch (payload.payload_type) {
+    case 'transaction':
+    case 'transaction_waiting':
+      return payload.status_reason === null ? null : (
+        <div className="clamped" title={reasonText(payload.status_reason, symbolOf(payload.relayer_id))}>
+          <Reason text={payload.status_reason} of={payload} />
+        </div>
+      )
+    case 'relayer_disabled':
+      return reasonText(payload.disable_reason, symbolOf(payload.relayer.id))
+    case 'relayer_funding':
+      return payload.reason === null ? null : reasonText(payload.reason, symbolOf(payload.relayer.id))
+    case 'relayer_low_balance': {
+      const [balance, least] = [payload.balance, payload.min_balance].map((wei) =>
+        amount(wei, symbolOf(payload.relayer.id)),
+      )
+      return `The balance is ${balance}, below the minimum of ${least}.`
+    }
+    default:
+      return null
+  }
 }

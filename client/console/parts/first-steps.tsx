@@ -4,7 +4,6 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { statusQuery, useNetworks, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
-import { listPage } from '../data/transactions.ts'
 import { CreateRelayer } from './create-relayer.tsx'
 import { Copyable, relayerPath } from './links.tsx'
 import { Nothing, SendOne } from './nothing.tsx'
@@ -17,7 +16,7 @@ export function useIsUnused(): boolean | undefined {
   const { data } = useQuery({
     queryKey: ['is unused'],
     queryFn: async ({ signal }) =>
-      (await listPage(client, { all: true }, {}, { page: 1, per_page: 1, signal })).pagination.total_items === 0,
+      (await client.get('/api/v1/transactions', { query: { per_page: 1 }, signal })).pagination.total_items === 0,
     // Once there is one, the steps are done.
     refetchInterval: ({ state }) => (state.data === false ? false : poll_ms),
     staleTime: ({ state }) => (state.data === false ? Number.POSITIVE_INFINITY : 0),

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Fuel } from 'lucide-react'
 import { Link } from 'wouter'
 import { type FundingState, type Funding as Its, type Pool, type Relayer, RelayerError } from '../../index.ts'
-import { age, amount, gwei, inCoins } from '../data/format.ts'
+import { age, amount, gwei, reasonText } from '../data/format.ts'
 import { useSymbols } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
@@ -11,7 +11,7 @@ import { Loaded, Problem } from './feedback.tsx'
 import { Figure } from './figure.tsx'
 import { ChangeFunding, nameOf, of_pool, of_relayer, type Place, type Refilled } from './funding-form.tsx'
 import { poolPath, RelayerLink, relayerPath, transactionPath } from './links.tsx'
-import { Age } from './moment.tsx'
+import { Age, byAge } from './moment.tsx'
 import { Nothing } from './nothing.tsx'
 import { Table } from './table.tsx'
 
@@ -71,7 +71,7 @@ export function PoolFunding({ pool: { id: pool_id, network } }: { pool: Pool }) 
                   <li key={relayer_id}>
                     <Link to={`${relayerPath(relayer_id)}/funding`}>{relayer_id}</Link> <Badge state={state} />{' '}
                     <span className="hint">
-                      {reason !== null && inCoins(reason, symbol)}
+                      {reason !== null && reasonText(reason, symbol)}
                       {since !== null && !fine.includes(state) && ` Since ${age(since)}.`}
                     </span>
                   </li>
@@ -188,7 +188,7 @@ function State({ network, its }: { network: string; its: FundingState }) {
     <>
       {!fine.includes(state) && reason !== null && (
         <Problem>
-          {inCoins(reason, symbol)}
+          {reasonText(reason, symbol)}
           {since !== null && ` Since ${age(since)}.`}
         </Problem>
       )}
@@ -205,11 +205,15 @@ function State({ network, its }: { network: string; its: FundingState }) {
           rows={refills}
           idOf={({ created_at }) => created_at}
           columns={[
-            { name: 'When', by: ({ created_at }) => created_at, cell: ({ created_at }) => <Age of={created_at} /> },
+            {
+              name: 'Created',
+              by: ({ created_at }) => byAge(created_at),
+              cell: ({ created_at }) => <Age of={created_at} />,
+            },
             { name: 'Amount', isNumber: true, cell: (refill) => shown(refill.amount) },
             { name: 'From', by: ({ from }) => from, cell: ({ from }) => <RelayerLink id={from} /> },
             {
-              name: 'State',
+              name: 'Status',
               cell: ({ transaction_id, from, is_open }) =>
                 transaction_id === null ? (
                   'being accepted'

@@ -24,9 +24,10 @@ function subscribe(read: () => void): () => void {
 /** Renders again as time goes on. */
 export const useTicks = () => useSyncExternalStore(subscribe, () => now)
 
-/** The time since then, which goes on; the pointer on it shows the exact time with its zone. */
-export function Age({ of, ago = true }: { of: string; ago?: boolean }) {
+/** The time since then, which goes on; the pointer on it shows the exact time with its zone. Null: it never was. */
+export function Age({ of, ago = true }: { of: string | null; ago?: boolean }) {
   useTicks()
+  if (of === null) return 'never'
   return (
     <time dateTime={of} title={inBothZones(of)}>
       {age(of)}
@@ -34,6 +35,9 @@ export function Age({ of, ago = true }: { of: string; ago?: boolean }) {
     </time>
   )
 }
+
+/** What a column of ages is sorted by: the youngest first. Null has no age yet. */
+export const byAge = (of: string | null): number => (of === null ? Number.POSITIVE_INFINITY : -Date.parse(of))
 
 /** How long it is until then. */
 export function Until({ at }: { at: string }) {

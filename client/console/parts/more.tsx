@@ -5,7 +5,7 @@ import { press } from '../data/commands.ts'
 interface Choice {
   /** What the menu shows. */
   text: string
-  /** The title of the dialog that it opens, which an `Action` on the page has. */
+  /** The title, or the command, of the dialog that it opens, which an `Action` on the page has. */
   opens: string
   tone?: 'danger'
 }

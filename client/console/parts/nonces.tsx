@@ -4,12 +4,12 @@ import { Link } from 'wouter'
 import type { NonceState, Relayer, Transaction } from '../../index.ts'
 import { words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
-import { stateOf } from '../data/transactions.ts'
 import { Action } from './action.tsx'
 import { Badge } from './badge.tsx'
 import { Loaded } from './feedback.tsx'
 import { Figure } from './figure.tsx'
 import { transactionPath } from './links.tsx'
+import { TransactionState } from './transaction-state.tsx'
 
 const poll_ms = 3_000
 const before = 3
@@ -82,7 +82,7 @@ export function Nonces({ relayer }: { relayer: Relayer }) {
             )}
           </div>
           <dl className="figures">
-            <Figure name="Mined">{state.chain_latest ?? 'no node responds'}</Figure>
+            <Figure name="Next nonce on chain">{state.chain_latest ?? 'no node responds'}</Figure>
             <Figure name="Including pending">{state.chain_pending ?? 'unknown'}</Figure>
             <Figure name="Next nonce of the service">{state.next_nonce}</Figure>
             <Figure name="Gaps">{state.gaps.length === 0 ? 'none' : state.gaps.slice(0, 20).join(', ')}</Figure>
@@ -119,7 +119,7 @@ function Picture({ state, holders, from }: { state: NonceState; holders: Transac
         const its = byNonce.get(nonce)
         const isGap = gaps.includes(nonce)
         const isUsed = chain_latest !== null && nonce < chain_latest
-        const state = its?.status ?? (isGap ? 'gap' : nonce >= next_nonce ? 'next' : isUsed ? 'used elsewhere' : 'free')
+        const state = isGap ? 'gap' : nonce >= next_nonce ? 'next' : isUsed ? 'used elsewhere' : 'free'
         const marks = [nonce === chain_latest && 'chain', nonce === next_nonce && 'service'].filter(Boolean)
         return (
           <li key={nonce}>
@@ -127,7 +127,7 @@ function Picture({ state, holders, from }: { state: NonceState; holders: Transac
             <strong>{nonce}</strong>
             {its ? (
               <Link to={transactionPath(its)}>
-                <Badge state={stateOf(its)} />
+                <TransactionState its={its} />
               </Link>
             ) : (
               <Badge state={state} />

@@ -3,10 +3,11 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
 import { useFailed } from '../data/failed.ts'
-import { count, inCoins, sentence, time, withGroups } from '../data/format.ts'
+import { count, reasonText, sentence, time } from '../data/format.ts'
 import { callerName } from '../data/names.ts'
 import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
+import { toneOf } from '../data/statuses.ts'
 import { Acknowledge, Withdraw } from './acknowledge.tsx'
 import { errorText, Problem, Skeleton } from './feedback.tsx'
 import { relayerPath, transactionPath } from './links.tsx'
@@ -79,23 +80,24 @@ function groupsOf(problems: Its[]): Its[][] {
 
 const isOpen = ({ acknowledgement }: Its) => acknowledgement === null
 
-/** Color, shape and word of each severity, the worst first. */
-const tones = {
-  critical: { tone: 'bad', Mark: CircleAlert, word: 'critical', many: 'critical' },
-  warning: { tone: 'warn', Mark: TriangleAlert, word: 'warning', many: 'warnings' },
-  info: { tone: 'idle', Mark: Info, word: 'notice', many: 'notices' },
-  known: { tone: 'idle', Mark: BellOff, word: 'acknowledged', many: 'acknowledged' },
+/** Shape and word of each severity, the worst first. */
+const severities = {
+  critical: { Mark: CircleAlert, word: 'critical', many: 'critical' },
+  warning: { Mark: TriangleAlert, word: 'warning', many: 'warnings' },
+  info: { Mark: Info, word: 'notice', many: 'notices' },
+  known: { Mark: BellOff, word: 'acknowledged', many: 'acknowledged' },
 } as const
-const toneOf = (its: Its) => (isOpen(its) ? its.severity : 'known')
+const severityOf = (its: Its) => (isOpen(its) ? its.severity : 'known')
+const classOf = (its: Its) => toneOf(severityOf(its))
 
 /** How many there are of each severity. */
 const Tallies = ({ problems }: { problems: Its[] }) => (
   <ul className="tallies" aria-label="By severity">
-    {Object.entries(tones).map(([its, { tone, Mark, word, many }]) => {
-      const number = problems.filter((problem) => toneOf(problem) === its).length
+    {Object.entries(severities).map(([its, { Mark, word, many }]) => {
+      const number = problems.filter((problem) => severityOf(problem) === its).length
       return (
         number > 0 && (
-          <li key={its} className={tone}>
+          <li key={its} className={toneOf(its)}>
             <Mark className="icon" aria-hidden /> {count(number)} {number === 1 ? word : many}
           </li>
         )
@@ -105,7 +107,7 @@ const Tallies = ({ problems }: { problems: Its[] }) => (
 )
 
 function Mark({ of }: { of: Its }) {
-  const { Mark: Its, word } = tones[toneOf(of)]
+  const { Mark: Its, word } = severities[severityOf(of)]
   return <Its className="icon" role="img" aria-label={word} />
 }
 
@@ -118,7 +120,7 @@ function Group({ its }: { its: Its[] }) {
   const Chevron = isShown ? ChevronUp : ChevronDown
   return (
     <>
-      <li className={tones[toneOf(first)].tone}>
+      <li className={classOf(first)}>
         <Mark of={first} />
         <button type="button" className="about" aria-expanded={isShown} onClick={() => show(!isShown)}>
           <strong>
@@ -138,6 +140,7 @@ function Group({ its }: { its: Its[] }) {
 /** What several have in common. */
 const alike: Record<Its['kind'], string> = {
   network_down: 'networks are down',
+  network_still: 'chains make no blocks',
   node_unhealthy: 'networks have a node that is not healthy',
   relayer_disabled: 'relayers are disabled',
   relayer_paused: 'relayers are paused',
@@ -147,9 +150,9 @@ const alike: Record<Its['kind'], string> = {
   balance_low: 'relayers have little funds',
   balance_empty: 'relayers have no funds',
   funding: 'relayers are not refilled',
-  notification_disabled: 'webhooks are disabled',
-  notification_failing: 'webhooks fail',
-  deliveries_failed: 'webhooks have failed deliveries',
+  notification_disabled: 'notifications are disabled',
+  notification_failing: 'notifications fail',
+  deliveries_failed: 'notifications have failed deliveries',
   transactions_failed: 'relayers had failed transactions in the last 24 hours',
   service: 'parts of the service do not work',
 }
@@ -182,10 +185,11 @@ const Unchecked = ({ its: { part, count: number, reason } }: { its: List['unchec
 function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
   const { may } = useSession()
   const { summary, since, acknowledgement } = its
-  const reason = sentence(inCoins(its.reason, useSymbolOfProblem(its)))
+  const reason = sentence(its.reason)
+  const shown = reasonText(reason, useSymbolOfProblem(its))
   const failed = useFailed(its)
   return (
-    <li className={isPart ? `${tones[toneOf(its)].tone} part` : tones[toneOf(its)].tone}>
+    <li className={isPart ? `${classOf(its)} part` : classOf(its)}>
       <Mark of={its} />
       <Link to={pathOf(its)} className="about">
         <strong>{summary}</strong>
@@ -194,8 +198,8 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
             for <Age of={since} ago={false} />
           </span>
         )}
-        <span className="detail" title={withGroups(reason)}>
-          {failed ? <Reason text={reason} of={failed} isPlain /> : withGroups(reason)}
+        <span className="detail" title={shown}>
+          {failed ? <Reason text={reason} of={failed} isPlain /> : shown}
         </span>
         {acknowledgement && (
           <span className="detail">

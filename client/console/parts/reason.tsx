@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
-import { exactAmount, short, withGroups } from '../data/format.ts'
+import { exactAmount, inCoins, short, withGroups } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
+import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { amountPlace, type Token, useToken } from '../data/tokens.ts'
 
 /** An argument of an error: `balance: 1000000`. */
@@ -11,11 +12,11 @@ const argument = /(?<=[(,]\s?)(?:(\w+): )?(0x[\da-f]{40}|\d+)(?=[,)])/gi
 const amounts = /^(?:balance|allowance|needed)$/
 
 /**
- * Why a transaction failed: amounts of the token that it calls, and addresses by their names. The exact ones are in the titles. `isPlain`: in a
+ * Why a transaction failed or waits: amounts in the unit of its network or of the token that it calls, and addresses by their names. The exact ones are in the titles. `isPlain`: in a
  * link, which has no links.
  */
 export function Reason({
-  text,
+  text: said,
   of: its,
   isPlain = false,
 }: {
@@ -25,7 +26,8 @@ export function Reason({
 }) {
   const token = useToken(its.relayer_id, its.to ?? '')
   // Of another function, the error may be that of another token.
-  const isTokens = amountPlace(its.call) !== -1 && /\bERC20Insufficient\w+\(/.test(text)
+  const isTokens = amountPlace(its.call) !== -1 && /\bERC20Insufficient\w+\(/.test(said)
+  const text = inCoins(said, useSymbolsOfRelayers()(its.relayer_id))
   const parts: ReactNode[] = []
   let end = 0
   for (const found of text.matchAll(argument)) {

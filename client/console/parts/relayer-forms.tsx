@@ -1,11 +1,12 @@
+import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { Relayer } from '../../index.ts'
-import { listOf, useForm } from '../data/form.ts'
+import { useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
 import { nodesOf } from '../data/lines.ts'
-import { useNotifications } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
+import { NotificationChecks } from './checks.tsx'
 import { RelayerLink } from './links.tsx'
 
 const one = '/api/v1/relayers/{relayer_id}'
@@ -45,15 +46,16 @@ export function RelayerActions({ its }: { its: Relayer }) {
 /** Its own nodes are masked, so they are kept unless others are given. */
 function EditRelayer({ its: { id, name, notification_ids = [], custom_rpc_urls } }: { its: Relayer }) {
   const { client } = useSession()
-  const notifications = useNotifications()
-  const start = { name, notification_ids: notification_ids.join('\n'), custom_rpc_urls: '', nodes: '' }
-  const { values, bind, reset } = useForm(start)
-  const known = notifications.data?.map((one) => one.id) ?? []
+  const { values, bind, reset } = useForm({ name, custom_rpc_urls: '', nodes: '' })
+  const [chosen, setChosen] = useState(notification_ids)
   return (
     <Action
       label="Edit"
       title={`Edit relayer ${id}`}
-      opened={reset}
+      opened={() => {
+        reset()
+        setChosen(notification_ids)
+      }}
       told={
         <>
           Relayer <RelayerLink id={id} /> is edited.
@@ -62,7 +64,7 @@ function EditRelayer({ its: { id, name, notification_ids = [], custom_rpc_urls }
       effect={<p>Changes {id}. Its limits are in the tab “Policies”.</p>}
       run={async () => {
         const body = {
-          ...{ name: values.name, notification_ids: listOf(values.notification_ids) },
+          ...{ name: values.name, notification_ids: chosen },
           ...(values.nodes === 'own' && { custom_rpc_urls: nodesOf(values.custom_rpc_urls, 'custom_rpc_urls') }),
           ...(values.nodes === 'network' && { custom_rpc_urls: null }),
         }
@@ -72,10 +74,6 @@ function EditRelayer({ its: { id, name, notification_ids = [], custom_rpc_urls }
       <label>
         Name
         <input required {...bind('name')} />
-      </label>
-      <label>
-        Notifications, one per line{known.length > 0 && ` (there are ${known.slice(0, 5).join(', ')})`}
-        <textarea rows={2} spellCheck={false} {...bind('notification_ids')} />
       </label>
       <label>
         Nodes
@@ -93,6 +91,7 @@ function EditRelayer({ its: { id, name, notification_ids = [], custom_rpc_urls }
           <textarea required rows={3} spellCheck={false} {...bind('custom_rpc_urls')} />
         </label>
       )}
+      <NotificationChecks chosen={chosen} set={setChosen} />
     </Action>
   )
 }

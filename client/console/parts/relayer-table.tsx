@@ -14,12 +14,12 @@ import { Bulk, type Choice, useChoice } from './bulk.tsx'
 import { Paid } from './costs.tsx'
 import { CreateRelayer } from './create-relayer.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
-import { Age } from './moment.tsx'
 import { ClearFilters, Nothing } from './nothing.tsx'
 import { useStuck } from './relayer-troubles.tsx'
 import { LastsOf } from './runway.tsx'
 import { Segments } from './segments.tsx'
 import { type Column, Table } from './table.tsx'
+import { TransactionState } from './transaction-state.tsx'
 
 type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number] & { fees?: string | undefined } & Partial<Funds>
 
@@ -55,7 +55,7 @@ function Chosen({ choice }: { choice: Choice<Row> }) {
   )
 }
 
-const states = ['all', 'active', 'paused', 'disabled', 'waiting'] as const
+const statuses = ['all', 'active', 'paused', 'disabled', 'unfinished'] as const
 
 /** `here`: the address of the page without what was chosen on it. */
 export function RelayerTable({
@@ -70,9 +70,9 @@ export function RelayerTable({
   heading: ReactNode
 }) {
   const { may } = useSession()
-  const [{ text, ...chosen }, choose] = useChoices(here, find, { state: 'all', text: '' })
-  const state = oneOf(states, chosen.state)
-  const choice = useChoice(({ relayer }: Row) => relayer.id, `${state} ${text}`)
+  const [{ text, ...chosen }, choose] = useChoices(here, find, { status: 'all', text: '' })
+  const status = oneOf(statuses, chosen.status)
+  const choice = useChoice(({ relayer }: Row) => relayer.id, `${status} ${text}`)
   const spending = useSpending({ days: fee_days }).data
   const funds = useFunds(
     rows.map(({ relayer }) => relayer.id),
@@ -84,11 +84,12 @@ export function RelayerTable({
     const wanted = text.trim().toLowerCase()
     const found = rows.filter(
       ({ relayer, queue }) =>
-        (state === 'all' || (state === 'waiting' ? (queue?.unfinished ?? 0) > 0 : relayerState(relayer) === state)) &&
+        (status === 'all' ||
+          (status === 'unfinished' ? (queue?.unfinished ?? 0) > 0 : relayerState(relayer) === status)) &&
         [relayer.id, relayer.name, relayer.network, relayer.address].some((its) => its.toLowerCase().includes(wanted)),
     )
     return found.map((row) => ({ ...row, ...funds?.get(row.relayer.id), fees: feesOf.get(row.relayer.id) }))
-  }, [rows, text, state, spending, funds])
+  }, [rows, text, status, spending, funds])
   return (
     <>
       <div className="bar">
@@ -96,7 +97,7 @@ export function RelayerTable({
         <CreateRelayer />
       </div>
       <div className="bar">
-        <Segments label="State" values={states} value={state} choose={(one) => choose({ state: one })} />
+        <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
         <input
           type="search"
           className="filter"
@@ -110,10 +111,10 @@ export function RelayerTable({
       {shown.length === 0 ? (
         <Nothing
           icon={Wallet}
-          title={noneText(state, text.trim())}
-          action={<ClearFilters clear={() => choose({ state: 'all', text: '' })} />}
+          title={noneText(status, text.trim())}
+          action={<ClearFilters clear={() => choose({ status: 'all', text: '' })} />}
         >
-          {text.trim() === '' ? 'Choose another state, or show all.' : 'ID, name, network and address are searched.'}
+          {text.trim() === '' ? 'Choose another status, or show all.' : 'ID, name, network and address are searched.'}
         </Nothing>
       ) : (
         <Table
@@ -129,8 +130,8 @@ export function RelayerTable({
   )
 }
 
-const noneText = (state: string, text: string) =>
-  `No ${state === 'all' ? '' : `${state} `}relayer${text === '' ? '' : ` has “${text}”`}`
+const noneText = (status: string, text: string) =>
+  `No ${status === 'all' ? '' : `${status} `}relayer${text === '' ? '' : ` has “${text}”`}`
 
 /** As many as "Lasts" is reckoned from, so that both are one request. */
 const fee_days = 7
@@ -144,7 +145,7 @@ const columnsOf = (isKnown: boolean): Column<Row>[] => [
     cell: ({ relayer }) => <RelayerLink id={relayer.id} />,
   },
   {
-    name: 'State',
+    name: 'Status',
     isBeside: true,
     by: ({ relayer }) => relayerState(relayer),
     cell: ({ relayer }) => (
@@ -178,31 +179,21 @@ const columnsOf = (isKnown: boolean): Column<Row>[] => [
     isNumber: true,
     by: ({ queue }) => queue?.unfinished ?? 0,
     cell: ({ queue }) =>
-      queue?.first ? (
+      queue && (
         <>
-          {count(queue.unfinished)} · <First of={queue} first={queue.first} />
+          {queue.first && <First of={queue} first={queue.first} />} {count(queue.unfinished)}
         </>
-      ) : (
-        count(queue?.unfinished ?? 0)
       ),
   },
 ]
 
 /** What the first in the queue waits for: the same as its problem says, which also knows whether the chain makes blocks. */
 function First({ of: { relayer_id }, first }: { of: Queue; first: NonNullable<Queue['first']> }) {
-  const { transaction_id, status, waiting_for, created_at, since } = first
+  const { transaction_id, waiting_for } = first
   const isOfChain = useStuck(relayer_id)?.kind === 'transaction_slow'
   return (
     <Link to={transactionPath({ relayer_id, id: transaction_id })}>
-      {waiting_for === null || isOfChain ? (
-        <>
-          {words(status)}, <Age of={created_at} />
-        </>
-      ) : (
-        <>
-          waits for <Age of={since} ago={false} />: {words(waiting_for)}
-        </>
-      )}
+      {waiting_for !== null && !isOfChain && words(waiting_for)} <TransactionState its={first} />
     </Link>
   )
 }

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import type { Problem } from '../../index.ts'
-import { inCoins, sentence, withGroups } from '../data/format.ts'
+import { reasonText, sentence } from '../data/format.ts'
 import { useProblems, useSymbolOf } from '../data/overview.ts'
 import { transactionPath } from './links.tsx'
 
@@ -14,7 +14,7 @@ export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
   const its = useProblems().data?.data.problems.filter((one) => one.relayer_id === relayer_id && kinds.has(one.kind))
   return its?.map(({ id, summary, reason, transaction_id }) => (
     <p className="warn-line" key={id}>
-      {ofItself(summary, relayer_id)} {withGroups(sentence(inCoins(reason, symbol)))}{' '}
+      {ofItself(summary, relayer_id)} {reasonText(sentence(reason), symbol)}{' '}
       {transaction_id !== null && (
         <Link to={transactionPath({ relayer_id, id: transaction_id })}>Open the transaction</Link>
       )}
@@ -28,6 +28,12 @@ function ofItself(summary: string, relayer_id: string): string {
   if (summary.startsWith(name)) return sentence(summary.slice(name.length))
   return summary.startsWith(relayer_id) ? `${summary}.` : sentence(summary)
 }
+
+/** Whether the chain of the network makes no blocks: no price helps then. */
+export const useIsStill = (network: string | undefined): boolean =>
+  useProblems().data?.data.problems.some(
+    ({ kind, network_id }) => kind === 'network_still' && network_id === `evm:${network}`,
+  ) ?? false
 
 /** The problem of a queue that is stuck; undefined: it is not. */
 export const useStuck = (relayer_id: string): Problem | undefined =>

@@ -181,6 +181,6 @@ function reasonToStay(change: PriceChange): string | undefined {
   if (!open_states.has(status)) return `it is ${words(status)} now`
   if (next === null) return 'no node of its network tells a price'
   if (isAboveCap(change))
-    return `nodes would take ${gwei(next.toString())} gwei, and the policies allow ${gwei(`${price_cap}`)} gwei`
+    return `nodes would take ${gwei(next.toString())} gwei, and the price cap is ${gwei(`${price_cap}`)} gwei`
   return price !== null && next <= price ? `its price would stay at ${gwei(price.toString())} gwei` : undefined
 }

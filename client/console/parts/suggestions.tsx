@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { RelayerPoliciesPatch, SendTransactionRequest, Suggestion, Transaction } from '../../index.ts'
-import { gwei, inCoins } from '../data/format.ts'
+import { gwei, reasonText } from '../data/format.ts'
 import { useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
@@ -29,7 +29,8 @@ export function Suggestions({ suggestions, of: its }: { suggestions: Suggestion[
       <ul className="plain">
         {shown.map((suggestion, index) => (
           <li key={keyOf(suggestion, shown.slice(0, index))}>
-            <span>{inCoins(suggestion.summary, symbol)}</span> <Remedy suggestion={suggestion} of={its} hold={hold} />
+            <span>{reasonText(suggestion.summary, symbol)}</span>{' '}
+            <Remedy suggestion={suggestion} of={its} hold={hold} />
           </li>
         ))}
       </ul>

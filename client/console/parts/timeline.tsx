@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { Attempt, Transaction } from '../../index.ts'
 import { clock, count, gap, inBothZones } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
+import { isFinal, toneOf } from '../data/statuses.ts'
 import { runsOf } from '../data/versions.ts'
 import { Moment } from './moment.tsx'
 import { type Step, signed } from './versions.tsx'
@@ -69,19 +70,17 @@ const msOr = (at: string | null, none: number): number => (at === null ? none : 
 function Since({ at, before }: { at: string | null; before: Step | undefined }) {
   if (at === null || !before || before.at === null) return null
   const ms = Date.parse(at) - Date.parse(before.at)
-  return ms <= 0 ? null : (
+  return ms < 0 ? null : (
     <span className="hint" title={`after “${before.name}”`}>
       +{gap(ms)}
     </span>
   )
 }
 
-const tones = { confirmed: 'good', failed: 'bad', canceled: 'warn', expired: 'warn' } as const
-
 function ended({ status, status_reason, ended_at }: Transaction): Step[] {
-  if (!(status in tones)) return []
+  if (!isFinal(status)) return []
   const more = status_reason !== null && status !== 'failed' && <div className="long">{status_reason}</div>
-  return [{ name: `Ended as ${status}`, at: ended_at, tone: tones[status as keyof typeof tones], more }]
+  return [{ name: `Ended as ${status}`, at: ended_at, tone: toneOf(status), more }]
 }
 
 /** The time of a block, as a node tells it; null until then. */

@@ -12,6 +12,8 @@ import { PriceChange } from './price-change.tsx'
 import { SubmissionFields, submission_start, submissionOf, submissionText } from './submission.tsx'
 
 const path_of_one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+/** Of a transfer without data, on most chains. */
+const transfer_gas = 21_000
 const speeds = ['average', 'fast', 'fastest'] as const
 
 /** The actions on a transaction that is not mined. */
@@ -22,7 +24,7 @@ export function TransactionActions({
 }: {
   transaction: Transaction
   isEnded: boolean
-  /** A suggested action is the primary one. */
+  /** Something else helps first: a suggested action, or blocks of the chain. */
   hasRemedy: boolean
 }) {
   const { client, may } = useSession()
@@ -104,7 +106,11 @@ export function TransactionActions({
           </p>
         }
         run={() => client.delete(path_of_one, { path })}
-      />
+      >
+        {transaction.hash !== null && (
+          <PriceChange of={transaction} body={{ ...same, speed: 'fast' }} gas={transfer_gas} />
+        )}
+      </Action>
       {status === 'pending' && transaction.hash === null && <Moves transaction={transaction} />}
     </div>
   )

@@ -10,7 +10,8 @@ import { noteOf } from '../data/note.ts'
 import type { NothingFound } from '../data/nothing-found.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { usePhone } from '../data/phone.ts'
-import { isFinal, type Place, useTransactions } from '../data/transactions.ts'
+import { isFinal } from '../data/statuses.ts'
+import { type Place, useTransactions } from '../data/transactions.ts'
 import { type Choice, ChooseRow } from './bulk.tsx'
 import { Loaded } from './feedback.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
@@ -173,7 +174,7 @@ function Row({
   choice: Choice<Transaction> | undefined
   names: Names
 }) {
-  const note = noteOf(its)
+  const note = noteOf(its, symbol)
   // A finger would miss a link inside the row, which is one itself.
   const isPhone = usePhone()
   return (

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { Attempt } from '../../index.ts'
 import { exactly, gap, gwei, span } from '../data/format.ts'
+import type { Tone } from '../data/statuses.ts'
 import type { Run } from '../data/versions.ts'
 import { Copyable } from './links.tsx'
 import { Moment } from './moment.tsx'
@@ -9,7 +10,7 @@ import { Moment } from './moment.tsx'
 export interface Step {
   name: string
   at: string | null
-  tone?: 'good' | 'bad' | 'warn'
+  tone?: Tone
   more?: ReactNode
 }
 

@@ -1,9 +1,10 @@
-import type { Notification, NotificationFilter, TransactionStatus } from '../../index.ts'
+import type { EventName, Notification, NotificationFilter, TransactionStatus } from '../../index.ts'
 import { words } from '../data/format.ts'
+import { Checks } from './checks.tsx'
 
-const events = ['transaction_update', 'transaction_waiting', 'relayer_state_update'] as const
-const statuses: TransactionStatus[] = [
-  ...(['pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'canceled', 'expired'] as const),
+const events: string[] = ['transaction_update', 'transaction_waiting', 'relayer_state_update'] satisfies EventName[]
+const statuses: string[] = [
+  ...(['pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'canceled', 'expired'] as TransactionStatus[]),
 ]
 
 interface Form {
@@ -36,22 +37,11 @@ export function filterText(filter: NotificationFilter | undefined): string {
 
 /** The URL of a webhook and the events that it receives. */
 export function WebhookForm({ form, set }: { form: Form; set(form: Form): void }) {
-  const toggle = (name: 'events' | 'statuses', value: string) =>
-    set({
-      ...form,
-      [name]: form[name].includes(value) ? form[name].filter((one) => one !== value) : [...form[name], value],
-    })
-  const choices = (name: 'events' | 'statuses', legend: string, values: readonly string[]) => (
-    <fieldset>
-      <legend>{legend}</legend>
-      {values.map((value) => (
-        <label key={value} className="inline">
-          <input type="checkbox" checked={form[name].includes(value)} onChange={() => toggle(name, value)} />{' '}
-          {words(value)}
-        </label>
-      ))}
-    </fieldset>
-  )
+  const bind = (name: 'events' | 'statuses') => ({
+    name,
+    chosen: form[name],
+    set: (chosen: string[]) => set({ ...form, [name]: chosen }),
+  })
   return (
     <>
       <label>
@@ -64,8 +54,8 @@ export function WebhookForm({ form, set }: { form: Form; set(form: Form): void }
           onChange={(event) => set({ ...form, url: event.target.value })}
         />
       </label>
-      {choices('events', 'Only these events (none: all)', events)}
-      {choices('statuses', 'Only transactions in these states (none: all)', statuses)}
+      <Checks legend="Only these events (none: all)" values={events} {...bind('events')} />
+      <Checks legend="Only transactions with these statuses (none: all)" values={statuses} {...bind('statuses')} />
     </>
   )
 }

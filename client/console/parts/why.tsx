@@ -1,18 +1,20 @@
 import { Link } from 'wouter'
 import type { Explanation, Transaction } from '../../index.ts'
-import { amount, count, gwei, inCoins } from '../data/format.ts'
-import { useSymbolOf } from '../data/overview.ts'
+import { amount, gwei } from '../data/format.ts'
+import { useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { Bytes } from './bytes.tsx'
 import { Figure } from './figure.tsx'
 import { transactionPath } from './links.tsx'
 import { Age, Moment } from './moment.tsx'
 import { Reason } from './reason.tsx'
+import { useIsStill } from './relayer-troubles.tsx'
 import { Suggestions } from './suggestions.tsx'
 
 /** Why a transaction waits or failed, with what the service suggests. */
 export function Why({ its, why }: { its: Transaction; why: Explanation }) {
   const { figures } = why
   const symbol = useSymbolOf(its.relayer_id)
+  const isStill = useIsStill(useNetworkOf(its.relayer_id))
   const shown = [
     ['Price at most', figures.price, 'gwei'],
     ['Base fee', figures.base_fee, 'gwei'],
@@ -24,7 +26,7 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
   return (
     <section className={`card why ${kind}`} aria-label="Explanation">
       <p className="summary">
-        <Reason text={inCoins(inGwei(why.summary), symbol)} of={its} />
+        <Reason text={why.summary} of={its} />
       </p>
       <p className="hint">
         {why.waiting_for === null ? (
@@ -51,6 +53,17 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
           </>
         )}
       </p>
+      {isStill && why.waiting_for === 'block' && (
+        <p>
+          The chain makes no blocks, so no price helps. <Link to="/networks">Open the nodes</Link>
+        </p>
+      )}
+      {its.is_canceling && !isStill && (
+        <p>
+          The service signs the cancellation again at a higher price while blocks leave it out, as far as the policies
+          allow.
+        </p>
+      )}
       {why.waiting_for !== null && (
         <dl className="figures">
           {shown
@@ -60,12 +73,12 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
                 {unit === 'gwei' ? `${gwei(value)} gwei` : amount(value, symbol)}
               </Figure>
             ))}
-          <Figure name="On-chain nonce">{figures.next_nonce === null ? 'unknown' : count(figures.next_nonce)}</Figure>
+          <Figure name="Next nonce on chain">{figures.next_nonce ?? 'unknown'}</Figure>
         </dl>
       )}
       {its.error?.revert_data && (
         <details>
-          <summary>Bytes of the error</summary>
+          <summary>Revert data</summary>
           <Bytes name="Revert data" value={its.error.revert_data} />
         </details>
       )}
@@ -73,7 +86,3 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
     </section>
   )
 }
-
-/** Replaces prices in wei in a sentence by gwei. */
-const inGwei = (summary: string): string =>
-  summary.replaceAll(/\((\d{7,15})\)/g, (_, wei: string) => `(${gwei(wei)} gwei)`)

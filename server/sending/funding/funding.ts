@@ -2,6 +2,7 @@ import type { FundingStatus, SendTransactionRequest } from '../../../generated/o
 import { transferCall } from '../../core/encoding/erc20.ts'
 import { ApiError, type Detail } from '../../core/errors.ts'
 import { type AppliedFunding, refillsOf } from '../../core/funding.ts'
+import { gwei } from '../../core/gwei.ts'
 import { overLimit } from '../../core/policies/transaction-policies.ts'
 import { nextPrice, quote } from '../../core/prices.ts'
 import type { Funding, PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
@@ -159,7 +160,7 @@ export function createFunding(dependencies: FundingDependencies) {
     const prices = quote(market, default_tier, kind)
     const price = nextPrice(prices, market)
     if (price > BigInt(max_fee_per_gas))
-      return `The price of gas is ${price}, above max_fee_per_gas (${max_fee_per_gas})`
+      return `The price of gas is ${gwei(price)}, above max_fee_per_gas (${gwei(max_fee_per_gas)})`
     return kind === 'legacy' ? { gas_price: `${price}` } : { max_fee_per_gas }
   }
 

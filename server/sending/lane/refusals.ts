@@ -1,4 +1,5 @@
 import { contradictionOf, flawOf } from '../../core/encoding/flaws.ts'
+import { gwei } from '../../core/gwei.ts'
 import { most, pricesOf } from '../../core/prices.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
 import { tooLow, type Wait } from '../../core/wait-reason.ts'
@@ -39,7 +40,7 @@ export function cheapWait(row: TransactionRow, cap: bigint | undefined, text: st
   if (row.intent === 'send' && fee !== undefined && (cap === undefined || fee <= cap))
     return tooLow(fee, `a node says "${text}"`)
   if (cap !== undefined && price !== undefined && most(price) >= cap) {
-    const words = `the policy gas_price_cap (${cap}) is below the price that the chain requires: ${text}`
+    const words = `the policy gas_price_cap (${gwei(cap)}) is below the price that the chain requires: ${text}`
     return { waiting_for: 'price_cap', text: words }
   }
   return { waiting_for: 'base_fee', text: `its price is below the price that the chain requires: ${text}` }

@@ -2,6 +2,7 @@ import { highestOutbid, highestTaken } from '../../core/attempts.ts'
 import { reprice_ms } from '../../core/decide.ts'
 import { type Envelope, seal } from '../../core/encoding/envelope.ts'
 import { isTransferGasFixed, transfer_gas, withMargin } from '../../core/gas.ts'
+import { gwei } from '../../core/gwei.ts'
 import { capOf, feeOf, feeSpending, multipleOf } from '../../core/policies/fee-policies.ts'
 import {
   atCeiling,
@@ -228,21 +229,21 @@ function atLimit(
   if (row.intent === 'send' && (tip !== undefined || (fee !== undefined && (cap === undefined || fee <= cap)))) {
     const base_fee = market.kind === 'eip1559' ? market.base_fee : 0n
     const ceiling = fee ?? (tip as bigint)
-    if (fee !== undefined && fee < base_fee) return tooLow(fee, `the base fee is ${base_fee}`)
+    if (fee !== undefined && fee < base_fee) return tooLow(fee, `the base fee is ${gwei(base_fee)}`)
     // Only slow: a node has it, and its price is the one that the caller gave.
     if (!row.resign) return 'at_ceiling'
-    return tooLow(ceiling, `a node has an earlier version, which takes at least ${most(least)} to replace`)
+    return tooLow(ceiling, `a node has an earlier version, which takes at least ${gwei(most(least))} to replace`)
   }
   const { gas_price_cap, max_fee_per_transaction } = relayer.policies
   if (gas_price_cap !== undefined && capOf(relayer, gas_limit, BigInt(row.data_fee ?? 0)) === BigInt(gas_price_cap)) {
-    const text = `the policy gas_price_cap (${gas_price_cap}) leaves no room for a higher price`
+    const text = `the policy gas_price_cap (${gwei(gas_price_cap)}) leaves no room for a higher price`
     return { waiting_for: 'price_cap', text }
   }
-  const text = `the policy max_fee_per_transaction (${max_fee_per_transaction}) leaves no room for a higher price`
+  const text = `the policy max_fee_per_transaction (${max_fee_per_transaction} wei) leaves no room for a higher price`
   return { waiting_for: 'fee_budget', text }
 }
 
 const waitForBudget = ({ policies }: RelayerRow): Wait => ({
   waiting_for: 'fee_budget',
-  text: `the policy max_fee_per_day (${policies.max_fee_per_day}) leaves no room for its fee`,
+  text: `the policy max_fee_per_day (${policies.max_fee_per_day} wei) leaves no room for its fee`,
 })

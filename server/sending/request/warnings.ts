@@ -1,4 +1,5 @@
 import type { Warning } from '../../../generated/openapi.ts'
+import { gwei } from '../../core/gwei.ts'
 import { most, quote } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
@@ -24,25 +25,25 @@ export function warningsOf(
   const base_fee = market.kind === 'eip1559' ? market.base_fee : 0n
   const isCapped = gas_price_cap !== undefined && BigInt(gas_price_cap) < base_fee
   if (market.kind === 'eip1559' && price < market.base_fee) {
-    const message = `The price ${price} is below the current base fee ${market.base_fee}: it cannot be mined before the base fee falls`
+    const message = `The price ${gwei(price)} is below the current base fee ${gwei(market.base_fee)}: it cannot be mined before the base fee falls`
     warn('price_below_base_fee', message, isCapped ? 'price_cap' : isPriced(request) ? 'fee_too_low' : 'base_fee')
   }
   if (isCapped) {
-    const message = `The policy gas_price_cap (${gas_price_cap}) is below the current base fee ${base_fee}: the service cannot raise its price far enough`
+    const message = `The policy gas_price_cap (${gwei(gas_price_cap)}) is below the current base fee ${gwei(base_fee)}: the service cannot raise its price far enough`
     warn('cap_below_base_fee', message, 'price_cap')
   }
   const asked = most(quote(market, request.tier ?? default_tier, prices.kind))
   if (gas_price_cap !== undefined && !isPriced(request) && asked > BigInt(gas_price_cap)) {
     warn(
       'price_limited_by_cap',
-      `The price of its tier is ${asked}, but the policy gas_price_cap allows only ${gas_price_cap}`,
+      `The price of its tier is ${gwei(asked)}, but the policy gas_price_cap allows only ${gwei(gas_price_cap)}`,
     )
   }
   if (balance === unlimited)
     warn('balance_not_checked', 'The network has the feature no_native_coin: what the account can pay is not checked')
   const left = funds - reserved - max_cost
   if (min_balance !== undefined && left < BigInt(min_balance)) {
-    const message = `The balance may fall to ${left}; the policy min_balance refuses transactions below ${min_balance}`
+    const message = `The balance may fall to ${left} wei; the policy min_balance refuses transactions below ${min_balance} wei`
     warn('low_balance_after', message)
   }
   const ahead = next_nonce - latest

@@ -1,0 +1,30 @@
+import type { Transaction, TransactionStatus } from '../../index.ts'
+
+/** The status of a transaction that its badge shows. */
+export const stateOf = ({ status, is_canceling }: Pick<Transaction, 'status' | 'is_canceling'>): string =>
+  is_canceling ? 'canceling' : status
+
+export const isFinal = (status: TransactionStatus): boolean =>
+  ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
+
+export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'idle'
+
+/** What every part colors, by its status or severity. Another one is `idle`. */
+const toned: Partial<Record<Tone, string[]>> = {
+  good: [
+    ...['confirmed', 'mined', 'succeeded', 'delivered', 'healthy', 'enabled', 'active', 'running', 'working'],
+    ...['in_step', 'sufficient', 'over'],
+  ],
+  bad: [
+    ...['failed', 'refused', 'disabled', 'revoked', 'unreachable', 'wrong_chain', 'chain_restarted', 'limit_reached'],
+    ...['treasury_short', 'error', 'critical'],
+  ],
+  warn: [
+    ...['canceling', 'expired', 'paused', 'failing', 'rate_limited', 'leaving', 'blocked', 'gap', 'chain_ahead'],
+    ...['fee_too_high', 'warning'],
+  ],
+  busy: ['pending', 'sent', 'submitted', 'in_flight'],
+}
+const tones = new Map(Object.entries(toned).flatMap(([tone, all]) => all.map((one) => [one, tone as Tone])))
+
+export const toneOf = (status: string): Tone => tones.get(status) ?? 'idle'

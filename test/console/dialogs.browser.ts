@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { act, named, openConsole, startStage } from './browser.ts'
+
+const base = '/api/v1/relayers/{relayer_id}'
+
+const stage = startStage()
+
+/** The console at a page, signed in. */
+async function at(path: string) {
+  const opened = await openConsole(stage.browser, stage.rig.url())
+  await opened.signIn(stage.rig.api_key)
+  await opened.open(path)
+  return opened
+}
+
+test('names the ones that were refused of several, which stay chosen', async () => {
+  const [kept, gone] = [await stage.rig.addAccount(), await stage.rig.addAccount()]
+  const { page, expectComplaint } = await at('/')
+  expectComplaint(/status of 404/)
+  await page.getByLabel(`Choose ${kept.relayer_id}`).check()
+  await page.getByLabel(`Choose ${gone.relayer_id}`).check()
+  await stage.rig.client().delete(base, { path: { relayer_id: gone.relayer_id } })
+  await act(page, named(page, 'Pause chosen'))
+  await page.getByRole('dialog').getByText('1 paused, 1 refused:').waitFor()
+  await page.getByRole('dialog').getByText(`${gone.relayer_id}: `).waitFor()
+  await named(page.getByRole('dialog'), 'Close').click()
+  await page.getByText('1 chosen').waitFor()
+  expect((await stage.rig.client().get(base, { path: { relayer_id: kept.relayer_id } })).data.paused).toBe(true)
+})
+
+test('revokes the one of two API keys with the same name whose menu was opened', async () => {
+  const client = stage.rig.client()
+  const make = async () =>
+    (await client.post('/api/v1/api-keys', { body: { name: 'twin', scopes: ['read'] } })).data.api_key.id
+  const ids = [await make(), await make()]
+  const { page } = await at('/keys')
+  const last = page
+    .getByRole('row')
+    .filter({ has: page.getByText('twin', { exact: true }) })
+    .last()
+  const id = await last.getByText('twin', { exact: true }).getAttribute('title')
+  await named(last, 'More actions of twin').click()
+  await act(page, page.getByRole('menuitem', { name: 'Revoke' }))
+  const left = (await client.get('/api/v1/api-keys', {})).data.map((its) => its.id)
+  expect(left).toEqual(ids.filter((one) => one !== id))
+  for (const api_key_id of left) await client.delete('/api/v1/api-keys/{api_key_id}', { path: { api_key_id } })
+})
