@@ -29,6 +29,8 @@ export interface WorkerDependencies {
   leave?(row_id: number): Promise<void>
   /** Changes when another process has changed the store. */
   version(): number
+  /** A monotonic clock in milliseconds. */
+  elapsed(): number
   logger: Logger
 }
 
@@ -39,7 +41,7 @@ const find_ms = 1_000
 const failure_ms = 1_000
 
 export function createWorker(dependencies: WorkerDependencies): Worker {
-  const { work, find, share, leave = async () => undefined, version, logger } = dependencies
+  const { work, find, share, leave = async () => undefined, version, elapsed, logger } = dependencies
   const lanes = new Map<number, Lane>()
   /** The lease under which a row was worked on last. */
   const leases = new Map<number, number | undefined>()
@@ -137,8 +139,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
   let isPolling = false
   const poll = async (force: boolean) => {
     const current = version()
-    // The wall clock may be set back.
-    const time = performance.now()
+    const time = elapsed()
     if (!force && current === seen && time - foundAt < find_ms) return
     seen = current
     foundAt = time

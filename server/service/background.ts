@@ -5,7 +5,7 @@ import type { Foundation } from './foundation.ts'
 /** A worker for this process's part of a kind of work. */
 export function startWorker(
   kind: WorkKind,
-  { store, audit, logger }: Foundation,
+  { store, audit, elapsed, logger }: Foundation,
   { work, find, leave }: Pick<WorkerDependencies, 'work' | 'find' | 'leave'>,
   share: WorkShare = store.share(kind),
 ): Worker {
@@ -18,6 +18,7 @@ export function startWorker(
     share,
     ...(leave && { leave }),
     version: store.version,
+    elapsed,
     logger,
   })
 }

@@ -18,6 +18,7 @@ function testWorker({
     find: async () => [],
     share: fakeShare(claim, lease),
     version: () => 0,
+    elapsed: () => performance.now(),
     logger: pino({}, { write: (line) => void logged.push(line) }),
     ...dependencies,
     work(row_id, signal) {

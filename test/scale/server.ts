@@ -107,6 +107,7 @@ export async function startServer(world: World, network: Network, done: Done): P
   const worker = createWorker({
     share,
     version: () => 0,
+    elapsed: () => performance.now(),
     logger: pino({ level: 'silent' }),
     find: async () => (await read.all(find)).map(({ row_id }) => row_id),
     async work(row_id) {
