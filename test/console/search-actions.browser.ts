@@ -83,7 +83,7 @@ test('shows what was opened last, until the key signs out', async () => {
 
 test('opens a result in a new tab by Ctrl-Enter, and gives the focus back', async () => {
   const { page, context } = await start()
-  const filter = page.getByLabel(/^Filter relayers/)
+  const filter = page.getByLabel(/^Filter by ID/)
   await filter.focus()
   await find(page, 'netw')
   await results(page).getByText('Networks').waitFor()

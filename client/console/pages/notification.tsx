@@ -10,6 +10,7 @@ import { Action } from '../parts/action.tsx'
 import { answerText, Deliveries } from '../parts/deliveries.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Figure } from '../parts/figure.tsx'
+import { Filters } from '../parts/filters.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { isMissing, Missing } from '../parts/missing.tsx'
 import { Moment } from '../parts/moment.tsx'
@@ -71,10 +72,10 @@ export function Notification({ notification_id, find }: { notification_id: strin
       <Loaded query={health} lines={2}>
         {(its) => <Health its={its} deliveries={deliveries.data ?? []} />}
       </Loaded>
-      <div className="bar">
+      <Filters>
         <h2>Deliveries</h2>
         <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
-      </div>
+      </Filters>
       <Loaded query={deliveries} lines={6} as="rows">
         {(all) =>
           all.length === 0 ? (

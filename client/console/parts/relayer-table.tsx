@@ -13,6 +13,7 @@ import { Balance } from './balance.tsx'
 import { Bulk, type Choice, useChoice } from './bulk.tsx'
 import { Paid } from './costs.tsx'
 import { CreateRelayer } from './create-relayer.tsx'
+import { Filters, SearchField } from './filters.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
 import { Age } from './moment.tsx'
 import { ClearFilters, Nothing } from './nothing.tsx'
@@ -95,17 +96,10 @@ export function RelayerTable({
         {heading}
         <CreateRelayer />
       </div>
-      <div className="bar">
+      <Filters>
         <Segments label="State" values={states} value={state} choose={(one) => choose({ state: one })} />
-        <input
-          type="search"
-          className="filter"
-          aria-label="Filter relayers by ID, name, network or address"
-          placeholder="ID, name, network or address"
-          value={text}
-          onChange={(event) => choose({ text: event.target.value })}
-        />
-      </div>
+        <SearchField kinds="ID, name, network or address" value={text} change={(its) => choose({ text: its })} />
+      </Filters>
       {choice.items.length > 0 && <Chosen choice={choice} />}
       {shown.length === 0 ? (
         <Nothing

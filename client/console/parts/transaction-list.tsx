@@ -13,6 +13,7 @@ import { usePhone } from '../data/phone.ts'
 import { isFinal, type Place, useTransactions } from '../data/transactions.ts'
 import { type Choice, ChooseRow } from './bulk.tsx'
 import { Loaded } from './feedback.tsx'
+import { Matches } from './filters.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
 import { Age } from './moment.tsx'
 import { ClearFilters, Nothing, SendOne } from './nothing.tsx'
@@ -97,19 +98,14 @@ function List({
           </Nothing>
         ) : (
           <>
-            <div className="bar">
-              <p className="hint" role="status">
-                {count(total)} {total === 1 ? 'transaction' : 'transactions, newest first'}
-              </p>
-              <div className="buttons">
-                {choice && !unfinished.every((row) => choice.has(row)) && (
-                  <button type="button" onClick={() => choice.set(unfinished)}>
-                    Choose the {count(unfinished.length)} unfinished
-                  </button>
-                )}
-                {actions}
-              </div>
-            </div>
+            <Matches total={total} of={['transaction', 'transactions']}>
+              {choice && !unfinished.every((row) => choice.has(row)) && (
+                <button type="button" onClick={() => choice.set(unfinished)}>
+                  Choose the {count(unfinished.length)} unfinished
+                </button>
+              )}
+              {actions}
+            </Matches>
             <div className={isOfOne ? 'list of-one' : 'list'} ref={scroller}>
               <table aria-label="Transactions" aria-rowcount={total}>
                 <Head isOfOne={isOfOne} />

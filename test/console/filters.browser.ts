@@ -1,0 +1,42 @@
+import { beforeAll, expect, test } from 'vitest'
+import { named, openConsole, startStage } from './browser.ts'
+
+const stage = startStage()
+
+beforeAll(async () => {
+  await stage.rig.addAccount()
+})
+
+async function start() {
+  const its = await openConsole(stage.browser, stage.rig.url())
+  await its.signIn(stage.rig.api_key)
+  return its
+}
+
+test('narrows the audit trail by fields that count by Enter or when they are left, and says how many are set', async () => {
+  const { page, open } = await start()
+  await open('/audit')
+  const caller = page.getByLabel('Caller')
+  await caller.fill('nobody')
+  await caller.press('Enter')
+  await page.getByText('No entry with caller “nobody”').waitFor()
+  expect(await caller.evaluate((its) => its.matches(':focus'))).toBe(true)
+  await named(page, 'More filters').click()
+  await page.getByLabel('Operation').fill('edit relayer')
+  await page.getByLabel('Subject').click()
+  await page.getByText('No entry with caller “nobody”, operation “edit relayer”').waitFor()
+  await page.getByLabel("The service's own").selectOption('listed')
+  await named(page, 'More filters (2)').waitFor()
+  await named(page, 'Clear filters').click()
+  await page.getByText(/^\d+ entries, newest first$/).waitFor()
+  expect(await caller.inputValue()).toBe('')
+})
+
+test('leaves the list for another page while a filter is typed', async () => {
+  const { page, open } = await start()
+  await open('/audit')
+  await page.getByLabel('Caller').fill('somebody')
+  await page.evaluate("location.hash = '#/signers'")
+  await page.getByRole('heading', { name: 'Signers' }).waitFor()
+  expect(page.url()).toContain('#/signers')
+})
