@@ -425,8 +425,10 @@ test('finds refused operations in the audit trail, without the service’s own, 
   await row('Delete relayer').waitFor()
   expect(await page.getByLabel('From (GMT+9)').inputValue()).toBe(a_minute_ago)
 
+  // The head of the column names the zone, and a row has no year.
+  await page.getByRole('columnheader', { name: 'Time (GMT+9)' }).waitFor()
   const when = row('Delete relayer').getByRole('cell').nth(1)
-  expect(await when.textContent()).toContain('GMT+9')
+  expect(await when.textContent()).toMatch(/^\d{1,2} \w{3,4}, \d\d:\d\d:\d\d$/)
   await named(page, 'UTC').click()
-  await expect.poll(() => when.textContent()).toContain('UTC')
+  await page.getByRole('columnheader', { name: 'Time (UTC)' }).waitFor()
 })

@@ -214,6 +214,7 @@ test('names addresses, calls, logs and errors by what the service knows', async 
     .waitFor()
   await why.getByTitle(`1${'0'.repeat(30)}`, { exact: true }).waitFor()
   await why.getByRole('link', { name: account.relayer_id }).waitFor()
+  await page.setViewportSize({ width: 1440, height: 900 })
   await open('/transactions')
   const row = page.getByRole('row').filter({ hasText: 'transfer on Shop token' })
   await row.getByTitle('1,000,000,000,000 CNT').getByText('1,000,000,000,000 CNT').waitFor()

@@ -119,6 +119,8 @@ function formatsOf(isUtc: boolean) {
     seconds: format({ timeStyle: 'medium' }),
     hour: format({ timeStyle: 'short' }),
     day: format({ day: 'numeric', month: 'short' }),
+    date: format({ dateStyle: 'medium' }),
+    year: format({ year: 'numeric' }),
   }
 }
 
@@ -167,10 +169,26 @@ export const time = (timestamp: string | null): string =>
 /** The time of day, beside a time that has the day and the zone: `14:30:05`. */
 export const clock = (timestamp: string): string => formats.seconds.format(new Date(timestamp))
 
-/** Without the year and the zone: `25 Nov, 14:30`. */
-export const dayAndHour = (timestamp: string): string => {
+/** With the year where it is another one: `25 Nov`, `25 Nov 2025`. */
+const day = (at: Date): string =>
+  (formats.year.format(at) === formats.year.format() ? formats.day : formats.date).format(at)
+
+/** Without the zone: `25 Nov, 14:30`. */
+export const dayAndHour = (timestamp: string): string =>
+  `${day(new Date(timestamp))}, ${formats.hour.format(new Date(timestamp))}`
+
+/** In a row, whose column names the zone of now: `25 Nov, 14:30:05`. A time of another offset, as in summer, has its own. */
+export function rowTime(timestamp: string): string {
   const at = new Date(timestamp)
-  return `${formats.day.format(at)}, ${formats.hour.format(at)}`
+  const isOther = !formats.isUtc && at.getTimezoneOffset() !== new Date().getTimezoneOffset()
+  return `${day(at)}, ${(isOther ? formats.clock : formats.seconds).format(at)}`
+}
+
+/** How long ago that was, and from a day on the date: `5 min ago`, `25 Nov, 14:30`, `25 Nov 2025`. */
+export function ageOrDate(timestamp: string, now = Date.now()): string {
+  const at = new Date(timestamp)
+  if (now - at.getTime() < 86_400_000) return `${age(timestamp, now)} ago`
+  return day(at) === formats.day.format(at) ? dayAndHour(timestamp) : day(at)
 }
 
 /** A time with the name of its zone, and the same in UTC where that is another. */

@@ -9,7 +9,7 @@ import { Action } from '../parts/action.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
-import { Age, Moment } from '../parts/moment.tsx'
+import { Age, RowTime } from '../parts/moment.tsx'
 import { More } from '../parts/more.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -53,8 +53,9 @@ const columns: Column<ApiKey>[] = [
   },
   {
     name: 'Expires',
+    isTime: true,
     by: ({ expires_at }) => expires_at ?? '~',
-    cell: ({ expires_at }) => (expires_at === null ? 'never' : <Moment at={expires_at} />),
+    cell: ({ expires_at }) => (expires_at === null ? 'never' : <RowTime at={expires_at} />),
   },
   {
     name: 'Last used',

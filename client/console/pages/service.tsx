@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { CircleCheck, KeyRound } from 'lucide-react'
 import type { ServiceState } from '../../index.ts'
-import { age, count, inCoins, short, words } from '../data/format.ts'
+import { age, count, inCoins, short, words, zoneShortly } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
 import { useSession } from '../data/session.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Age, Moment } from '../parts/moment.tsx'
+import { Age, RowTime } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
@@ -140,7 +140,12 @@ const server_columns: Column<ServiceState['servers'][number]>[] = [
     ),
   },
   { name: 'State', isBeside: true, by: ({ state }) => state, cell: ({ state }) => <Badge state={state} /> },
-  { name: 'Since', by: ({ started_at }) => started_at, cell: ({ started_at }) => <Moment at={started_at} /> },
+  {
+    name: 'Since',
+    isTime: true,
+    by: ({ started_at }) => started_at,
+    cell: ({ started_at }) => <RowTime at={started_at} />,
+  },
   {
     name: 'Sends for relayers',
     isNumber: true,
@@ -164,7 +169,10 @@ const Servers = ({ its: { servers } }: { its: ServiceState }) => (
 const Incidents = ({ its: { incidents } }: { its: ServiceState }) => (
   <section aria-labelledby="incidents">
     <h2 id="incidents">Incidents</h2>
-    <p className="hint">What all servers noticed, also before their last start: nodes, key services and relayers.</p>
+    <p className="hint">
+      What all servers noticed, also before their last start: nodes, key services and relayers. Times are in{' '}
+      {zoneShortly()}.
+    </p>
     {incidents.length === 0 ? (
       <p className="all-well">
         <CircleCheck className="icon" aria-hidden />
@@ -177,7 +185,7 @@ const Incidents = ({ its: { incidents } }: { its: ServiceState }) => (
             key={`${at} ${subject} ${text}`}
             className={severity === 'error' ? 'bad' : severity === 'over' ? 'good' : 'warn'}
           >
-            <Moment at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
+            <RowTime at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
             <div className="answer" title={`Noticed by ${server}`}>
               {inCoins(text, 'coins')}
             </div>

@@ -1,7 +1,7 @@
 import { lazy, Suspense } from 'react'
 import { Link } from 'wouter'
 import type { Transaction as Its } from '../../index.ts'
-import { count, exactAmount, words } from '../data/format.ts'
+import { count, exactAmount, words, zoneShortly } from '../data/format.ts'
 import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal } from '../data/transactions.ts'
@@ -60,7 +60,10 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
                 <Effects its={its} />
               </div>
               <section className="card" aria-labelledby="timeline">
-                <h2 id="timeline">Timeline</h2>
+                <div className="bar">
+                  <h2 id="timeline">Timeline</h2>
+                  <span className="hint">Times in {zoneShortly()}</span>
+                </div>
                 <Timeline transaction={its} attempts={signed} />
               </section>
             </div>

@@ -4,7 +4,7 @@ import { count, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Badge } from './badge.tsx'
-import { Age, Moment, Until } from './moment.tsx'
+import { Age, RowTime, Until } from './moment.tsx'
 import { type Column, Table } from './table.tsx'
 
 const one = '/api/v1/notifications/{notification_id}'
@@ -110,7 +110,7 @@ function Attempts({ attempts }: { attempts: DeliveryAttempt[] }) {
       <ol>
         {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (
           <li key={number}>
-            <Moment at={at} />, {count(duration_ms)} ms: {answerText({ status: answered, error })}{' '}
+            <RowTime at={at} />, {count(duration_ms)} ms: {answerText({ status: answered, error })}{' '}
             {answer && <code>{answer}</code>}
           </li>
         ))}

@@ -7,7 +7,7 @@ import { count, time, withGroups, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Badge } from './badge.tsx'
 import { transactionPath } from './links.tsx'
-import { Moment } from './moment.tsx'
+import { RowTime } from './moment.tsx'
 import { Nothing, SendOne } from './nothing.tsx'
 import { Reason } from './reason.tsx'
 import { type Column, Table } from './table.tsx'
@@ -81,7 +81,7 @@ const columns: Column<Group>[] = [
       ),
   },
   { name: 'State', isBeside: true, cell: ([event]) => <State event={event} /> },
-  { name: 'Time', isWhole: true, isPlain: true, cell: ([{ timestamp }]) => <Moment at={timestamp} /> },
+  { name: 'Time', isTime: true, isPlain: true, cell: ([{ timestamp }]) => <RowTime at={timestamp} /> },
   {
     name: 'Before',
     isWhole: true,

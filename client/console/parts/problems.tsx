@@ -10,7 +10,7 @@ import { useSession } from '../data/session.tsx'
 import { Acknowledge, Withdraw } from './acknowledge.tsx'
 import { errorText, Problem, Skeleton } from './feedback.tsx'
 import { relayerPath, transactionPath } from './links.tsx'
-import { Age, Moment } from './moment.tsx'
+import { Lasting, Moment } from './moment.tsx'
 import { Reason } from './reason.tsx'
 
 /** How long an answer counts as present. */
@@ -191,7 +191,7 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
         <strong>{summary}</strong>
         {since !== null && (
           <span className="since">
-            for <Age of={since} ago={false} />
+            for <Lasting since={since} />
           </span>
         )}
         <span className="detail" title={withGroups(reason)}>

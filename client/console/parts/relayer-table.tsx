@@ -1,60 +1,29 @@
 import { Wallet } from 'lucide-react'
-import { type ReactNode, useMemo } from 'react'
+import { lazy, type ReactNode, Suspense, useMemo } from 'react'
 import { Link } from 'wouter'
 import type { Queue } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
 import { count, words } from '../data/format.ts'
-import { type Funds, useFunds } from '../data/funds.ts'
-import { relayerState, type useRelayers } from '../data/overview.ts'
+import { useFunds } from '../data/funds.ts'
+import { relayerState } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useSpending } from '../data/spending.ts'
 import { Badge } from './badge.tsx'
 import { Balance } from './balance.tsx'
-import { Bulk, type Choice, useChoice } from './bulk.tsx'
+import { useChoice } from './choice.tsx'
+import type { Row } from './chosen-relayers.tsx'
 import { Paid } from './costs.tsx'
 import { CreateRelayer } from './create-relayer.tsx'
 import { Filters, SearchField } from './filters.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
-import { Age } from './moment.tsx'
+import { Age, Lasting } from './moment.tsx'
 import { ClearFilters, Nothing } from './nothing.tsx'
 import { useStuck } from './relayer-troubles.tsx'
 import { LastsOf } from './runway.tsx'
 import { Segments } from './segments.tsx'
 import { type Column, Table } from './table.tsx'
 
-type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number] & { fees?: string | undefined } & Partial<Funds>
-
-/** What can be done with several relayers. */
-function Chosen({ choice }: { choice: Choice<Row> }) {
-  const { client } = useSession()
-  const set = (paused: boolean) => ({
-    choice,
-    nameOf: ({ relayer: { id } }: Row) => id,
-    run: ({ relayer: { id } }: Row) =>
-      client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: id }, body: { paused } }),
-  })
-  return (
-    <section className="bar chosen" aria-label="Chosen relayers">
-      <span>{count(choice.items.length)} chosen</span>
-      <Bulk
-        {...set(true)}
-        label="Pause chosen"
-        did="paused"
-        effect={<p>They sign and send nothing until they are resumed. What a node already has may still be mined.</p>}
-      />
-      <Bulk
-        {...set(false)}
-        label="Resume chosen"
-        did="resumed"
-        disabled={!choice.items.some(({ relayer }) => relayer.paused)}
-        effect={<p>They sign and send again, and their waiting transactions continue.</p>}
-      />
-      <button type="button" onClick={() => choice.set([])}>
-        Choose none
-      </button>
-    </section>
-  )
-}
+const Chosen = lazy(async () => ({ default: (await import('./chosen-relayers.tsx')).ChosenRelayers }))
 
 const states = ['all', 'active', 'paused', 'disabled', 'waiting'] as const
 
@@ -100,7 +69,11 @@ export function RelayerTable({
         <Segments label="State" values={states} value={state} choose={(one) => choose({ state: one })} />
         <SearchField kinds="ID, name, network or address" value={text} change={(its) => choose({ text: its })} />
       </Filters>
-      {choice.items.length > 0 && <Chosen choice={choice} />}
+      {choice.items.length > 0 && (
+        <Suspense>
+          <Chosen choice={choice} />
+        </Suspense>
+      )}
       {shown.length === 0 ? (
         <Nothing
           icon={Wallet}
@@ -194,7 +167,7 @@ function First({ of: { relayer_id }, first }: { of: Queue; first: NonNullable<Qu
         </>
       ) : (
         <>
-          waits for <Age of={since} ago={false} />: {words(waiting_for)}
+          waits for <Lasting since={since} />: {words(waiting_for)}
         </>
       )}
     </Link>

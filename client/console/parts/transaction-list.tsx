@@ -1,6 +1,6 @@
 import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ArrowLeftRight } from 'lucide-react'
-import { type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react'
+import { type CSSProperties, type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
 import type { Filter } from '../data/filter.ts'
@@ -11,13 +11,13 @@ import type { NothingFound } from '../data/nothing-found.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { usePhone } from '../data/phone.ts'
 import { isFinal, type Place, useTransactions } from '../data/transactions.ts'
-import { type Choice, ChooseRow } from './bulk.tsx'
+import { type Choice, ChooseRow } from './choice.tsx'
 import { Loaded } from './feedback.tsx'
 import { Matches } from './filters.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
 import { Age } from './moment.tsx'
 import { ClearFilters, Nothing, SendOne } from './nothing.tsx'
-import { TransactionState } from './transaction-state.tsx'
+import { isSlow, TransactionState } from './transaction-state.tsx'
 import { type Names, receiverOf, Value } from './transaction-value.tsx'
 
 const row_px = 40
@@ -106,7 +106,11 @@ function List({
               )}
               {actions}
             </Matches>
-            <div className={isOfOne ? 'list of-one' : 'list'} ref={scroller}>
+            <div
+              className={`list ${isOfOne ? 'of-one' : ''} ${rows.some(isSlow) ? 'slow' : ''}`}
+              style={{ '--letters': Math.max(...rows.map((row) => row.relayer_id.length)) } as CSSProperties}
+              ref={scroller}
+            >
               <table aria-label="Transactions" aria-rowcount={total}>
                 <Head isOfOne={isOfOne} />
                 <tbody style={{ height: list.getTotalSize() }}>

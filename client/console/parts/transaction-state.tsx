@@ -8,9 +8,11 @@ import { useTicks } from './moment.tsx'
 const slow_ms = 120_000
 const unmined: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 
+export const isSlow = ({ status, created_at }: Transaction): boolean =>
+  unmined.has(status) && Date.now() - Date.parse(created_at) >= slow_ms
+
 /** Its state, and how long it waits for a block when that takes minutes. */
 export function TransactionState({ its }: { its: Transaction }) {
   useTicks()
-  const isSlow = unmined.has(its.status) && Date.now() - Date.parse(its.created_at) >= slow_ms
-  return <Badge state={stateOf(its)} waited={isSlow ? age(its.created_at) : undefined} />
+  return <Badge state={stateOf(its)} waited={isSlow(its) ? age(its.created_at) : undefined} />
 }
