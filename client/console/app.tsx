@@ -161,7 +161,7 @@ function Pages() {
       {may('notifications') && <Route path="/notifications" component={Notifications} />}
       {may('notifications') && (
         <Route<NotificationPage> path="/notifications/:notification_id/:find?">
-          {(shown: NotificationPage) => <Notification {...shown} />}
+          {(shown: NotificationPage) => <Notification key={shown.notification_id} {...shown} />}
         </Route>
       )}
       {may('read') && <Route path="/networks" component={Networks} />}

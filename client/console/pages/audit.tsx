@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 import { ScrollText } from 'lucide-react'
-import { useState } from 'react'
 import type { RelayerClient } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
 import { given } from '../data/form.ts'
@@ -15,7 +14,7 @@ import { Filters, LateField, Matches } from '../parts/filters.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
 import { ClearFilters, Nothing } from '../parts/nothing.tsx'
-import { Pages } from '../parts/pages.tsx'
+import { Pages, usePage } from '../parts/pages.tsx'
 import { PeriodFields, periodIn } from '../parts/period.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { Table } from '../parts/table.tsx'
@@ -51,9 +50,7 @@ const csv_header = [
 export function Audit({ find }: { find?: string | undefined }) {
   const { client } = useSession()
   const [typed, choose] = useChoices('/audit', find, start)
-  // Other filters begin with their first page.
-  const [place, setPlace] = useState({ find, page: 1 })
-  const page = place.find === find ? place.page : 1
+  const [page, setPage] = usePage(find)
   const filter = filterOf(typed)
   const { after, before } = filter
   const entries = useQuery({
@@ -111,7 +108,7 @@ export function Audit({ find }: { find?: string | undefined }) {
                 page={page}
                 last={Math.ceil(total_items / per_page)}
                 total={total_items}
-                go={(to) => setPlace({ find, page: to })}
+                go={setPage}
               />
             </>
           )

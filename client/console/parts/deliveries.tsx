@@ -4,6 +4,7 @@ import { count, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Badge } from './badge.tsx'
+import { RelayerLink, TransactionLink } from './links.tsx'
 import { Age, RowTime, Until } from './moment.tsx'
 import { type Column, Table } from './table.tsx'
 
@@ -31,6 +32,7 @@ export function Deliveries({
       ),
     },
     { name: 'State', isBeside: true, cell: (its) => <Badge state={its.status} /> },
+    { name: 'About', isWhole: true, cell: (its) => <About its={its} /> },
     { name: 'Created', isWhole: true, cell: ({ created_at }) => <Age of={created_at} /> },
     { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
     {
@@ -39,7 +41,7 @@ export function Deliveries({
       cell: ({ status: state, next_attempt_at: at, attempts }) =>
         at === null || state !== 'pending' ? null : isFailing && attempts.length === 0 ? (
           <span title="The webhook fails: one delivery is repeated, and the others are sent after its first success.">
-            after the first success
+            after a success
           </span>
         ) : (
           <Until at={at} />
@@ -48,6 +50,13 @@ export function Deliveries({
     { name: '', cell: (delivery) => <Resend delivery={delivery} path={path} /> },
   ]
   return <Table of="deliveries" rows={rows} columns={columns} idOf={({ id }) => id} isPart />
+}
+
+/** A deleted relayer has no page, and a removed transaction neither. */
+function About({ its: { relayer_id, transaction_id, nonce } }: { its: Delivery }) {
+  if (relayer_id === null) return null
+  if (transaction_id === null) return <RelayerLink id={relayer_id} />
+  return <TransactionLink relayer_id={relayer_id} id={transaction_id} nonce={nonce} />
 }
 
 /** The path has the id of the notification, which each delivery has too. */

@@ -75,6 +75,7 @@ function List({
     () => [...new Map(query.data?.pages.flatMap(({ data }) => data.map((row) => [row.id, row] as const))).values()],
     [query.data],
   )
+  const letters = useMemo(() => Math.max(0, ...rows.map(({ relayer_id }) => relayer_id.length)), [rows])
   const unfinished = rows.filter(({ status, is_canceling }) => !isFinal(status) && !is_canceling)
   const total = query.data?.pages[0]?.pagination.total_items ?? 0
   const scroller = useRef<HTMLDivElement>(null)
@@ -108,7 +109,7 @@ function List({
             </Matches>
             <div
               className={`list ${isOfOne ? 'of-one' : ''} ${rows.some(isSlow) ? 'slow' : ''}`}
-              style={{ '--letters': Math.max(...rows.map((row) => row.relayer_id.length)) } as CSSProperties}
+              style={{ '--letters': letters } as CSSProperties}
               ref={scroller}
             >
               <table aria-label="Transactions" aria-rowcount={total}>
