@@ -20,6 +20,7 @@ import { Segments } from '../parts/segments.tsx'
 import { Table } from '../parts/table.tsx'
 
 const per_page = 50
+const without = "without the service's own"
 /** What is shown at first: the service's own actions are left out. */
 const start = {
   ...{ outcome: 'all', caller: '', operation: '', relayer_id: '', subject: '', callers: 'others' },
@@ -88,7 +89,10 @@ export function Audit({ find }: { find?: string | undefined }) {
             <None typed={typed} choose={choose} />
           ) : (
             <>
-              <Matches total={total_items} of={['entry', 'entries']}>
+              <Matches
+                total={total_items}
+                of={typed.callers === 'others' ? [`entry ${without}`, `entries ${without}`] : ['entry', 'entries']}
+              >
                 <Csv
                   name="audit"
                   what="every entry that matches"

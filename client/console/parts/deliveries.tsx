@@ -41,7 +41,7 @@ export function Deliveries({
       cell: ({ status: state, next_attempt_at: at, attempts }) =>
         at === null || state !== 'pending' ? null : isFailing && attempts.length === 0 ? (
           <span title="The webhook fails: one delivery is repeated, and the others are sent after its first success.">
-            after a success
+            after success
           </span>
         ) : (
           <Until at={at} />

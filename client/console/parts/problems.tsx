@@ -190,9 +190,12 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
       <Link to={pathOf(its)} className="about">
         <strong>{summary}</strong>
         {since !== null && (
-          <span className="since">
-            for <Lasting since={since} />
-          </span>
+          <>
+            {' '}
+            <span className="since">
+              for <Lasting since={since} />
+            </span>
+          </>
         )}
         <span className="detail" title={withGroups(reason)}>
           {failed ? <Reason text={reason} of={failed} isPlain /> : withGroups(reason)}

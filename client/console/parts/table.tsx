@@ -11,6 +11,7 @@ import { type ReactNode, useEffect, useMemo } from 'react'
 import { zoneShortly } from '../data/format.ts'
 import { type Choice, ChooseRow } from './choice.tsx'
 import { Pages } from './pages.tsx'
+import { Scroll } from './scroll.tsx'
 
 const features = tableFeatures({
   rowSortingFeature,
@@ -106,7 +107,7 @@ export function Table<Row>({
   const directions = table.state.sorting
   return (
     <>
-      <div className="scroll">
+      <Scroll>
         <table className={isShort ? 'stacked short' : 'stacked'} aria-label={of}>
           <thead>
             <tr>
@@ -151,7 +152,7 @@ export function Table<Row>({
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {!isPart && (
         <Pages
           of={of}
