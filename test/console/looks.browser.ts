@@ -193,7 +193,7 @@ test('names addresses, calls, logs and errors by what the service knows', async 
   const units = 10n ** 18n
   const [good, bad] = [await call([receiver, 1_500n * units + 7n]), await call([receiver, 10n ** 30n])]
   await account.finished()
-  const { page, open } = await start()
+  const { page, open } = await start({ width: 1440 })
   await open(`/relayers/${account.relayer_id}/transactions/${good}`)
   await page.getByText('transfer(address,uint256)').waitFor()
   const given = page.getByRole('region', { name: 'Content' }).locator('.arguments')
@@ -214,7 +214,6 @@ test('names addresses, calls, logs and errors by what the service knows', async 
     .waitFor()
   await why.getByTitle(`1${'0'.repeat(30)}`, { exact: true }).waitFor()
   await why.getByRole('link', { name: account.relayer_id }).waitFor()
-  await page.setViewportSize({ width: 1440, height: 900 })
   await open('/transactions')
   const row = page.getByRole('row').filter({ hasText: 'transfer on Shop token' })
   await row.getByTitle('1,000,000,000,000 CNT').getByText('1,000,000,000,000 CNT').waitFor()

@@ -40,3 +40,14 @@ test('leaves the list for another page while a filter is typed', async () => {
   await page.getByRole('heading', { name: 'Signers' }).waitFor()
   expect(page.url()).toContain('#/signers')
 })
+
+test('keeps the head of a long table in sight', async () => {
+  const make = () => stage.rig.client().post('/api/v1/signers', { body: { type: 'generated' } })
+  for (let made = 0; made < 12; made += 1) await make()
+  const { page, open } = await start()
+  await page.setViewportSize({ width: 1280, height: 400 })
+  await open('/signers')
+  await page.getByRole('row').last().scrollIntoViewIfNeeded()
+  await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(200)
+  expect((await page.getByRole('columnheader', { name: 'Signer' }).boundingBox())?.y).toBe(0)
+})
