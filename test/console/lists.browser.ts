@@ -51,3 +51,35 @@ test('keeps the head of a long table in sight', async () => {
   await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(200)
   expect((await page.getByRole('columnheader', { name: 'Signer' }).boundingBox())?.y).toBe(0)
 })
+
+test('sorts a table by a heading, both ways, and pages what is sorted', async () => {
+  const { page, open } = await start()
+  await open('/signers')
+  const heading = page.getByRole('columnheader', { name: 'Signer' })
+  await heading.waitFor()
+  const first = () => page.getByRole('row').nth(1).getByRole('cell').first().textContent()
+  await named(page, 'Signer').click()
+  expect(await heading.getAttribute('aria-sort')).toBe('ascending')
+  const { data } = await stage.rig.client().get('/api/v1/signers', { query: { per_page: 1_000 } })
+  const order = new Intl.Collator('en', { numeric: true }).compare
+  const ids = data.map(({ id }) => id).sort(order)
+  expect(ids.length).toBeGreaterThan(1)
+  expect(await first()).toBe(ids[0])
+  await named(page, 'Signer').click()
+  expect(await heading.getAttribute('aria-sort')).toBe('descending')
+  expect(await first()).toBe(ids.at(-1))
+})
+
+test('narrows a long table to the rows with a text', async () => {
+  const body = { type: 'generated' as const }
+  for (let index = 0; index < 30; index += 1)
+    await stage.rig.client().post('/api/v1/signers', { body: { ...body, id: `spare-${index}` } })
+  const { page, open } = await start()
+  await open('/signers')
+  const rows = page.getByRole('table', { name: 'signers' }).getByRole('row')
+  await named(page, 'Next').click()
+  await page.getByLabel('Filter by ID').fill('SPARE-2')
+  await expect.poll(() => rows.count()).toBe(1 + 11)
+  await page.getByLabel('Filter by ID').fill('spare-nothing')
+  await page.getByText('None of the signers has “spare-nothing”').waitFor()
+})
