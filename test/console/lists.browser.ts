@@ -25,7 +25,7 @@ test('narrows the audit trail by fields that count by Enter or when they are lef
   await page.getByLabel('Operation').fill('edit relayer')
   await page.getByLabel('Subject').click()
   await page.getByText('No entry with caller “nobody”, operation “edit relayer”').waitFor()
-  await page.getByLabel("The service's own").selectOption('listed')
+  await page.getByLabel("Service's own").selectOption('listed')
   await named(page, 'More filters (2)').waitFor()
   await named(page, 'Clear filters').click()
   await page.getByText(/^\d+ entries without the service's own, newest first$/).waitFor()

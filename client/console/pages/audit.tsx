@@ -30,8 +30,8 @@ type Typed = typeof start
 type Filter = Partial<Omit<Typed, 'outcome' | 'callers'>> & { outcome?: 'succeeded' | 'refused'; callers?: 'others' }
 const outcomes = ['all', 'succeeded', 'refused'] as const
 const text_fields = [
-  ['operation', 'Operation', 'send transaction'],
-  ['relayer_id', 'Relayer', 'ID of a relayer'],
+  ['operation', 'Operation', 'edit relayer'],
+  ['relayer_id', 'Relayer', 'ID'],
   ['subject', 'Subject', 'ID or digest'],
 ] as const
 const more_names = ['operation', 'relayer_id', 'subject', 'callers'] as const
@@ -130,7 +130,7 @@ const More = ({ typed }: { typed: Typed }) => (
       <LateField key={name} title={title} name={name} placeholder={example} value={typed[name]} />
     ))}
     <label>
-      The service's own
+      Service's own
       <select key={typed.callers} name="callers" defaultValue={typed.callers}>
         <option value="others">left out</option>
         <option value="all">listed</option>
