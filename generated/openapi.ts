@@ -866,7 +866,7 @@ export interface paths {
         };
         /**
          * List deliveries
-         * @description Newest first, each with its attempts.
+         * @description Newest first, each with its attempts and with the relayer and transaction that its event is about.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -3058,6 +3058,15 @@ export interface components {
             event_id: components["schemas"]["Id"];
             event: components["schemas"]["EventName"];
             sequence: number;
+            /** @description The relayer that the event is about. Null after the relayer was deleted. */
+            relayer_id: components["schemas"]["IdOrNull"];
+            /**
+             * @description The transaction that the event is about. Null where the event is about the relayer only, and after the
+             *     transaction was removed.
+             */
+            transaction_id: components["schemas"]["IdOrNull"];
+            /** @description The nonce that the transaction has now. Null while it has none, and where `transaction_id` is null. */
+            nonce: number | null;
             status: components["schemas"]["DeliveryStatus"];
             created_at: components["schemas"]["Timestamp"];
             next_attempt_at: components["schemas"]["TimestampOrNull"];

@@ -6,7 +6,7 @@ import { addList, type ListOptions, listQuery } from './list-options.ts'
 import { collect } from './resources.ts'
 
 const listPath = '/api/v1/notifications/{notification_id}/deliveries'
-const columns = ['id', 'event', 'sequence', 'status', 'created_at', 'next_attempt_at', 'last']
+const columns = ['id', 'event', 'sequence', 'relayer_id', 'nonce', 'status', 'created_at', 'next_attempt_at', 'last']
 
 /** `deliveries`: list, retry, redeliver. */
 export function addDeliveries(program: Command, context: () => Context): void {

@@ -2,9 +2,9 @@ import { Clock, LogOut, Menu, Waypoints } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
-import { hereShortly, isUtc, showUtc } from './data/format.ts'
 import { callerName } from './data/names.ts'
 import { SessionProvider, useSession } from './data/session.tsx'
+import { hereShortly, isUtc, showUtc } from './data/times.ts'
 import { Overview, RelayerList } from './pages/overview.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { Boundary } from './parts/boundary.tsx'
@@ -161,7 +161,7 @@ function Pages() {
       {may('notifications') && <Route path="/notifications" component={Notifications} />}
       {may('notifications') && (
         <Route<NotificationPage> path="/notifications/:notification_id/:find?">
-          {(shown: NotificationPage) => <Notification {...shown} />}
+          {(shown: NotificationPage) => <Notification key={shown.notification_id} {...shown} />}
         </Route>
       )}
       {may('read') && <Route path="/networks" component={Networks} />}

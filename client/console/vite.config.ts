@@ -13,7 +13,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
+    chunkSizeWarningLimit: 1_000,
     target: 'es2023',
+    // What the first page needs is one file, which is smaller than many.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } } },
   },
   logLevel: 'warn',
 })

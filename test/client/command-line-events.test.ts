@@ -57,7 +57,7 @@ test('lists deliveries, and redelivers them', async () => {
   const { json, run } = relayerCommand(service)
   const failed = () => json<{ id: string }[]>(['deliveries', 'list', 'hook', '--status', 'failed'])
   await expect.poll(async () => (await failed()).length).toBe(1)
-  expect((await run(['deliveries', 'list', 'hook'])).out).toMatch(/relayer_state_update +1 +failed .* 500\n$/)
+  expect((await run(['deliveries', 'list', 'hook'])).out).toMatch(/relayer_state_update +1 +demo +- +failed .* 500\n$/)
 
   status = 204
   // A slow machine takes so long for the attempts that the endpoint is disabled.

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import type { Filter } from '../../client/console/data/filter.ts'
-import { showUtc } from '../../client/console/data/format.ts'
 import { nothingFound } from '../../client/console/data/nothing-found.ts'
+import { showUtc } from '../../client/console/data/times.ts'
 
 showUtc(true)
+// Times of this year are shown without it.
+const year = new Date().getUTCFullYear()
 const hash = `0x${'ab'.repeat(32)}`
 
 test.each<[string, Filter, string, RegExp]>([
@@ -12,16 +14,20 @@ test.each<[string, Filter, string, RegExp]>([
   ['withdrawn', { hash }, 'No canceled or expired transaction has the hash 0xabab…abab', /No relayer/],
   ['all', { nonce_from: 5, nonce_to: 5 }, 'No transaction has the nonce 5', /other nonces/],
   ['all', { nonce_from: 5, nonce_to: 9 }, 'No transaction has a nonce from 5 to 9', /other nonces/],
-  ['all', { created_after: '2026-01-31T00:00:00.000Z' }, 'No transaction since 31 Jan, 00:00', /longer period/],
+  ['all', { created_after: `${year}-01-31T00:00:00.000Z` }, 'No transaction since 31 Jan, 00:00', /longer period/],
   [
     'all',
-    { created_after: '2026-01-30T00:00:00.000Z', created_before: '2026-01-31T00:00:00.000Z', reference: 'order-7' },
+    {
+      created_after: `${year}-01-30T00:00:00.000Z`,
+      created_before: `${year}-01-31T00:00:00.000Z`,
+      reference: 'order-7',
+    },
     'No transaction from 30 Jan, 00:00 to 31 Jan, 00:00 has the reference “order-7”',
     /beginning finds/,
   ],
   [
     'failed',
-    { created_before: '2026-01-31T00:00:00.000Z' },
+    { created_before: `${year}-01-31T00:00:00.000Z` },
     'No failed transaction before 31 Jan, 00:00',
     /status or a/,
   ],

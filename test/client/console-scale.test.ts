@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { durationMark } from '../../client/console/data/format.ts'
 import { type Measure, marksOf } from '../../client/console/data/scale.ts'
+import { durationMark } from '../../client/console/data/times.ts'
 
 const cases: [number, Measure, number[]][] = [
   [0, 'count', [0, 1]],

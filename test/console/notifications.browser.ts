@@ -74,3 +74,23 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
   await act(page, named(page, 'Redeliver failed'), (dialog) => dialog.getByLabel('Since').fill('2020-01-01T00:00'))
   await expect.poll(statuses).toEqual(['delivered', 'delivered', 'delivered'])
 })
+
+test('links what a delivery is about, and leads to the older deliveries', async () => {
+  await change({ paused: false })
+  await account.send(11)
+  await account.finished(() => stage.rig.chain.mine())
+  const opened = await openConsole(stage.browser, stage.rig.url())
+  page = opened.page
+  await opened.signIn(stage.rig.api_key)
+  await opened.open(`/notifications/${id}`)
+  await page.getByText(/^Page 1 of 2, \d+ deliveries$/).waitFor()
+  await named(page, 'Next').click()
+  await page.getByText(/^Page 2 of 2/).waitFor()
+  const about = page.getByRole('table', { name: 'deliveries' }).getByRole('link')
+  await about.filter({ hasText: account.relayer_id }).last().waitFor()
+  await about
+    .filter({ hasText: `${account.relayer_id} #0` })
+    .first()
+    .click()
+  await page.getByRole('heading', { name: 'Transaction with nonce 0' }).waitFor()
+})

@@ -116,11 +116,11 @@ test('searches everything at once, and opens what is found', async () => {
 
 test('keeps what was chosen on a page in its address', async () => {
   const { page, open } = await start()
-  await page.getByLabel(/^Filter relayers/).fill('pay-5')
+  await page.getByLabel(/^Filter by ID/).fill('pay-5')
   await named(page, 'Active').or(named(page, 'active')).click()
   await page.getByText('pay-59').last().waitFor()
   await page.reload()
-  await expect.poll(() => page.getByLabel(/^Filter relayers/).inputValue()).toBe('pay-5')
+  await expect.poll(() => page.getByLabel(/^Filter by ID/).inputValue()).toBe('pay-5')
   expect(page.url()).toContain('#/overview/')
   await open('/spending')
   await named(page, '90 days').click()

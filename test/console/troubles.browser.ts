@@ -176,7 +176,9 @@ test('a webhook target that is down: shows its response, and redelivers', async 
   const before = receiver.bodies.length
   await remedy(page, 'Retry now')
   await expect.poll(() => receiver.bodies.length).toBeGreaterThan(before)
-  await expect.poll(() => page.locator('.deliveries').getByText('delivered').count()).toBeGreaterThan(0)
+  await expect
+    .poll(() => page.getByRole('table', { name: 'deliveries' }).getByText('delivered').count())
+    .toBeGreaterThan(0)
   await receiver.stop()
 })
 

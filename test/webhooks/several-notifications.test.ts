@@ -40,7 +40,7 @@ test('delivers to several notifications, to each what its filter allows', async 
   })
   const { data } = await client.patch(relayer, { ...demo, body: { notification_ids: Object.keys(filters) } })
   await chain.setBalance(data.address, 10n ** 20n)
-  await client.post(`${relayer}/transactions`, {
+  const { data: sent } = await client.post(`${relayer}/transactions`, {
     ...demo,
     query: { wait: 'confirmed' },
     body: { to: data.address, value: '1' },
@@ -58,6 +58,14 @@ test('delivers to several notifications, to each what its filter allows', async 
     .toEqual(['pending', 'sent', 'submitted', 'mined', 'confirmed', 'relayer_disabled'])
   await expect.poll(() => got('ends')).toEqual(['confirmed', 'relayer_disabled'])
   expect(got('transactions')).toEqual(['mined'])
+  // A delivery tells what its event is about.
+  const about = (await deliveries(service, 'ends')).map(({ relayer_id, transaction_id, nonce }) => ({
+    ...{ relayer_id, transaction_id, nonce },
+  }))
+  expect(about).toEqual([
+    { relayer_id: 'demo', transaction_id: null, nonce: null },
+    { relayer_id: 'demo', transaction_id: sent.id, nonce: sent.nonce },
+  ])
   // Every delivery has its own id, and the same event the same bytes.
   const bodies = [...receivers.values()].map(({ got }) => got.find(({ event }) => event.sequence === 6)?.body)
   expect(new Set(bodies.filter((body) => body !== undefined)).size).toBe(1)

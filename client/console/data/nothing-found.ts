@@ -1,5 +1,6 @@
 import type { Filter } from './filter.ts'
-import { dayAndHour, short } from './format.ts'
+import { short } from './format.ts'
+import { dayAndHour } from './times.ts'
 
 /** What an empty list says: what was looked for, and what can be done. */
 export interface NothingFound {

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 /** Whether the page is as narrow as a phone; the same width as in style.css. */
-export const phone = matchMedia('(width < 760px)')
+const phone = matchMedia('(width < 760px)')
 
 function subscribe(read: () => void): () => void {
   phone.addEventListener('change', read)

@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
 import { type Caller, createRelayerClient, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
-import { isLost } from '../parts/feedback.tsx'
+import { isLost, watchedFetch } from './connection.ts'
 import { forgetOpened } from './opened.ts'
 
 /**
@@ -30,7 +30,7 @@ export function useSession(): Session {
 }
 
 export const connect = (token: string): RelayerClient =>
-  createRelayerClient({ baseUrl: location.origin, token, maxRetries: 1 })
+  createRelayerClient({ baseUrl: location.origin, token, maxRetries: 1, fetch: watchedFetch })
 
 export interface SignInState {
   /** Undefined until the first sign-in in this tab. */
@@ -133,7 +133,6 @@ function createQueries(refused: () => void): QueryClient {
   const queries = new QueryClient({
     defaultOptions: {
       queries: {
-        networkMode: 'always',
         staleTime: 1_000,
         retry: (failures, error) => failures < 1 && !(error instanceof RelayerError && error.status < 500),
       },

@@ -2,15 +2,15 @@ import { Key } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
 import { FormError, listOf } from '../data/form.ts'
-import { momentOf, typedOf, zoneShortly } from '../data/format.ts'
 import { useApiKeys } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
+import { momentOf, typedOf, zoneShortly } from '../data/times.ts'
 import { Action } from '../parts/action.tsx'
 import { Checks } from '../parts/checks.tsx'
 import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable } from '../parts/links.tsx'
-import { Age, byAge, Moment } from '../parts/moment.tsx'
+import { Age, byAge, RowTime } from '../parts/moment.tsx'
 import { More } from '../parts/more.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -54,8 +54,9 @@ const columns: Column<ApiKey>[] = [
   },
   {
     name: 'Expires',
+    isTime: true,
     by: ({ expires_at }) => expires_at ?? '~',
-    cell: ({ expires_at }) => (expires_at === null ? 'never' : <Moment at={expires_at} />),
+    cell: ({ expires_at }) => (expires_at === null ? 'never' : <RowTime at={expires_at} />),
   },
   {
     name: 'Last used',

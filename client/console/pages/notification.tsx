@@ -1,25 +1,26 @@
 import { useQuery } from '@tanstack/react-query'
 import { Bell } from 'lucide-react'
-import { useState } from 'react'
-import { Link, useLocation } from 'wouter'
-import type { Delivery, DeliveryStatus, Notification as Its, NotificationHealth } from '../../index.ts'
+import { Link } from 'wouter'
+import type { Delivery, DeliveryStatus, NotificationHealth } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
-import { age, count, momentOf, typedOf, zoneShortly } from '../data/format.ts'
+import { count } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
-import { Action } from '../parts/action.tsx'
+import { age } from '../data/times.ts'
 import { answerText, Deliveries } from '../parts/deliveries.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Figure } from '../parts/figure.tsx'
+import { Filters } from '../parts/filters.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { isMissing, Missing } from '../parts/missing.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { ClearFilters, Nothing } from '../parts/nothing.tsx'
+import { NotificationActions } from '../parts/notification-actions.tsx'
+import { Pages, usePage } from '../parts/pages.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { filterOf, filterText, formOf, WebhookForm } from '../parts/webhook-form.tsx'
+import { filterText } from '../parts/webhook-form.tsx'
 
 const poll_ms = 3_000
 const per_page = 50
-const day_ms = 86_400_000
 const one = '/api/v1/notifications/{notification_id}'
 const statuses = ['all', 'pending', 'failed', 'delivered'] as const
 
@@ -39,11 +40,13 @@ export function Notification({ notification_id, find }: { notification_id: strin
     queryFn: async ({ signal }) => (await client.get(`${one}/health`, { path, signal })).data,
     refetchInterval: poll_ms,
   })
-  const query = { per_page, ...(status !== 'all' && { status: [status] as DeliveryStatus[] }) }
+  const [page, setPage] = usePage(`${id} ${status}`)
+  const query = { page, per_page, ...(status !== 'all' && { status: [status] as DeliveryStatus[] }) }
   const deliveries = useQuery({
-    queryKey: ['deliveries', id, status],
-    queryFn: async ({ signal }) => (await client.get(`${one}/deliveries`, { path, query, signal })).data,
+    queryKey: ['deliveries', id, status, page],
+    queryFn: ({ signal }) => client.get(`${one}/deliveries`, { path, query, signal }),
     refetchInterval: poll_ms,
+    placeholderData: (before) => before,
   })
   if (isMissing(notification.error))
     return <Missing what={`Notification ${id}`} to="/notifications" list="the notifications" />
@@ -59,7 +62,7 @@ export function Notification({ notification_id, find }: { notification_id: strin
             notification.data && { kind: 'notification', name: id, to: `/notifications/${encodeURIComponent(id)}` }
           }
         />
-        <Actions path={path} its={notification.data} pending={health.data?.pending ?? 0} />
+        <NotificationActions path={path} its={notification.data} pending={health.data?.pending ?? 0} />
       </div>
       <Loaded query={notification} lines={1}>
         {({ url, filter }) => (
@@ -69,15 +72,15 @@ export function Notification({ notification_id, find }: { notification_id: strin
         )}
       </Loaded>
       <Loaded query={health} lines={2}>
-        {(its) => <Health its={its} deliveries={deliveries.data ?? []} />}
+        {(its) => <Health its={its} newest={page === 1 ? (deliveries.data?.data ?? []) : []} />}
       </Loaded>
-      <h2>Deliveries</h2>
-      <div className="bar">
+      <Filters>
+        <h2>Deliveries</h2>
         <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
-      </div>
+      </Filters>
       <Loaded query={deliveries} lines={6} as="rows">
-        {(all) =>
-          all.length === 0 ? (
+        {({ data, pagination: { total_items } }) =>
+          total_items === 0 ? (
             <Nothing
               icon={Bell}
               title={status === 'all' ? 'No deliveries yet' : `No delivery is ${status}`}
@@ -90,10 +93,16 @@ export function Notification({ notification_id, find }: { notification_id: strin
                 : 'Choose another status, or show all.'}
             </Nothing>
           ) : (
-            <div className="deliveries">
-              <Deliveries rows={all} path={path} isFailing={health.data?.failing_since != null} />
-              {all.length === per_page && <p className="hint">The newest {per_page} are shown.</p>}
-            </div>
+            <>
+              <Deliveries rows={data} path={path} isFailing={health.data?.failing_since != null} />
+              <Pages
+                of="deliveries"
+                page={page}
+                last={Math.ceil(total_items / per_page)}
+                total={total_items}
+                go={setPage}
+              />
+            </>
           )
         }
       </Loaded>
@@ -101,8 +110,8 @@ export function Notification({ notification_id, find }: { notification_id: strin
   )
 }
 
-function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Delivery[] }) {
-  const refused = deliveries.find(({ status, attempts }) => status !== 'delivered' && attempts.length > 0)
+function Health({ its, newest }: { its: NotificationHealth; newest: Delivery[] }) {
+  const refused = newest.find(({ status, attempts }) => status !== 'delivered' && attempts.length > 0)
   const answer = refused?.attempts.at(-1)
   return (
     <>
@@ -123,127 +132,6 @@ function Health({ its, deliveries }: { its: NotificationHealth; deliveries: Deli
           {its.last_success_at === null ? 'never' : <Moment at={its.last_success_at} />}
         </Figure>
       </dl>
-    </>
-  )
-}
-
-function Actions({
-  path,
-  its,
-  pending,
-}: {
-  path: { notification_id: string }
-  its: Its | undefined
-  /** How many deliveries wait for their next attempt. */
-  pending: number
-}) {
-  const { client } = useSession()
-  const { notification_id: id } = path
-  const [since, setSince] = useState(() => typedOf(new Date(Date.now() - day_ms).toISOString()))
-  return (
-    <div className="buttons actions">
-      <Action
-        label="Retry pending"
-        tone={pending > 0 ? 'primary' : undefined}
-        effect={<p>Makes every delivery that waits for its next attempt due now, in the order of the events.</p>}
-        run={async () => (await client.post(`${one}/deliveries/retry`, { path })).data.retried}
-        told={(retried) => `${count(retried)} pending ${retried === 1 ? 'delivery is' : 'deliveries are'} retried now.`}
-      />
-      <Action
-        label="Send a test"
-        title={`Send a test to ${id}`}
-        tone={pending > 0 ? undefined : 'primary'}
-        effect={<p>Sends one “test” event to the URL now, without retries.</p>}
-        run={async () => {
-          const { data } = await client.post(`${one}/test`, { path })
-          if (data.error !== null) throw new Error(`The test failed after ${count(data.duration_ms)} ms: ${data.error}`)
-          return data
-        }}
-        told={({ status, duration_ms }) => `${id} answered the test with ${status}, in ${count(duration_ms)} ms.`}
-      />
-      <Action
-        label="Redeliver failed"
-        effect={<p>Sends all failed deliveries of events since this time again, in the order of the events.</p>}
-        run={async () => {
-          const body = { since: momentOf(since) ?? '' }
-          return (await client.post(`${one}/redeliver`, { path, body })).data.redelivered
-        }}
-        told={(redelivered) =>
-          `${count(redelivered)} failed ${redelivered === 1 ? 'delivery is' : 'deliveries are'} redelivered.`
-        }
-      >
-        <label>
-          Since ({zoneShortly(momentOf(since))})
-          <input
-            name="since"
-            type="datetime-local"
-            required
-            value={since}
-            onChange={(event) => setSince(event.target.value)}
-          />
-        </label>
-      </Action>
-      <Edit path={path} its={its} />
-    </div>
-  )
-}
-
-function Edit({ path, its }: { path: { notification_id: string }; its: Its | undefined }) {
-  const { client } = useSession()
-  const [, go] = useLocation()
-  const [changed, setChanged] = useState(formOf(its))
-  const [key, setKey] = useState('')
-  return (
-    <>
-      <Action
-        label="Edit"
-        title={`Edit notification ${path.notification_id}`}
-        told={`Notification ${path.notification_id} is edited.`}
-        disabled={its === undefined}
-        opened={() => {
-          setChanged(formOf(its))
-          setKey('')
-        }}
-        effect={
-          <p>
-            Later attempts use this URL, and later events these filters. A disabled notification becomes enabled when
-            its URL is set.
-          </p>
-        }
-        run={() =>
-          client.patch(one, {
-            path,
-            body: { url: changed.url, filter: filterOf(changed), ...(key !== '' && { signing_key: key }) },
-          })
-        }
-      >
-        <WebhookForm form={changed} set={setChanged} />
-        <label>
-          New signing key (empty: it stays)
-          <input
-            name="signing_key"
-            type="password"
-            autoComplete="off"
-            value={key}
-            onChange={(event) => setKey(event.target.value)}
-          />
-        </label>
-      </Action>
-      <Action
-        label="Delete"
-        title={`Delete notification ${path.notification_id}`}
-        tone="danger"
-        told={`Notification ${path.notification_id} is deleted.`}
-        effect={
-          <p>
-            Deletes {path.notification_id} with its pending deliveries. It is refused while a relayer reports to it.
-          </p>
-        }
-        run={async () => {
-          await client.delete(one, { path })
-          go('/notifications')
-        }}
-      />
     </>
   )
 }

@@ -1,14 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { CircleCheck, KeyRound } from 'lucide-react'
 import type { ServiceState } from '../../index.ts'
-import { age, count, reasonText, short, words } from '../data/format.ts'
+import { count, reasonText, short, words } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
 import { useSession } from '../data/session.tsx'
 import { toneOf } from '../data/statuses.ts'
+import { age, zoneShortly } from '../data/times.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Loaded, Problem } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { Age, byAge, Moment } from '../parts/moment.tsx'
+import { Age, byAge, RowTime } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
@@ -141,7 +142,12 @@ const server_columns: Column<ServiceState['servers'][number]>[] = [
     ),
   },
   { name: 'Status', isBeside: true, by: ({ state }) => state, cell: ({ state }) => <Badge state={state} /> },
-  { name: 'Since', by: ({ started_at }) => started_at, cell: ({ started_at }) => <Moment at={started_at} /> },
+  {
+    name: 'Since',
+    isTime: true,
+    by: ({ started_at }) => started_at,
+    cell: ({ started_at }) => <RowTime at={started_at} />,
+  },
   {
     name: 'Sends for relayers',
     isNumber: true,
@@ -165,7 +171,10 @@ const Servers = ({ its: { servers } }: { its: ServiceState }) => (
 const Incidents = ({ its: { incidents } }: { its: ServiceState }) => (
   <section aria-labelledby="incidents">
     <h2 id="incidents">Incidents</h2>
-    <p className="hint">What all servers noticed, also before their last start: nodes, key services and relayers.</p>
+    <p className="hint">
+      What all servers noticed, also before their last start: nodes, key services and relayers. Times are in{' '}
+      {zoneShortly()}.
+    </p>
     {incidents.length === 0 ? (
       <p className="all-well">
         <CircleCheck className="icon" aria-hidden />
@@ -175,7 +184,7 @@ const Incidents = ({ its: { incidents } }: { its: ServiceState }) => (
       <ol className="timeline card incidents">
         {incidents.map(({ at, severity, server, subject, text }) => (
           <li key={`${at} ${subject} ${text}`} className={toneOf(severity)}>
-            <Moment at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
+            <RowTime at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
             <div className="answer" title={`Noticed by ${server}`}>
               {reasonText(text, 'coins')}
             </div>

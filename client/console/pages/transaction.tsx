@@ -5,6 +5,7 @@ import { count, exactAmount, words } from '../data/format.ts'
 import { useExplorer, useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal } from '../data/statuses.ts'
+import { zoneShortly } from '../data/times.ts'
 import { useWholeTransaction } from '../data/whole-transaction.ts'
 import { Bytes } from '../parts/bytes.tsx'
 import { Loaded, Skeleton } from '../parts/feedback.tsx'
@@ -65,7 +66,10 @@ export function Transaction(path: { relayer_id: string; transaction_id: string }
                 <Effects its={its} />
               </div>
               <section className="card" aria-labelledby="timeline">
-                <h2 id="timeline">Timeline</h2>
+                <div className="bar">
+                  <h2 id="timeline">Timeline</h2>
+                  <span className="hint">Times in {zoneShortly()}</span>
+                </div>
                 <Timeline transaction={its} attempts={signed} />
               </section>
             </div>

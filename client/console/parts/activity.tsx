@@ -17,8 +17,9 @@ import {
   type Whose,
 } from '../data/activity.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
-import { count, duration, durationMark } from '../data/format.ts'
+import { count } from '../data/format.ts'
 import { useNetworks, useSymbols } from '../data/overview.ts'
+import { duration, durationMark } from '../data/times.ts'
 import { Chart } from './chart.tsx'
 import { Loaded } from './feedback.tsx'
 import { FeesByNetwork, feeLine } from './fees.tsx'

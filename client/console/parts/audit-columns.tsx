@@ -6,13 +6,13 @@ import { operationText } from '../data/operations.ts'
 import { Badge } from './badge.tsx'
 import { CopyButton } from './copy.tsx'
 import { Copyable, RelayerLink, transactionPath } from './links.tsx'
-import { Moment } from './moment.tsx'
+import { RowTime } from './moment.tsx'
 import type { Column } from './table.tsx'
 
 /** An entry of the audit trail as a row. */
 export const audit_columns: Column<AuditEntry>[] = [
   { name: 'Operation', cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span> },
-  { name: 'Time', isWhole: true, isPlain: true, cell: ({ at }) => <Moment at={at} /> },
+  { name: 'Time', isTime: true, isPlain: true, cell: ({ at }) => <RowTime at={at} /> },
   { name: 'Caller', isPlain: true, cell: ({ caller }) => callerName(caller) },
   { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
   { name: 'Subject', cell: (its) => its.subject && <Subject its={its} subject={its.subject} /> },

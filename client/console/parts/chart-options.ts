@@ -1,6 +1,6 @@
 import uPlot from 'uplot'
-import { mark as markOfTime, zone } from '../data/format.ts'
 import { type Measure, marksOf } from '../data/scale.ts'
+import { mark as markOfTime, zone } from '../data/times.ts'
 
 const character_px = 6.5
 const day_s = 86_400

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { count, markExactly } from '../data/format.ts'
+import { count } from '../data/format.ts'
 import type { Measure } from '../data/scale.ts'
+import { markExactly } from '../data/times.ts'
 import { optionsOf } from './chart-options.ts'
 
 export interface Line {

@@ -4,7 +4,8 @@ import { count, words } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { Action } from './action.tsx'
 import { Badge } from './badge.tsx'
-import { Age, Moment, Until } from './moment.tsx'
+import { RelayerLink, TransactionLink } from './links.tsx'
+import { Age, RowTime, Until } from './moment.tsx'
 import { type Column, Table } from './table.tsx'
 
 const one = '/api/v1/notifications/{notification_id}'
@@ -31,6 +32,7 @@ export function Deliveries({
       ),
     },
     { name: 'Status', isBeside: true, cell: (its) => <Badge state={its.status} /> },
+    { name: 'About', isWhole: true, cell: (its) => <About its={its} /> },
     { name: 'Created', isWhole: true, cell: ({ created_at }) => <Age of={created_at} /> },
     { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
     {
@@ -39,7 +41,7 @@ export function Deliveries({
       cell: ({ status: state, next_attempt_at: at, attempts }) =>
         at === null || state !== 'pending' ? null : isFailing && attempts.length === 0 ? (
           <span title="The notification fails: one delivery is repeated, and the others are sent after its first success.">
-            after the first success
+            after success
           </span>
         ) : (
           <Until at={at} />
@@ -48,6 +50,13 @@ export function Deliveries({
     { name: '', cell: (delivery) => <Resend delivery={delivery} path={path} /> },
   ]
   return <Table of="deliveries" rows={rows} columns={columns} idOf={({ id }) => id} isPart />
+}
+
+/** A deleted relayer has no page, and a removed transaction neither. */
+function About({ its: { relayer_id, transaction_id, nonce } }: { its: Delivery }) {
+  if (relayer_id === null) return null
+  if (transaction_id === null) return <RelayerLink id={relayer_id} />
+  return <TransactionLink relayer_id={relayer_id} id={transaction_id} nonce={nonce} />
 }
 
 /** The path has the id of the notification, which each delivery has too. */
@@ -110,7 +119,7 @@ function Attempts({ attempts }: { attempts: DeliveryAttempt[] }) {
       <ol>
         {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (
           <li key={number}>
-            <Moment at={at} />, {count(duration_ms)} ms: {answerText({ status: answered, error })}{' '}
+            <RowTime at={at} />, {count(duration_ms)} ms: {answerText({ status: answered, error })}{' '}
             {answer && <code>{answer}</code>}
           </li>
         ))}

@@ -3,13 +3,14 @@ import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
 import type { Event } from '../../index.ts'
 import { followEvents } from '../data/events.ts'
-import { amount, count, reasonText, time, words } from '../data/format.ts'
+import { amount, count, reasonText, words } from '../data/format.ts'
 import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { stateOf } from '../data/statuses.ts'
+import { time } from '../data/times.ts'
 import { Badge } from './badge.tsx'
 import { transactionPath } from './links.tsx'
-import { Moment } from './moment.tsx'
+import { RowTime } from './moment.tsx'
 import { Nothing, SendOne } from './nothing.tsx'
 import { Reason } from './reason.tsx'
 import { type Column, Table } from './table.tsx'
@@ -84,7 +85,7 @@ const columns: Column<Group>[] = [
     },
   },
   { name: 'Status', isBeside: true, cell: ([event]) => <Status event={event} /> },
-  { name: 'Time', isWhole: true, isPlain: true, cell: ([{ timestamp }]) => <Moment at={timestamp} /> },
+  { name: 'Time', isTime: true, isPlain: true, cell: ([{ timestamp }]) => <RowTime at={timestamp} /> },
   {
     name: 'Before',
     isWhole: true,

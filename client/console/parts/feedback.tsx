@@ -1,7 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { RelayerError } from '../../index.ts'
-import { sentence, time, words } from '../data/format.ts'
+import { isLost } from '../data/connection.ts'
+import { sentence, words } from '../data/format.ts'
+import { time } from '../data/times.ts'
 
 export const Problem = ({ children }: { children: ReactNode }) => (
   <p className="problem" role="alert">
@@ -95,10 +97,6 @@ function Failing({ error, children }: { error: unknown; children: ReactNode }) {
     </div>
   )
 }
-
-/** What `fetch` throws when there was no answer; it throws the same type for a header that cannot be sent. */
-export const isLost = (error: unknown): boolean =>
-  error instanceof TypeError && !/ByteString|header/i.test(error.message)
 
 /** The text of an error. */
 export function errorText(error: unknown): string {

@@ -1,5 +1,6 @@
 import { SearchX } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useState } from 'react'
+import { Filters, SearchField } from './filters.tsx'
 import { ClearFilters, Nothing } from './nothing.tsx'
 import { Table } from './table.tsx'
 
@@ -26,19 +27,12 @@ export function FoundTable<Row>({
   const found = rows.filter((row) => textsOf(row).some((one) => one.toLowerCase().includes(wanted)))
   return (
     <>
-      <div className="bar found">
-        {before}
-        {rows.length > min_rows && (
-          <input
-            type="search"
-            className="filter"
-            aria-label={`Filter ${its.of} by ${kinds}`}
-            placeholder={`${kinds[0]?.toUpperCase()}${kinds.slice(1)}`}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-        )}
-      </div>
+      {(before || rows.length > min_rows) && (
+        <Filters>
+          {before}
+          {rows.length > min_rows && <SearchField kinds={kinds} value={text} change={setText} />}
+        </Filters>
+      )}
       {found.length === 0 ? (
         <Nothing
           icon={SearchX}

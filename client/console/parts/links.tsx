@@ -39,6 +39,13 @@ export function RelayerLink({ id }: { id: string }) {
   )
 }
 
+/** A transaction in a row about something else: `oracle-1 #12`. */
+export const TransactionLink = (its: { relayer_id: string; id: string; nonce: number | null }) => (
+  <Link to={transactionPath(its)}>
+    {its.relayer_id} #{its.nonce ?? '–'}
+  </Link>
+)
+
 /** A link to the network's explorer, where it has one. */
 export const ExplorerLink = ({ to, what }: { to: string | undefined; what: string }) =>
   to === undefined ? null : (

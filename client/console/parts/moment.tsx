@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { age, inBothZones, span, time } from '../data/format.ts'
+import { age, ageOrDate, inBothZones, rowTime, span, time } from '../data/times.ts'
 
 const tick_ms = 5_000
 
@@ -24,14 +24,27 @@ function subscribe(read: () => void): () => void {
 /** Renders again as time goes on. */
 export const useTicks = () => useSyncExternalStore(subscribe, () => now)
 
-/** The time since then, which goes on; the pointer on it shows the exact time with its zone. Null: it never was. */
-export function Age({ of, ago = true }: { of: string | null; ago?: boolean }) {
+/**
+ * How long ago it was, which goes on, and from a day on its date; the pointer on it shows the exact time with its zone. Null: it never was.
+ */
+export function Age({ of }: { of: string | null }) {
   useTicks()
   if (of === null) return 'never'
+  const [text, ago] = ageOrDate(of).split(/(?= ago$)/)
   return (
     <time dateTime={of} title={inBothZones(of)}>
-      {age(of)}
-      {ago && <span className="ago"> ago</span>}
+      {text}
+      {ago && <span className="ago">{ago}</span>}
+    </time>
+  )
+}
+
+/** The time since then as a duration, which goes on. */
+export function Lasting({ since }: { since: string }) {
+  useTicks()
+  return (
+    <time dateTime={since} title={inBothZones(since)}>
+      {age(since)}
     </time>
   )
 }
@@ -51,11 +64,17 @@ export function Until({ at }: { at: string }) {
 }
 
 /** A time with its zone; the pointer on it shows how long ago it was, and the time in UTC. */
-export const Moment = ({ at }: { at: string | null }) =>
-  at === null ? (
-    '–'
-  ) : (
-    <time className="moment" dateTime={at} title={`${inBothZones(at)}, ${age(at)} ago`}>
-      {time(at)}
-    </time>
-  )
+export const Moment = ({ at }: { at: string | null }) => (at === null ? '–' : <Exact at={at} text={time(at)} />)
+
+/** The same in a row: the zone stands once above the rows. */
+export const RowTime = ({ at }: { at: string | null }) => (at === null ? '–' : <Exact at={at} text={rowTime(at)} />)
+
+const Exact = ({ at, text }: { at: string; text: string }) => (
+  <time
+    className="moment"
+    dateTime={at}
+    title={Date.parse(at) > Date.now() ? inBothZones(at) : `${inBothZones(at)}, ${age(at)} ago`}
+  >
+    {text}
+  </time>
+)

@@ -1,4 +1,11 @@
+import { useState } from 'react'
 import { count } from '../data/format.ts'
+
+/** The page of a list that is shown. Another filter begins with its first one. */
+export function usePage(filter: string | undefined): [number, (page: number) => void] {
+  const [shown, show] = useState({ filter, page: 1 })
+  return [shown.filter === filter ? shown.page : 1, (page) => show({ filter, page })]
+}
 
 /** Leads to the other pages of a list. `of`: what it lists. */
 export function Pages({

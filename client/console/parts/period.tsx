@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
-import { momentOf, typedOf, zoneShortly } from '../data/format.ts'
 import type { Period } from '../data/period.ts'
+import { momentOf, typedOf, zoneShortly } from '../data/times.ts'
 
 const hour_ms = 3_600_000
 const hours: Record<string, number> = { 'Last hour': 1, 'Last 24 hours': 24, 'Last 7 days': 168, 'Last 30 days': 720 }
@@ -10,8 +10,8 @@ const half_typed = 'Enter a date and a time.'
 const ends_first = 'Choose a time after the start.'
 const well = { after: '', before: '' }
 
-/** The fields of a period in a form: `after` and `before`, in the zone that is shown. `chosen`: a usual one was chosen. */
-export function PeriodFields({ period, chosen }: { period: Period; chosen(): void }) {
+/** The fields of a period in a form: `after` and `before`, in the zone that is shown. A usual one sends the form when it is chosen. */
+export function PeriodFields({ period }: { period: Period }) {
   const { after = '', before = '' } = period
   /** What was chosen, and the time that it stands for: another one came from elsewhere. */
   const [choice, setChoice] = useState({ kind: '', after: '' })
@@ -41,14 +41,14 @@ export function PeriodFields({ period, chosen }: { period: Period; chosen(): voi
     from.current.value = at
     to.current.value = ''
     check()
-    chosen()
+    from.current.form?.requestSubmit()
   }
   const isChosen = choice.kind !== '' && choice.after === typedOf(after) && before === ''
   const kind = isChosen ? choice.kind : after === '' && before === '' ? 'Any time' : own
   return (
     <>
-      <label className="period">
-        <span>Period</span>
+      <label className="in-row">
+        <span className="hidden">Period</span>
         <select value={kind} onChange={({ target }) => choose(target.value)}>
           {['Any time', ...Object.keys(hours), own].map((one) => (
             <option key={one}>{one}</option>
@@ -86,25 +86,4 @@ export function periodIn(form: HTMLFormElement): Period {
   const its = new FormData(form)
   const [after, before] = ['after', 'before'].map((name) => momentOf(String(its.get(name) ?? '')))
   return { ...(after && { after }), ...(before && { before }) }
-}
-
-/** Narrows a list to a period. What is typed counts when the reader leaves the field, unless something is wrong with it. */
-export function PeriodFilter({ period, choose }: { period: Period; choose(period: Period): void }) {
-  const form = useRef<HTMLFormElement>(null)
-  const apply = () => form.current?.checkValidity() && choose(periodIn(form.current))
-  return (
-    <form
-      ref={form}
-      className="periods"
-      onBlur={({ target }) => target.matches('[type="datetime-local"]') && apply()}
-      onSubmit={(event) => {
-        event.preventDefault()
-        apply()
-      }}
-    >
-      <PeriodFields period={period} chosen={apply} />
-      {/* Enter in a field sends the form only where it has a button. */}
-      <button type="submit" hidden aria-hidden tabIndex={-1} />
-    </form>
-  )
 }

@@ -3,15 +3,16 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
 import { useFailed } from '../data/failed.ts'
-import { count, reasonText, sentence, time } from '../data/format.ts'
+import { count, reasonText, sentence } from '../data/format.ts'
 import { callerName } from '../data/names.ts'
 import { useNetworks, useProblems, useRelayerIds } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { toneOf } from '../data/statuses.ts'
+import { time } from '../data/times.ts'
 import { Acknowledge, Withdraw } from './acknowledge.tsx'
 import { errorText, Problem, Skeleton } from './feedback.tsx'
 import { relayerPath, transactionPath } from './links.tsx'
-import { Age, Moment } from './moment.tsx'
+import { Lasting, Moment } from './moment.tsx'
 import { Reason } from './reason.tsx'
 
 /** How long an answer counts as present. */
@@ -194,9 +195,12 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
       <Link to={pathOf(its)} className="about">
         <strong>{summary}</strong>
         {since !== null && (
-          <span className="since">
-            for <Age of={since} ago={false} />
-          </span>
+          <>
+            {' '}
+            <span className="since">
+              for <Lasting since={since} />
+            </span>
+          </>
         )}
         <span className="detail" title={shown}>
           {failed ? <Reason text={reason} of={failed} isPlain /> : shown}

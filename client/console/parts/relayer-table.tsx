@@ -1,18 +1,20 @@
 import { Wallet } from 'lucide-react'
-import { type ReactNode, useMemo } from 'react'
+import { lazy, type ReactNode, Suspense, useMemo } from 'react'
 import { Link } from 'wouter'
 import type { Queue } from '../../index.ts'
 import { oneOf, useChoices } from '../data/choices.ts'
 import { count, words } from '../data/format.ts'
-import { type Funds, useFunds } from '../data/funds.ts'
-import { relayerState, type useRelayers } from '../data/overview.ts'
+import { useFunds } from '../data/funds.ts'
+import { relayerState } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { useSpending } from '../data/spending.ts'
 import { Badge } from './badge.tsx'
 import { Balance } from './balance.tsx'
-import { Bulk, type Choice, useChoice } from './bulk.tsx'
+import { useChoice } from './choice.tsx'
+import type { Row } from './chosen-relayers.tsx'
 import { Paid } from './costs.tsx'
 import { CreateRelayer } from './create-relayer.tsx'
+import { Filters, SearchField } from './filters.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
 import { ClearFilters, Nothing } from './nothing.tsx'
 import { useStuck } from './relayer-troubles.tsx'
@@ -21,39 +23,7 @@ import { Segments } from './segments.tsx'
 import { type Column, Table } from './table.tsx'
 import { TransactionState } from './transaction-state.tsx'
 
-type Row = NonNullable<ReturnType<typeof useRelayers>['data']>[number] & { fees?: string | undefined } & Partial<Funds>
-
-/** What can be done with several relayers. */
-function Chosen({ choice }: { choice: Choice<Row> }) {
-  const { client } = useSession()
-  const set = (paused: boolean) => ({
-    choice,
-    nameOf: ({ relayer: { id } }: Row) => id,
-    run: ({ relayer: { id } }: Row) =>
-      client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: id }, body: { paused } }),
-  })
-  return (
-    <section className="bar chosen" aria-label="Chosen relayers">
-      <span>{count(choice.items.length)} chosen</span>
-      <Bulk
-        {...set(true)}
-        label="Pause chosen"
-        did="paused"
-        effect={<p>They sign and send nothing until they are resumed. What a node already has may still be mined.</p>}
-      />
-      <Bulk
-        {...set(false)}
-        label="Resume chosen"
-        did="resumed"
-        disabled={!choice.items.some(({ relayer }) => relayer.paused)}
-        effect={<p>They sign and send again, and their waiting transactions continue.</p>}
-      />
-      <button type="button" onClick={() => choice.set([])}>
-        Choose none
-      </button>
-    </section>
-  )
-}
+const Chosen = lazy(async () => ({ default: (await import('./chosen-relayers.tsx')).ChosenRelayers }))
 
 const statuses = ['all', 'active', 'paused', 'disabled', 'unfinished'] as const
 
@@ -96,18 +66,15 @@ export function RelayerTable({
         {heading}
         <CreateRelayer />
       </div>
-      <div className="bar">
+      <Filters>
         <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
-        <input
-          type="search"
-          className="filter"
-          aria-label="Filter relayers by ID, name, network or address"
-          placeholder="ID, name, network or address"
-          value={text}
-          onChange={(event) => choose({ text: event.target.value })}
-        />
-      </div>
-      {choice.items.length > 0 && <Chosen choice={choice} />}
+        <SearchField kinds="ID, name, network or address" value={text} change={(its) => choose({ text: its })} />
+      </Filters>
+      {choice.items.length > 0 && (
+        <Suspense>
+          <Chosen choice={choice} />
+        </Suspense>
+      )}
       {shown.length === 0 ? (
         <Nothing
           icon={Wallet}

@@ -1,7 +1,7 @@
-import { span } from '../data/format.ts'
 import { lastsFor } from '../data/funds.ts'
 import { useStatus } from '../data/overview.ts'
 import { useSpending } from '../data/spending.ts'
+import { span } from '../data/times.ts'
 
 const day_ms = 86_400_000
 const year_ms = 365 * day_ms

@@ -1,24 +1,41 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { onlineManager, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { RelayerError } from '../../index.ts'
 import { useSession } from '../data/session.tsx'
 
 const poll_ms = 3_000
+/** While the service is away, it is asked at half the pace after each time, up to this. */
+const max_poll_ms = 12_000
 const told_ms = 4_000
 
-/** Reports when the service is down and when it is up again, and then reloads the page's data. */
+/**
+ * Reports when the service is down and when it is up again, and then reloads the page's data. It asks while the queries of the pages wait
+ * (data/connection.ts).
+ */
 export function ServiceState() {
   const { client } = useSession()
   const queries = useQueryClient()
   const wasAway = useRef(false)
+  const failures = useRef(0)
   const [isBack, setBack] = useState(false)
   const { error } = useQuery({
     queryKey: ['ready'],
-    queryFn: ({ signal }) => client.get('/api/v1/ready', { signal }),
-    refetchInterval: poll_ms,
+    queryFn: async ({ signal }) => {
+      failures.current += 1
+      const { data } = await client.get('/api/v1/ready', { signal })
+      failures.current = 0
+      return data
+    },
+    refetchInterval: () => Math.min(poll_ms * 2 ** failures.current, max_poll_ms),
+    networkMode: 'always',
     retry: false,
   })
   const isAway = error !== null
+  // One lost request may have another cause.
+  useEffect(
+    () => onlineManager.subscribe((isOnline) => void (isOnline || queries.refetchQueries({ queryKey: ['ready'] }))),
+    [queries],
+  )
 
   useEffect(() => {
     const returned = wasAway.current && !isAway

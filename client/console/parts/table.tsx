@@ -8,8 +8,10 @@ import {
 } from '@tanstack/react-table'
 import { ChevronDown, ChevronsUpDown, ChevronUp } from 'lucide-react'
 import { type ReactNode, useEffect, useMemo } from 'react'
-import { type Choice, ChooseRow } from './bulk.tsx'
+import { zoneShortly } from '../data/times.ts'
+import { type Choice, ChooseRow } from './choice.tsx'
 import { Pages } from './pages.tsx'
+import { Scroll } from './scroll.tsx'
 
 const features = tableFeatures({
   rowSortingFeature,
@@ -27,6 +29,8 @@ export interface Column<Row> {
   isNumber?: boolean
   /** It stays on one line. */
   isWhole?: boolean
+  /** Times, whose zone is in the heading. */
+  isTime?: boolean
   /** On a phone, it stands beside the name of the row, without its heading. */
   isBeside?: boolean
   /** On a phone, it stands without its heading. */
@@ -103,7 +107,7 @@ export function Table<Row>({
   const directions = table.state.sorting
   return (
     <>
-      <div className="scroll">
+      <Scroll>
         <table className={isShort ? 'stacked short' : 'stacked'} aria-label={of}>
           <thead>
             <tr>
@@ -148,7 +152,7 @@ export function Table<Row>({
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {!isPart && (
         <Pages
           of={of}
@@ -174,7 +178,7 @@ function compare(a: unknown, b: unknown): number {
 }
 
 function Heading<Row>({
-  column: { name, isNumber },
+  column,
   sort,
   direction,
 }: {
@@ -182,7 +186,8 @@ function Heading<Row>({
   sort: (() => void) | undefined
   direction: boolean | undefined
 }) {
-  const className = isNumber ? 'number' : undefined
+  const className = column.isNumber ? 'number' : undefined
+  const name = titleOf(column)
   if (name === '')
     return (
       <th>
@@ -200,8 +205,11 @@ function Heading<Row>({
   )
 }
 
+const titleOf = ({ name, isTime }: Pick<Column<never>, 'name' | 'isTime'>) =>
+  isTime ? `${name} (${zoneShortly()})` : name
+
 function Cell<Row>({
-  column: { name, isNumber, isBeside, isWhole, isPlain, isAbsent },
+  column: { name, isNumber, isBeside, isWhole, isTime, isPlain, isAbsent },
   isFirst,
   children,
 }: {
@@ -211,7 +219,7 @@ function Cell<Row>({
 }) {
   const kinds = [
     isNumber && 'number',
-    isWhole && 'whole',
+    (isWhole || isTime) && 'whole',
     isPlain && 'bare',
     isAbsent && 'absent',
     isFirst && 'first',

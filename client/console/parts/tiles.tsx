@@ -1,8 +1,9 @@
 import type { ComponentProps } from 'react'
 import { Link } from 'wouter'
 import { slowestOf, stepText, succeeded, total, totalSucceeded, useActivity } from '../data/activity.ts'
-import { count, duration } from '../data/format.ts'
+import { count } from '../data/format.ts'
 import { useRelayers } from '../data/overview.ts'
+import { duration } from '../data/times.ts'
 import { Spark } from './spark.tsx'
 
 /** What goes on at a glance; each figure leads to what it counts. */

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Attempt, Transaction } from '../../index.ts'
-import { clock, count, gap, inBothZones } from '../data/format.ts'
+import { count } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal, toneOf } from '../data/statuses.ts'
+import { clock, gap, inBothZones } from '../data/times.ts'
 import { runsOf } from '../data/versions.ts'
-import { Moment } from './moment.tsx'
+import { RowTime } from './moment.tsx'
 import { type Step, signed } from './versions.tsx'
 
 /** The history of a transaction: accepted, each signed version with the nodes' response, mined, and its final status. */
@@ -25,7 +26,7 @@ export function Timeline({ transaction, attempts }: { transaction: Transaction; 
             <strong>{name}</strong>
             <Since at={at} before={steps.slice(0, index).findLast((step) => step.at !== null)} />
           </div>
-          {at !== null && <Moment at={at} />}
+          {at !== null && <RowTime at={at} />}
           {more}
         </li>
       ))}

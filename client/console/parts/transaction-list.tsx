@@ -1,6 +1,6 @@
 import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ArrowLeftRight } from 'lucide-react'
-import { type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react'
+import { type CSSProperties, type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
 import type { Filter } from '../data/filter.ts'
@@ -12,12 +12,13 @@ import { useSymbolsOfRelayers } from '../data/overview.ts'
 import { usePhone } from '../data/phone.ts'
 import { isFinal } from '../data/statuses.ts'
 import { type Place, useTransactions } from '../data/transactions.ts'
-import { type Choice, ChooseRow } from './bulk.tsx'
+import { type Choice, ChooseRow } from './choice.tsx'
 import { Loaded } from './feedback.tsx'
+import { Matches } from './filters.tsx'
 import { RelayerLink, transactionPath } from './links.tsx'
 import { Age } from './moment.tsx'
 import { ClearFilters, Nothing, SendOne } from './nothing.tsx'
-import { TransactionState } from './transaction-state.tsx'
+import { isSlow, TransactionState } from './transaction-state.tsx'
 import { type Names, receiverOf, Value } from './transaction-value.tsx'
 
 const row_px = 40
@@ -75,6 +76,7 @@ function List({
     () => [...new Map(query.data?.pages.flatMap(({ data }) => data.map((row) => [row.id, row] as const))).values()],
     [query.data],
   )
+  const letters = useMemo(() => Math.max(0, ...rows.map(({ relayer_id }) => relayer_id.length)), [rows])
   const unfinished = rows.filter(({ status, is_canceling }) => !isFinal(status) && !is_canceling)
   const total = query.data?.pages[0]?.pagination.total_items ?? 0
   const scroller = useRef<HTMLDivElement>(null)
@@ -98,20 +100,19 @@ function List({
           </Nothing>
         ) : (
           <>
-            <div className="bar">
-              <p className="hint" role="status">
-                {count(total)} {total === 1 ? 'transaction' : 'transactions, newest first'}
-              </p>
-              <div className="buttons">
-                {choice && !unfinished.every((row) => choice.has(row)) && (
-                  <button type="button" onClick={() => choice.set(unfinished)}>
-                    Choose the {count(unfinished.length)} unfinished
-                  </button>
-                )}
-                {actions}
-              </div>
-            </div>
-            <div className={isOfOne ? 'list of-one' : 'list'} ref={scroller}>
+            <Matches total={total} of={['transaction', 'transactions']}>
+              {choice && !unfinished.every((row) => choice.has(row)) && (
+                <button type="button" onClick={() => choice.set(unfinished)}>
+                  Choose the {count(unfinished.length)} unfinished
+                </button>
+              )}
+              {actions}
+            </Matches>
+            <div
+              className={`list ${isOfOne ? 'of-one' : ''} ${rows.some(isSlow) ? 'slow' : ''}`}
+              style={{ '--letters': letters } as CSSProperties}
+              ref={scroller}
+            >
               <table aria-label="Transactions" aria-rowcount={total}>
                 <Head isOfOne={isOfOne} />
                 <tbody style={{ height: list.getTotalSize() }}>

@@ -1,6 +1,6 @@
 import type { Transaction, TransactionStatus } from '../../index.ts'
-import { age } from '../data/format.ts'
 import { stateOf } from '../data/statuses.ts'
+import { age } from '../data/times.ts'
 import { Badge } from './badge.tsx'
 import { useTicks } from './moment.tsx'
 
@@ -8,9 +8,13 @@ import { useTicks } from './moment.tsx'
 const slow_ms = 120_000
 const unmined: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 
+type Its = Pick<Transaction, 'status' | 'is_canceling' | 'created_at'>
+
+export const isSlow = ({ status, created_at }: Pick<Its, 'status' | 'created_at'>): boolean =>
+  unmined.has(status) && Date.now() - Date.parse(created_at) >= slow_ms
+
 /** Its status, and how long it waits for a block when that takes minutes. */
-export function TransactionState({ its }: { its: Pick<Transaction, 'status' | 'is_canceling' | 'created_at'> }) {
+export function TransactionState({ its }: { its: Its }) {
   useTicks()
-  const isSlow = unmined.has(its.status) && Date.now() - Date.parse(its.created_at) >= slow_ms
-  return <Badge state={stateOf(its)} waited={isSlow ? age(its.created_at) : undefined} />
+  return <Badge state={stateOf(its)} waited={isSlow(its) ? age(its.created_at) : undefined} />
 }

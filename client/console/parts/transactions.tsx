@@ -9,10 +9,12 @@ import { useSession } from '../data/session.tsx'
 import { filterOf, max_found } from '../data/transaction-filter.ts'
 import { allTransactions, csv_header, type Place, useTransactions } from '../data/transactions.ts'
 import { Action } from './action.tsx'
-import { Bulk, type Choice, useChoice } from './bulk.tsx'
+import { Bulk } from './bulk.tsx'
+import { type Choice, useChoice } from './choice.tsx'
 import { Csv } from './csv.tsx'
+import { Filters, SearchField } from './filters.tsx'
 import { decoded, encoded } from './links.tsx'
-import { PeriodFilter } from './period.tsx'
+import { PeriodFields, periodIn } from './period.tsx'
 import { Segments } from './segments.tsx'
 import { SpeedUpChosen } from './speed-up-chosen.tsx'
 import { TransactionList } from './transaction-list.tsx'
@@ -59,31 +61,21 @@ export function Transactions({
   const found = useTransactions(place, filter).data?.pages[0]?.pagination.total_items
   return (
     <>
-      <div className="bar">
+      <Filters apply={(form) => show(group, withPeriod(rest, periodIn(form)))}>
         <Segments
           label="Status"
           values={Object.keys(groups) as (keyof typeof groups)[]}
           value={group}
           choose={(one) => show(one, typed)}
         />
-        <input
-          type="search"
-          className="filter"
-          aria-label={`Filter by hash, receiver, nonce, reference, metadata${hasNonces ? '' : ', relayer'} or ID`}
-          placeholder="Hash, receiver, nonce or reference"
+        <SearchField
+          kinds={`hash, receiver, nonce, reference, metadata${hasNonces ? '' : ', relayer'} or ID`}
+          hint="hash, receiver, nonce or reference"
           value={rest}
-          onChange={(event) => show(group, withPeriod(event.target.value, period))}
+          change={(text) => show(group, withPeriod(text, period))}
         />
-        <PeriodFilter period={period} choose={(its) => show(group, withPeriod(rest, its))} />
-        {found !== 0 && (
-          <Csv
-            name="transactions"
-            what="every transaction that matches the filter"
-            header={csv_header}
-            pages={() => allTransactions(client, place, filter)}
-          />
-        )}
-      </div>
+        <PeriodFields period={period} />
+      </Filters>
       {filter.search !== undefined && found === max_found && (
         <p className="hint">
           This text finds the newest {count(max_found)} only. Type more of it, or a whole address, hash or reference:….
@@ -95,7 +87,17 @@ export function Transactions({
         filter={filter}
         none={nothingFound(group, filter)}
         clear={() => show('all', '')}
-        actions={may('send') && hasNonces && <CancelPending relayer_id={place.relayer_id} />}
+        actions={
+          <>
+            {may('send') && hasNonces && <CancelPending relayer_id={place.relayer_id} />}
+            <Csv
+              name="transactions"
+              what="every transaction that matches the filter"
+              header={csv_header}
+              pages={() => allTransactions(client, place, filter)}
+            />
+          </>
+        }
         {...(may('send') && { choice })}
       />
     </>

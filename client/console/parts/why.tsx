@@ -5,7 +5,7 @@ import { useNetworkOf, useSymbolOf } from '../data/overview.ts'
 import { Bytes } from './bytes.tsx'
 import { Figure } from './figure.tsx'
 import { transactionPath } from './links.tsx'
-import { Age, Moment } from './moment.tsx'
+import { Lasting, Moment } from './moment.tsx'
 import { Reason } from './reason.tsx'
 import { useIsStill } from './relayer-troubles.tsx'
 import { Suggestions } from './suggestions.tsx'
@@ -31,7 +31,7 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
       <p className="hint">
         {why.waiting_for === null ? (
           <>
-            Ended <Age of={why.since} />, at <Moment at={why.since} />
+            Ended at <Moment at={why.since} />, <Lasting since={why.since} /> ago
           </>
         ) : (
           <>
@@ -39,7 +39,7 @@ export function Why({ its, why }: { its: Transaction; why: Explanation }) {
             {/* The summary says for how long no block includes it. */}
             {why.waiting_for !== 'block' && (
               <>
-                , for <Age of={why.since} ago={false} />
+                , for <Lasting since={why.since} />
               </>
             )}
           </>

@@ -39,12 +39,16 @@ export const healthOf = (known: Health, counts: Counts): NotificationHealth => (
 })
 
 const columns = `deliveries.row_id, deliveries.id, events.id AS event_id, events.event, events.sequence, deliveries.status,
-  deliveries.created_at, next_at`
+  deliveries.created_at, next_at, relayers.id AS relayer_id, transactions.id AS transaction_id, transactions.nonce`
+/** The subject of an event of a transaction is its id. */
+const from = `deliveries JOIN events ON events.row_id = event_row_id
+  LEFT JOIN relayers ON relayers.row_id = events.relayer_row_id
+  LEFT JOIN transactions ON transactions.id = events.subject`
 const select = sql<Row>(`
-  SELECT ${columns} FROM deliveries JOIN events ON events.row_id = event_row_id
+  SELECT ${columns} FROM ${from}
   WHERE deliveries.row_id = ANY ($row_ids::bigint[]) ORDER BY deliveries.row_id DESC`)
 const one = sql<Row>(`
-  SELECT ${columns} FROM deliveries JOIN events ON events.row_id = event_row_id
+  SELECT ${columns} FROM ${from}
   WHERE notification_row_id = $notification_row_id AND deliveries.id = $id`)
 const blocks = sql<BlockRow>(`
   SELECT block, oldest, newest, pending, delivered, failed FROM delivery_blocks

@@ -53,7 +53,7 @@ onEveryStore((opened) => {
 
   test('returns attempts with their delivery, and counts failures until a success', async () => {
     const { store, clock } = opened()
-    const { target } = await scene(opened(), 1)
+    const { target, id } = await scene(opened(), 1)
     const [due] = await store.dueDeliveries(target, clock.ms, 1)
     const row_id = due?.row_id as number
     await store.settleDelivery(settlement(target, row_id, 'pending', { next_at: clock.ms + 7 }))
@@ -81,12 +81,18 @@ onEveryStore((opened) => {
         status: 'delivered',
         event: 'relayer_state_update',
         sequence: 1,
+        relayer_id: id,
+        transaction_id: null,
+        nonce: null,
         next_attempt_at: null,
         attempts: [{ number: 1 }, attempt],
       },
     ])
     const health = await store.notificationHealth(target)
     expect(health).toMatchObject({ last_success_at: attempt.at, failing_since: null, pending: 0 })
+    await store.deleteRelayer(id)
+    const [after] = (await store.listDeliveries(target, everything, [])).items
+    expect(after).toMatchObject({ relayer_id: null, transaction_id: null, nonce: null })
   })
 
   test('gives up deliveries of a disabled notification, adds none, and enables it by a new URL', async () => {

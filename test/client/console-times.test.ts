@@ -1,0 +1,33 @@
+import { expect, test, vi } from 'vitest'
+import { ageOrDate, rowTime, showUtc } from '../../client/console/data/times.ts'
+
+const now = Date.parse('2031-07-20T12:00:00Z')
+const this_year = new Date().getFullYear()
+
+test.each([
+  ['2031-07-20T11:59:48Z', '12 s ago'],
+  ['2031-07-19T12:00:01Z', '23 h ago'],
+  ['2031-07-19T12:00:00Z', /^19 July? 2031$/],
+])('shows %s as %s', (at, text) => {
+  showUtc(true)
+  expect(ageOrDate(at, now)).toMatch(text)
+})
+
+test('shows the date and the hour of a time of this year, and no year', () => {
+  showUtc(true)
+  const at = `${this_year}-01-31T05:30:15Z`
+  expect(ageOrDate(at, Date.parse(at) + 86_400_000)).toBe('31 Jan, 05:30')
+  expect(rowTime(at)).toBe('31 Jan, 05:30:15')
+  expect(rowTime('2020-01-31T05:30:15Z')).toBe('31 Jan 2020, 05:30:15')
+})
+
+test('names the zone in a row only where it is another than now', () => {
+  vi.stubEnv('TZ', 'Europe/Berlin')
+  showUtc(false)
+  const [winter, summer] = [`${this_year}-01-31T05:30:15Z`, `${this_year}-07-31T05:30:15Z`].map(rowTime)
+  const isSummer = new Date().getTimezoneOffset() === -120
+  expect(winter).toMatch(isSummer ? /06:30:15 CET$/ : /06:30:15$/)
+  expect(summer).toMatch(isSummer ? /07:30:15$/ : /07:30:15 CEST$/)
+  vi.unstubAllEnvs()
+  showUtc(true)
+})
