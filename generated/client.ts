@@ -2544,7 +2544,7 @@ export interface components {
             tier: components["schemas"]["Speed"];
             percentile: number;
         };
-        /** @description Every member is always present, and null while its value is not known. */
+        /** @description Every required member is always present, and null while its value is not known. */
         TransactionFields: {
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
@@ -2567,7 +2567,7 @@ export interface components {
              *     people: programs use `waiting_for`.
              */
             status_reason: string | null;
-            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
@@ -2725,7 +2725,7 @@ export interface components {
              *     people: programs use `waiting_for`.
              */
             status_reason: string | null;
-            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
@@ -2787,7 +2787,7 @@ export interface components {
              *     people: programs use `waiting_for`.
              */
             status_reason: string | null;
-            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since

@@ -2332,7 +2332,7 @@ export interface components {
             tier: components["schemas"]["Speed"];
             percentile: number;
         };
-        /** @description Every member is always present, and null while its value is not known. */
+        /** @description Every required member is always present, and null while its value is not known. */
         TransactionFields: {
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
@@ -2351,7 +2351,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for`. */
             status_reason: string | null;
-            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
@@ -2479,7 +2479,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for`. */
             status_reason: string | null;
-            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
@@ -2529,7 +2529,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for`. */
             status_reason: string | null;
-            /** @description Present while it makes no progress. "Explain a transaction" says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             waiting_for?: components["schemas"]["WaitingFor"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.

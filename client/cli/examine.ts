@@ -109,7 +109,7 @@ function balanceOf(part: string, { address, policies }: Relayer, { balance }: Re
     return warning(part, 'the balance is unknown: no node answers', 'Check the nodes of its network.')
   const min = BigInt(policies.min_balance ?? 0)
   if (BigInt(balance) < min)
-    return problem(part, `the balance of ${balance} wei is below its min_balance of ${min}`, remedy)
+    return problem(part, `the balance of ${balance} wei is below its min_balance of ${min} wei`, remedy)
   return balance === '0' ? warning(part, 'the balance is 0', remedy) : fine(part, `the balance is ${balance} wei`)
 }
 

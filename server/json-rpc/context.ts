@@ -30,8 +30,8 @@ export interface Context extends Call {
   onClose(callback: () => void): void
   /** The order of the request's transactions. */
   inOrder: InOrder
-  /** The relayers (row ids) whose signature a call of the request has waited for in vain: those behind it are not waited for. */
-  stuck: Set<number>
+  /** By relayer (row id): until when calls of the request wait for a signature. Each one that comes prolongs it. */
+  patience: Map<number, number>
   /**
    * Authorizes the caller for an operation again, and carries it out with an audit entry of its own. `status`: its HTTP status on success.
    */

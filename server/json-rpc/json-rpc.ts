@@ -106,7 +106,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
       relayer,
       request,
       inOrder: inOrder(),
-      stuck: new Set<number>(),
+      patience: new Map<number, number>(),
       onClose: gather(request),
     }
     const { body } = request

@@ -19,8 +19,10 @@ interface Accepted {
   isReplacement: boolean
 }
 
-/** Shorter than the timeout of every known library. */
+/** Shorter than the timeout of every known library. A batch waits as long since its last signature, and not so long for every call. */
 const sign_wait_ms = 5_000
+/** Of a call for which no patience is left: enough to see that the relayer signs again. */
+const least_wait_ms = 100
 
 export function sendingMethods({
   store,
@@ -155,7 +157,7 @@ export function sendingMethods({
    * that another request has put in its place.
    */
   async function hashOf(
-    { stuck }: Context,
+    { patience }: Context,
     { id, relayer, isReplacement }: Accepted,
     body: SendTransactionRequest,
   ): Promise<string> {
@@ -169,12 +171,14 @@ export function sendingMethods({
       const row = await read()
       return { status: isReplacement && row.resign ? ('pending' as const) : row.status }
     }
-    if (!stuck.has(relayer.row_id)) await sending.waitUntil(status, 'sent', sign_wait_ms)
+    const until = patience.get(relayer.row_id) ?? elapsed() + sign_wait_ms
+    patience.set(relayer.row_id, until)
+    await sending.waitUntil(status, 'sent', Math.max(until - elapsed(), least_wait_ms))
     const row = await read()
     const status_reason = shownReason(row)
     const data = { transaction_id: id, status: row.status, status_reason }
     const isWaiting = row.status === 'pending' || (isReplacement && row.resign)
-    if (isWaiting) stuck.add(relayer.row_id)
+    if (!isWaiting) patience.set(relayer.row_id, elapsed() + sign_wait_ms)
     const sent = (await store.attempts(row.row_id)).filter(({ purpose }) => purpose === 'send')
     const ordered = isReplacement ? sent.toReversed() : sent
     for (const { number, hash } of isReplacement && isWaiting ? [] : ordered) {

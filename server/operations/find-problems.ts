@@ -61,18 +61,22 @@ function ofNodes(network: string, nodes: NetworkSeen['nodes']): FoundProblem[] {
   return [problem(isAll ? 'network_down' : 'node_unhealthy', '', its)]
 }
 
-/** Chains without blocks, for which transactions wait. A development chain makes none while there are no transactions. */
+/**
+ * Chains without blocks, for which transactions wait. A development chain makes none while there are no transactions; a relayer with nodes of
+ * its own may see others.
+ */
 function ofStillChains(facts: Facts): FoundProblem[] {
   const heads = new Map<string, number>()
   for (const { relayer, first } of facts.queues) {
     const pace = paceOf(relayer, facts)
+    if (relayer.custom_rpc_urls.length > 0) continue
     const isHeld = first.status === 'submitted' && isSlow(first, pace) && reasonToWait(first, pace) === null
     if (isHeld && pace.head_at !== undefined && standsStill(pace)) heads.set(relayer.network, pace.head_at)
   }
   return [...heads].map(([network, head_at]) =>
     problem('network_still', '', {
       network_id: `evm:${network}`,
-      summary: `${network}: the chain makes no blocks`,
+      summary: `${network}: no node shows a new block`,
       reason: 'Transactions wait for its next one. No price helps: check the network and its nodes.',
       since: new Date(head_at).toISOString(),
     }),

@@ -110,7 +110,8 @@ export function createSponsoredCalls({
         const { max_gas, max_fee, row_id } = current
         if (gas_limit > max_gas) throw refused('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
         const fee = feeOf(quote)
-        if (fee > BigInt(max_fee)) throw refused('max_fee', `a fee of up to ${fee} is above the limit of ${max_fee}`)
+        if (fee > BigInt(max_fee))
+          throw refused('max_fee', `a fee of up to ${fee} wei is above the limit of ${max_fee} wei`)
         const spending = sponsoredSpending(row_id, current, user)
         const holders = spending.flatMap(({ asset, holder }) => (asset === 'fee' && holder !== undefined ? holder : []))
         return {

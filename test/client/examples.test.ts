@@ -37,7 +37,7 @@ test('typed client: sends a transaction, and prints a refusal', async () => {
   expect(await runExample(folder, node, ['client.mjs'], env)).toMatch(confirmed)
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { max_value: 1 } } })
   const refused = await runExample(folder, node, ['client.mjs'], env)
-  expect(refused).toBe('403 policy_violation policies/max_value: 1000000000000000 is above the limit of 1\n')
+  expect(refused).toBe('403 policy_violation policies/max_value: 1000000000000000 wei is above the limit of 1 wei\n')
 })
 
 test('ethers and viem: deploy a contract, call it and sign', async () => {

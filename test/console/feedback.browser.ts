@@ -146,7 +146,7 @@ test('names a chain without blocks as a problem of its network, and offers no pr
   await page.getByText('The chain makes no blocks, so no price helps.').waitFor()
   await expect.poll(() => speedUp.getAttribute('class')).not.toBe('primary')
   await open('/')
-  await page.getByRole('link', { name: /^local: the chain makes no blocks/ }).click()
+  await page.getByRole('link', { name: /^local: no node shows a new block/ }).click()
   await page.waitForURL(/#\/networks$/)
   await account.finished(() => stage.rig.chain.mine())
 })

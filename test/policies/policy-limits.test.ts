@@ -61,7 +61,12 @@ test('accepts 37 of 100 concurrent requests under a limit for 37, on two service
   const again = await startTestService({ DATA_DIR: service.data_dir })
   await expect(sends(again.client, 10)).rejects.toMatchObject({
     status: 403,
-    details: [{ path: 'policies/max_value_per_day', message: '10 is above the remaining 9 of the daily limit of 379' }],
+    details: [
+      {
+        path: 'policies/max_value_per_day',
+        message: '10 wei is above the remaining 9 wei of the daily limit of 379 wei',
+      },
+    ],
   })
   expect(await refusalOf(sends(again.client, 9))).toEqual([])
 })

@@ -92,7 +92,7 @@ test('accepts 40 calls of 100 users at once under a budget of 40, and counts wha
   expect(outcomes.filter((outcome) => outcome === 'accepted')).toHaveLength(40)
   expect(new Set(outcomes.filter((outcome) => outcome !== 'accepted'))).toEqual(
     new Set([
-      `403 sponsorship/budget_per_day: A fee of up to ${max_fee} is above the remaining 0 of the daily limit of ${max_fee * 40n}`,
+      `403 sponsorship/budget_per_day: A fee of up to ${max_fee} wei is above the remaining 0 wei of the daily limit of ${max_fee * 40n} wei`,
     ]),
   )
   expect(await usageOf(its)).toMatchObject({ used: `${max_fee * 40n}`, remaining: '0', limit: `${max_fee * 40n}` })

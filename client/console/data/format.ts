@@ -93,10 +93,10 @@ export const inCoins = (text: string, symbol: string): string =>
   text.replaceAll(/(\d{10,}) wei/g, (_, wei: string) => amount(wei, symbol))
 
 /**
- * Groups the digits of arguments, blocks and long numbers in a sentence: `Denied(needed: 1,000,000)`, `in block 1,110`, `have 1,000,000 want`.
+ * Groups the digits of arguments, blocks and what a node counts in a sentence: `Denied(needed: 1,000,000)`, `in block 1,110`, `have 1,000,000 want`.
  */
 export const withGroups = (text: string): string =>
-  text.replaceAll(/(?<=[(,:] ?)\d{4,}(?=[,)])|(?<=\bblock )\d{4,}|(?<![\w.,-])\d{7,}(?![\w,-])/g, (digits) =>
+  text.replaceAll(/(?<=[(,:] ?)\d{4,}(?=[,)])|(?<=\bblock )\d{4,}|(?<=\b(?:have|want) )\d{4,}/g, (digits) =>
     count(BigInt(digits)),
   )
 

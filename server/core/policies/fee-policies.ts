@@ -1,4 +1,5 @@
 import { type Detail, refusedBy } from '../errors.ts'
+import { gwei } from '../gwei.ts'
 import { type Market, most, nextPrice, type Prices, quote, type Tier } from '../prices.ts'
 import type { RelayerRow } from '../rows.ts'
 import type { Spend } from '../sending-rows.ts'
@@ -51,7 +52,7 @@ export function checkFees(relayer: Policed, { market, ...cost }: Cost & { market
 function feeRule({ policies }: Policed, fee: bigint): Detail[] {
   const { max_fee_per_transaction: limit } = policies
   if (limit === undefined || fee <= BigInt(limit)) return []
-  const message = `A fee of up to ${fee} is above the limit of ${limit}`
+  const message = `A fee of up to ${fee} wei is above the limit of ${limit} wei`
   return [{ path: 'policies/max_fee_per_transaction', message }]
 }
 
@@ -63,7 +64,7 @@ function marketRule(relayer: Policed, prices: Prices, market: Market): Detail[] 
   const price = nextPrice(prices, market)
   if (price <= highest) return []
   const message =
-    `The gas price ${price} is above the limit of ${highest}: ${multiple} times the market price for ${reference_tier}. ` +
+    `The gas price ${gwei(price)} is above the limit of ${gwei(highest)}: ${multiple} times the market price for ${reference_tier}. ` +
     'Lower the price, or set the policy gas_price_cap'
   return [{ path: 'policies/max_fee_multiple', message }]
 }

@@ -1,5 +1,6 @@
 import type { RelayerPolicies } from '../../../generated/openapi.ts'
 import { type ApiError, type Detail, refusedBy } from '../errors.ts'
+import { gwei } from '../gwei.ts'
 import type { RelayerRow } from '../rows.ts'
 import type { OverLimit, Spend } from '../sending-rows.ts'
 import { feeSpending } from './fee-policies.ts'
@@ -50,10 +51,10 @@ function brokenRules(policies: RelayerPolicies, judged: Judged, place: string): 
   }
   const price = gas_price ?? max_fee_per_gas
   if (gas_price_cap !== undefined && price !== null && BigInt(price) > BigInt(gas_price_cap)) {
-    refuse('gas_price_cap', `${price} is above the cap of ${gas_price_cap}`)
+    refuse('gas_price_cap', `${gwei(price)} is above the cap of ${gwei(gas_price_cap)}`)
   }
   if (max_value !== undefined && BigInt(value) > BigInt(max_value)) {
-    refuse('max_value', `${value} is above the limit of ${max_value}`)
+    refuse('max_value', `${value} wei is above the limit of ${max_value} wei`)
   }
   const selector = selectorOf(data)
   const functions = functionsOf(policies, to)
@@ -106,13 +107,14 @@ export function spendingOf(
 /** The ApiError (403) for an amount above the remaining part of a daily limit. */
 export function overLimit({ spend, left }: OverLimit): ApiError {
   const { policy, asset, amount, limit, holder } = spend
+  const unit = asset === 'wei' || asset === 'fee' ? ' wei' : ''
   const spent =
     policy === 'funding'
       ? `A refill of up to ${amount}`
       : asset === 'wei'
-        ? amount
+        ? `${amount}${unit}`
         : asset === 'fee'
-          ? `A fee of up to ${amount}`
+          ? `A fee of up to ${amount}${unit}`
           : asset === 'calls'
             ? 'One more call'
             : `${amount} of the token ${asset}`
@@ -121,7 +123,7 @@ export function overLimit({ spend, left }: OverLimit): ApiError {
       path: holder?.startsWith('sponsorship')
         ? `sponsorship/${policy}`
         : `${holder === undefined ? '' : 'pool/'}policies/${policy}`,
-      message: `${spent} is above the remaining ${left} of the daily limit of ${limit}`,
+      message: `${spent} is above the remaining ${left}${unit} of the daily limit of ${limit}${unit}`,
     },
   ])
 }

@@ -180,7 +180,7 @@ export function checkFunds(relayer: RelayerRow, quote: Quote): void {
   const { policies } = relayer
   const { balance, funds, reserved, max_cost } = quote
   if (balance < BigInt(policies.min_balance ?? 0)) {
-    const message = `The balance is ${balance}, which is below the required minimum of ${policies.min_balance}`
+    const message = `The balance is ${balance} wei, which is below the required minimum of ${policies.min_balance} wei`
     throw refusedBy([{ path: 'policies/min_balance', message }])
   }
   if (funds < max_cost + reserved) throw tooLittle(relayer, quote, reserved)

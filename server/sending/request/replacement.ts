@@ -1,5 +1,6 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { badRequest, conflict } from '../../core/errors.ts'
+import { gwei } from '../../core/gwei.ts'
 import { capOf } from '../../core/policies/fee-policies.ts'
 import { bump, isEnough, leastToReplace, most, type Prices, pricesOf, quote } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
@@ -32,7 +33,10 @@ export function atLeast(
   const asked = quote(market, request.tier ?? tierOf(row), prices.kind)
   const raised = bump(before, asked, cap)
   if (raised) return raised
-  throw capped(`Replacing it takes a price of at least ${most(least)}, and its tier asks for ${most(asked)}`, cap)
+  throw capped(
+    `Replacing it takes a price of at least ${gwei(most(least))}, and its tier asks for ${gwei(most(asked))}`,
+    cap,
+  )
 }
 
 /** Throws ApiError (409) when the replacement would be the very bytes that are signed already. */
@@ -56,7 +60,7 @@ export function checkDifference(
       JSON.stringify([row.access_list, row.authorization_list])
   if (!isSame) return
   const asked = most(quote(market, request.tier ?? tierOf(row), prices.kind))
-  const change = `It would be the same transaction at the same price of ${most(prices)}; its tier asks for ${asked}`
+  const change = `It would be the same transaction at the same price of ${gwei(most(prices))}; its tier asks for ${gwei(asked)}`
   throw capped(change, capOf(relayer, gas_limit, data_fee))
 }
 
@@ -67,7 +71,7 @@ const capped = (message: string, cap: bigint | undefined) =>
     'policies/gas_price_cap',
     cap === undefined
       ? `${message}. Nothing was changed`
-      : `${message}; the policies allow at most ${cap}. Nothing was changed`,
+      : `${message}; the policies allow at most ${gwei(cap)}. Nothing was changed`,
   )
 
 /** The reason why prices are too low to replace the transaction at a nonce that a caller gave; undefined: they suffice. */

@@ -90,11 +90,11 @@ export function deliveries({ read, write }: Database, { now }: Pick<StoreDepende
   const bulk = createBulkChanges(now)
 
   /** In steps, between which other work runs: each attempt may have an answer of some kilobytes. */
-  async function showAll(rows: Row[]): Promise<Delivery[]> {
+  async function showAll(row_ids: number[]): Promise<Delivery[]> {
     const shown: Delivery[] = []
-    for (let at = 0; at < rows.length; at += step_rows) {
+    for (let at = 0; at < row_ids.length; at += step_rows) {
       if (at > 0) await nextTurn()
-      const step = rows.slice(at, at + step_rows)
+      const step = await read.all(select, { row_ids: row_ids.slice(at, at + step_rows) })
       const attempts = new Map<number, DeliveryAttempt[]>(step.map(({ row_id }) => [row_id, []]))
       const found = await read.allOf(
         attemptsOf,
@@ -127,8 +127,7 @@ export function deliveries({ read, write }: Database, { now }: Pick<StoreDepende
   return {
     async listDeliveries(notification_row_id, slice, status): Promise<Listing<Delivery>> {
       const found = await findPage(listOf(notification_row_id, status.length > 0 ? status : states), slice)
-      const rows = await read.all(select, { row_ids: found.items })
-      return { items: await showAll(rows), total_items: found.total_items }
+      return { items: await showAll(found.items), total_items: found.total_items }
     },
     redeliver: (notification_row_id, id, auditEntry) =>
       write(async (transaction) => {

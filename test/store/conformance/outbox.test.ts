@@ -146,7 +146,7 @@ onEveryStore((opened) => {
     expect(await rows(left)).toEqual([])
     await store.updateRelayer(id, (its) => ({ ...its, notification_ids: [] }))
     expect(await store.deleteNotification(hook)).toBe('deleted')
-    expect(await finish()).toBe(12)
+    expect(await finish()).toBe(24)
     expect(await rows(`SELECT row_id FROM deliveries WHERE notification_row_id = ${target}`)).toEqual([])
     expect(await rows(`SELECT block FROM delivery_blocks WHERE notification_row_id = ${target}`)).toEqual([])
   })
