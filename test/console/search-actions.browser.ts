@@ -82,6 +82,16 @@ test('shows what was opened last, until the key signs out', async () => {
   expect(await page.evaluate('sessionStorage.opened')).toBe(undefined)
 })
 
+test('shows what needs attention before a text is typed', async () => {
+  const { relayer_id } = await stage.rig.addAccount()
+  await stage.rig.client().patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id }, body: { paused: true } })
+  const { page } = await start()
+  await page.keyboard.press('Control+k')
+  const urgent = page.getByRole('group', { name: 'Needs attention' }).getByRole('option')
+  await urgent.filter({ hasText: relayer_id }).click()
+  await page.waitForURL(new RegExp(`/relayers/${relayer_id}`))
+})
+
 test('opens a result in a new tab by Ctrl-Enter, and gives the focus back', async () => {
   const { page, context } = await start()
   const filter = page.getByLabel(/^Filter by ID/)

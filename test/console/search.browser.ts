@@ -90,6 +90,11 @@ test('finds pages, forms and lists, and says that nothing is found only then', a
   await find(page, 'failed')
   await results(page).getByText('failed transactions').click()
   await page.waitForURL(/#\/transactions\/failed$/)
+  for (const text of ['stuck', 'speed up']) {
+    await find(page, text)
+    await results(page).getByText('Unfinished transactions').waitFor()
+    await page.keyboard.press('Escape')
+  }
   await find(page, 'create relayer')
   await page.keyboard.press('Enter')
   await page.getByRole('dialog', { name: 'Create a relayer' }).getByLabel('ID').waitFor()
@@ -114,6 +119,11 @@ test('finds transactions by their nonce, and leads to all with a reference', asy
   await find(page, 'nonce 2')
   await results(page).getByText(`${account.relayer_id} · nonce 2`).waitFor()
   expect(await results(page).filter({ hasText: 'nonce' }).count()).toBe(1)
+  for (const text of [`${account.relayer_id} nonce 1`, `${account.relayer_id} · nonce 1`, `${account.relayer_id} #1`]) {
+    await field(page).fill(text)
+    await results(page).getByText(`${account.relayer_id} · nonce 1`).waitFor()
+    expect(await results(page).count()).toBe(1)
+  }
   await field(page).fill('batch-77')
   const all = results(page).filter({ hasText: 'All transactions with batch-77' })
   await all.waitFor()
@@ -140,11 +150,11 @@ test('works with the keyboard: chooses by arrows, switches the zone, and signs o
     await its.signIn(stage.rig.api_key)
     return its
   })
-  await page.keyboard.press('Control+k')
-  await page.getByRole('option', { name: /^Transactions/ }).waitFor()
+  await find(page, 'transactions')
+  await page.getByRole('option', { name: /^Unfinished transactions/ }).waitFor()
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Transactions' }).waitFor()
+  await page.waitForURL(/#\/transactions\/unfinished$/)
   await find(page, 'times in utc')
   await page.getByRole('option', { name: /Show times in UTC/ }).waitFor()
   await page.keyboard.press('Enter')

@@ -15,7 +15,7 @@ import {
 } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
-import type { SearchResult } from '../../index.ts'
+import type { SearchResult, Transaction } from '../../index.ts'
 import { encoded, poolPath, relayerPath, transactionName, transactionPath } from '../parts/links.tsx'
 import { fixed, short } from './format.ts'
 import { relayerState, useApiKeys, usePools, useRelayerIds, useSponsorships, useSymbolsOfRelayers } from './overview.ts'
@@ -51,6 +51,23 @@ export function useLeads(): (lead: Lead) => Found {
   return (lead) => ({ ...lead, open: () => go(lead.to) })
 }
 
+/** One nonce of a relayer, also as results are named: `mint-1 nonce 50`, `mint-1 · nonce 50`, `mint-1 #50`. */
+const relayer_nonce = /^(.*[^\s·])[\s·]+(?:nonce\s+|#)(\d{1,15})$/i
+
+const isSame = (text: string, ...names: string[]) => names.some((one) => one.toLowerCase() === text.toLowerCase())
+
+/** What a search answers. */
+interface Answer {
+  data: SearchResult[]
+  pagination: { total_items: number }
+}
+
+/** A transaction as the search has it, which was found by its nonce. */
+const resultOf = ({ id, relayer_id, status, nonce, reference, value }: Transaction): SearchResult => ({
+  ...{ kind: 'transaction', id, relayer_id, name: status, nonce, reference, value },
+  ...{ found_by: 'nonce', matched: `${nonce}` },
+})
+
 /**
  * What the service knows by this text, and the list of those transactions. `isKnown`: it has answered for exactly this text. `total`: how many it
  * has found at least; it names the first of them.
@@ -66,9 +83,19 @@ export function useFound(q: string) {
     const timer = setTimeout(() => setAsked(q), pause_ms)
     return () => clearTimeout(timer)
   }, [q])
+  const relayers = useRelayerIds().data
   const search = useQuery({
     queryKey: ['search', asked],
-    queryFn: ({ signal }) => client.get('/api/v1/search', { query: { q: asked }, signal }),
+    queryFn: async ({ signal }): Promise<Answer> => {
+      const [, name = '', digits] = relayer_nonce.exec(asked) ?? []
+      const relayer = relayers?.find(({ id, name: its }) => isSame(name, id, its))
+      if (!relayer) return client.get('/api/v1/search', { query: { q: asked }, signal })
+      const path = { relayer_id: relayer.id }
+      const query = { nonce_from: Number(digits), nonce_to: Number(digits) }
+      const list = '/api/v1/relayers/{relayer_id}/transactions/'
+      const { data, pagination } = await client.get(list, { path, query, signal })
+      return { data: data.map(resultOf), pagination }
+    },
     enabled: asked !== '',
   })
   const isKnown = asked === q && search.data !== undefined

@@ -42,20 +42,20 @@ export function useTargets(pages: Page[], actions: Target[]): Target[] {
       }
       return [{ name: create, about: 'opens the form', icon: Plus, keys: `new ${name}`, open }]
     }),
-    ...lists.map(([group, keys]) => {
+    ...lists.map(([group, name, keys]) => {
       const to = `/transactions/${group}`
-      return { name: `${group} transactions`, about: 'list', icon: ArrowLeftRight, keys, to, open: () => go(to) }
+      return { name: `${name} transactions`, about: 'list', icon: ArrowLeftRight, keys, to, open: () => go(to) }
     }),
     ...actions,
   ]
 }
 
-/** Groups of the list of transactions, and the states that are in them. */
+/** Groups of the list of transactions, the states that are in them, and what is done there. */
 const lists = [
-  ['unfinished', 'pending sent submitted mined waiting'],
-  ['confirmed', ''],
-  ['failed', ''],
-  ['withdrawn', 'canceled cancelled expired'],
+  ['unfinished', 'Unfinished', 'pending sent submitted mined waiting stuck slow speed up cancel'],
+  ['confirmed', 'Confirmed', ''],
+  ['failed', 'Failed', ''],
+  ['withdrawn', 'Withdrawn', 'canceled cancelled expired'],
 ] as const
 
 /** The pages that the API key has something on, in their groups. */

@@ -6,10 +6,12 @@ import { press } from '../data/commands.ts'
 import { count } from '../data/format.ts'
 import { type Found, useFound, useLeads, useStates } from '../data/found.ts'
 import { type Opened, openedBy } from '../data/opened.ts'
+import { useProblems } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { isAsked, type ThingAction, useThingActions } from '../data/thing-actions.ts'
 import { errorText } from './feedback.tsx'
 import { FoundLine, follow } from './found-line.tsx'
+import { isOpen, pathOf, severities } from './problems.tsx'
 
 /** A page, or what can be done or seen on it. `keys`: what it is also found by. */
 export interface Target extends Found {
@@ -26,6 +28,7 @@ interface Group {
 
 const max_actions = 20
 const max_recent = 5
+const max_urgent = 4
 
 /**
  * Finds anything by ID, name, address, hash, nonce, reference or metadata, the actions on it, and the targets. Enter opens the first; a
@@ -48,6 +51,7 @@ export function Palette({
   const { found, lists, total, isKnown, error } = useFound(q)
   const { asked, ofExact } = useActions(q, isKnown)
   const recent = useRecent()
+  const urgent = useUrgent()
   const [only, ...others] = found.length > 0 ? found : asked
   useEffect(() => {
     if (opens !== q || !only || others.length > 0) return
@@ -57,6 +61,7 @@ export function Palette({
 
   const words = q.split(/\s+/)
   const groups: Group[] = [
+    { label: 'Needs attention', items: q === '' ? urgent : [], marks: [] },
     { label: 'Recent', items: q === '' ? recent : [], marks: [] },
     { label: 'Actions', items: asked.slice(0, max_actions), marks: words },
     { label: 'Found', items: [...found, ...lists], marks: [q, q.slice(0, 20)] },
@@ -188,13 +193,24 @@ function useRecent(): Found[] {
     })
 }
 
+/** What needs attention now, the worst first. */
+function useUrgent(): Found[] {
+  const { data } = useProblems()
+  const leads = useLeads()
+  const open = data?.data.problems.filter(isOpen) ?? []
+  return open.slice(0, max_urgent).map((its) => {
+    const { Mark, word } = severities[its.severity]
+    return leads({ name: its.summary, about: word, icon: Mark, to: pathOf(its) })
+  })
+}
+
 const NothingFound = ({ q }: { q: string }) => (
   <div className="told" role="alert">
     <p>Nothing found for “{q}”.</p>
     <p className="hint">
-      Transactions are found by ID, hash, nonce (nonce 12), receiver, reference or metadata (customer:4711); everything
-      else by ID, name or address; pages by name, and actions by what they do (pause oracle-1). IDs, hashes, addresses
-      and references are found by their first 4 characters or more.
+      Transactions are found by ID, hash, nonce (nonce 12, or oracle-1 nonce 12), receiver, reference or metadata
+      (customer:4711); everything else by ID, name or address; pages by name, and actions by what they do (pause
+      oracle-1). IDs, hashes, addresses and references are found by their first 4 characters or more.
     </p>
   </div>
 )

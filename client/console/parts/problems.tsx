@@ -79,10 +79,10 @@ function groupsOf(problems: Its[]): Its[][] {
   return [...groups.values()]
 }
 
-const isOpen = ({ acknowledgement }: Its) => acknowledgement === null
+export const isOpen = ({ acknowledgement }: Its) => acknowledgement === null
 
 /** Shape and word of each severity, the worst first. */
-const severities = {
+export const severities = {
   critical: { Mark: CircleAlert, word: 'critical', many: 'critical' },
   warning: { Mark: TriangleAlert, word: 'warning', many: 'warnings' },
   info: { Mark: Info, word: 'notice', many: 'notices' },
@@ -226,7 +226,7 @@ function useSymbolOfProblem({ relayer_id, network_id }: Its): string {
 }
 
 /** The page with the cause and the remedy. */
-function pathOf({ kind, relayer_id, transaction_id, notification_id, network_id, count: number }: Its): string {
+export function pathOf({ kind, relayer_id, transaction_id, notification_id, network_id, count: number }: Its): string {
   if (relayer_id !== null && kind === 'transactions_failed' && number > 1)
     return `${relayerPath(relayer_id)}/list/failed`
   if (relayer_id !== null && transaction_id !== null) return transactionPath({ relayer_id, id: transaction_id })
