@@ -90,7 +90,9 @@ test('draws what failed on the bar of what succeeded, and hides what is chosen i
       const { width, height, data } = ((canvas) => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height))(
         document.querySelector('.chart canvas'))
       const rows = [...Array(height).keys()]
-      const is = (x, y, color) => color.every((part, at) => Math.abs(data[(y * width + x) * 4 + at] - part) < 8)
+      // The bar of the hour that is not over is paler.
+      const is = (x, y, color) => [1, 0.4].some((share) => color.every(
+        (part, at) => Math.abs(data[(y * width + x) * 4 + at] - (part * share + 255 * (1 - share))) < 8))
       return [...Array(width).keys()].map((x) => ({
         red: Math.max(...rows.filter((y) => is(x, y, [179, 38, 30]))),
         green: Math.min(...rows.filter((y) => is(x, y, [20, 113, 63]))),

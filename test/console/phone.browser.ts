@@ -142,6 +142,7 @@ test('shows the values of a chart where a finger is, and opens their transaction
   const size = (await plot.boundingBox()) ?? { width: 0, height: 0 }
   await plot.tap({ position: { x: size.width - 8, y: size.height / 2 } })
   await expect.poll(() => page.locator('.tip').first().locator('dd').allTextContents()).toEqual(['2', '2', '0', '0'])
+  await page.locator('.tip').first().getByText(', so far').waitFor()
   const [tip, inside] = [await page.locator('.tip').first().boundingBox(), await plot.boundingBox()]
   expect(tip?.y).toBeGreaterThanOrEqual(inside?.y ?? 0)
   expect((tip?.y ?? 0) + (tip?.height ?? 0)).toBeLessThanOrEqual((inside?.y ?? 0) + size.height)

@@ -79,7 +79,7 @@ export function ActivityCharts({
           />
         </div>
       </div>
-      <Loaded query={activity} lines={8}>
+      <Loaded query={activity} as="charts">
         {({ points, seconds_per_point }) => (
           <Charts
             points={points}
@@ -172,8 +172,8 @@ const countsOf = (points: Point[]) => [
     total: count(total(points, 'failed')),
   },
   {
-    label: 'other',
-    about: 'other: accepted, but unfinished, canceled, expired or ended later',
+    label: 'not mined',
+    about: 'not mined: accepted, but unfinished, canceled, expired or mined later',
     color: '--blue',
     values: points.map(other),
     total: count(other(sumOf(points))),

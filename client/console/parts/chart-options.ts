@@ -76,6 +76,23 @@ export function optionsOf(
   }
 }
 
+/** The last step is not over: what it has is drawn paler, by a veil of the color behind the chart. */
+export function fadeRunning(its: uPlot): void {
+  const { ctx, bbox, data, root } = its
+  const [first = 0, second = 0] = data[0]
+  const [last = 0, half] = [data[0].at(-1), (second - first) / 2]
+  if (!isRunning(last, 2 * half)) return
+  const from = its.valToPos(last - half, 'x', true)
+  ctx.save()
+  ctx.globalAlpha = 0.6
+  ctx.fillStyle = getComputedStyle(root).getPropertyValue('--card')
+  ctx.fillRect(from, bbox.top, bbox.left + bbox.width - from, bbox.height)
+  ctx.restore()
+}
+
+/** Whether the step from this time on, in seconds since the Unix epoch, is not over. */
+export const isRunning = (from: number, step_s: number): boolean => (from + step_s) * 1_000 > Date.now()
+
 /** An axis of nothing has no other mark. */
 const isZero = ({ data: [, ...lines] }: uPlot): boolean => lines.every((values) => ![...values].some(Boolean))
 

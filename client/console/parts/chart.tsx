@@ -4,7 +4,7 @@ import 'uplot/dist/uPlot.min.css'
 import { count } from '../data/format.ts'
 import type { Measure } from '../data/scale.ts'
 import { markExactly } from '../data/times.ts'
-import { optionsOf } from './chart-options.ts'
+import { fadeRunning, isRunning, optionsOf } from './chart-options.ts'
 
 export interface Line {
   label: string
@@ -94,6 +94,7 @@ export function Chart({
       {
         ...optionsOf(element, names, { measure, isLevel, isDaily }, (value, step) => marker.current(value, step)),
         hooks: {
+          draw: [fadeRunning],
           setCursor: [
             (its) => {
               const { idx, left = -1 } = its.cursor
@@ -146,7 +147,10 @@ export function Chart({
         {isEmpty && <span className="empty">Nothing in this period</span>}
         {point && shownAt !== undefined && !isEmpty && (
           <dl className="tip" style={point.tip}>
-            <div>{markExactly(shownAt, isDaily)}</div>
+            <div>
+              {markExactly(shownAt, isDaily)}
+              {isRunning(shownAt, step_s) && ', so far'}
+            </div>
             {whole && (
               <div>
                 <dt>{whole.label}</dt>

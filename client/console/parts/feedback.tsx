@@ -11,8 +11,8 @@ export const Problem = ({ children }: { children: ReactNode }) => (
   </p>
 )
 
-/** What loads: lines of text, rows of a table, a card, or tiles. */
-type Shape = 'text' | 'rows' | 'card' | 'tiles'
+/** What loads: lines of text, rows of a table, a card, tiles, or charts. */
+type Shape = 'text' | 'rows' | 'card' | 'tiles' | 'charts'
 
 export const Skeleton = ({ lines = 3, as = 'text' }: { lines?: number; as?: Shape }) => (
   <div className={`skeleton ${as}`} role="status" aria-label="Loading">

@@ -29,7 +29,7 @@ export function Fees({ period, network }: { period: Period; network: string }) {
       </figure>
     )
   return (
-    <Loaded query={activity} lines={4}>
+    <Loaded query={activity} as="charts" lines={1}>
       {({ points }) => <FeeChart points={points} symbol={symbol} title={`Fees on ${network}`} />}
     </Loaded>
   )
