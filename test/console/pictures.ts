@@ -12,6 +12,7 @@ const looks = {
   light: { width: 1280, colorScheme: 'light' },
   dark: { width: 1280, colorScheme: 'dark' },
   phone: { width: 375, colorScheme: 'light' },
+  narrow: { width: 1024, colorScheme: 'light' },
 } as const
 const pages = {
   overview: '/',

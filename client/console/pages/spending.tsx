@@ -10,7 +10,7 @@ import { useSession } from '../data/session.tsx'
 import { type Filter, useSpending } from '../data/spending.ts'
 import { Balance } from '../parts/balance.tsx'
 import { cost_columns, Paid, Repricing } from '../parts/costs.tsx'
-import { Loaded } from '../parts/feedback.tsx'
+import { Loaded, Skeleton } from '../parts/feedback.tsx'
 import { Fees } from '../parts/fees.tsx'
 import { useIsUnused } from '../parts/first-steps.tsx'
 import { FoundTable } from '../parts/found-table.tsx'
@@ -77,6 +77,7 @@ export function Spending({ find }: { find?: string | undefined }) {
           {isUsed && <SpendingCsv period={period} filter={filter} networks={shown} />}
         </div>
       </div>
+      {network === '' && spending.isPending && <Skeleton as="charts" lines={1} />}
       <div className="charts">
         {shown.slice(0, max_charts).map((name) => (
           <Fees key={name} period={period} network={name} />
@@ -160,7 +161,7 @@ const columnsOf = (days: number, rows: Its[], isKnown: boolean): Column<Row>[] =
   { ...cost_columns.fees, isBeside: true },
   {
     name: 'Per transaction',
-    isAbsent: true,
+    isSpare: true,
     isNumber: true,
     by: ({ network, fees, mined }) => [network, mined === 0 ? 0 : Number(fees) / mined],
     cell: ({ fees, mined, network }) =>

@@ -11,7 +11,11 @@ import type { Column } from './table.tsx'
 
 /** An entry of the audit trail as a row. */
 export const audit_columns: Column<AuditEntry>[] = [
-  { name: 'Operation', cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span> },
+  {
+    name: 'Operation',
+    isWhole: true,
+    cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span>,
+  },
   { name: 'Time', isTime: true, isPlain: true, cell: ({ at }) => <RowTime at={at} /> },
   { name: 'Caller', isPlain: true, cell: ({ caller }) => callerName(caller) },
   { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },

@@ -32,12 +32,12 @@ export function Deliveries({
       ),
     },
     { name: 'Status', isBeside: true, cell: (its) => <Badge state={its.status} /> },
-    { name: 'About', isWhole: true, cell: (its) => <About its={its} /> },
-    { name: 'Created', isWhole: true, cell: ({ created_at }) => <Age of={created_at} /> },
-    { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
+    { name: 'About', isWhole: true, isPlain: true, cell: (its) => <About its={its} /> },
+    { name: 'Attempts', isWhole: true, isPlain: true, cell: ({ attempts }) => <Attempts attempts={attempts} /> },
     {
       name: 'Next attempt',
       isWhole: true,
+      isSpare: true,
       cell: ({ status: state, next_attempt_at: at, attempts }) =>
         at === null || state !== 'pending' ? null : isFailing && attempts.length === 0 ? (
           <span title="The notification fails: one delivery is repeated, and the others are sent after its first success.">
@@ -47,9 +47,10 @@ export function Deliveries({
           <Until at={at} />
         ),
     },
+    { name: 'Created', isWhole: true, isPlain: true, cell: ({ created_at }) => <Age of={created_at} /> },
     { name: '', cell: (delivery) => <Resend delivery={delivery} path={path} /> },
   ]
-  return <Table of="deliveries" rows={rows} columns={columns} idOf={({ id }) => id} isPart />
+  return <Table of="deliveries" rows={rows} columns={columns} idOf={({ id }) => id} isPart isShort />
 }
 
 /** A deleted relayer has no page, and a removed transaction neither. */
@@ -71,9 +72,10 @@ function Resend({
   // The delivery may end meanwhile: an open dialog stays as it is.
   const [held, setHeld] = useState<DeliveryStatus>()
   const hold = { opened: () => setHeld(status), closed: () => setHeld(undefined) }
+  const isPending = (held ?? status) === 'pending'
   return (
-    <div className="buttons">
-      {(held ?? status) === 'pending' ? (
+    <div className="buttons again" title={isPending ? 'Retry now' : 'Redeliver'}>
+      {isPending ? (
         <Action
           {...hold}
           label="Retry now"

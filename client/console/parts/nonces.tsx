@@ -9,7 +9,8 @@ import { Badge } from './badge.tsx'
 import { Loaded } from './feedback.tsx'
 import { Figure } from './figure.tsx'
 import { transactionPath } from './links.tsx'
-import { TransactionState } from './transaction-state.tsx'
+import { useTicks } from './moment.tsx'
+import { stateText, TransactionState } from './transaction-state.tsx'
 
 const poll_ms = 3_000
 const before = 3
@@ -108,29 +109,42 @@ const stepOf = ({ status, blocking, chain_latest, next_nonce }: NonceState): str
   return blocking ? 'blocked' : 'in_flight'
 }
 
+/** What a nonce without a transaction is; the cell itself has the word only. */
+const meanings = {
+  gap: 'a gap: no transaction has it, and later ones wait for it',
+  next: 'the next transaction gets it',
+  elsewhere: 'used by a transaction that this service did not send',
+  free: 'no transaction has it',
+}
+
+/** Cells of one size. The title of each says the rest. */
 function Picture({ state, holders, from }: { state: NonceState; holders: Transaction[]; from: number }) {
+  useTicks()
   const byNonce = new Map(holders.map((its) => [its.nonce, its]))
   const { chain_latest, next_nonce, gaps } = state
   const end = Math.min(Math.max(next_nonce, chain_latest ?? 0) + 1, from + max_shown)
   const nonces = Array.from({ length: Math.max(0, end - from) }, (_, index) => from + index)
+  const withoutTransaction = (nonce: number): keyof typeof meanings => {
+    if (gaps.includes(nonce)) return 'gap'
+    if (nonce >= next_nonce) return 'next'
+    return chain_latest !== null && nonce < chain_latest ? 'elsewhere' : 'free'
+  }
   return (
     <ol className="nonces" aria-label="Nonces">
       {nonces.map((nonce) => {
         const its = byNonce.get(nonce)
-        const isGap = gaps.includes(nonce)
-        const isUsed = chain_latest !== null && nonce < chain_latest
-        const state = isGap ? 'gap' : nonce >= next_nonce ? 'next' : isUsed ? 'used elsewhere' : 'free'
-        const marks = [nonce === chain_latest && 'chain', nonce === next_nonce && 'service'].filter(Boolean)
+        const word = withoutTransaction(nonce)
+        const said = its ? stateText(its) : meanings[word]
+        const isNext = nonce === chain_latest
         return (
-          <li key={nonce}>
-            <span className="marks">{marks.length > 0 ? `next: ${marks.join(', ')}` : ''}</span>
+          <li key={nonce} className={isNext ? 'chain' : undefined} title={isNext ? `${said}; the next on chain` : said}>
             <strong>{nonce}</strong>
             {its ? (
               <Link to={transactionPath(its)}>
                 <TransactionState its={its} />
               </Link>
             ) : (
-              <Badge state={state} />
+              <Badge state={word} />
             )}
           </li>
         )

@@ -53,7 +53,12 @@ export function SpeedUpChosen({
       label="Speed up chosen"
       title={changes.length === 0 ? 'Speed up chosen' : `Speed up ${transactionsText(changes.length)}`}
       tone="primary"
-      effect={<p>Signs each again with its nonce at the price “fastest”. Only one version of each can be mined.</p>}
+      effect={
+        <p>
+          Signs each again with its nonce at the price “fastest”. Only one version of each can be mined. Prices and
+          costs are the highest possible.
+        </p>
+      }
       choice={choice}
       items={changes.map(({ its }) => its)}
       disabled={changeable.length === 0}
@@ -87,13 +92,13 @@ function Changes({ rows, nameOf }: { rows: Change[]; nameOf(its: Transaction): s
   const columns: Column<Change>[] = [
     { name: 'Transaction', isWhole: true, by: ({ its }) => nameOf(its), cell: ({ its }) => nameOf(its) },
     {
-      name: 'Price at most now',
+      name: 'Now',
       isNumber: true,
       cell: ({ change: { price } }) => (price === null ? 'not signed' : <Price wei={price} />),
     },
-    { name: 'New price at most', isNumber: true, cell: ({ change: { next } }) => <Price wei={next} /> },
+    { name: 'New', isNumber: true, cell: ({ change: { next } }) => <Price wei={next} /> },
     {
-      name: 'More, at most',
+      name: 'More',
       isNumber: true,
       cell: ({ change: { more }, network }) => <Amount wei={more} symbol={symbolOf(network)} />,
     },

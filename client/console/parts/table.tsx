@@ -37,6 +37,8 @@ export interface Column<Row> {
   isPlain?: boolean
   /** On a phone, it is left out. */
   isAbsent?: boolean
+  /** In a narrow window too. */
+  isSpare?: boolean
 }
 
 /** Amounts of different units have no order: rows are sorted by the unit, and by the amount in it. */
@@ -186,7 +188,7 @@ function Heading<Row>({
   sort: (() => void) | undefined
   direction: boolean | undefined
 }) {
-  const className = column.isNumber ? 'number' : undefined
+  const className = [column.isNumber && 'number', column.isSpare && 'spare'].filter(Boolean).join(' ') || undefined
   const name = titleOf(column)
   if (name === '')
     return (
@@ -209,7 +211,7 @@ const titleOf = ({ name, isTime }: Pick<Column<never>, 'name' | 'isTime'>) =>
   isTime ? `${name} (${zoneShortly()})` : name
 
 function Cell<Row>({
-  column: { name, isNumber, isBeside, isWhole, isTime, isPlain, isAbsent },
+  column: { name, isNumber, isBeside, isWhole, isTime, isPlain, isAbsent, isSpare },
   isFirst,
   children,
 }: {
@@ -222,6 +224,7 @@ function Cell<Row>({
     (isWhole || isTime) && 'whole',
     isPlain && 'bare',
     isAbsent && 'absent',
+    isSpare && 'spare',
     isFirst && 'first',
     (name === '' || isBeside) && 'beside',
     (children === null || children === undefined || children === false || children === '') && 'none',
