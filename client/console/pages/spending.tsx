@@ -167,7 +167,7 @@ const columnsOf = (days: number, rows: Its[], isKnown: boolean): Column<Row>[] =
     cell: ({ fees, mined, network }) =>
       mined === 0 ? '–' : <Paid wei={(BigInt(fees) / BigInt(mined)).toString()} network={network} />,
   },
-  ...(rows.some(({ repriced }) => repriced > 0) ? [{ ...cost_columns.repricing, isAbsent: true }] : []),
+  ...(rows.some(({ repriced }) => repriced > 0) ? [{ ...cost_columns.repricing, isSpare: true }] : []),
   { ...cost_columns.today, isAbsent: true },
   {
     name: 'Balance',
