@@ -322,10 +322,10 @@ test('lists the transactions of all relayers, cancels several of them at once, a
   await named(page, 'unfinished').click()
   const place = () => row(second.relayer_id).boundingBox()
   const before = await place()
-  await page.getByLabel(`Choose ${first.relayer_id} 1`).check()
+  await page.getByLabel(`Choose ${first.relayer_id} · nonce 1`).check()
   await page.getByText('1 chosen').waitFor()
   expect(await place(), 'no row moves').toEqual(before)
-  await page.getByLabel(`Choose ${second.relayer_id} 0`).check()
+  await page.getByLabel(`Choose ${second.relayer_id} · nonce 0`).check()
   await page.getByText('2 chosen, 2 can be changed').waitFor()
 
   const dialog = opened(page)
@@ -362,7 +362,7 @@ test('chooses nothing that is out of sight after another filter', async () => {
   await named(page, 'failed').click()
   await expect.poll(() => named(page, 'Cancel chosen').count()).toBe(0)
   await named(page, 'unfinished').click()
-  expect(await page.getByLabel(`Choose ${account.relayer_id} 1`).isChecked()).toBe(false)
+  expect(await page.getByLabel(`Choose ${account.relayer_id} · nonce 1`).isChecked()).toBe(false)
   await finished(account)
 })
 

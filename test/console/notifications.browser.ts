@@ -89,7 +89,7 @@ test('links what a delivery is about, and leads to the older deliveries', async 
   const about = page.getByRole('table', { name: 'deliveries' }).getByRole('link')
   await about.filter({ hasText: account.relayer_id }).last().waitFor()
   await about
-    .filter({ hasText: `${account.relayer_id} #0` })
+    .filter({ hasText: `${account.relayer_id} · nonce 0` })
     .first()
     .click()
   await page.getByRole('heading', { name: 'Transaction with nonce 0' }).waitFor()

@@ -35,7 +35,7 @@ export function Bulk<Item>({
   items?: Item[]
   disabled?: boolean
   opened?: () => void
-  nameOf(item: Item): string
+  nameOf(item: NoInfer<Item>): string
   run(item: Item): Promise<unknown>
   /** What is done to each, such as "paused". */
   did: string

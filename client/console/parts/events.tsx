@@ -9,7 +9,7 @@ import { useSession } from '../data/session.tsx'
 import { stateOf } from '../data/statuses.ts'
 import { time } from '../data/times.ts'
 import { Badge } from './badge.tsx'
-import { transactionPath } from './links.tsx'
+import { nonceName, transactionPath } from './links.tsx'
 import { RowTime } from './moment.tsx'
 import { Nothing, SendOne } from './nothing.tsx'
 import { Reason } from './reason.tsx'
@@ -81,7 +81,7 @@ const columns: Column<Group>[] = [
     isWhole: true,
     cell: ([event]) => {
       const its = transactionOf(event)
-      return its ? <Link to={transactionPath(its)}>nonce {its.nonce ?? '–'}</Link> : words(event.payload.payload_type)
+      return its ? <Link to={transactionPath(its)}>{nonceName(its.nonce)}</Link> : words(event.payload.payload_type)
     },
   },
   { name: 'Status', isBeside: true, cell: ([event]) => <Status event={event} /> },

@@ -24,8 +24,8 @@ export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
 
 /** An ID keeps its letters, and the page of a relayer need not name it. */
 function ofItself(summary: string, relayer_id: string): string {
-  const name = `${relayer_id}: `
-  if (summary.startsWith(name)) return sentence(summary.slice(name.length))
+  const name = [`${relayer_id}: `, `${relayer_id} · `].find((one) => summary.startsWith(one))
+  if (name !== undefined) return sentence(summary.slice(name.length))
   return summary.startsWith(relayer_id) ? `${summary}.` : sentence(summary)
 }
 
