@@ -148,7 +148,9 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
 
   await change.click()
   await type('0.0000000000000000001')(opened(page))
-  await opened(page).getByText('The value is not valid.').waitFor()
+  await named(opened(page), 'Change').click()
+  await opened(page).getByText('Enter an amount').waitFor()
+  expect(await opened(page).locator('.effect').textContent()).toContain('at most 3.000000000000000003 ETH')
   await page.keyboard.press('Escape')
 
   await act(page, change, type(''))

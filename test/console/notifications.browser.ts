@@ -65,7 +65,7 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
     await dialog.getByLabel('failed').check()
   })
   expect((await stage.rig.client().get(one, { path })).data).toMatchObject({ url, filter: { statuses: ['failed'] } })
-  await page.getByText('Receives every event, of transactions that are failed.').waitFor()
+  await page.getByText('every event, of transactions that are failed').waitFor()
   await act(page, named(page, 'Edit'), (dialog) => dialog.getByLabel('failed').uncheck())
   expect((await stage.rig.client().get(one, { path })).data.filter).toBeUndefined()
   expect((await health()).status).not.toBe('disabled')

@@ -1,8 +1,9 @@
 import { type ReactNode, useState } from 'react'
 import { count } from '../data/format.ts'
 import { Action } from './action.tsx'
+import { Problem } from './callout.tsx'
 import type { Choice } from './choice.tsx'
-import { errorText, Problem } from './feedback.tsx'
+import { errorText } from './feedback.tsx'
 
 const shown_failures = 20
 
