@@ -73,7 +73,7 @@ export function Pool({
       <Loaded query={pool} lines={8} as="rows">
         {(its) => (
           <>
-            <dl className="figures">
+            <dl className="head figures">
               {its.name !== its.id && <Figure name="Name">{its.name}</Figure>}
               <Figure name="Network">{its.network}</Figure>
               <Figure name="Limits">

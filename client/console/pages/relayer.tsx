@@ -115,7 +115,7 @@ function Head({ its }: { its: Its }) {
   const status = useStatus(id, poll_ms)
   const stuck = useStuck(id)?.reason
   return (
-    <>
+    <div className="head">
       <p className="hint copyable">
         <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" />
         <span>Send funds here.</span>
@@ -154,6 +154,6 @@ function Head({ its }: { its: Its }) {
           {custom_rpc_urls.length > 0 && ', with nodes of its own'}
         </Figure>
       </dl>
-    </>
+    </div>
   )
 }
