@@ -3564,6 +3564,8 @@ export interface components {
             reference: components["schemas"]["ReferenceOrNull"];
             /** @description Of a transaction, in wei; else null. */
             value: components["schemas"]["Amount"] | null;
+            /** @description Of a transaction; else null. */
+            created_at: components["schemas"]["TimestampOrNull"];
             /** @enum {string} */
             found_by: "id" | "name" | "address" | "hash" | "nonce" | "receiver" | "reference" | "metadata";
             /** @description The whole of what has the text, for example the hash; of metadata, `name:value`. */

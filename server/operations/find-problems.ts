@@ -119,10 +119,14 @@ function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number]
   if (waiting_for === null) {
     const reason = shownReason({ ...first, waiting_for }) ?? sentence(nextStep(first, pace).text)
     return [
-      problem('transaction_slow', first.id, { ...its, summary: `${id}: nonce ${nonce} is not mined${behind}`, reason }),
+      problem('transaction_slow', first.id, {
+        ...its,
+        summary: `${id} · nonce ${nonce} is not mined${behind}`,
+        reason,
+      }),
     ]
   }
-  const summary = `${id}: nonce ${nonce} waits (${words(waiting_for)})${behind}`
+  const summary = `${id} · nonce ${nonce} waits (${words(waiting_for)})${behind}`
   return [problem('transaction_waiting', first.id, { ...its, summary, reason: first.wait_text ?? words(waiting_for) })]
 }
 

@@ -148,7 +148,9 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
 
   await change.click()
   await type('0.0000000000000000001')(opened(page))
-  await opened(page).getByText('The value is not valid.').waitFor()
+  await opened(page).locator('button[type=submit]').click()
+  await opened(page).locator('.fault').waitFor()
+  expect(await opened(page).locator('.effect').textContent()).toContain('at most 3.000000000000000003 ETH')
   await page.keyboard.press('Escape')
 
   await act(page, change, type(''))
@@ -322,10 +324,10 @@ test('lists the transactions of all relayers, cancels several of them at once, a
   await named(page, 'unfinished').click()
   const place = () => row(second.relayer_id).boundingBox()
   const before = await place()
-  await page.getByLabel(`Choose ${first.relayer_id} 1`).check()
+  await page.getByLabel(`Choose ${first.relayer_id} · nonce 1`).check()
   await page.getByText('1 chosen').waitFor()
   expect(await place(), 'no row moves').toEqual(before)
-  await page.getByLabel(`Choose ${second.relayer_id} 0`).check()
+  await page.getByLabel(`Choose ${second.relayer_id} · nonce 0`).check()
   await page.getByText('2 chosen, 2 can be changed').waitFor()
 
   const dialog = opened(page)
@@ -362,7 +364,7 @@ test('chooses nothing that is out of sight after another filter', async () => {
   await named(page, 'failed').click()
   await expect.poll(() => named(page, 'Cancel chosen').count()).toBe(0)
   await named(page, 'unfinished').click()
-  expect(await page.getByLabel(`Choose ${account.relayer_id} 1`).isChecked()).toBe(false)
+  expect(await page.getByLabel(`Choose ${account.relayer_id} · nonce 1`).isChecked()).toBe(false)
   await finished(account)
 })
 

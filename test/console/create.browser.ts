@@ -129,7 +129,7 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
   await fill(row, 'Change weight', { Weight: '0' }, page)
   await row.getByText('0 (gets none)').waitFor()
   await fill(page, 'Edit', { Highest: '', Name: 'Payouts' }, page)
-  await page.getByText('Limits: none of its own').waitFor()
+  await page.getByText('none of its own').waitFor()
   const path = { pool_id: 'made-here' }
   expect((await client.get('/api/v1/pools/{pool_id}', { path })).data).toMatchObject({
     name: 'Payouts',

@@ -31,7 +31,7 @@ test('says what is wrong with an input under its field', async () => {
   await confirm(page)
   await fault(dialog, 'ID').getByText('A relayer with this ID already exists.').waitFor()
   expect(await dialog.locator('.fault').count()).toBe(1)
-  expect(await dialog.locator('.problem').count()).toBe(0)
+  expect(await dialog.locator('.callout').count()).toBe(0)
   await named(dialog, 'Close').click()
 
   await open('/relayers/demo/policies')

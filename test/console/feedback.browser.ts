@@ -27,12 +27,12 @@ test('shows what speeding up several costs, and leaves out with its reason what 
 
   const { page, open } = await start()
   await open('/transactions/unfinished')
-  await page.getByLabel(`Choose ${free.relayer_id} 0`).check()
-  await page.getByLabel(`Choose ${capped.relayer_id} 0`).check()
+  await page.getByLabel(`Choose ${free.relayer_id} · nonce 0`).check()
+  await page.getByLabel(`Choose ${capped.relayer_id} · nonce 0`).check()
   await act(page, named(page, 'Speed up chosen'), async (dialog) => {
     await dialog.getByRole('heading', { name: 'Speed up 1 transaction' }).waitFor()
     const cells = await dialog.getByRole('row').nth(1).getByRole('cell').allTextContents()
-    expect(cells[0]).toBe(`${free.relayer_id} 0`)
+    expect(cells[0]).toBe(`${free.relayer_id} · nonce 0`)
     expect(cells.slice(1)).toEqual([
       expect.stringMatching(/ gwei$/),
       expect.stringMatching(/ gwei$/),

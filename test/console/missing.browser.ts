@@ -22,7 +22,7 @@ test('says of an unknown thing that it is not found, and leads to those that the
   for (const [path, [heading = '', link = '', to = '']] of Object.entries(unknown)) {
     await open(path)
     await page.getByRole('heading', { name: heading, exact: true }).waitFor()
-    expect(await page.locator('main .problem').count()).toBe(0)
+    expect(await page.locator('main .callout').count()).toBe(0)
     await page.getByRole('link', { name: link }).click()
     await page.waitForURL((url) => url.hash === `#${to}`)
   }

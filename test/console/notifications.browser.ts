@@ -65,7 +65,7 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
     await dialog.getByLabel('failed').check()
   })
   expect((await stage.rig.client().get(one, { path })).data).toMatchObject({ url, filter: { statuses: ['failed'] } })
-  await page.getByText('Receives every event, of transactions that are failed.').waitFor()
+  await page.getByText('every event, of transactions that are failed').waitFor()
   await act(page, named(page, 'Edit'), (dialog) => dialog.getByLabel('failed').uncheck())
   expect((await stage.rig.client().get(one, { path })).data.filter).toBeUndefined()
   expect((await health()).status).not.toBe('disabled')
@@ -89,7 +89,7 @@ test('links what a delivery is about, and leads to the older deliveries', async 
   const about = page.getByRole('table', { name: 'deliveries' }).getByRole('link')
   await about.filter({ hasText: account.relayer_id }).last().waitFor()
   await about
-    .filter({ hasText: `${account.relayer_id} #0` })
+    .filter({ hasText: `${account.relayer_id} · nonce 0` })
     .first()
     .click()
   await page.getByRole('heading', { name: 'Transaction with nonce 0' }).waitFor()

@@ -81,3 +81,28 @@ test.each([
     expect(overflow, `${title} is wider than the screen`).toBeLessThanOrEqual(0)
   }
 })
+
+test('the tabs of a relayer stay in their place, below a notice too', async () => {
+  const its = await stage.rig.addAccount()
+  const { relayer_id } = its
+  await its.send(1)
+  await its.finished(() => stage.rig.chain.mine())
+  await stage.rig.client().patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id }, body: { paused: true } })
+  const { page, signIn, open, expectComplaint } = await openConsole(stage.browser, stage.rig.url())
+  // It has no funding.
+  expectComplaint(/status of 404/)
+  await signIn(stage.rig.api_key)
+  await open(`/relayers/${relayer_id}`)
+  await page.getByText('This relayer is paused').waitFor()
+  await page.getByRole('table', { name: 'Transactions' }).waitFor()
+  const tabs = page.getByRole('navigation', { name: 'Relayer pages' })
+  const places: Record<string, number | undefined> = {}
+  for (const name of ['transactions', 'nonces', 'policies', 'funding', 'events', 'activity']) {
+    await tabs.getByRole('link', { name }).click()
+    await page.waitForTimeout(300)
+    places[name] = (await tabs.boundingBox())?.y
+  }
+  expect(new Set(Object.values(places)), JSON.stringify(places)).toHaveLength(1)
+  await tabs.getByRole('link', { name: 'events' }).click()
+  await page.getByRole('row', { name: /^relayer paused paused/ }).waitFor()
+})

@@ -87,7 +87,7 @@ test('finds the empty ones among 60 relayers, pages through all of them, and ack
   await expect.poll(() => page.title()).toBe('(2) Overview · Relayer console')
 
   await page.locator('.troubles').getByText('pay-59 has no funds').click()
-  await page.locator('.warn-line').getByText('pay-59 has no funds').waitFor()
+  await page.locator('.callout').getByText('pay-59 has no funds').waitFor()
 })
 
 test('searches everything at once, and opens what is found', async () => {

@@ -46,6 +46,7 @@ test('the search finds hashes, addresses, references, ids and names by their beg
   expect(await ids('evm:lo')).toEqual(['evm:local id'])
   const [found] = await find('Order-4800', limited)
   expect(found).toMatchObject({ relayer_id: one.relayer_id, reference: 'Order-4800', nonce: 0, value: done.value })
+  expect(found?.created_at).toBe(done.created_at)
 })
 
 test('the search tells what has the text, and finds nonces alone', async () => {

@@ -17,9 +17,11 @@ import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import type { SearchResult, Transaction } from '../../index.ts'
 import { encoded, poolPath, relayerPath, transactionName, transactionPath } from '../parts/links.tsx'
+import { isSlow } from '../parts/transaction-state.tsx'
 import { fixed, short } from './format.ts'
 import { relayerState, useApiKeys, usePools, useRelayerIds, useSponsorships, useSymbolsOfRelayers } from './overview.ts'
 import { useSession } from './session.tsx'
+import { age } from './times.ts'
 import { withReference } from './transaction-filter.ts'
 
 /** How long the reader has to stop before the service is asked. */
@@ -37,6 +39,8 @@ export interface Found {
   detail?: string
   amount?: string
   state?: string
+  /** For how long it lasts, if that is too long. */
+  waited?: string
   /** The address of its page. */
   to?: string
   open(): void
@@ -63,8 +67,8 @@ interface Answer {
 }
 
 /** A transaction as the search has it, which was found by its nonce. */
-const resultOf = ({ id, relayer_id, status, nonce, reference, value }: Transaction): SearchResult => ({
-  ...{ kind: 'transaction', id, relayer_id, name: status, nonce, reference, value },
+const resultOf = ({ id, relayer_id, status, nonce, reference, value, created_at }: Transaction): SearchResult => ({
+  ...{ kind: 'transaction', id, relayer_id, name: status, nonce, reference, value, created_at },
   ...{ found_by: 'nonce', matched: `${nonce}` },
 })
 
@@ -161,7 +165,7 @@ function itemOf(
   symbolOf: (relayer_id: string) => string,
   stateOf: (relayer_id: string) => string | undefined,
 ): Lead {
-  const { kind, id, relayer_id, name, reference, value, found_by, matched } = result
+  const { kind, id, relayer_id, name, reference, value, created_at, found_by, matched } = result
   const its = { to: pathOf(result), icon: icons[kind] ?? ArrowRight, about: kind === 'abi' ? 'ABI' : kind }
   if (relayer_id === null) {
     const state = kind === 'relayer' ? stateOf(id) : undefined
@@ -175,6 +179,7 @@ function itemOf(
     detail: label === undefined ? (reference ?? '') : `${label}${shortened(matched, q)}`,
     amount: fixed(value ?? '0', symbolOf(relayer_id), 6),
     state: name ?? '',
+    ...(created_at !== null && isSlow({ status: name ?? '', created_at }) && { waited: age(created_at) }),
   }
 }
 

@@ -10,20 +10,21 @@ export interface Token {
   decimals: number
 }
 
-/** The token of an address that the service has an ABI of; undefined: it is none, or no node has answered yet. */
-export function useToken(relayer_id: string, address: string): Token | undefined {
+/** The token of an address that the service has an ABI of; null: it is none; undefined: that is not known yet. */
+export function useToken(relayer_id: string, address: string): Token | null | undefined {
   const { client } = useSession()
   const network = useRelayerIds().data?.find(({ id }) => id === relayer_id)?.network
   const to = address.toLowerCase()
-  const isKnown = useAbis().data?.some((its) => its.network === network && its.address.toLowerCase() === to)
-  const { data } = useQuery({
+  const abis = useAbis()
+  const isKnown = abis.data?.some((its) => its.network === network && its.address.toLowerCase() === to)
+  const { data, isLoading } = useQuery({
     queryKey: ['token', network, to],
     queryFn: async ({ signal }) =>
       (await import('./erc20.ts')).readToken(client, { relayer_id, to, signal }).catch(none),
     enabled: isKnown === true,
     staleTime: Number.POSITIVE_INFINITY,
   })
-  return data ?? undefined
+  return data ?? (abis.isLoading || isLoading ? undefined : null)
 }
 
 /** What is no token is not asked again; a node that does not answer is. */
@@ -43,5 +44,5 @@ const amount_at: Record<string, number> = {
 export const amountPlace = (call: Transaction['call']): number => amount_at[call?.function ?? ''] ?? -1
 
 /** An amount of a token, given in its smallest units. `name`: the contract's, for one whose decimals are unknown. */
-export const tokenAmount = (units: string, token: Token | undefined, name: string): string =>
+export const tokenAmount = (units: string, token: Token | null | undefined, name: string): string =>
   token ? exactAmount(units, token.symbol, token.decimals) : `${count(BigInt(units))} units of ${name}`

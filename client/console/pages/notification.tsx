@@ -6,8 +6,9 @@ import { oneOf, useChoices } from '../data/choices.ts'
 import { count } from '../data/format.ts'
 import { useSession } from '../data/session.tsx'
 import { age } from '../data/times.ts'
+import { Callout } from '../parts/callout.tsx'
 import { answerText, Deliveries } from '../parts/deliveries.tsx'
-import { Loaded, Problem } from '../parts/feedback.tsx'
+import { Loaded } from '../parts/feedback.tsx'
 import { Figure } from '../parts/figure.tsx'
 import { Filters } from '../parts/filters.tsx'
 import { Heading } from '../parts/heading.tsx'
@@ -64,15 +65,19 @@ export function Notification({ notification_id, find }: { notification_id: strin
         />
         <NotificationActions path={path} its={notification.data} pending={health.data?.pending ?? 0} />
       </div>
-      <Loaded query={notification} lines={1}>
-        {({ url, filter }) => (
-          <p>
-            <code>{url}</code> <span className="hint">{filterText(filter)}</span>
-          </p>
-        )}
-      </Loaded>
       <Loaded query={health} lines={2}>
         {(its) => <Health its={its} newest={page === 1 ? (deliveries.data?.data ?? []) : []} />}
+      </Loaded>
+      <Loaded query={notification} lines={1}>
+        {({ url, filter }) => (
+          <dl className="figures">
+            <Figure name="URL">
+              <code>{url}</code>
+            </Figure>
+            <Figure name="Receives">{filterText(filter)}</Figure>
+            {health.data && <Counts its={health.data} />}
+          </dl>
+        )}
       </Loaded>
       <Filters>
         <h2>Deliveries</h2>
@@ -116,22 +121,25 @@ function Health({ its, newest }: { its: NotificationHealth; newest: Delivery[] }
   return (
     <>
       {its.status === 'disabled' && (
-        <Problem>This notification is disabled: {its.disabled_reason} Set its URL again to enable it.</Problem>
+        <Callout of="warning">
+          This notification is disabled: {its.disabled_reason} Set its URL again to enable it.
+        </Callout>
       )}
       {its.failing_since !== null && its.status !== 'disabled' && (
-        <Problem>
+        <Callout of="warning">
           No attempt has succeeded for {age(its.failing_since)}.{' '}
           {refused && answer && `The last response, to #${count(refused.sequence)}: ${answerText(answer)}. `}
           Deliveries are retried; one counts as failed when no attempt is left.
-        </Problem>
+        </Callout>
       )}
-      <dl className="figures">
-        <Figure name="Pending">{count(its.pending)}</Figure>
-        <Figure name="Failed">{count(its.failed)}</Figure>
-        <Figure name="Last success">
-          {its.last_success_at === null ? 'never' : <Moment at={its.last_success_at} />}
-        </Figure>
-      </dl>
     </>
   )
 }
+
+const Counts = ({ its }: { its: NotificationHealth }) => (
+  <>
+    <Figure name="Pending">{count(its.pending)}</Figure>
+    <Figure name="Failed">{count(its.failed)}</Figure>
+    <Figure name="Last success">{its.last_success_at === null ? 'never' : <Moment at={its.last_success_at} />}</Figure>
+  </>
+)

@@ -10,6 +10,7 @@ import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Balance } from '../parts/balance.tsx'
 import { Loaded } from '../parts/feedback.tsx'
+import { Figure } from '../parts/figure.tsx'
 import { PoolFunding } from '../parts/funding.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, poolPath, RelayerLink } from '../parts/links.tsx'
@@ -72,9 +73,13 @@ export function Pool({
       <Loaded query={pool} lines={8} as="rows">
         {(its) => (
           <>
-            <p className="hint">
-              {its.name !== its.id && `${its.name}. `}Network: {its.network}. Limits: <PoolLimits pool={its} />.
-            </p>
+            <dl className="head figures">
+              {its.name !== its.id && <Figure name="Name">{its.name}</Figure>}
+              <Figure name="Network">{its.network}</Figure>
+              <Figure name="Limits">
+                <PoolLimits pool={its} />
+              </Figure>
+            </dl>
             <Tabs label="Pool pages" base={poolPath(pool_id)} tabs={tabs} open={tab} />
             {tab === 'relayers' && <Members pool={its} />}
             {tab === 'funding' && <PoolFunding pool={its} />}

@@ -8,8 +8,10 @@ import { useLive } from '../data/transactions.ts'
 import { ActivityCharts } from '../parts/activity.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Balance } from '../parts/balance.tsx'
+import { Callout, Problem } from '../parts/callout.tsx'
 import { Events } from '../parts/events.tsx'
-import { Loaded, Problem } from '../parts/feedback.tsx'
+import { Loaded } from '../parts/feedback.tsx'
+import { Figure } from '../parts/figure.tsx'
 import { Funding } from '../parts/funding.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Copyable, ExplorerLink, relayerPath } from '../parts/links.tsx'
@@ -113,7 +115,7 @@ function Head({ its }: { its: Its }) {
   const status = useStatus(id, poll_ms)
   const stuck = useStuck(id)?.reason
   return (
-    <>
+    <div className="head">
       <p className="hint copyable">
         <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" />
         <span>Send funds here.</span>
@@ -126,48 +128,32 @@ function Head({ its }: { its: Its }) {
         </Problem>
       )}
       {paused && !system_disabled && (
-        <p className="warn-line">This relayer is paused: it signs and sends nothing until it is resumed.</p>
+        <Callout of="info">This relayer is paused: it signs and sends nothing until it is resumed.</Callout>
       )}
       <RelayerTroubles relayer_id={id} />
       {warnings.map((warning) => (
-        <p className="warn-line" key={warning}>
+        <Callout of="warning" key={warning}>
           {warning}
-        </p>
+        </Callout>
       ))}
-      <dl className="tiles compact">
-        <div className="tile">
-          <dt>Balance</dt>
-          <dd>
-            <strong>
-              <Balance relayer_id={id} network={network} />
-            </strong>
-          </dd>
-          <dd>
-            lasts: <LastsOf relayer_id={id} none="no fees in 7 days" />
-          </dd>
-        </div>
-        <div className="tile">
-          <dt>Unfinished</dt>
-          <dd>
-            <strong className={stuck && 'warn'} title={stuck}>
-              {status.data ? count(status.data.pending_transactions_count) : '…'}
-            </strong>
-          </dd>
-        </div>
-        <div className="tile">
-          <dt>Next nonce</dt>
-          <dd>
-            <strong>{status.data?.nonce ?? '…'}</strong>
-          </dd>
-        </div>
-        <div className="tile">
-          <dt>Network</dt>
-          <dd>
-            <strong>{network}</strong>
-          </dd>
-          {custom_rpc_urls.length > 0 && <dd>with nodes of its own</dd>}
-        </div>
+      <dl className="figures">
+        <Figure name="Balance">
+          <Balance relayer_id={id} network={network} />
+        </Figure>
+        <Figure name="Lasts">
+          <LastsOf relayer_id={id} none="no fees in 7 days" />
+        </Figure>
+        <Figure name="Unfinished">
+          <span className={stuck && 'warn-text'} title={stuck}>
+            {status.data ? count(status.data.pending_transactions_count) : '…'}
+          </span>
+        </Figure>
+        <Figure name="Next nonce">{status.data?.nonce ?? '…'}</Figure>
+        <Figure name="Network">
+          {network}
+          {custom_rpc_urls.length > 0 && ', with nodes of its own'}
+        </Figure>
       </dl>
-    </>
+    </div>
   )
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { CircleCheck, KeyRound } from 'lucide-react'
+import { Activity, KeyRound } from 'lucide-react'
 import type { ServiceState } from '../../index.ts'
 import { count, reasonText, short, words } from '../data/format.ts'
 import { useNames } from '../data/names.ts'
@@ -7,7 +7,8 @@ import { useSession } from '../data/session.tsx'
 import { toneOf } from '../data/statuses.ts'
 import { age, zoneShortly } from '../data/times.ts'
 import { Badge } from '../parts/badge.tsx'
-import { Loaded, Problem } from '../parts/feedback.tsx'
+import { Problem } from '../parts/callout.tsx'
+import { Loaded } from '../parts/feedback.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Age, byAge, RowTime } from '../parts/moment.tsx'
 import { Nothing } from '../parts/nothing.tsx'
@@ -171,26 +172,27 @@ const Servers = ({ its: { servers } }: { its: ServiceState }) => (
 const Incidents = ({ its: { incidents } }: { its: ServiceState }) => (
   <section aria-labelledby="incidents">
     <h2 id="incidents">Incidents</h2>
-    <p className="hint">
-      What all servers noticed, also before their last start: nodes, key services and relayers. Times are in{' '}
-      {zoneShortly()}.
-    </p>
     {incidents.length === 0 ? (
-      <p className="all-well">
-        <CircleCheck className="icon" aria-hidden />
-        No incidents
-      </p>
+      <Nothing icon={Activity} title="No incidents recorded">
+        What a server notices of its nodes, key services and relayers is listed here, also from before its last start.
+      </Nothing>
     ) : (
-      <ol className="timeline card incidents">
-        {incidents.map(({ at, severity, server, subject, text }) => (
-          <li key={`${at} ${subject} ${text}`} className={toneOf(severity)}>
-            <RowTime at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
-            <div className="answer" title={`Noticed by ${server}`}>
-              {reasonText(text, 'coins')}
-            </div>
-          </li>
-        ))}
-      </ol>
+      <>
+        <p className="hint">
+          What all servers noticed, also before their last start: nodes, key services and relayers. Times are in{' '}
+          {zoneShortly()}.
+        </p>
+        <ol className="timeline card incidents">
+          {incidents.map(({ at, severity, server, subject, text }) => (
+            <li key={`${at} ${subject} ${text}`} className={toneOf(severity)}>
+              <RowTime at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
+              <div className="answer" title={`Noticed by ${server}`}>
+                {reasonText(text, 'coins')}
+              </div>
+            </li>
+          ))}
+        </ol>
+      </>
     )}
   </section>
 )

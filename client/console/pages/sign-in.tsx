@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import { connect, not_a_key, type SignInState, signInProblem } from '../data/session.tsx'
-import { Problem } from '../parts/feedback.tsx'
+import { Problem } from '../parts/callout.tsx'
 
 /** Asks for an API key. If the input is empty, the key of the tab is tried again. */
 export function SignIn({ token, reason, signIn }: SignInState) {

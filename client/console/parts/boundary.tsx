@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from 'react'
-import { Problem } from './feedback.tsx'
+import { Problem } from './callout.tsx'
 
 interface Props {
   /** Where the reader is: at another place it is tried again. */

@@ -1,8 +1,9 @@
 import { type ReactNode, useState } from 'react'
 import { count } from '../data/format.ts'
 import { Action } from './action.tsx'
+import { Problem } from './callout.tsx'
 import type { Choice } from './choice.tsx'
-import { errorText, Problem } from './feedback.tsx'
+import { errorText } from './feedback.tsx'
 
 const shown_failures = 20
 
@@ -35,7 +36,7 @@ export function Bulk<Item>({
   items?: Item[]
   disabled?: boolean
   opened?: () => void
-  nameOf(item: Item): string
+  nameOf(item: NoInfer<Item>): string
   run(item: Item): Promise<unknown>
   /** What is done to each, such as "paused". */
   did: string

@@ -114,9 +114,9 @@ function Attempts({ attempts }: { attempts: DeliveryAttempt[] }) {
   if (!last) return <span className="hint">not sent yet</span>
   return (
     <details>
-      <summary>
+      <summary title={`${count(attempts.length)} ${attempts.length === 1 ? 'attempt' : 'attempts'}`}>
         {answerText(last)}
-        {attempts.length > 1 && `, ${count(attempts.length)} attempts`}
+        {attempts.length > 1 && ` (${count(attempts.length)})`}
       </summary>
       <ol>
         {attempts.map(({ number, at, duration_ms, status: answered, error, answer }) => (

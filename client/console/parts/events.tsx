@@ -4,12 +4,12 @@ import { Link } from 'wouter'
 import type { Event } from '../../index.ts'
 import { followEvents } from '../data/events.ts'
 import { amount, count, reasonText, words } from '../data/format.ts'
-import { useSymbolsOfRelayers } from '../data/overview.ts'
+import { relayerState, useSymbolsOfRelayers } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { stateOf } from '../data/statuses.ts'
 import { time } from '../data/times.ts'
 import { Badge } from './badge.tsx'
-import { transactionPath } from './links.tsx'
+import { nonceName, transactionPath } from './links.tsx'
 import { RowTime } from './moment.tsx'
 import { Nothing, SendOne } from './nothing.tsx'
 import { Reason } from './reason.tsx'
@@ -81,7 +81,7 @@ const columns: Column<Group>[] = [
     isWhole: true,
     cell: ([event]) => {
       const its = transactionOf(event)
-      return its ? <Link to={transactionPath(its)}>nonce {its.nonce ?? '–'}</Link> : words(event.payload.payload_type)
+      return its ? <Link to={transactionPath(its)}>{nonceName(its.nonce)}</Link> : wordOf(event)
     },
   },
   { name: 'Status', isBeside: true, cell: ([event]) => <Status event={event} /> },
@@ -105,9 +105,15 @@ const columns: Column<Group>[] = [
   { name: 'Reason', isPlain: true, cell: ([event]) => <Why event={event} /> },
 ]
 
-function wordOf(event: Event): string {
-  const its = transactionOf(event)
-  return its ? stateOf(its) : words(event.payload.payload_type)
+/** A relayer that is paused is no disabled one, although its event is the same. */
+function wordOf({ payload }: Event): string {
+  switch (payload.payload_type) {
+    case 'relayer_disabled':
+    case 'relayer_enabled':
+      return `relayer ${relayerState(payload.relayer)}`
+    default:
+      return 'nonce' in payload ? stateOf(payload) : words(payload.payload_type)
+  }
 }
 
 function Status({ event }: { event: Event }) {
@@ -115,9 +121,8 @@ function Status({ event }: { event: Event }) {
   if (its) return <TransactionState its={its} />
   switch (event.payload.payload_type) {
     case 'relayer_disabled':
-      return <Badge state="disabled" />
     case 'relayer_enabled':
-      return <Badge state="enabled" />
+      return <Badge state={relayerState(event.payload.relayer)} />
     case 'relayer_funding':
       return <Badge state={event.payload.state} />
     default:

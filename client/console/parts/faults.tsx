@@ -2,7 +2,8 @@ import { type FormEvent, useRef, useState } from 'react'
 import { createPortal } from 'react-dom'
 import { RelayerError } from '../../index.ts'
 import { FormError } from '../data/form.ts'
-import { detailText, errorText, Problem, placesOf } from './feedback.tsx'
+import { Problem } from './callout.tsx'
+import { detailText, errorText, placesOf } from './feedback.tsx'
 
 /** What is wrong with an input. `place`: its label, or the group of its boxes, where the form has one. */
 interface Fault {

@@ -4,12 +4,7 @@ import { RelayerError } from '../../index.ts'
 import { isLost } from '../data/connection.ts'
 import { sentence, words } from '../data/format.ts'
 import { time } from '../data/times.ts'
-
-export const Problem = ({ children }: { children: ReactNode }) => (
-  <p className="problem" role="alert">
-    {children}
-  </p>
-)
+import { Callout } from './callout.tsx'
 
 /** What loads: lines of text, rows of a table, a card, tiles, or charts. */
 type Shape = 'text' | 'rows' | 'card' | 'tiles' | 'charts'
@@ -87,14 +82,14 @@ function Failing({ error, children }: { error: unknown; children: ReactNode }) {
     setBusy(false)
   }
   return (
-    <div className="failing" role="alert">
-      <p className="problem">
+    <Callout of="warning" isAlert>
+      <p>
         {children} {sentence(errorText(error))}
       </p>
       <button type="button" aria-busy={isBusy} onClick={() => isBusy || void retry()}>
         Retry
       </button>
-    </div>
+    </Callout>
   )
 }
 

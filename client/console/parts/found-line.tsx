@@ -27,7 +27,7 @@ export const FoundLine = ({
       <Marked text={item.detail ?? ''} marks={marks} />
     </span>
     {item.amount !== undefined && <span className="hint amount">{item.amount}</span>}
-    {item.state !== undefined && <Badge state={item.state} />}
+    {item.state !== undefined && <Badge state={item.state} waited={item.waited} />}
     <span className="hint kind">{item.about}</span>
   </Autocomplete.Item>
 )

@@ -8,7 +8,8 @@ import { useSession } from '../data/session.tsx'
 import { age } from '../data/times.ts'
 import { Action } from './action.tsx'
 import { Badge } from './badge.tsx'
-import { Loaded, Problem } from './feedback.tsx'
+import { Problem } from './callout.tsx'
+import { Loaded } from './feedback.tsx'
 import { Figure } from './figure.tsx'
 import { ChangeFunding, nameOf, of_pool, of_relayer, type Place, type Refilled } from './funding-form.tsx'
 import { poolPath, RelayerLink, relayerPath, transactionPath } from './links.tsx'
@@ -195,38 +196,40 @@ function State({ network, its }: { network: string; its: FundingState }) {
       )}
       {fine.includes(state) && reason !== null && <p className="hint">{reason}</p>}
       <Figures network={network} its={its} more={more} />
-      <h2>Refills</h2>
-      {refills.length === 0 ? (
-        <Nothing icon={Fuel} title="No refills yet">
-          The first one is sent when the balance is below {shown(funding.min_balance)}.
-        </Nothing>
-      ) : (
-        <Table
-          of="refills"
-          rows={refills}
-          idOf={({ created_at }) => created_at}
-          columns={[
-            {
-              name: 'Created',
-              by: ({ created_at }) => byAge(created_at),
-              cell: ({ created_at }) => <Age of={created_at} />,
-            },
-            { name: 'Amount', isNumber: true, cell: (refill) => shown(refill.amount) },
-            { name: 'From', by: ({ from }) => from, cell: ({ from }) => <RelayerLink id={from} /> },
-            {
-              name: 'Status',
-              cell: ({ transaction_id, from, is_open }) =>
-                transaction_id === null ? (
-                  'being accepted'
-                ) : (
-                  <Link to={transactionPath({ relayer_id: from, id: transaction_id })}>
-                    {is_open ? 'under way' : 'ended'}
-                  </Link>
-                ),
-            },
-          ]}
-        />
-      )}
+      <section aria-labelledby="refills">
+        <h2 id="refills">Refills</h2>
+        {refills.length === 0 ? (
+          <Nothing icon={Fuel} title="No refills yet">
+            The first one is sent when the balance is below {shown(funding.min_balance)}.
+          </Nothing>
+        ) : (
+          <Table
+            of="refills"
+            rows={refills}
+            idOf={({ created_at }) => created_at}
+            columns={[
+              {
+                name: 'Created',
+                by: ({ created_at }) => byAge(created_at),
+                cell: ({ created_at }) => <Age of={created_at} />,
+              },
+              { name: 'Amount', isNumber: true, cell: (refill) => shown(refill.amount) },
+              { name: 'From', by: ({ from }) => from, cell: ({ from }) => <RelayerLink id={from} /> },
+              {
+                name: 'Status',
+                cell: ({ transaction_id, from, is_open }) =>
+                  transaction_id === null ? (
+                    'being accepted'
+                  ) : (
+                    <Link to={transactionPath({ relayer_id: from, id: transaction_id })}>
+                      {is_open ? 'under way' : 'ended'}
+                    </Link>
+                  ),
+              },
+            ]}
+          />
+        )}
+      </section>
     </>
   )
 }

@@ -24,9 +24,12 @@ export function decoded(part: string): string {
 export const transactionPath = ({ relayer_id, id }: { relayer_id: string; id: string }): string =>
   `${relayerPath(relayer_id)}/transactions/${encodeURIComponent(id)}`
 
+/** A transaction where its relayer is known. */
+export const nonceName = (nonce: number | null): string => (nonce === null ? 'no nonce yet' : `nonce ${nonce}`)
+
 /** A transaction as people call it: `oracle-1 · nonce 12`. */
 export const transactionName = ({ relayer_id, nonce }: { relayer_id: string | null; nonce: number | null }): string =>
-  `${relayer_id} · ${nonce === null ? 'no nonce yet' : `nonce ${nonce}`}`
+  `${relayer_id} · ${nonceName(nonce)}`
 
 /** A deleted relayer has no page. */
 export function RelayerLink({ id }: { id: string }) {
@@ -39,11 +42,9 @@ export function RelayerLink({ id }: { id: string }) {
   )
 }
 
-/** A transaction in a row about something else: `oracle-1 #12`. */
+/** A transaction in a row about something else. */
 export const TransactionLink = (its: { relayer_id: string; id: string; nonce: number | null }) => (
-  <Link to={transactionPath(its)}>
-    {its.relayer_id} #{its.nonce ?? '–'}
-  </Link>
+  <Link to={transactionPath(its)}>{transactionName(its)}</Link>
 )
 
 /** A link to the network's explorer, where it has one. */

@@ -9,9 +9,10 @@ import { type Opened, openedBy } from '../data/opened.ts'
 import { useProblems } from '../data/overview.ts'
 import { useSession } from '../data/session.tsx'
 import { isAsked, type ThingAction, useThingActions } from '../data/thing-actions.ts'
+import { severities } from './callout.tsx'
 import { errorText } from './feedback.tsx'
 import { FoundLine, follow } from './found-line.tsx'
-import { isOpen, pathOf, severities } from './problems.tsx'
+import { isOpen, pathOf } from './problems.tsx'
 
 /** A page, or what can be done or seen on it. `keys`: what it is also found by. */
 export interface Target extends Found {
@@ -199,8 +200,8 @@ function useUrgent(): Found[] {
   const leads = useLeads()
   const open = data?.data.problems.filter(isOpen) ?? []
   return open.slice(0, max_urgent).map((its) => {
-    const { Mark, word } = severities[its.severity]
-    return leads({ name: its.summary, about: word, icon: Mark, to: pathOf(its) })
+    const { Shape, word } = severities[its.severity]
+    return leads({ name: its.summary, about: word, icon: Shape, to: pathOf(its) })
   })
 }
 

@@ -56,6 +56,8 @@ function Policy({ form: { name, title, unit, lines, words, none }, relayer }: { 
   }
   const value = typed.trim() === '' ? null : unit === 'lines' ? listIn(name, typed) : valueIn(unit, typed)
   const body = { policies: { [name]: value } as RelayerPoliciesPatch }
+  // What is typed, as long as it is a value.
+  const said = value === undefined ? shown : typed.trim()
   return (
     <li className={shown === undefined ? undefined : 'set'}>
       <div>
@@ -74,9 +76,7 @@ function Policy({ form: { name, title, unit, lines, words, none }, relayer }: { 
           opened={() => setChanged(undefined)}
           effect={
             <p>
-              {value === undefined
-                ? 'The value is not valid.'
-                : `${value === null ? none : words(typed.trim(), symbol)} It applies to all transactions of ${relayer.id}.`}
+              {said ? words(said, symbol) : none} It applies to all transactions of {relayer.id}.
             </p>
           }
           run={() => {

@@ -1,4 +1,4 @@
-import { BellOff, ChevronDown, ChevronUp, CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react'
+import { ChevronDown, ChevronUp, CircleCheck } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem as Its, Problems as List } from '../../index.ts'
@@ -10,7 +10,8 @@ import { useSession } from '../data/session.tsx'
 import { toneOf } from '../data/statuses.ts'
 import { time } from '../data/times.ts'
 import { Acknowledge, Withdraw } from './acknowledge.tsx'
-import { errorText, Problem, Skeleton } from './feedback.tsx'
+import { Callout, Mark, severities } from './callout.tsx'
+import { errorText, Skeleton } from './feedback.tsx'
 import { relayerPath, transactionPath } from './links.tsx'
 import { Lasting, Moment } from './moment.tsx'
 import { Reason } from './reason.tsx'
@@ -81,36 +82,24 @@ function groupsOf(problems: Its[]): Its[][] {
 
 export const isOpen = ({ acknowledgement }: Its) => acknowledgement === null
 
-/** Shape and word of each severity, the worst first. */
-export const severities = {
-  critical: { Mark: CircleAlert, word: 'critical', many: 'critical' },
-  warning: { Mark: TriangleAlert, word: 'warning', many: 'warnings' },
-  info: { Mark: Info, word: 'notice', many: 'notices' },
-  known: { Mark: BellOff, word: 'acknowledged', many: 'acknowledged' },
-} as const
 const severityOf = (its: Its) => (isOpen(its) ? its.severity : 'known')
 const classOf = (its: Its) => toneOf(severityOf(its))
 
 /** How many there are of each severity. */
 const Tallies = ({ problems }: { problems: Its[] }) => (
   <ul className="tallies" aria-label="By severity">
-    {Object.entries(severities).map(([its, { Mark, word, many }]) => {
+    {Object.entries(severities).map(([its, { Shape, word, many }]) => {
       const number = problems.filter((problem) => severityOf(problem) === its).length
       return (
         number > 0 && (
           <li key={its} className={toneOf(its)}>
-            <Mark className="icon" aria-hidden /> {count(number)} {number === 1 ? word : many}
+            <Shape className="icon" aria-hidden /> {count(number)} {number === 1 ? word : many}
           </li>
         )
       )
     })}
   </ul>
 )
-
-function Mark({ of }: { of: Its }) {
-  const { Mark: Its, word } = severities[severityOf(of)]
-  return <Its className="icon" role="img" aria-label={word} />
-}
 
 function Group({ its }: { its: Its[] }) {
   const { may } = useSession()
@@ -122,7 +111,7 @@ function Group({ its }: { its: Its[] }) {
   return (
     <>
       <li className={classOf(first)}>
-        <Mark of={first} />
+        <Mark of={severityOf(first)} />
         <button type="button" className="about" aria-expanded={isShown} onClick={() => show(!isShown)}>
           <strong>
             {groupText(its)} <Chevron className="icon" aria-hidden />
@@ -162,10 +151,10 @@ const groupText = (its: Its[]) =>
   its.length === 1 || !its[0] ? (its[0]?.summary ?? '') : `${count(its.length)} ${alike[its[0].kind]}`
 
 const Unknown = ({ error, since }: { error: unknown; since?: string }) => (
-  <Problem>
+  <Callout of="warning" isAlert>
     What needs attention is not known{since === undefined ? '' : ` since ${time(since)}`}.{' '}
     {error ? errorText(error) : 'The service has not answered.'}
-  </Problem>
+  </Callout>
 )
 
 const parts = {
@@ -175,11 +164,11 @@ const parts = {
 } as const
 
 const Unchecked = ({ its: { part, count: number, reason } }: { its: List['unchecked'][number] }) => (
-  <p className="warn-line">
+  <Callout of="warning">
     {parts[part]} {part === 'accounts' ? `${count(number)} ${number === 1 ? 'relayer' : 'relayers'} (` : ''}
     {reason}
     {part === 'accounts' ? ')' : ''}
-  </p>
+  </Callout>
 )
 
 /** `isPart`: of a group that is open. */
@@ -188,10 +177,10 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
   const { summary, since, acknowledgement } = its
   const reason = sentence(its.reason)
   const shown = reasonText(reason, useSymbolOfProblem(its))
-  const failed = useFailed(its)
+  const { failed, isLoading } = useFailed(its)
   return (
     <li className={isPart ? `${classOf(its)} part` : classOf(its)}>
-      <Mark of={its} />
+      <Mark of={severityOf(its)} />
       <Link to={pathOf(its)} className="about">
         <strong>{summary}</strong>
         {since !== null && (
@@ -203,7 +192,7 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
           </>
         )}
         <span className="detail" title={shown}>
-          {failed ? <Reason text={reason} of={failed} isPlain /> : shown}
+          {failed ? <Reason text={reason} of={failed} isPlain /> : isLoading ? '…' : shown}
         </span>
         {acknowledgement && (
           <span className="detail">

@@ -24,29 +24,26 @@ export function Reason({
   of: Pick<Transaction, 'relayer_id' | 'to' | 'call'>
   isPlain?: boolean
 }) {
-  const token = useToken(its.relayer_id, its.to ?? '')
+  const called = useToken(its.relayer_id, its.to ?? '')
   // Of another function, the error may be that of another token.
   const isTokens = amountPlace(its.call) !== -1 && /\bERC20Insufficient\w+\(/.test(said)
+  const token = isTokens ? called : null
   const text = inCoins(said, useSymbolsOfRelayers()(its.relayer_id))
+  if (token === undefined) return '…'
   const parts: ReactNode[] = []
   let end = 0
   for (const found of text.matchAll(argument)) {
     const [whole, name, value = ''] = found
     parts.push(withGroups(text.slice(end, found.index)), name === undefined ? '' : `${name}: `)
     parts.push(
-      <Value
-        key={found.index}
-        isPlain={isPlain}
-        value={value}
-        token={isTokens && amounts.test(name ?? '') ? token : undefined}
-      />,
+      <Value key={found.index} isPlain={isPlain} value={value} token={amounts.test(name ?? '') ? token : null} />,
     )
     end = found.index + whole.length
   }
   return [...parts, withGroups(text.slice(end))]
 }
 
-function Value({ value, token, isPlain }: { value: string; token: Token | undefined; isPlain: boolean }) {
+function Value({ value, token, isPlain }: { value: string; token: Token | null; isPlain: boolean }) {
   const named = useNames()(value)
   if (token) return <span title={value}>{exactAmount(value, token.symbol, token.decimals)}</span>
   if (!value.startsWith('0x')) return <span title={value}>{withGroups(`(${value})`).slice(1, -1)}</span>

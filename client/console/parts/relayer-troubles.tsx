@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import type { Problem } from '../../index.ts'
 import { reasonText, sentence } from '../data/format.ts'
 import { useProblems, useSymbolOf } from '../data/overview.ts'
+import { Callout } from './callout.tsx'
 import { transactionPath } from './links.tsx'
 
 const kinds: ReadonlySet<Problem['kind']> = new Set([
@@ -12,20 +13,20 @@ const kinds: ReadonlySet<Problem['kind']> = new Set([
 export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
   const symbol = useSymbolOf(relayer_id)
   const its = useProblems().data?.data.problems.filter((one) => one.relayer_id === relayer_id && kinds.has(one.kind))
-  return its?.map(({ id, summary, reason, transaction_id }) => (
-    <p className="warn-line" key={id}>
+  return its?.map(({ id, severity, summary, reason, transaction_id }) => (
+    <Callout of={severity} key={id}>
       {ofItself(summary, relayer_id)} {reasonText(sentence(reason), symbol)}{' '}
       {transaction_id !== null && (
         <Link to={transactionPath({ relayer_id, id: transaction_id })}>Open the transaction</Link>
       )}
-    </p>
+    </Callout>
   ))
 }
 
 /** An ID keeps its letters, and the page of a relayer need not name it. */
 function ofItself(summary: string, relayer_id: string): string {
-  const name = `${relayer_id}: `
-  if (summary.startsWith(name)) return sentence(summary.slice(name.length))
+  const name = [`${relayer_id}: `, `${relayer_id} · `].find((one) => summary.startsWith(one))
+  if (name !== undefined) return sentence(summary.slice(name.length))
   return summary.startsWith(relayer_id) ? `${summary}.` : sentence(summary)
 }
 

@@ -8,6 +8,7 @@ import { Bulk } from './bulk.tsx'
 import type { Choice } from './choice.tsx'
 import { errorText, Skeleton } from './feedback.tsx'
 import { Figure } from './figure.tsx'
+import { transactionName } from './links.tsx'
 import { Price } from './price.tsx'
 import { type Column, Table } from './table.tsx'
 
@@ -31,15 +32,7 @@ interface LeftOut {
 }
 
 /** Signs the chosen ones again at the highest tier, after it showed what each would pay. `changeable`: those that are not mined. */
-export function SpeedUpChosen({
-  choice,
-  changeable,
-  nameOf,
-}: {
-  choice: Choice<Transaction>
-  changeable: Transaction[]
-  nameOf(its: Transaction): string
-}) {
+export function SpeedUpChosen({ choice, changeable }: { choice: Choice<Transaction>; changeable: Transaction[] }) {
   const { client } = useSession()
   const relayers = useRelayerIds().data
   const isTooMany = changeable.length > max_chosen
@@ -67,15 +60,15 @@ export function SpeedUpChosen({
         if (!isTooMany) prices.mutate()
       }}
       lack={lackOf()}
-      nameOf={nameOf}
+      nameOf={transactionName}
       run={(its) =>
         client.put(one, { path: { relayer_id: its.relayer_id, transaction_id: its.id }, body: fastest(its) })
       }
       did="sped up"
     >
       {!isTooMany && !prices.isSuccess && <Skeleton lines={Math.min(changeable.length + 1, shown_rows)} as="rows" />}
-      {changes.length > 0 && <Changes rows={changes} nameOf={nameOf} />}
-      {left.length > 0 && <Reasons left={left} nameOf={nameOf} />}
+      {changes.length > 0 && <Changes rows={changes} />}
+      {left.length > 0 && <Reasons left={left} />}
     </Bulk>
   )
 
@@ -87,10 +80,15 @@ export function SpeedUpChosen({
 }
 
 /** Each change, and for each network what all of them cost more. */
-function Changes({ rows, nameOf }: { rows: Change[]; nameOf(its: Transaction): string }) {
+function Changes({ rows }: { rows: Change[] }) {
   const symbolOf = useSymbols()
   const columns: Column<Change>[] = [
-    { name: 'Transaction', isWhole: true, by: ({ its }) => nameOf(its), cell: ({ its }) => nameOf(its) },
+    {
+      name: 'Transaction',
+      isWhole: true,
+      by: ({ its }) => transactionName(its),
+      cell: ({ its }) => transactionName(its),
+    },
     {
       name: 'Now',
       isNumber: true,
@@ -131,13 +129,13 @@ function Amount({ wei, symbol }: { wei: bigint | null; symbol: string }) {
   return <span title={exactAmount(wei.toString(), symbol)}>{amount(wei.toString(), symbol)}</span>
 }
 
-const Reasons = ({ left, nameOf }: { left: LeftOut[]; nameOf(its: Transaction): string }) => (
+const Reasons = ({ left }: { left: LeftOut[] }) => (
   <>
     <p>{transactionsText(left.length)} left out:</p>
     <ul className="plain">
       {left.slice(0, shown_reasons).map(({ its, reason }) => (
         <li key={its.id}>
-          <strong>{nameOf(its)}</strong>: {reason}
+          <strong>{transactionName(its)}</strong>: {reason}
         </li>
       ))}
       {left.length > shown_reasons && <li>and {count(left.length - shown_reasons)} more</li>}

@@ -15,7 +15,7 @@ import { type Place, useTransactions } from '../data/transactions.ts'
 import { type Choice, ChooseRow } from './choice.tsx'
 import { Loaded } from './feedback.tsx'
 import { Matches } from './filters.tsx'
-import { RelayerLink, transactionPath } from './links.tsx'
+import { nonceName, RelayerLink, transactionName, transactionPath } from './links.tsx'
 import { Age } from './moment.tsx'
 import { ClearFilters, Nothing, SendOne } from './nothing.tsx'
 import { isSlow, TransactionState } from './transaction-state.tsx'
@@ -180,15 +180,13 @@ function Row({
   const isPhone = usePhone()
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>
-      <td className="pick">
-        {choice && <ChooseRow name={`${its.relayer_id} ${its.nonce ?? its.id}`} row={its} choice={choice} />}
-      </td>
+      <td className="pick">{choice && <ChooseRow name={transactionName(its)} row={its} choice={choice} />}</td>
       <td className="state">
         <TransactionState its={its} />
       </td>
       <td className="nonce">{its.nonce ?? '–'}</td>
       {!isOfOne && (
-        <td className="relayer" data-nonce={its.nonce ?? '–'}>
+        <td className="relayer" data-nonce={nonceName(its.nonce)}>
           <span>{isPhone ? its.relayer_id : <RelayerLink id={its.relayer_id} />}</span>
         </td>
       )}

@@ -1,4 +1,4 @@
-import type { Transaction, TransactionStatus } from '../../index.ts'
+import type { Transaction } from '../../index.ts'
 import { words } from '../data/format.ts'
 import { stateOf } from '../data/statuses.ts'
 import { age } from '../data/times.ts'
@@ -7,11 +7,11 @@ import { useTicks } from './moment.tsx'
 
 /** Without a block for longer than this, a transaction shows its wait. */
 const slow_ms = 120_000
-const unmined: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
+const unmined: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted'])
 
 type Its = Pick<Transaction, 'status' | 'is_canceling' | 'created_at'>
 
-export const isSlow = ({ status, created_at }: Pick<Its, 'status' | 'created_at'>): boolean =>
+export const isSlow = ({ status, created_at }: { status: string; created_at: string }): boolean =>
   unmined.has(status) && Date.now() - Date.parse(created_at) >= slow_ms
 
 const waitOf = (its: Its): string | undefined => (isSlow(its) ? age(its.created_at) : undefined)

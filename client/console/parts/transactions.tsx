@@ -13,7 +13,7 @@ import { Bulk } from './bulk.tsx'
 import { type Choice, useChoice } from './choice.tsx'
 import { Csv } from './csv.tsx'
 import { Filters, SearchField } from './filters.tsx'
-import { decoded, encoded } from './links.tsx'
+import { decoded, encoded, transactionName } from './links.tsx'
 import { PeriodFields, periodIn } from './period.tsx'
 import { Segments } from './segments.tsx'
 import { SpeedUpChosen } from './speed-up-chosen.tsx'
@@ -133,20 +133,19 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
   const changed = choice.items
     .filter(({ status, is_canceling }) => changeable.has(status) && !is_canceling)
     .sort((a, b) => (b.nonce ?? 0) - (a.nonce ?? 0))
-  const nameOf = ({ relayer_id, nonce }: Transaction) => `${relayer_id} ${nonce ?? ''}`.trim()
   return (
     <section className="bar chosen" aria-label="Chosen transactions">
       <span>
         {count(choice.items.length)} chosen, {count(changed.length)} can be changed
       </span>
-      <SpeedUpChosen choice={choice} changeable={changed} nameOf={nameOf} />
+      <SpeedUpChosen choice={choice} changeable={changed} />
       <Bulk
         label="Cancel chosen"
         tone="danger"
         effect={<p>Cancels each. Signed ones are replaced by transfers of 0, which cost fees.</p>}
         choice={choice}
         items={changed}
-        nameOf={nameOf}
+        nameOf={transactionName}
         run={({ relayer_id, id }) => client.delete(one, { path: { relayer_id, transaction_id: id } })}
         dismiss={keep}
         did="being canceled"

@@ -30,9 +30,8 @@ export function filterOf(form: Form): NotificationFilter | null {
 
 export function filterText(filter: NotificationFilter | undefined): string {
   const { events: named = [], statuses: only = [] } = filter ?? {}
-  if (named.length === 0 && only.length === 0) return 'Receives every event.'
   const of = named.length === 0 ? 'every event' : named.map(words).join(', ')
-  return `Receives ${of}${only.length === 0 ? '' : `, of transactions that are ${only.join(', ')}`}.`
+  return `${of}${only.length === 0 ? '' : `, of transactions that are ${only.join(', ')}`}`
 }
 
 /** The URL of a webhook and the events that it receives. */

@@ -16,7 +16,7 @@ type Named = Pick<SearchResult, 'kind' | 'id' | 'name' | 'found_by' | 'matched'>
 
 /** A result, and whether the text is the whole of what it was found by: those come first. */
 type Ranked = SearchResult & { is_whole: boolean }
-const noTransaction = { relayer_id: null, nonce: null, reference: null, value: null }
+const noTransaction = { relayer_id: null, nonce: null, reference: null, value: null, created_at: null }
 
 interface Resource {
   /** The end of a step, and how many rows it has. */
@@ -94,9 +94,9 @@ export function searchAll({ read }: Database): Pick<Store, 'search'> {
 
   async function transactions(text: string, ids: string[] | null): Promise<{ items: Ranked[]; total: number }> {
     const { items, total } = await findTransactions(read, few, text, await read.all(visible, { ids }))
-    const shown = items.map(({ id, relayer_id, status, nonce, reference, value, found_by, matched, is_whole }) => ({
-      ...{ kind: 'transaction' as const, id, relayer_id, name: status, nonce, reference, value, found_by, matched },
-      is_whole,
+    const shown = items.map(({ id, relayer_id, status: name, nonce, reference, value, created_at, ...its }) => ({
+      ...{ kind: 'transaction' as const, id, relayer_id, name, nonce, reference, value, created_at },
+      ...{ found_by: its.found_by, matched: its.matched, is_whole: its.is_whole },
     }))
     return { items: shown, total }
   }

@@ -21,7 +21,7 @@ const last_character = '\u{10ffff}'
 /** `12`, and `nonce 12` or `#12` for nothing else. */
 const nonce_form = /^(?:nonce\s+|#)?(\d{1,15})$/i
 
-interface Row extends Pick<SearchResult, 'nonce' | 'reference' | 'value'> {
+interface Row extends Pick<SearchResult, 'nonce' | 'reference' | 'value' | 'created_at'> {
   row_id: number
   relayer_row_id: number
   id: string
@@ -37,7 +37,7 @@ export interface FoundTransaction extends Row, Pick<SearchResult, 'found_by' | '
   is_whole: boolean
 }
 
-const columns = 'row_id, relayer_row_id, id, relayer_id, status, nonce, reference, value, "to"'
+const columns = 'row_id, relayer_row_id, id, relayer_id, status, nonce, reference, value, created_at, "to"'
 
 /** The last $limit transactions of each relayer in the order. `where` names it as $relayer_row_id. */
 function ofRelayers(where: string, order = 'sequence DESC', postgres = { where, order }) {
