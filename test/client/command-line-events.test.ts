@@ -96,7 +96,7 @@ test('reports each problem and its remedy with `doctor`, and none for a healthy 
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true, policies: { min_balance: 1 } } })
   expect(await problems()).toEqual([
     'relayer demo warning paused',
-    'relayer demo problem the balance of 0 wei is below its min_balance of 1',
+    'relayer demo problem the balance of 0 wei is below its min_balance of 1 wei',
     'notification hook warning deliveries are not signed',
   ])
   const { out } = await run(['doctor'])
