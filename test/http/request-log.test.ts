@@ -123,7 +123,7 @@ test('logs operation, caller and duration, and no input of the caller', async ()
 test('logs an internal error with the id of its request', async () => {
   const service = await startTestService()
   await service.client.post('/api/v1/notifications', { body: { id: 'hook', url: 'https://hooks.example.com' } })
-  await rowsOf(service, 'ALTER TABLE deliveries RENAME TO gone')
+  await rowsOf(service, 'ALTER TABLE delivery_blocks RENAME TO gone')
   const headers = {
     Authorization: `Bearer ${service.api_key}`,
     'Content-Type': 'application/json',
