@@ -195,3 +195,9 @@ const ceilPercent = (amount: bigint, percent: bigint): bigint => (amount * perce
 const greatest = (...amounts: bigint[]): bigint => amounts.reduce((a, b) => (a > b ? a : b))
 
 const least = (a: bigint, b: bigint | undefined): bigint => (b === undefined || a < b ? a : b)
+
+/** A price per unit of gas in wei, exactly, as people read it: `1.5 gwei`. */
+export function gwei(price: bigint | string | number): string {
+  const digits = `${price}`.padStart(10, '0')
+  return `${`${digits.slice(0, -9)}.${digits.slice(-9)}`.replace(/\.?0+$/, '')} gwei`
+}

@@ -22,9 +22,11 @@ export interface TransactionFilter {
   search?: string
 }
 
+/** What of a transaction is made from its row, or has another form in it. */
+export type Derived = 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission' | 'waiting_for'
+
 /** A transaction row without `data`, which may be large. */
-export interface TransactionRow
-  extends Omit<Transaction, 'data' | 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission' | 'waiting_for'> {
+export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   /** The caller's names and values; null: none. */
   metadata: Metadata | null
   /** What decodes the data, as human-readable ABI; null: nothing is known of it. */

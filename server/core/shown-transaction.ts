@@ -1,7 +1,7 @@
 import type { Transaction, TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
 import { decodeCall } from './encoding/decoded-call.ts'
 import { without_reason } from './outcome.ts'
-import type { TransactionRow } from './sending-rows.ts'
+import type { Derived, TransactionRow } from './sending-rows.ts'
 import { isFinal, isUnmined } from './statuses.ts'
 import { shownSubmission } from './submission.ts'
 import { shownReason, type WaitColumns } from './wait-reason.ts'
@@ -9,10 +9,7 @@ import { shownReason, type WaitColumns } from './wait-reason.ts'
 type Block = { block_number: number | null; block_hash: string | null }
 
 /** What the contract's form of a row is made of. */
-export type ShownColumns = Omit<
-  Transaction,
-  'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission' | 'waiting_for'
-> &
+export type ShownColumns = Omit<Transaction, Derived> &
   Pick<TransactionRow, 'fragments' | 'metadata' | 'submission' | 'changed_at' | 'intent'> &
   Block &
   WaitColumns

@@ -1,6 +1,6 @@
 import type { TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
 import type { Intent } from './decide.ts'
-import { gwei } from './gwei.ts'
+import { gwei } from './prices.ts'
 
 /** The reason why a transaction makes no progress. `text` completes the sentence "Waits: ...". */
 export interface Wait {

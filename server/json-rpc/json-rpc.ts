@@ -19,7 +19,7 @@ import { relayerOf } from './transaction-object.ts'
 type Answer = Exclude<Awaited<ReturnType<Handlers['callJsonRpc']>>, unknown[] | undefined>
 
 const max_calls = 1_000
-/** Of one batch. Calls of nodes have a separate limit (turns.ts). */
+/** Of one batch. Calls of nodes have a separate limit (reading.ts). */
 const calls_at_once = 8
 
 /** What a request is sent to: a relayer, or a pool. */

@@ -1,11 +1,16 @@
+import pLimit, { type LimitFunction } from 'p-limit'
 import type { RpcAnswer } from '../../generated/openapi.ts'
+import { BoundedMap } from '../core/bounded-map.ts'
 import type { Handlers } from '../core/operation.ts'
 import { revertDataOf } from '../evm/rpc-error.ts'
 import { readableMethods } from '../http/schema-check.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import { codes, JsonRpcError } from './errors.ts'
 import { partsOf } from './signing.ts'
-import { createTurns } from './turns.ts'
+
+const at_once = 4
+const max_waiting = 2_000
+const max_callers = 10_000
 
 type ReadMethod = NonNullable<Parameters<Handlers['callRpc']>[0]['body']['method']>
 
@@ -67,3 +72,18 @@ export function readingMethods(
 }
 
 const hex = (number: number): string => `0x${number.toString(16)}`
+
+/**
+ * Limits each caller's calls to nodes. Libraries make many calls at the same time; calls above the limit wait instead of failing.
+ * Throws JsonRpcError (-32005) when too many wait.
+ */
+function createTurns() {
+  const callers = new BoundedMap<string, LimitFunction>(max_callers)
+
+  return async function inTurn<T>(caller: string, work: () => Promise<T>): Promise<T> {
+    const own = callers.of(caller, () => pLimit(at_once))
+    if (own.pendingCount >= max_waiting)
+      throw new JsonRpcError(codes.limit_exceeded, `limit exceeded: ${max_waiting} calls of this API key wait already`)
+    return own(work)
+  }
+}

@@ -37,8 +37,6 @@ export interface FoundCall {
 /** Checks the rights of the caller as they are now, and resolves to the sponsorship as it is now. Throws ApiError. */
 export type AuthorizeSponsorship = () => Promise<SponsorshipRow>
 
-export type SponsoredCalls = ReturnType<typeof createSponsoredCalls>
-
 /** Accepts and finds the calls of sponsorships, for the operations and for JSON-RPC. */
 export function createSponsoredCalls({
   store,

@@ -1,6 +1,5 @@
 import { type Detail, refusedBy } from '../errors.ts'
-import { gwei } from '../gwei.ts'
-import { type Market, most, nextPrice, type Prices, quote, type Tier } from '../prices.ts'
+import { gwei, type Market, most, nextPrice, type Prices, quote, type Tier } from '../prices.ts'
 import type { RelayerRow } from '../rows.ts'
 import type { Spend } from '../sending-rows.ts'
 

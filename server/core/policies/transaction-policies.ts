@@ -1,6 +1,6 @@
 import type { RelayerPolicies } from '../../../generated/openapi.ts'
 import { type ApiError, type Detail, refusedBy } from '../errors.ts'
-import { gwei } from '../gwei.ts'
+import { gwei } from '../prices.ts'
 import type { RelayerRow } from '../rows.ts'
 import type { OverLimit, Spend } from '../sending-rows.ts'
 import { feeSpending } from './fee-policies.ts'
@@ -112,9 +112,9 @@ export function overLimit({ spend, left }: OverLimit): ApiError {
     policy === 'funding'
       ? `A refill of up to ${amount}`
       : asset === 'wei'
-        ? `${amount}${unit}`
+        ? `${amount} wei`
         : asset === 'fee'
-          ? `A fee of up to ${amount}${unit}`
+          ? `A fee of up to ${amount} wei`
           : asset === 'calls'
             ? 'One more call'
             : `${amount} of the token ${asset}`

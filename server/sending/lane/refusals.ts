@@ -1,6 +1,5 @@
 import { contradictionOf, flawOf } from '../../core/encoding/flaws.ts'
-import { gwei } from '../../core/gwei.ts'
-import { most, pricesOf } from '../../core/prices.ts'
+import { gwei, most, pricesOf } from '../../core/prices.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
 import { tooLow, type Wait } from '../../core/wait-reason.ts'
 import { RpcError } from '../../evm/rpc.ts'

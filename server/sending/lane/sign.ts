@@ -2,11 +2,11 @@ import { highestOutbid, highestTaken } from '../../core/attempts.ts'
 import { reprice_ms } from '../../core/decide.ts'
 import { type Envelope, seal } from '../../core/encoding/envelope.ts'
 import { isTransferGasFixed, transfer_gas, withMargin } from '../../core/gas.ts'
-import { gwei } from '../../core/gwei.ts'
 import { capOf, feeOf, feeSpending, multipleOf } from '../../core/policies/fee-policies.ts'
 import {
   atCeiling,
   bump,
+  gwei,
   isAbove,
   isEnough,
   isNear,

@@ -1,6 +1,5 @@
 import type { Warning } from '../../../generated/openapi.ts'
-import { gwei } from '../../core/gwei.ts'
-import { most, quote } from '../../core/prices.ts'
+import { gwei, most, quote } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
 import { isPriced } from './admission.ts'

@@ -1,7 +1,6 @@
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { abis } from './abis.ts'
-import { about } from './about.ts'
 import { activity } from './activity.ts'
 import { apiKeys } from './api-keys.ts'
 import { bulkChanges } from './bulk-changes.ts'
@@ -11,7 +10,6 @@ import { deliveries } from './deliveries.ts'
 import { eventLog } from './events.ts'
 import { funding } from './funding.ts'
 import { gauges } from './gauges.ts'
-import { incidents } from './incidents.ts'
 import { protectRights, readMasterKeyCheck } from './master-key.ts'
 import { networks } from './networks.ts'
 import { nonces } from './nonces.ts'
@@ -24,6 +22,7 @@ import { relayers } from './relayers.ts'
 import { restarts } from './restarts.ts'
 import { retention } from './retention.ts'
 import { searchAll } from './search.ts'
+import { service } from './service.ts'
 import { signers } from './signers.ts'
 import { spendings } from './spending.ts'
 import { sponsorships } from './sponsorships.ts'
@@ -75,8 +74,7 @@ export const storeRules = (database: Database, dependencies: StoreDependencies):
   ...nonces(database, dependencies.now),
   ...watches(database),
   ...activity(database),
-  ...about(database),
-  ...incidents(database),
+  ...service(database),
   ...problems(database),
   ...searchAll(database),
 })
