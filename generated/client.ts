@@ -3913,8 +3913,8 @@ export interface components {
             abi: string[];
         };
         /**
-         * @description `network_down`: no node of a network is healthy. `network_still`: its chain makes no blocks, and transactions wait
-         *     for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`.
+         * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and
+         *     transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`.
          *     `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined
          *     after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain
          *     disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is

@@ -30,7 +30,7 @@ export interface Context extends Call {
   onClose(callback: () => void): void
   /** The order of the request's transactions. */
   inOrder: InOrder
-  /** By relayer (row id): until when calls of the request wait for a signature. Each one that comes prolongs it. */
+  /** By relayer (row id): the time until which calls of the request wait for a signature. Each signature prolongs it. */
   patience: Map<number, number>
   /**
    * Authorizes the caller for an operation again, and carries it out with an audit entry of its own. `status`: its HTTP status on success.

@@ -19,9 +19,9 @@ interface Accepted {
   isReplacement: boolean
 }
 
-/** Shorter than the timeout of every known library. A batch waits as long since its last signature, and not so long for every call. */
+/** Shorter than the timeout of every known library. The calls of a batch share it: it begins anew at each signature. */
 const sign_wait_ms = 5_000
-/** Of a call for which no patience is left: enough to see that the relayer signs again. */
+/** The least wait of a call: enough to see that the relayer signs again. */
 const least_wait_ms = 100
 
 export function sendingMethods({

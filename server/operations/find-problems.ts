@@ -11,6 +11,7 @@ import { type Account, type Facts, type FoundProblem, kinds, type NetworkSeen, p
 /** A transaction that is not mined after this time is a problem, even without a known reason. */
 const slow_ms = 5 * 60_000
 const slow_on_still_chain_ms = 60_000
+
 /** All problems, the most urgent first. Pure, but for the turns that it gives to other work. */
 export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
   const byRowId = new Map(facts.relayers.map((relayer) => [relayer.row_id, relayer]))
@@ -62,14 +63,14 @@ function ofNodes(network: string, nodes: NetworkSeen['nodes']): FoundProblem[] {
 }
 
 /**
- * Chains without blocks, for which transactions wait. A development chain makes none while there are no transactions; a relayer with nodes of
- * its own may see others.
+ * Networks whose nodes show no new block, while transactions wait for one: a development chain makes none without transactions. A relayer
+ * with nodes of its own may see blocks that they do not show.
  */
 function ofStillChains(facts: Facts): FoundProblem[] {
   const heads = new Map<string, number>()
   for (const { relayer, first } of facts.queues) {
-    const pace = paceOf(relayer, facts)
     if (relayer.custom_rpc_urls.length > 0) continue
+    const pace = paceOf(relayer, facts)
     const isHeld = first.status === 'submitted' && isSlow(first, pace) && reasonToWait(first, pace) === null
     if (isHeld && pace.head_at !== undefined && standsStill(pace)) heads.set(relayer.network, pace.head_at)
   }

@@ -2,7 +2,7 @@ import { Link } from 'wouter'
 import type { Explanation, Transaction } from '../../index.ts'
 import { amount, gwei } from '../data/format.ts'
 import { useNetworkOf, useProblems, useSymbolOf } from '../data/overview.ts'
-import { type Tone, toneOf } from '../data/statuses.ts'
+import { isSlow, type Tone, toneOf } from '../data/statuses.ts'
 import { Bytes } from './bytes.tsx'
 import { Callout, type Severity } from './callout.tsx'
 import { Figure } from './figure.tsx'
@@ -11,7 +11,6 @@ import { Lasting, Moment } from './moment.tsx'
 import { Reason } from './reason.tsx'
 import { useIsStill } from './relayer-troubles.tsx'
 import { Suggestions } from './suggestions.tsx'
-import { isSlow } from './transaction-state.tsx'
 
 /** Why a transaction waits or failed, with what the service suggests. */
 export function Why({ its, why }: { its: Transaction; why: Explanation }) {
