@@ -688,4 +688,4 @@ CREATE TABLE incidents (
 
 INSERT INTO generation VALUES (1, 1);
 
-PRAGMA user_version = 33;
+PRAGMA user_version = 34;

@@ -1,0 +1,1 @@
+-- The third round against faults of sending and hostile callers.

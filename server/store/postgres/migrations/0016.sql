@@ -1,0 +1,2 @@
+-- oldest server: 16
+-- The third round against faults of sending and hostile callers: see 0034.sql of the SQLite schema.
