@@ -713,6 +713,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702)."
   ],
   [
+   "policies.allowed_delegates",
+   "list of text",
+   "The only contracts whose code the relayer's account may be authorized to run (EIP-7702)."
+  ],
+  [
    "policies.allowed_domain_separators",
    "list of text",
    "The only EIP-712 domains for which typed data is signed, from hashes or in full."
@@ -842,6 +847,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "policies.allow_authorizations",
    "boolean",
+   ""
+  ],
+  [
+   "policies.allowed_delegates",
+   "list of text",
    ""
   ],
   [

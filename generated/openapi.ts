@@ -417,7 +417,7 @@ export interface paths {
         put?: never;
         /**
          * Sign an authorization
-         * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy `whitelist_receivers` is set, it must contain `address`. The zero address ends a delegation.
+         * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy `allowed_delegates` or, without it, `whitelist_receivers` is set, it must contain `address`. A relayer with limits of values, tokens or functions needs one of the two. The zero address ends a delegation.
          *
          *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see it. Wait until the relayer's transactions are finished before you use the authorization, and call "Repair a relayer's nonces" afterwards.
          */
@@ -3891,6 +3891,7 @@ export interface components {
             allow_blind_typed_data?: boolean;
             allow_sign_transaction?: boolean;
             allow_authorizations?: boolean;
+            allowed_delegates?: components["schemas"]["Address"][];
             allowed_domain_separators?: components["schemas"]["Hash"][];
         };
         /**
@@ -3992,8 +3993,10 @@ export interface components {
             allow_blind_typed_data?: boolean;
             /** @description Whether the relayer signs transactions without sending them. Default: true. */
             allow_sign_transaction?: boolean;
-            /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. */
+            /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. So a relayer with `max_value`, `max_value_per_day`, `token_limits` or `allowed_functions` signs an authorization only for a contract in `allowed_delegates` or, without that list, in `whitelist_receivers`. */
             allow_authorizations?: boolean;
+            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. The zero address, which ends a delegation, is always allowed. */
+            allowed_delegates?: components["schemas"]["AddressInput"][];
             /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["HashInput"][];
         };
@@ -4029,6 +4032,7 @@ export interface components {
             allow_blind_typed_data?: boolean | null;
             allow_sign_transaction?: boolean | null;
             allow_authorizations?: boolean | null;
+            allowed_delegates?: components["schemas"]["AddressInput"][] | null;
             allowed_domain_separators?: components["schemas"]["HashInput"][] | null;
         };
         /** @description As the policies of a relayer. An absent policy does not limit. */

@@ -244,6 +244,10 @@ export const documentClaims: Claims = {
   'sponsored-targets': [
     'sponsorships/sponsorships.test: spends nothing for a forward request with %s',
     'sponsorships/sponsorships.test: carries out calls of an account only with listed code, and with an authorization that is fresh and its own',
+    'sponsorships/sponsorships.test: never calls the address of a relayer, whose own coin a delegated account would move without a signature',
+  ],
+  'sponsored-value': [
+    'sponsorships/sponsorships.test: counts the value that an account moves for its user against the limits of the sender and of its pool',
   ],
   'sponsored-simulated': [
     'sponsorships/sponsorships.test: spends nothing for a forward request with %s',
@@ -252,7 +256,7 @@ export const documentClaims: Claims = {
   'sponsored-once': [
     'sponsorships/json-rpc.test: executes a forward request once, and answers the same id for the same request',
     'sponsorships/json-rpc.test: separates equal plain calls, unless they have one Idempotency-Key',
-    'sponsorships/sponsorships.test: refuses an Idempotency-Key that was used for a call of another user',
+    'sponsorships/sponsorships.test: keeps the Idempotency-Keys of plain calls by user',
     'sponsorships/kills.test: executes each call of users once through kills before the broadcast: %s',
   ],
   'sponsored-fee': [

@@ -23,15 +23,23 @@ export function readPolicies(input: RelayerPoliciesInput): RelayerPolicies {
     max_value_per_day,
     ...others
   } = input
-  const { whitelist_receivers, allowed_functions, token_limits, allowed_domain_separators, ...flags } = others
+  const {
+    whitelist_receivers,
+    allowed_delegates,
+    allowed_functions,
+    token_limits,
+    allowed_domain_separators,
+    ...flags
+  } = others
   const policies: RelayerPolicies = flags
   for (const name of amounts) {
     const given = input[name]
     if (given !== undefined) policies[name] = readAmount(given, `${place}/${name}`)
   }
-  if (whitelist_receivers) {
-    policies.whitelist_receivers = whitelist_receivers.map((address, index) =>
-      readAddress(address, `${place}/whitelist_receivers/${index}`),
+  for (const [name, list] of Object.entries({ whitelist_receivers, allowed_delegates })) {
+    if (!list) continue
+    policies[name as 'allowed_delegates'] = list.map((address, index) =>
+      readAddress(address, `${place}/${name}/${index}`),
     )
   }
   if (allowed_functions) policies.allowed_functions = readFunctions(allowed_functions)

@@ -6,9 +6,11 @@ import { feeOf } from '../core/policies/fee-policies.ts'
 import {
   type AskedCall,
   checkDelegate,
+  checkReceivers,
   judgeCall,
   refused,
   sponsoredSpending,
+  valueSpending,
 } from '../core/policies/sponsored-calls.ts'
 import type { PendingAuditEntry, RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
@@ -67,6 +69,8 @@ export function createSponsoredCalls({
     return client
   }
 
+  const isRelayer = async (address: string) => (await store.relayersOn(address)).length > 0
+
   return {
     clientOf,
 
@@ -93,7 +97,8 @@ export function createSponsoredCalls({
         : await store.replay(own.caller, relayers[0].row_id, own.key, own.body_hash)
       if (known?.outcome === 'created' || known?.outcome === 'replayed') return known
 
-      const { kind, lane, signed, ...judged } = judgeCall(sponsorship, asked, now())
+      const { kind, lane, signed, value, ...judged } = judgeCall(sponsorship, asked, now())
+      await checkReceivers(judged, isRelayer)
       if (call.user !== undefined && kind !== 'plain')
         throw badRequest('/body/user', 'cannot be given here: the signature says whose call it is')
       const user = call.user === undefined ? judged.user : readAddress(call.user, '/body/user')
@@ -102,8 +107,8 @@ export function createSponsoredCalls({
       if (sponsorship.paused) throw refused('paused', 'the sponsorship is paused')
       const authorization = kind === 'account' ? await checkAccount(sponsorship, asked) : undefined
 
-      let current = sponsorship
-      const complete: Complete = (transaction, quote) => {
+      let [current, currentPool] = [sponsorship, pool]
+      const complete: Complete = (transaction, quote, relayer) => {
         const { gas_limit, data_fee } = quote
         const { max_gas, max_fee, row_id } = current
         if (gas_limit > max_gas) throw refused('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
@@ -111,24 +116,26 @@ export function createSponsoredCalls({
         if (fee > BigInt(max_fee))
           throw refused('max_fee', `a fee of up to ${fee} wei is above the limit of ${max_fee} wei`)
         const spending = sponsoredSpending(row_id, current, user)
+        const moved = valueSpending({ relayer, pool: currentPool }, value)
         const holders = spending.flatMap(({ asset, holder }) => (asset === 'fee' && holder !== undefined ? holder : []))
         return {
           ...transaction,
           fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
-          spending: [...(transaction.spending ?? []), ...spending],
+          spending: [...(transaction.spending ?? []), ...spending, ...moved],
           sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, holders, lane },
         }
       }
       const authorized = async () => {
         current = await authorize()
         if (current.paused) throw refused('paused', 'the sponsorship is paused')
-        judgeCall(current, asked, now())
-        return pool && ((await store.getPool(pool.id)) ?? pool)
+        await checkReceivers(judgeCall(current, asked, now()), isRelayer)
+        currentPool = pool && ((await store.getPool(pool.id)) ?? pool)
+        return currentPool
       }
       const { to, data } = asked
       const body = { to, data, ...(authorization && { authorization_list: [authorization] }) }
       const named = user === null ? body : { ...body, user }
-      const once = signed ? own : given && { ...given, body_hash: hashOf(named, undefined) }
+      const once = signed ? own : given && keyOfUser(given, user, hashOf(named, undefined))
       if (!pool) auditEntry.relayer_id = relayers[0].id
       return pool
         ? sending.submit.sendToPool(
@@ -194,6 +201,12 @@ function ownKey({ row_id }: SponsorshipRow, { to, data, authorization }: AskedCa
   const key = createHash('sha256').update(content).digest('hex')
   return { caller: `sponsorship ${row_id}`, key, body_hash: key }
 }
+
+/** Users of one API key choose their keys without knowing of each other. */
+const keyOfUser = ({ caller, key }: Idempotency, user: string | null, body_hash: string): Idempotency => ({
+  ...{ key, body_hash },
+  caller: user === null ? caller : `${caller} ${user}`,
+})
 
 const id_zeros = '0'.repeat(32)
 

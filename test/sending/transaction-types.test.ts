@@ -1,6 +1,6 @@
 import { hashAuthorization, recoverAddress, Wallet } from 'ethers'
 import { expect, test } from 'vitest'
-import type { AccessList, Transaction } from '../../client/index.ts'
+import type { AccessList, RelayerPoliciesInput, Transaction } from '../../client/index.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 import { testRig } from '../support/test-rig.ts'
@@ -174,4 +174,28 @@ test('limits by whitelist_receivers the contracts that an account is delegated t
     status: 403,
     details: [{ path: 'policies/whitelist_receivers' }],
   })
+})
+
+test.each<[string, RelayerPoliciesInput]>([
+  ['max_value', { max_value: '5' }],
+  ['max_value_per_day', { max_value_per_day: '5' }],
+  ['token_limits', { token_limits: [{ token: `0x${'56'.repeat(20)}`, max_amount: '7' }] }],
+  ['allowed_functions', { allowed_functions: [{ receiver: `0x${'56'.repeat(20)}`, selectors: [] }] }],
+])('signs an authorization only for a listed contract where %s holds', async (limit, policies) => {
+  const { client } = await startTestService()
+  const [code, other] = [`0x${'12'.repeat(20)}`, `0x${'13'.repeat(20)}`]
+  const { id: relayer_id } = await createRelayer(client, { policies: { allow_authorizations: true, ...policies } })
+  const path = { relayer_id }
+  const outcomeOf = (address: string) =>
+    client.post(`${base}/sign-authorization`, { path, body: { address, nonce: 0 } }).then(
+      () => 'signed',
+      ({ details }) => `${details[0].path}: ${details[0].message}`,
+    )
+  expect(await outcomeOf(code)).toContain(`policies/allowed_delegates: The code of ${code} would not keep ${limit}`)
+  expect(await outcomeOf(`0x${'00'.repeat(20)}`)).toBe('signed')
+  await client.patch(base, { path, body: { policies: { whitelist_receivers: [code] } } })
+  expect(await outcomeOf(code)).toBe('signed')
+  await client.patch(base, { path, body: { policies: { allowed_delegates: [other] } } })
+  expect(await outcomeOf(other)).toBe('signed')
+  expect(await outcomeOf(code)).toBe(`policies/allowed_delegates: The contract ${code} is not in allowed_delegates`)
 })

@@ -12,6 +12,7 @@ import {
   type Game,
   max_fee,
   newUser,
+  ownCall,
   play,
   type SponsoredRig,
   sponsoredRig,
@@ -298,20 +299,23 @@ test('keeps what later calls of a user count, when his limit is set while a call
   expect(await used()).toBe(await fee(second))
 })
 
-test('refuses an Idempotency-Key that was used for a call of another user', async () => {
+test('keeps the Idempotency-Keys of plain calls by user', async () => {
   const its = await sponsoredRig()
   const [anna, ben] = [newUser().address, newUser().address]
-  const call = (user?: string) =>
-    its.client.post('/api/v1/sponsorships/{sponsorship_id}/calls', {
-      path: { sponsorship_id: 'game' },
-      header: { 'Idempotency-Key': 'order-7' },
-      body: { to: its.game, data: play(1), ...(user !== undefined && { user }) },
-    })
-  const { data: first } = await call(anna)
-  expect((await call(anna.toLowerCase())).data).toMatchObject({ id: first.id, user: anna.toLowerCase() })
-  for (const user of [ben, undefined]) {
-    expect(await outcomeOf(call(user))).toBe('422 /headers/idempotency-key: was used with another body')
-  }
+  const call = async (user?: string, number = 1) =>
+    (
+      await its.client.post('/api/v1/sponsorships/{sponsorship_id}/calls', {
+        path: { sponsorship_id: 'game' },
+        header: { 'Idempotency-Key': 'order-7' },
+        body: { to: its.game, data: play(number), ...(user !== undefined && { user }) },
+      })
+    ).data
+  const first = await call(anna)
+  expect(await call(anna.toLowerCase())).toMatchObject({ id: first.id, user: anna.toLowerCase() })
+  expect(await outcomeOf(call(anna, 2))).toBe('422 /headers/idempotency-key: was used with another body')
+  const others = [await call(ben), await call()]
+  expect(others.map(({ user }) => user)).toEqual([ben.toLowerCase(), null])
+  expect(new Set([first, ...others].map(({ id }) => id)).size).toBe(3)
 })
 
 test('refuses to replace the transaction of a call, by REST and by JSON-RPC, and cancels it', async () => {
@@ -485,6 +489,73 @@ test('carries out calls of an account only with listed code, and with an authori
     'accepted',
   )
   await until('it is executed too', async () => (await its.plays(user.address)) === 2n)
+})
+
+/** EIP-7702: the code of an account that runs another contract's. */
+const delegate = ({ rig, account_code }: SponsoredRig, address: string) =>
+  rig.chain.rpc('anvil_setCode', [address, `0xef0100${account_code.slice(2)}`])
+
+test('never calls the address of a relayer, whose own coin a delegated account would move without a signature', async () => {
+  const its = await sponsoredRig({ budget_per_day: `${max_fee * 10n}` })
+  const other = await its.rig.addAccount()
+  for (const address of [its.relayer.address, other.address]) await delegate(its, address)
+  const before = await its.balance()
+  const data = ownCall(its.game, 10n ** 19n, play(1))
+  for (const address of [its.relayer.address, other.address]) {
+    expect(await outcomeOf(send(its, { to: address, data }))).toBe(
+      `403 sponsorship/targets: ${address} is the address of a relayer`,
+    )
+  }
+  // Also as a target that somebody listed, in each kind of call.
+  const targets = [{ address: its.relayer.address, selectors: [data.slice(0, 10), play(1).slice(0, 10)] }]
+  await its.client.sponsorships.update('game', { targets })
+  const user = newUser()
+  await delegate(its, user.address)
+  const toSender = [
+    { to: its.relayer.address, data },
+    { to: its.forwarder, data: await its.forward(user, { to: its.relayer.address }) },
+    { to: user.address, data: await its.accountCall(user, 1, 0, its.relayer.address) },
+  ]
+  for (const call of toSender)
+    expect(await outcomeOf(send(its, call))).toBe(
+      `403 sponsorship/targets: ${its.relayer.address} is the address of a relayer`,
+    )
+  expect(await its.balance()).toBe(before)
+})
+
+test('counts the value that an account moves for its user against the limits of the sender and of its pool', async () => {
+  const its = await sponsoredRig()
+  const user = newUser()
+  await delegate(its, user.address)
+  await its.rig.chain.setBalance(user.address, 10n ** 18n)
+  const move = async (value: bigint, id = 'game', used = 0) => {
+    const data = await its.accountCall(user, 1, used, its.game, play(1), value)
+    return outcomeOf(its.client.sponsorships.sendSponsoredCall(id, { to: user.address, data }))
+  }
+  const policies = { max_value: '5', max_value_per_day: '7' }
+  const path = { relayer_id: its.relayer.id }
+  await its.client.patch('/api/v1/relayers/{relayer_id}', { path, body: { policies } })
+  expect(await move(6n)).toBe('403 policies/max_value: 6 wei is above the limit of 5 wei')
+  expect(await move(5n)).toBe('accepted')
+  await until('it is executed', async () => (await its.plays(user.address)) === 1n)
+  expect(await move(3n, 'game', 1)).toContain('403 policies/max_value_per_day: 3 wei is above the remaining 2 wei')
+  const { relayer_id } = await its.rig.addAccount()
+  await its.client.pools.create({
+    ...{
+      id: 'many',
+      network: 'local',
+      relayer_ids: [relayer_id],
+      policies: { max_value: '4', max_value_per_day: '4' },
+    },
+  })
+  const { id: _, ...rules } = its.rules
+  await its.client.sponsorships.create({ ...rules, id: 'pooled', pool_id: 'many' })
+  expect(await move(5n, 'pooled', 1)).toBe('403 pool/policies/max_value: 5 wei is above the limit of 4 wei')
+  expect(await move(4n, 'pooled', 1)).toBe('accepted')
+  await until('it is executed too', async () => (await its.plays(user.address)) === 2n)
+  expect(await move(1n, 'pooled', 2)).toContain(
+    '403 pool/policies/max_value_per_day: 1 wei is above the remaining 0 wei',
+  )
 })
 
 test('sends the calls of a sponsorship through a pool', async () => {

@@ -78,6 +78,7 @@ function policies(chain: Anvil) {
     allow_blind_typed_data: mostly(true, false),
     allow_sign_transaction: mostly(true, false),
     allow_authorizations: mostly(true, false),
+    allowed_delegates: mostly(receivers, []),
     allowed_domain_separators: mostly(separators, []),
   }
 }

@@ -30,7 +30,7 @@ export interface Game {
   /** A signed forward request as call data of `execute`. */
   forward(user: Wallet, request?: Partial<Forwarded>): Promise<string>
   /** The call that an account makes for its user, signed with the key of the account. */
-  accountCall(user: Wallet, number: number, used?: number, to?: string, data?: string): Promise<string>
+  accountCall(user: Wallet, number: number, used?: number, to?: string, data?: string, value?: bigint): Promise<string>
   balanceOf(address: string): Promise<bigint>
   /** What a sponsorship pays for in this game. */
   rules: Omit<CreateSponsorshipRequest, 'relayer_id'>
@@ -100,6 +100,14 @@ const execute = new Interface([
 const account = new Interface(['function execute(bytes32 mode, bytes executionData) payable'])
 const mode = `0x${'01000000000078210001'.padEnd(64, '0')}`
 const calls_type = 'tuple(address to, uint256 value, bytes data)[]'
+
+/** A call that an account makes itself, which needs no signature (ERC-7821). */
+export const ownCall = (to: string, value: bigint, data: string): string =>
+  account.encodeFunctionData('execute', [
+    `0x${'01'.padEnd(64, '0')}`,
+    AbiCoder.defaultAbiCoder().encode([calls_type], [[[to, value, data]]]),
+  ])
+
 let compiled: Record<'forwarder' | 'game' | 'account', CompiledContract> | undefined
 
 function contracts() {
@@ -143,9 +151,9 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
       const signature = await signer.signTypedData(domain, types, { ...content, nonce })
       return execute.encodeFunctionData('execute', [{ ...content, signature }])
     },
-    async accountCall(user, number, used = 0, to = game, data = play(number)) {
+    async accountCall(user, number, used = 0, to = game, data = play(number), value = 0n) {
       const coder = AbiCoder.defaultAbiCoder()
-      const its = [[to, 0n, data]]
+      const its = [[to, value, data]]
       const content = coder.encode(['uint256', 'address', 'uint256', calls_type], [chainId, user.address, used, its])
       const signature = await user.signMessage(getBytes(keccak256(content)))
       return account.encodeFunctionData('execute', [mode, coder.encode([calls_type, 'bytes'], [its, signature])])

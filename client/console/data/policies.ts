@@ -124,6 +124,14 @@ export const policy_forms: PolicyForm[] = [
     none: 'Neither signs nor sends EIP-7702 authorizations.',
   },
   {
+    name: 'allowed_delegates',
+    title: 'allowed delegates',
+    unit: 'lines',
+    lines: 'one address per line',
+    words: (value) => `Signs EIP-7702 authorizations for ${counted(value, 'contract')} only.`,
+    none: 'Signs EIP-7702 authorizations for its allowed receivers, or for any contract while it has no limits.',
+  },
+  {
     name: 'allow_blind_typed_data',
     title: 'permission for hashes of typed data',
     unit: 'yes',
@@ -155,7 +163,7 @@ export const policy_groups: [string, PolicyForm['name'][]][] = [
     'Signatures',
     [
       ...(['allow_messages', 'allow_blind_typed_data', 'allowed_domain_separators'] as const),
-      ...(['allow_authorizations', 'allow_sign_transaction'] as const),
+      ...(['allow_authorizations', 'allowed_delegates', 'allow_sign_transaction'] as const),
     ],
   ],
 ]

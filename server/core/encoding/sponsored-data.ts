@@ -14,6 +14,7 @@ export interface ForwardRequest {
 /** A call that an account makes for its user (ERC-7821). */
 export interface AccountCall {
   to: string
+  value: bigint
   data: string
 }
 
@@ -65,7 +66,11 @@ function decodeAll(coder: AbiCoder, types: string[], data: string): AccountCall[
   try {
     const values = coder.decode(types, data)
     if (coder.encode(types, values) !== data) return undefined
-    const calls = [...values[0]].map(({ to, data: its }: AccountCall) => ({ to: to.toLowerCase(), data: its }))
+    const calls = [...values[0]].map(({ to, value, data: its }: AccountCall) => ({
+      to: to.toLowerCase(),
+      value,
+      data: its,
+    }))
     return calls.length >= 1 && calls.length <= max_calls ? calls : undefined
   } catch {
     return undefined

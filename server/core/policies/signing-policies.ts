@@ -87,15 +87,26 @@ const zero_address = `0x${'00'.repeat(20)}`
 /** Throws ApiError (403). `address`: the contract whose code the account is to run; the zero address ends a delegation. */
 export function checkAuthorization(policies: RelayerPolicies, address: string): void {
   checkNewTransactions(policies)
-  const { allow_authorizations, whitelist_receivers } = policies
+  const { allow_authorizations, allowed_delegates, whitelist_receivers } = policies
   if (allow_authorizations !== true) {
     throw refused({ policy: 'allow_authorizations', message: 'This relayer does not sign authorizations' })
   }
-  if (whitelist_receivers && address !== zero_address && !whitelist_receivers.includes(address)) {
-    const message = `The contract ${address} is not in whitelist_receivers`
-    throw refused({ policy: 'whitelist_receivers', message })
+  if (address === zero_address) return
+  const [policy, list] = allowed_delegates
+    ? (['allowed_delegates', allowed_delegates] as const)
+    : (['whitelist_receivers', whitelist_receivers] as const)
+  if (list && !list.includes(address)) {
+    throw refused({ policy, message: `The contract ${address} is not in ${policy}` })
+  }
+  const limit = limits.find((name) => [policies[name] ?? []].flat().length > 0)
+  if (!list && limit !== undefined) {
+    const message = `The code of ${address} would not keep ${limit}; list the contracts that the account may run`
+    throw refused({ policy: 'allowed_delegates', message })
   }
 }
+
+/** Limits that the code of a contract does not keep. */
+const limits = ['max_value', 'max_value_per_day', 'token_limits', 'allowed_functions'] as const
 
 /** Whether `allowed_domain_separators` contains this domain separator. */
 export const isAllowedDomain = ({ allowed_domain_separators }: RelayerPolicies, separator: Uint8Array): boolean =>

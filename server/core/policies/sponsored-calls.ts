@@ -1,8 +1,10 @@
 import type { Authorization, Sponsorship } from '../../../generated/openapi.ts'
 import { type AccountCall, readAccountCalls, readForwardRequest } from '../encoding/sponsored-data.ts'
 import { badRequest, refusedBy } from '../errors.ts'
+import type { PoolRow, RelayerRow } from '../rows.ts'
 import type { Spend } from '../sending-rows.ts'
 import { selectorOf } from './token-calls.ts'
+import { checkPolicies, spendingOf } from './transaction-policies.ts'
 
 /** What a sponsorship pays for. Addresses and selectors in lower case, amounts as decimal strings in wei. */
 export type SponsorshipRules = Pick<
@@ -20,12 +22,15 @@ export interface AskedCall {
 /**
  * A call that the rules pay for, before the chain was asked. `user`: whose it is, once the chain has checked the signature. `lane`: only
  * one unfinished call on a chain may have it, because their order is that of a nonce there. `signed`: equal requests are the same call.
+ * `receivers`: every address that it calls; none may be a relayer's (checkReceivers). `value`: what it moves, in wei.
  */
 export interface JudgedCall {
   kind: 'plain' | 'forward' | 'account'
   user: string | null
   lane: string | null
   signed: boolean
+  receivers: string[]
+  value: bigint
 }
 
 /** Throws ApiError (400, 403) for a call that the rules do not pay for. `now`: in milliseconds since the Unix epoch. */
@@ -41,12 +46,13 @@ export function judgeCall(rules: SponsorshipRules, { to, data, authorization }: 
     if (request.gas > BigInt(rules.max_gas))
       throw refused('max_gas', `the forward request asks for ${request.gas} gas; at most ${rules.max_gas} is paid for`)
     checkTarget(rules, request)
-    return { kind: 'forward', user: request.from, lane: `${to} ${request.from}`, signed: true }
+    const lane = `${to} ${request.from}`
+    return { kind: 'forward', user: request.from, lane, signed: true, receivers: [to, request.to], value: 0n }
   }
   if (rules.targets.some(({ address }) => address === to)) {
     if (authorization) throw badRequest('/body/authorization_list', 'cannot be given for a plain call')
     checkTarget(rules, { to, data })
-    return { kind: 'plain', user: null, lane: null, signed: false }
+    return { kind: 'plain', user: null, lane: null, signed: false, receivers: [to], value: 0n }
   }
   if (rules.delegates.length === 0) throw notListed(to)
   const calls = readAccountCalls(data)
@@ -56,11 +62,26 @@ export function judgeCall(rules: SponsorshipRules, { to, data, authorization }: 
       `${to} is not listed, and the data is no call of execute(bytes32,bytes) of an account (ERC-7821)`,
     )
   for (const call of calls) checkTarget(rules, call)
-  return { kind: 'account', user: to, lane: null, signed: true }
+  const receivers = [to, ...new Set(calls.map((call) => call.to))]
+  const value = calls.reduce((sum, call) => sum + call.value, 0n)
+  return { kind: 'account', user: to, lane: null, signed: true, receivers, value }
+}
+
+/**
+ * Throws ApiError (403) when a call reaches the address of a relayer. A delegated relayer (EIP-7702) that calls its own address needs no
+ * signature: the call would move its own coin. `isRelayer`: whether a relayer has the address, on any chain.
+ */
+export async function checkReceivers(
+  { receivers }: Pick<JudgedCall, 'receivers'>,
+  isRelayer: (address: string) => Promise<boolean>,
+): Promise<void> {
+  for (const receiver of receivers) {
+    if (await isRelayer(receiver)) throw refused('targets', `${receiver} is the address of a relayer`)
+  }
 }
 
 /** Throws ApiError (403) unless the function is paid for. */
-function checkTarget({ targets }: SponsorshipRules, { to, data }: AccountCall): void {
+function checkTarget({ targets }: SponsorshipRules, { to, data }: Pick<AccountCall, 'to' | 'data'>): void {
   const target = targets.find(({ address }) => address === to)
   if (!target) throw notListed(to)
   const selector = selectorOf(data)
@@ -96,6 +117,27 @@ export function sponsoredSpending(
     spending.push({ policy: 'per_user/count', asset: 'calls', amount: '1', limit: `${count}`, holder: own })
   return spending
 }
+
+/**
+ * What an account moves for its user counts for the limits of the sender, as if the sender moved it. Throws ApiError (403) above
+ * `max_value`. `value`: in wei.
+ */
+export function valueSpending({ relayer, pool }: { relayer: RelayerRow; pool: PoolRow | undefined }, value: bigint) {
+  const moved = { to: null, value: `${value}`, data: null, gas_price: null, max_fee_per_gas: null }
+  const limited = [
+    { policies: valueLimits(relayer), place: 'policies', holder: undefined },
+    ...(pool ? [{ policies: valueLimits(pool), place: 'pool/policies', holder: `pool ${pool.row_id}` }] : []),
+  ]
+  return limited.flatMap(({ policies, place, holder }) => {
+    checkPolicies({ policies }, moved, place)
+    return spendingOf({ policies }, moved).map((spend): Spend => (holder === undefined ? spend : { ...spend, holder }))
+  })
+}
+
+const valueLimits = ({ policies: { max_value, max_value_per_day } }: Pick<RelayerRow, 'policies'>) => ({
+  ...(max_value !== undefined && { max_value }),
+  ...(max_value_per_day !== undefined && { max_value_per_day }),
+})
 
 /** The place of what all calls of a sponsorship paid, under which its budget counts it. */
 export const budgetOf = ({

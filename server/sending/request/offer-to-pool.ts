@@ -72,6 +72,7 @@ export function createOffers(parts: PoolParts) {
           transaction: complete(
             { ...countedBy(pool, request, parts.newTransaction(relayer, request, quote)), id },
             quote,
+            relayer,
           ),
         })
       } catch (error) {

@@ -16,7 +16,7 @@ export interface Idempotency {
 }
 
 /** Changes a transaction before it is accepted: other limits count it too. Throws ApiError. */
-export type Complete = (transaction: NewTransaction, quote: Quote) => NewTransaction
+export type Complete = (transaction: NewTransaction, quote: Quote, relayer: RelayerRow) => NewTransaction
 
 export const unchanged: Complete = (transaction) => transaction
 

@@ -150,7 +150,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       if (exceeded) throw tooMany(exceeded)
       const { relayer, quote } = await prepare(found, request, authorize)
 
-      const transaction = complete(newTransaction(relayer, request, quote), quote)
+      const transaction = complete(newTransaction(relayer, request, quote), quote, relayer)
       auditEntry.subject = transaction.id
       const creation = await store.createTransaction(
         {

@@ -12,7 +12,7 @@ contract Game is ERC2771Context {
 
     constructor(address forwarder) ERC2771Context(forwarder) {}
 
-    function play(uint256 number) external {
+    function play(uint256 number) external payable {
         if (number == 0) revert TooLow(number);
         playsOf[_msgSender()] += 1;
         plays += 1;
