@@ -291,6 +291,11 @@ export const documentClaims: Claims = {
   'refill-limit': ['sending/funding.test: stops at max_per_day'],
   'pool-limits': ['operations/pools.test: limits per day count over all relayers of the pool'],
   'pool-move': ['operations/pools.test: moves a transaction that was never signed to another relayer'],
+  'pool-rights': [
+    'operations/pool-rights.test: the right to a pool is one to what was sent through it',
+    'operations/pool-rights.test: a pool without relayers is seen by its own keys',
+    'operations/pool-rights.test: streams the events of what was sent through a pool',
+  ],
   'pool-once': [
     'operations/pools.test: every transaction of a pool is on the chain once, at gapless nonces',
     'operations/pools.test: an idempotency key belongs to the pool',

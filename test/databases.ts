@@ -3,6 +3,7 @@ export const alsoOnPostgres = [
   'test/sending/sending.test.ts',
   'test/sending/idempotency.test.ts',
   'test/sending/metadata.test.ts',
+  'test/operations/pool-rights.test.ts',
   'test/operations/search.test.ts',
   'test/operations/transaction-lists.test.ts',
   'test/webhooks/event-data.test.ts',

@@ -20,6 +20,8 @@ export interface TransactionFilter {
   nonce_to?: number
   /** What the search finds by this text. */
   search?: string
+  /** The pool that it was sent through. */
+  pool_row_id?: number
 }
 
 /** What of a transaction is made from its row, or has another form in it. */
@@ -70,6 +72,8 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   sponsored: Sponsored | null
   /** Of several unfinished transactions of a chain only one may have it. */
   sponsored_lane: string | null
+  /** The pool that it was sent through; null: none. It never changes. */
+  pool_row_id: number | null
   /** When to reprice it, in milliseconds since the Unix epoch. */
   reprice_at: number
   revision: number
@@ -158,6 +162,7 @@ export interface Move {
       | 'relayer_id'
       | 'chain_id'
       | 'from'
+      | 'pool_row_id'
       | 'revision'
       | 'waits_told'
       | 'data_bytes'

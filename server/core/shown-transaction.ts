@@ -94,14 +94,25 @@ const max_reason_length = 1_000
 
 /**
  * A transaction as the contract shows it. One that waits without its own reason gets that of the relayer's first waiting transaction.
- * It is added when the row is read, because thousands of rows would have to be written each time the first one changes.
+ * It is added when the row is read, because thousands of rows would have to be written each time the first one changes. `pool_row_id`:
+ * given when a pool shows it: then of another transaction only its nonce is shown, unless that was sent through the pool too.
  */
-export function shownBehind(row: ShownColumns, first: TransactionRow | undefined): Transaction {
+export function shownBehind(
+  row: ShownColumns,
+  first: TransactionRow | undefined,
+  pool_row_id?: number | null,
+): Transaction {
   const shown = shownTransaction(row)
   const { id, status, waiting_for, nonce } = row
   if (!first || first.waiting_for === null || first.id === id || !isUnmined(status) || nonce === null) return shown
   if (nonce < (first.nonce as number) || waiting_for !== null) return shown
-  const wait_text = `nonce ${first.nonce} comes first (transaction ${first.id}): ${first.wait_text ?? ''}`
+  const wait_text = isOfPool(first, pool_row_id)
+    ? `nonce ${first.nonce} comes first (transaction ${first.id}): ${first.wait_text ?? ''}`
+    : `nonce ${first.nonce} comes first`
   const reason = shownReason({ ...row, waiting_for: 'earlier_nonce', wait_text })
   return { ...shown, status_reason: reason?.slice(0, max_reason_length) ?? null, waiting_for: 'earlier_nonce' }
 }
+
+/** Whether it was sent through the pool; of no pool (undefined): any. */
+export const isOfPool = (row: Pick<TransactionRow, 'pool_row_id'>, pool_row_id: number | null | undefined): boolean =>
+  pool_row_id === undefined || row.pool_row_id === pool_row_id

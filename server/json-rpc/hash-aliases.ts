@@ -1,6 +1,7 @@
 import { Transaction } from 'ethers/transaction'
 import { toHex } from '../core/hex.ts'
 import type { AttemptRow, WholeTransactionRow } from '../core/sending-rows.ts'
+import { isOfPool } from '../core/shown-transaction.ts'
 import { isFinal } from '../core/statuses.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import type { AskNode } from './reading.ts'
@@ -48,12 +49,12 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
     },
   }
 
-  /** The transaction with this hash; undefined: none of the relayers has it. */
-  async function find({ relayers, params }: Context): Promise<WholeTransactionRow | undefined> {
+  /** The transaction with this hash; undefined: none of the relayers has it, or the pool did not send it. */
+  async function find({ relayers, pool, params }: Context): Promise<WholeTransactionRow | undefined> {
     const wanted = hashIn(params)
     if (wanted === undefined) return undefined
     const rows = await Promise.all(relayers.map(({ row_id }) => store.getTransactionByHash(row_id, wanted)))
-    return rows.find((its) => its !== undefined)
+    return rows.find((its) => its !== undefined && isOfPool(its, pool?.row_id))
   }
 
   /** The attempt with this hash, and all others with the same content. */

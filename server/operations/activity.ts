@@ -29,11 +29,13 @@ export function activity({
   Handlers,
   'listQueues' | 'getActivity' | 'getSpending' | 'getSpendingByCaller'
 > {
-  /** The relayers of a pool, or all that the caller may use; undefined: every relayer. */
+  /** The relayers, of a pool or of all, that the caller may use themselves; undefined: every relayer. */
   async function relayersOf(caller: Caller, pool_id: string | undefined) {
-    if (pool_id === undefined) return caller.relayer_ids
+    const { relayer_ids } = caller
+    if (pool_id === undefined) return relayer_ids
     const pool = await findPool(pool_id, caller)
-    return new Set(pool.relayers.map(({ relayer_id }) => relayer_id))
+    const ids = pool.relayers.map(({ relayer_id }) => relayer_id)
+    return new Set(relayer_ids ? ids.filter((id) => relayer_ids.has(id)) : ids)
   }
 
   async function queueOf({ row_id, id: relayer_id }: RelayerRow): Promise<Queue> {

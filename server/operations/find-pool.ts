@@ -30,14 +30,20 @@ export function createFindPool(store: Pick<Store, 'getPool' | 'generation'>): Fi
 
   return async (id, { relayer_ids, pool_ids }) => {
     const pool = await get(id)
-    const isSeen =
-      relayer_ids === undefined ||
-      pool_ids.has(id) ||
-      pool?.relayers.every(({ relayer_id }) => relayer_ids.has(relayer_id))
-    if (!pool || !isSeen) throw poolMissing()
+    if (!pool || !maySee(pool, { relayer_ids, pool_ids })) throw poolMissing()
     return pool
   }
 }
+
+/** A caller has a right to a pool itself, or to every one of its relayers: to no pool by none. */
+function maySee({ id, relayers }: PoolRow, { relayer_ids, pool_ids }: Pick<Caller, 'relayer_ids' | 'pool_ids'>) {
+  if (relayer_ids === undefined || pool_ids.has(id)) return true
+  return relayers.length > 0 && relayers.every(({ relayer_id }) => relayer_ids.has(relayer_id))
+}
+
+/** The relayers whose transactions of the pool the caller may see; undefined: all, also those that have left the pool. */
+export const seenIn = ({ id }: PoolRow, { relayer_ids, pool_ids }: Pick<Caller, 'relayer_ids' | 'pool_ids'>) =>
+  pool_ids.has(id) ? undefined : relayer_ids
 
 export const poolMissing = () =>
   new ApiError('not_found', 'Not Found', [{ path: '/path/pool_id', message: 'no pool has this id' }])

@@ -1,12 +1,13 @@
 import type { Pool } from '../../generated/openapi.ts'
 import { ApiError, badRequest, conflict, transactionNotFound } from '../core/errors.ts'
-import { type Handlers, list, single } from '../core/operation.ts'
-import type { PoolRow } from '../core/rows.ts'
+import { type Caller, type Handlers, list, single } from '../core/operation.ts'
+import type { PoolRow, RelayerRow } from '../core/rows.ts'
+import type { TransactionRow } from '../core/sending-rows.ts'
 import { shownBehind } from '../core/shown-transaction.ts'
 import { poolEventStream } from '../webhooks/event-stream.ts'
 import { createAwaited } from './awaited.ts'
 import type { OperationDependencies } from './dependencies.ts'
-import { poolMissing as missing } from './find-pool.ts'
+import { poolMissing as missing, seenIn } from './find-pool.ts'
 import { ofMember } from './members.ts'
 import { page } from './page.ts'
 import { readPolicies } from './policies.ts'
@@ -43,14 +44,19 @@ export function pools(
   const listOf = createListOf(dependencies)
   const awaited = createAwaited(dependencies)
 
-  /** A transaction of one of the pool's relayers. Throws ApiError (404). */
-  async function findIn(pool: PoolRow, transaction_id: string) {
-    for (const { relayer_id } of pool.relayers) {
-      const relayer = await findRelayer(relayer_id)
-      const row = await store.getTransaction(relayer.row_id, transaction_id)
-      if (row) return { relayer, row }
-    }
-    throw transactionNotFound(transaction_id)
+  /** A transaction that was sent through the pool: what its relayers send otherwise is not the pool's. Throws ApiError (404). */
+  async function findIn({ pool_id, transaction_id }: { pool_id: string; transaction_id: string }, caller: Caller) {
+    const pool = await find(pool_id, caller)
+    const row = await store.getTransactionOfPool(pool.row_id, transaction_id)
+    if (!row || seenIn(pool, caller)?.has(row.relayer_id) === false) throw transactionNotFound(transaction_id)
+    return { pool, row }
+  }
+
+  /** The relayer of a row. Throws ApiError (404) when it was deleted. */
+  async function relayerOf({ id, relayer_id, relayer_row_id }: TransactionRow): Promise<RelayerRow> {
+    const relayer = await findRelayer(relayer_id)
+    if (relayer.row_id !== relayer_row_id) throw transactionNotFound(id)
+    return relayer
   }
 
   return {
@@ -123,24 +129,25 @@ export function pools(
     },
 
     async listPoolTransactions(request) {
-      const pool = await find(request.path.pool_id, request.caller)
-      return listOf(new Set(pool.relayers.map(({ relayer_id }) => relayer_id)), request)
+      const { path, caller } = request
+      const pool = await find(path.pool_id, caller)
+      return listOf({ relayer_ids: seenIn(pool, caller), pool_row_id: pool.row_id }, request)
     },
 
     async getPoolTransaction({ path, caller }) {
-      const { relayer, row } = await findIn(await find(path.pool_id, caller), path.transaction_id)
-      return single(shownBehind(row, await store.firstInLine(relayer.row_id)))
+      const { row } = await findIn(path, caller)
+      return single(shownBehind(row, await store.firstInLine(row.relayer_row_id), row.pool_row_id))
     },
 
     async explainPoolTransaction({ path, caller }) {
-      const { relayer, row } = await findIn(await find(path.pool_id, caller), path.transaction_id)
-      return single(await sending.explain(relayer, row))
+      const { row } = await findIn(path, caller)
+      return single(await sending.explain(await relayerOf(row), row, row.pool_row_id))
     },
 
     async movePoolTransaction({ path, caller, auditEntry, authorize }) {
-      const pool = await find(path.pool_id, caller)
-      const { relayer, row } = await findIn(pool, path.transaction_id)
-      const { transaction } = await sending.submit.moveInPool(pool, relayer, row, auditEntry, async () =>
+      const { pool, row } = await findIn(path, caller)
+      const from = await relayerOf(row)
+      const { transaction } = await sending.submit.moveInPool(pool, from, row, auditEntry, async () =>
         find(path.pool_id, await authorize('movePoolTransaction')),
       )
       auditEntry.subject = transaction.id
@@ -149,10 +156,10 @@ export function pools(
     },
 
     async streamPoolEvents({ path, header, caller, authorize, onClose }) {
-      await find(path.pool_id, caller)
+      const { row_id } = await find(path.pool_id, caller)
       const last = header['Last-Event-ID']
       onClose(shares.streams.hold(caller, 1).release)
-      return poolEventStream(eventSource, last, async () => {
+      return poolEventStream(eventSource, row_id, last, async () => {
         // Relayers join and leave, and API keys lose their rights.
         const now = await find(path.pool_id, await authorize('streamPoolEvents')).catch(unlessRefused)
         return now && Promise.all(now.relayers.map(async ({ relayer_id }) => (await findRelayer(relayer_id)).row_id))

@@ -28,15 +28,22 @@ const admission =
     if (characters > unnoticed_characters) onClose(shares.pages.hold(caller, characters).release)
   }
 
-/** A page of the transactions of several relayers; undefined: of all. */
+/** The transactions of several relayers (undefined: of all), or those that were sent through a pool. */
+interface Whose {
+  relayer_ids: ReadonlySet<string> | undefined
+  pool_row_id?: number
+}
+
 export const createListOf =
-  (dependencies: ListDependencies) => (relayer_ids: ReadonlySet<string> | undefined, asking: Asking) => {
+  (dependencies: ListDependencies) =>
+  ({ relayer_ids, ...pool }: Whose, asking: Asking) => {
     const { store } = dependencies
     const { query } = asking
     const firsts = new Map<string, TransactionRow | undefined>()
     const read = async (slice: Slice) => {
       const admit = admission(dependencies, asking)
-      const listing = await store.listTransactionsOf(relayer_ids, slice, readFilter(query), admit)
+      const filter = { ...readFilter(query), ...pool }
+      const listing = await store.listTransactionsOf(relayer_ids, slice, filter, admit)
       if (listing === 'too_deep') throw badRequest('/query/page', too_deep)
       for (const { relayer_id } of listing.items) {
         if (firsts.has(relayer_id)) continue
@@ -45,7 +52,9 @@ export const createListOf =
       }
       return listing
     }
-    return page(query, read, (transaction) => shownBehind(transaction, firsts.get(transaction.relayer_id)))
+    return page(query, read, (transaction) =>
+      shownBehind(transaction, firsts.get(transaction.relayer_id), pool.pool_row_id),
+    )
   }
 
 /** Pages of transactions, of one relayer or of all, with filters. */
@@ -72,7 +81,7 @@ export function transactionLists(
       )
     },
 
-    listAllTransactions: (request) => listOf(request.caller.relayer_ids, request),
+    listAllTransactions: (request) => listOf({ relayer_ids: request.caller.relayer_ids }, request),
   }
 }
 

@@ -42,10 +42,11 @@ export interface Acceptance {
 /** All columns of the row. */
 export type AcceptedRow = Row & { sequence: number; spent: string | null; caller: string }
 
-/** When it is accepted, and who asked for it, as in the audit trail. */
+/** When it is accepted, who asked for it, as in the audit trail, and through which pool (null: of a relayer itself). */
 export interface Origin {
   created_at: string
   caller: string
+  pool_row_id: number | null
 }
 
 /** Whose idempotency key it is, as the column `relayer_row_id` holds it: a relayer, or a pool as minus its row id. */
@@ -63,7 +64,7 @@ export const lanesOf = ({ chain_id, sponsored }: NewTransaction): string[] =>
   sponsored?.lane == null ? [] : [laneOf(chain_id, sponsored.lane)]
 
 /** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
-export function accept(ledger: Ledger, { created_at, caller }: Origin, its: NewTransaction): Creation {
+export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Origin, its: NewTransaction): Creation {
   const { idempotency, spending, funds, warnings = [], capacity, expected_nonce, sponsored, ...wanted } = its
   const { relayer_row_id, data } = wanted
   const known = idempotency && ledger.known.get(keyOf(relayer_row_id, idempotency))
@@ -107,6 +108,7 @@ export function accept(ledger: Ledger, { created_at, caller }: Origin, its: NewT
     nonce,
     created_at,
     caller,
+    pool_row_id,
     reserved,
     spent: taken.spent,
     ...sponsoredColumns(sponsored, ledger.bucket),
@@ -140,6 +142,7 @@ type Assigned =
   | 'nonce'
   | 'created_at'
   | 'caller'
+  | 'pool_row_id'
   | 'reserved'
   | 'spent'
 

@@ -5,6 +5,13 @@ import type { DueDelivery, EventRow, Listing, PendingAuditEntry, Settlement, Sli
 export interface OutboxStore {
   /** Events of a relayer after a sequence number, in order: at most `limit`, fewer if they are large, and at least one if any exists. */
   events(relayer_row_id: number, after: number, limit: number): Promise<EventRow[]>
+  /** Those of the transactions that were sent through a pool, among the next `limit`. `seen`: the last one that was looked at. */
+  eventsOfPool(
+    pool_row_id: number,
+    relayer_row_id: number,
+    after: number,
+    limit: number,
+  ): Promise<{ events: EventRow[]; seen: number }>
   lastEvent(relayer_row_id: number): Promise<number>
   /** Writes an event when the balance falls below the policy; the next one only after the balance has recovered. */
   noteBalance(relayer_row_id: number, balance: string, min_balance: string, isLow: boolean): Promise<void>

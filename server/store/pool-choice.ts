@@ -26,7 +26,7 @@ export const orderOf = (pool_row_id: number, ordering_key: string): string => `$
 export function acceptInPool(
   ledger: Ledger,
   { pinned, newest }: PoolState,
-  origin: Origin,
+  origin: Omit<Origin, 'pool_row_id'>,
   { pool_row_id, ordering_key, candidates }: PoolTransaction,
 ): { creation: PoolCreation; order?: Order; relayer_id?: string } {
   const [first] = candidates as [PoolTransaction['candidates'][number]]
@@ -50,7 +50,7 @@ export function acceptInPool(
     )
   const refusals = new Map<NewTransaction, Creation>()
   for (const { transaction } of best) {
-    const creation = accept(ledger, origin, transaction)
+    const creation = accept(ledger, { ...origin, pool_row_id }, transaction)
     if (creation.outcome !== 'created') {
       refusals.set(transaction, creation)
       continue

@@ -35,11 +35,16 @@ export type Search = 'hash' | 'nonce' | 'reference' | 'metadata' | 'to' | 'refer
 
 /** The index that answers a part of the filter: the most selective one that applies. Undefined: none does. */
 export function searchFor(filter: TransactionFilter): Search | undefined {
-  const { hash, nonce_from, nonce_to, reference, metadata, to, status, created_after, created_before } = filter
+  const { hash, nonce_from, nonce_to, reference, metadata, to, status, created_after, created_before, pool_row_id } =
+    filter
   if (hash !== undefined) return 'hash'
   if (nonce_from !== undefined || nonce_to !== undefined) return 'nonce'
   const isAlone =
-    metadata === undefined && status.length === 0 && created_after === undefined && created_before === undefined
+    metadata === undefined &&
+    status.length === 0 &&
+    created_after === undefined &&
+    created_before === undefined &&
+    pool_row_id === undefined
   if (reference !== undefined) return isAlone && to === undefined ? 'reference_alone' : 'reference'
   if (metadata !== undefined) return 'metadata'
   if (to === undefined) return undefined

@@ -38,7 +38,7 @@ export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, g
   fragments, metadata, submission, access_list, authorization_list,
   block_number, block_hash, waiting_for, wait_text, changed_at, intent`
 
-export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, resign, type, fee_ceiling, tip_ceiling, data_fee, replaces_foreign, waits_told, reserved, sponsored, sponsored_lane, reprice_at, revision, data_bytes,
+export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, resign, type, fee_ceiling, tip_ceiling, data_fee, replaces_foreign, waits_told, reserved, sponsored, sponsored_lane, pool_row_id, reprice_at, revision, data_bytes,
   data_row_id`
 
 export const wholeColumns = `${columns}, ${dataColumn('transactions')}`

@@ -38,8 +38,9 @@ export interface TransactionStore {
     admit?: (data_bytes: number) => void,
   ): Promise<Listing<ShownColumns>>
   /**
-   * Of several relayers (`ids`; absent: all), newest first. `too_deep`: the page ends beyond the 10,000 newest, which is as far as the
-   * lists of several relayers are merged. A filter by nonces does not apply.
+   * Of several relayers (`ids`; absent: all), newest first; with a filter by a pool, of those that took something for it, now or before.
+   * `too_deep`: the page ends beyond the 10,000 newest, which is as far as the lists of several relayers are merged. A filter by nonces
+   * does not apply.
    */
   listTransactionsOf(
     ids: ReadonlySet<string> | undefined,
@@ -48,6 +49,8 @@ export interface TransactionStore {
     admit?: (data_bytes: number) => void,
   ): Promise<Listing<ShownColumns> | 'too_deep'>
   getTransaction(relayer_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
+  /** The transaction that was sent through a pool. */
+  getTransactionOfPool(pool_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
   /** The transaction that was ever signed with this hash. */
   getTransactionByHash(relayer_row_id: number, hash: string): Promise<WholeTransactionRow | undefined>
   /** Whether only private relays know of the transaction that was ever signed with this hash, by any relayer. */

@@ -35,9 +35,9 @@ function openStore(file = join(temporaryFolder(), 'a.sqlite')) {
 
 const insert = `
   INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, status, created_at, nonce, "to",
-    reference, metadata)
+    reference, metadata, pool_row_id)
   VALUES ('t' || $relayer_row_id || '-' || $sequence, $relayer_row_id, 'r', $sequence, 1, $relayer_row_id, '1', $status, $created_at,
-    $nonce, $to, $reference, $metadata)`
+    $nonce, $to, $reference, $metadata, $pool_row_id)`
 const insertMetadata = `
   INSERT INTO transaction_metadata (relayer_row_id, name, value, sequence, transaction_row_id)
   SELECT relayer_row_id, key, json_each.value, sequence, transactions.row_id FROM transactions, json_each(metadata)`
@@ -68,7 +68,9 @@ test('returns correct pages and totals for any filter, after any changes and clo
       // Long runs of one status, and the end mixed.
       const status = sequence < 2_500 ? 'confirmed' : sequence < 4_000 ? pick(states.slice(4)) : pick(states)
       const metadata = pick(purposes)
-      const others = { to: pick(receivers), reference: pick(references), metadata }
+      // Pools are used in long runs, and not at all.
+      const pool_row_id = sequence % 1_500 < 600 ? null : pick([null, 1, 2])
+      const others = { to: pick(receivers), reference: pick(references), metadata, pool_row_id }
       // Now and then a transaction has got a nonce after later ones, or has given it back.
       const nonce = sequence % 50 === 0 ? sequence + 7_000 : sequence % 70 === 0 ? null : sequence
       put.run({ relayer_row_id: 7, sequence, status, created_at: timeOf(clock), nonce, ...others })
@@ -90,7 +92,7 @@ test('returns correct pages and totals for any filter, after any changes and clo
   })()
 
   const all = db.prepare<[], Listed>(
-    'SELECT id, status, created_at, "to", reference, metadata, nonce FROM transactions WHERE relayer_row_id = 7 ORDER BY sequence DESC',
+    'SELECT id, status, created_at, "to", reference, metadata, nonce, pool_row_id FROM transactions WHERE relayer_row_id = 7 ORDER BY sequence DESC',
   )
   const rows = all.all()
   for (let trial = 0; trial < 600; trial += 1) {
@@ -100,6 +102,7 @@ test('returns correct pages and totals for any filter, after any changes and clo
     if (random() < 0.2) filter.reference = pick(references) ?? 'none'
     if (random() < 0.2) filter.metadata = pick(pairs)
     if (random() < 0.2) filter.to = pick(receivers) ?? 'none'
+    if (random() < 0.3) filter.pool_row_id = pick([1, 2, 3])
     if (random() < 0.1) filter.nonce_from = below(6_000)
     if (random() < 0.1) filter.nonce_to = below(13_000)
     const slice = { offset: below(pick([10, 1_000, 6_000])), limit: pick([0, 1, 10, 1_000]) }
@@ -137,6 +140,7 @@ interface Listed {
   reference: string | null
   metadata: string | null
   nonce: number | null
+  pool_row_id: number | null
 }
 
 const isListed = (row: Listed, filter: TransactionFilter): boolean =>
@@ -146,6 +150,7 @@ const isListed = (row: Listed, filter: TransactionFilter): boolean =>
   (filter.reference === undefined || row.reference === filter.reference) &&
   (filter.metadata === undefined || JSON.parse(row.metadata ?? '{}')[filter.metadata.name] === filter.metadata.value) &&
   (filter.to === undefined || row.to === filter.to) &&
+  (filter.pool_row_id === undefined || row.pool_row_id === filter.pool_row_id) &&
   (filter.nonce_from === undefined || (row.nonce ?? -1) >= filter.nonce_from) &&
   (filter.nonce_to === undefined || (row.nonce !== null && row.nonce <= filter.nonce_to))
 
@@ -176,6 +181,7 @@ test('reads one index and scans no table in each search', () => {
       hash: '0x',
       nonce_from: null,
       nonce_to: 9,
+      pool_row_id: null,
       below: 9,
     }
     const plan = db

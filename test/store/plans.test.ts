@@ -74,6 +74,7 @@ test('scans no large table with any statement, by a plan for its values or for a
   })
   expect((await store.createTransaction(example)).outcome).toBe('created')
   const { row_id = 0, revision = 0 } = (await store.getTransaction(example.relayer_row_id, 'example')) ?? {}
+  await store.getTransactionOfPool(1, 'example')
   const attempt = { number: 1, purpose: 'send' as const, nonce: 500_000, hash: '0xexample', raw: new Uint8Array(1) }
   const prices = { gas_limit: 21_000, gas_price: '1', max_fee_per_gas: null, max_priority_fee_per_gas: null }
   await store.move([{ row_id, revision, set: { status: 'sent' }, attempt: { ...attempt, ...prices } }])
@@ -130,6 +131,7 @@ async function useOutbox(): Promise<void> {
   await store.notificationHealth(hook)
   const [{ row_id }] = relayers as [PlantedRelayer]
   await store.events(row_id, 1_000_000, 100)
+  await store.eventsOfPool(1, row_id, 1_000_000, 100)
   await store.lastEvent(row_id)
   await store.newestRowId()
 }
@@ -151,6 +153,8 @@ async function useLists(): Promise<void> {
     { hash: '0xexample' },
     { search: 'ref-10', status: ['failed' as const] },
     { search: (relayers[0] as PlantedRelayer).id },
+    { pool_row_id: 1 },
+    { pool_row_id: 1, status: ['failed' as const], reference: 'ref-10' },
   ]
   for (const filter of filters)
     for (const offset of [0, 500]) {

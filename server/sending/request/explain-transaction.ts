@@ -2,6 +2,7 @@ import type { Explanation } from '../../../generated/openapi.ts'
 import { transfer_gas, withMargin } from '../../core/gas.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { WholeTransactionRow } from '../../core/sending-rows.ts'
+import { isOfPool } from '../../core/shown-transaction.ts'
 import { within } from '../../evm/ask-each.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 import { explain, type Facts, suggestionsOf } from './explanation.ts'
@@ -15,12 +16,14 @@ type ExplainDependencies = Pick<SendingDependencies, 'store' | 'networkClient' |
 
 /** Gathers the facts about a transaction, from the store and from the nodes, and explains it. */
 export function createExplain({ store, networkClient, now }: ExplainDependencies) {
-  return async (relayer: RelayerRow, row: WholeTransactionRow): Promise<Explanation> => {
+  /** `pool_row_id`: given when a pool asks: then of a blocking transaction only its nonce is told, unless that is the pool's too. */
+  return async (relayer: RelayerRow, row: WholeTransactionRow, pool_row_id?: number | null): Promise<Explanation> => {
     const [client, first] = await Promise.all([networkClient(relayer), store.firstInLine(relayer.row_id)])
     const seen = client && (await within(patience_ms, ask(client, relayer, row)))
     const facts: Facts = {
       relayer,
       first,
+      isFirstSeen: first !== undefined && isOfPool(first, pool_row_id),
       attempts: (await store.listAttempts(row.row_id, { offset: 0, limit: 0 })).total_items,
       market: seen?.market,
       head: seen?.head,
@@ -38,6 +41,7 @@ export function createExplain({ store, networkClient, now }: ExplainDependencies
       explained.waiting_for === 'earlier_nonce' && first
         ? await store.getTransaction(relayer.row_id, first.id)
         : undefined
+    if (blocker && !facts.isFirstSeen) return { ...explained, suggestions: [] }
     const waiting_for = blocker ? explain(blocker, facts).waiting_for : explained.waiting_for
     return { ...explained, suggestions: suggestionsOf(blocker ?? row, waiting_for, facts) }
   }

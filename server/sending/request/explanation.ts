@@ -14,6 +14,8 @@ export interface Facts extends ChainPace {
   relayer: RelayerRow
   /** The relayer's transaction in no block with the lowest nonce. */
   first: TransactionRow | undefined
+  /** Whether the caller may see that one. */
+  isFirstSeen: boolean
   attempts: number
   /** Undefined when no node answers. */
   market: Market | undefined
@@ -52,7 +54,7 @@ export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanatio
     waiting_for,
     ...shownCall(row),
     since: sinceOf(row, waiting_for),
-    blocked_by: waiting_for === 'earlier_nonce' ? (facts.first?.id ?? null) : null,
+    blocked_by: waiting_for === 'earlier_nonce' && facts.isFirstSeen ? (facts.first?.id ?? null) : null,
     figures: {
       nonce: row.nonce,
       next_nonce: facts.next_nonce ?? null,
@@ -104,6 +106,7 @@ function endOf({ status, status_reason, block_number, error }: WholeTransactionR
 function waitOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Cause {
   const { relayer, first } = facts
   if (first && first.row_id !== row.row_id && row.nonce !== null && (first.nonce as number) < row.nonce) {
+    if (!facts.isFirstSeen) return { waiting_for: 'earlier_nonce', text: `nonce ${first.nonce} comes first` }
     const why = reasonToWait(first, facts) === null ? '' : `, which waits: ${reasonOf(first)}`
     return { waiting_for: 'earlier_nonce', text: `nonce ${first.nonce} comes first (transaction ${first.id})${why}` }
   }

@@ -1,1 +1,60 @@
 -- The third round against faults of sending and hostile callers.
+
+-- The pool that a transaction was sent through: the right to a pool is one to these, and to nothing else of its relayers.
+ALTER TABLE transactions ADD COLUMN pool_row_id INTEGER REFERENCES pool_ids (row_id);
+CREATE INDEX transactions_by_pool ON transactions (pool_row_id, relayer_row_id, sequence) WHERE pool_row_id IS NOT NULL;
+
+-- Counts per block of sequence numbers, as transaction_blocks (0009.sql), of what each relayer took for a pool.
+CREATE TABLE pool_blocks (
+  pool_row_id    INTEGER NOT NULL,
+  relayer_row_id INTEGER NOT NULL,
+  level          INTEGER NOT NULL CHECK (level IN (0, 1)),
+  block          INTEGER NOT NULL,
+  oldest         TEXT NOT NULL,
+  newest         TEXT NOT NULL,
+  unfinished     INTEGER NOT NULL,
+  confirmed      INTEGER NOT NULL,
+  failed         INTEGER NOT NULL,
+  canceled       INTEGER NOT NULL,
+  expired        INTEGER NOT NULL,
+  PRIMARY KEY (pool_row_id, relayer_row_id, level, block)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER pool_transaction_inserted AFTER INSERT ON transactions WHEN new.pool_row_id IS NOT NULL BEGIN
+  INSERT INTO pool_blocks
+  SELECT new.pool_row_id, new.relayer_row_id, level, new.sequence / size, new.created_at, new.created_at,
+    new.status IN ('pending', 'sent', 'submitted', 'mined'), new.status = 'confirmed', new.status = 'failed',
+    new.status = 'canceled', new.status = 'expired'
+  FROM (SELECT 0 AS level, 1000 AS size UNION ALL SELECT 1, 1000000) WHERE true
+  ON CONFLICT DO UPDATE SET oldest = min(oldest, excluded.oldest), newest = max(newest, excluded.newest),
+    unfinished = unfinished + excluded.unfinished, confirmed = confirmed + excluded.confirmed,
+    failed = failed + excluded.failed, canceled = canceled + excluded.canceled, expired = expired + excluded.expired;
+END;
+
+CREATE TRIGGER pool_transaction_changed AFTER UPDATE OF status ON transactions
+WHEN new.pool_row_id IS NOT NULL AND new.status <> old.status AND (
+  new.status IN ('confirmed', 'failed', 'canceled', 'expired') OR old.status IN ('confirmed', 'failed', 'canceled', 'expired')
+) BEGIN
+  UPDATE pool_blocks SET
+    unfinished = unfinished + (new.status IN ('pending', 'sent', 'submitted', 'mined')) - (old.status IN ('pending', 'sent', 'submitted', 'mined')),
+    confirmed = confirmed + (new.status = 'confirmed') - (old.status = 'confirmed'),
+    failed = failed + (new.status = 'failed') - (old.status = 'failed'),
+    canceled = canceled + (new.status = 'canceled') - (old.status = 'canceled'),
+    expired = expired + (new.status = 'expired') - (old.status = 'expired')
+  WHERE pool_row_id = new.pool_row_id AND relayer_row_id = new.relayer_row_id
+    AND (level, block) IN (VALUES (0, new.sequence / 1000), (1, new.sequence / 1000000));
+END;
+
+CREATE TRIGGER pool_transaction_removed AFTER DELETE ON transactions WHEN old.pool_row_id IS NOT NULL BEGIN
+  UPDATE pool_blocks SET
+    unfinished = unfinished - (old.status IN ('pending', 'sent', 'submitted', 'mined')),
+    confirmed = confirmed - (old.status = 'confirmed'),
+    failed = failed - (old.status = 'failed'),
+    canceled = canceled - (old.status = 'canceled'),
+    expired = expired - (old.status = 'expired')
+  WHERE pool_row_id = old.pool_row_id AND relayer_row_id = old.relayer_row_id
+    AND (level, block) IN (VALUES (0, old.sequence / 1000), (1, old.sequence / 1000000));
+  DELETE FROM pool_blocks WHERE pool_row_id = old.pool_row_id AND relayer_row_id = old.relayer_row_id
+    AND unfinished + confirmed + failed + canceled + expired = 0
+    AND (level, block) IN (VALUES (0, old.sequence / 1000), (1, old.sequence / 1000000));
+END;

@@ -83,7 +83,9 @@ export function creations(
     const created_at = new Date(dependencies.now()).toISOString()
     const creations = wanted.map(({ input, auditEntry }) => {
       const origin = { created_at, caller: auditEntry?.caller ?? own_caller }
-      return isForPool(input) ? acceptInPool(ledger, pools, origin, input) : { creation: accept(ledger, origin, input) }
+      return isForPool(input)
+        ? acceptInPool(ledger, pools, origin, input)
+        : { creation: accept(ledger, { ...origin, pool_row_id: null }, input) }
     })
     await Promise.all([
       ledger.write(transaction),
@@ -139,7 +141,7 @@ export function creations(
             pools: [wanted.pool_row_id],
           })
           const row = await transactionById(transaction, relayer_row_id, id)
-          if (!row) return { outcome: 'missing' }
+          if (row?.pool_row_id !== wanted.pool_row_id) return { outcome: 'missing' }
           const isFree = row.status === 'pending' && row.intent === 'send' && !(await isSigned(transaction, row.row_id))
           if (!isFree) return { outcome: 'signed', row: withoutData(row) }
           if (await transaction.one(orderOfTransaction, { row_id: row.row_id })) return { outcome: 'ordered' }

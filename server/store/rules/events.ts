@@ -16,7 +16,7 @@ import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Database } from './database.ts'
 import type { Transaction } from './session.ts'
-import { type Engine, sql } from './statement.ts'
+import { type Engine, sql, type Truth } from './statement.ts'
 import { dataColumn, withData } from './transaction-data.ts'
 
 /** Events that are read at once: an event may contain 128 KB of data as hex. */
@@ -29,24 +29,42 @@ const last = sql<{ last: number }>(
   'SELECT coalesce(max(sequence), 0) AS last FROM events WHERE relayer_row_id = $relayer_row_id',
 )
 
-export function eventLog({ read }: Database): Pick<Store, 'events' | 'lastEvent'> {
-  return {
-    async events(relayer_row_id, after, limit) {
-      const events: EventRow[] = []
-      let characters = 0
-      while (events.length < limit && characters < max_event_characters) {
-        const size = Math.min(step_rows, limit - events.length)
-        const from = events.at(-1)?.sequence ?? after
-        const rows = await read.all(select, { relayer_row_id, after: from, limit: size })
-        for (const { data, ...event } of rows) {
-          if (characters >= max_event_characters) break
-          const body = withData(event.body, data)
-          events.push({ ...event, body })
-          characters += body.length
-        }
-        if (rows.length < size) break
+const whose = sql<{ sequence: number; is_of_pool: Truth }>(`
+  SELECT sequence,
+    EXISTS (SELECT 1 FROM transactions WHERE id = events.subject AND pool_row_id = $pool_row_id) AS is_of_pool
+  FROM events WHERE relayer_row_id = $relayer_row_id AND sequence > $after ORDER BY sequence LIMIT $limit`)
+
+export function eventLog({ read }: Database): Pick<Store, 'events' | 'eventsOfPool' | 'lastEvent'> {
+  async function readEvents(relayer_row_id: number, after: number, limit: number): Promise<EventRow[]> {
+    const events: EventRow[] = []
+    let characters = 0
+    while (events.length < limit && characters < max_event_characters) {
+      const size = Math.min(step_rows, limit - events.length)
+      const from = events.at(-1)?.sequence ?? after
+      const rows = await read.all(select, { relayer_row_id, after: from, limit: size })
+      for (const { data, ...event } of rows) {
+        if (characters >= max_event_characters) break
+        const body = withData(event.body, data)
+        events.push({ ...event, body })
+        characters += body.length
       }
-      return events
+      if (rows.length < size) break
+    }
+    return events
+  }
+
+  return {
+    events: readEvents,
+    async eventsOfPool(pool_row_id, relayer_row_id, after, limit) {
+      const events: EventRow[] = []
+      let [characters, seen] = [0, after]
+      for (const { sequence, is_of_pool } of await read.all(whose, { pool_row_id, relayer_row_id, after, limit })) {
+        if (characters >= max_event_characters) break
+        if (is_of_pool) events.push(...(await readEvents(relayer_row_id, sequence - 1, 1)))
+        characters += events.at(-1)?.body.length ?? 0
+        seen = sequence
+      }
+      return { events, seen }
     },
     lastEvent: async (relayer_row_id) => (await read.one(last, { relayer_row_id }))?.last ?? 0,
   }

@@ -18,6 +18,7 @@ const kept = [
   'caller',
   'sponsored',
   'sponsored_lane',
+  'pool_row_id',
 ] as const satisfies Column[]
 type Changing = Exclude<Column, (typeof kept)[number]>
 const changing = allColumns.filter((name): name is Changing => !kept.some((its) => its === name))

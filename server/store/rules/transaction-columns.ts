@@ -23,6 +23,7 @@ export const columnTypes: Record<keyof AcceptedRow, string> = {
   status_reason: 'text',
   created_at: 'text',
   caller: 'text',
+  pool_row_id: 'bigint',
   sent_at: 'text',
   confirmed_at: 'text',
   signature: 'text',

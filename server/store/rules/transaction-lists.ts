@@ -42,14 +42,25 @@ const rowsOf = sql<ListedRow>({
 const blocks = sql<BlockRow>(`
   SELECT block, oldest, newest, unfinished, confirmed, failed, canceled, expired FROM transaction_blocks
   WHERE relayer_row_id = $relayer_row_id AND level = $level AND block BETWEEN $from AND $to ORDER BY block DESC`)
+const poolBlocks = sql<BlockRow>(`
+  SELECT block, oldest, newest, unfinished, confirmed, failed, canceled, expired FROM pool_blocks
+  WHERE pool_row_id = $pool_row_id AND relayer_row_id = $relayer_row_id AND level = $level AND block BETWEEN $from AND $to
+  ORDER BY block DESC`)
 const numbers = sql<{ sequence: number }>(`
   SELECT sequence FROM transactions WHERE relayer_row_id = $relayer_row_id AND sequence BETWEEN $from AND $to
     AND ($states::text[] IS NULL OR status = ANY ($states::text[]))
     AND ($after::text IS NULL OR created_at > $after::text) AND ($before::text IS NULL OR created_at < $before::text)
   ORDER BY sequence DESC`)
+const poolNumbers = sql<{ sequence: number }>(`
+  SELECT sequence FROM transactions WHERE pool_row_id = $pool_row_id AND relayer_row_id = $relayer_row_id AND sequence BETWEEN $from AND $to
+    AND ($states::text[] IS NULL OR status = ANY ($states::text[]))
+    AND ($after::text IS NULL OR created_at > $after::text) AND ($before::text IS NULL OR created_at < $before::text)
+  ORDER BY sequence DESC`)
 const relayersOf = sql<{ relayer_row_id: number; id: string; name: string }>(`
   SELECT row_id AS relayer_row_id, id, name FROM relayers
-  WHERE $ids::text[] IS NULL OR id = ANY ($ids::text[]) ORDER BY row_id`)
+  WHERE ($ids::text[] IS NULL OR id = ANY ($ids::text[])) AND ($pool_row_id::bigint IS NULL OR row_id IN (
+    SELECT relayer_row_id FROM pool_blocks WHERE pool_row_id = $pool_row_id::bigint AND level = 1))
+  ORDER BY row_id`)
 const rowIdsAt = sql<Place & { row_id: number }>(`
   SELECT row_id, relayer_row_id, sequence FROM transactions
   WHERE relayer_row_id = $relayer_row_id AND sequence = ANY ($sequences::bigint[])`)
@@ -98,13 +109,17 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
       after: filter.created_after ?? null,
       before: filter.created_before ?? null,
     }
+    const { pool_row_id } = filter
+    const [counts, rows] = pool_row_id === undefined ? [blocks, numbers] : [poolBlocks, poolNumbers]
+    const its = pool_row_id === undefined ? { relayer_row_id } : { relayer_row_id, pool_row_id }
     return findPage(
       {
         async blocks(level, from, to) {
-          const rows = await read.all(blocks, { relayer_row_id, level, from, to })
-          return rows.map((row) => ({ block: row.block, count: countIn(row, filter) }))
+          const found = await read.all(counts, { ...its, level, from, to })
+          return found.map((row) => ({ block: row.block, count: countIn(row, filter) }))
         },
-        numbers: async (from, to) => (await read.all(numbers, { ...values, from, to })).map(({ sequence }) => sequence),
+        numbers: async (from, to) =>
+          (await read.all(rows, { ...values, ...its, from, to })).map(({ sequence }) => sequence),
       },
       slice,
     )
@@ -114,8 +129,8 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
   function find(relayer_row_id: number, slice: Slice, filter: TransactionFilter): Promise<Listing<number>> {
     const by = searchFor(filter)
     if (by !== undefined) return search(read, by, relayer_row_id, slice, filter)
-    const { status, created_after, created_before } = filter
-    return status.length > 0 || created_after || created_before
+    const { status, created_after, created_before, pool_row_id } = filter
+    return status.length > 0 || created_after || created_before || pool_row_id !== undefined
       ? filtered(relayer_row_id, slice, filter)
       : all(relayer_row_id, slice)
   }
@@ -155,7 +170,8 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
     },
     async listTransactionsOf(ids, slice, filter, admit) {
       const { offset, limit } = slice
-      const relayers = await read.all(relayersOf, { ids: ids ? [...ids] : null })
+      const its = { ids: ids ? [...ids] : null, pool_row_id: filter.pool_row_id ?? null }
+      const relayers = await read.all(relayersOf, its)
       if (filter.search !== undefined) {
         const row_ids = await findRowIds(read, filter.search, relayers, relayers.filter(isNamed(filter.search)))
         return pageOf(await filterRows(read, row_ids, filter), slice, admit)

@@ -30,6 +30,7 @@ export async function inSteps<Row>(
 type Reads = Pick<
   Store,
   | 'getTransaction'
+  | 'getTransactionOfPool'
   | 'getTransactionByHash'
   | 'isSecretHash'
   | 'getTransactionByNonce'
@@ -48,6 +49,7 @@ type Reads = Pick<
 const byId = sql<WholeRow>(
   `SELECT ${wholeColumns} FROM transactions WHERE id = $id AND relayer_row_id = $relayer_row_id`,
 )
+const ofPool = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND pool_row_id = $pool_row_id`)
 const byHash = sql<WholeRow>(`
   SELECT ${wholeColumns} FROM transactions
   WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND relayer_row_id = $relayer_row_id
@@ -102,6 +104,7 @@ export function transactionReads({ read, readTogether }: Database): Reads {
 
   return {
     getTransaction: async (relayer_row_id, id) => whole(await read.one(byId, { id, relayer_row_id })),
+    getTransactionOfPool: async (pool_row_id, id) => whole(await read.one(ofPool, { id, pool_row_id })),
     getTransactionByHash: async (relayer_row_id, hash) => whole(await read.one(byHash, { hash, relayer_row_id })),
     isSecretHash: async (hash) => (await rows(hiddenByHash, { hash })).some(isSecret),
     getTransactionByNonce: async (chain_id, address, nonce) =>

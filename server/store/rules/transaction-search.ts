@@ -27,6 +27,7 @@ const fits = `(
     SELECT 1 FROM transaction_metadata AS its WHERE its.transaction_row_id = transactions.row_id
       AND its.name = $name::text AND its.value = $value::text))
   AND ($to::text IS NULL OR "to" = $to::text)
+  AND ($pool_row_id::bigint IS NULL OR pool_row_id = $pool_row_id::bigint)
   AND ($hash::text IS NULL OR EXISTS (
     SELECT 1 FROM attempts WHERE transaction_row_id = transactions.row_id AND hash = $hash::text)))`
 const isInRange = `($nonce_from::bigint IS NULL OR nonce >= $nonce_from::bigint) AND ($nonce_to::bigint IS NULL OR nonce <= $nonce_to::bigint)`
@@ -100,6 +101,7 @@ const valuesOf = (filter: TransactionFilter) => ({
   name: filter.metadata?.name ?? null,
   value: filter.metadata?.value ?? null,
   to: filter.to ?? null,
+  pool_row_id: filter.pool_row_id ?? null,
   hash: filter.hash ?? null,
   nonce_from: filter.nonce_from ?? null,
   nonce_to: filter.nonce_to ?? null,
