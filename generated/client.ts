@@ -1438,8 +1438,8 @@ export interface paths {
         };
         /**
          * Get a pool
-         * @description Its relayers with their addresses. An API key that is limited to relayers sees its `pool_ids`, and the pools of which
-         *     it may use every relayer.
+         * @description Its relayers with their addresses. An API key that is limited to relayers sees its `pool_ids`, and the pools that
+         *     have relayers, all of which it may use.
          */
         get: operations["getPool"];
         put?: never;
@@ -1505,8 +1505,9 @@ export interface paths {
         };
         /**
          * List the transactions of a pool
-         * @description Those of all its relayers, the newest first, whether they were sent through the pool or not. Only the 10,000 newest
-         *     can be listed; narrow the list with `created_before` to go further back.
+         * @description Those that were sent through the pool, the newest first, also by relayers that have left it. What its relayers send
+         *     by themselves is not listed. Only the 10,000 newest can be listed; narrow the list with `created_before` to go
+         *     further back.
          */
         get: operations["listPoolTransactions"];
         put?: never;
@@ -1602,7 +1603,7 @@ export interface paths {
         };
         /**
          * Get a transaction of a pool
-         * @description A transaction of one of its relayers.
+         * @description A transaction that was sent through the pool. What its relayers send by themselves is not the pool's.
          */
         get: operations["getPoolTransaction"];
         put?: never;
@@ -1633,7 +1634,8 @@ export interface paths {
         };
         /**
          * Explain the state of a transaction of a pool
-         * @description As "Explain the state of a transaction", for a transaction of one of the pool's relayers.
+         * @description As "Explain the state of a transaction", for a transaction that was sent through the pool. Of another transaction
+         *     that comes before it, only the nonce is told.
          */
         get: operations["explainPoolTransaction"];
         put?: never;
@@ -1666,7 +1668,7 @@ export interface paths {
         put?: never;
         /**
          * Move a waiting transaction to another relayer
-         * @description For a transaction that was never signed and waits behind others of a stuck relayer. In one commit, it is canceled
+         * @description For a transaction of the pool that was never signed and waits behind others of a stuck relayer. In one commit, it is canceled
          *     there (its `status_reason` names the new one), and accepted again for another relayer of the pool, with a new id
          *     and nonce; the response is the new transaction. All checks are those of a new transaction.
          *
@@ -1694,8 +1696,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream the events of a pool's relayers
-         * @description As "Stream a relayer's events", of all relayers that the pool has when the stream starts. Sequence numbers are those
+         * Stream the events of a pool's transactions
+         * @description As "Stream a relayer's events", of the transactions that were sent through the pool. Sequence numbers are those
          *     of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to
          *     resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
          */
@@ -1733,7 +1735,7 @@ export interface paths {
          *       nonce.
          *     - `personal_sign`, `eth_signTypedData_v4` and `eth_signTransaction` are signed by the relayer with the given address. The API key
          *       must be permitted to use that relayer itself; a key that is limited to the pool by `pool_ids` signs nothing.
-         *     - Hashes of the transactions of all relayers stay valid.
+         *     - Hashes of the transactions that were sent through the pool stay valid.
          */
         post: operations["callPoolJsonRpc"];
         delete?: never;
