@@ -16,6 +16,8 @@ export class RelayerError extends Error {
   readonly retryAfter: number | undefined
   /** The X-Request-Id header, which the service's log shows too; undefined without one. */
   readonly request_id: string | undefined
+  /** The transaction that has the `deduplication_id`; only with `already_sent`, and where the API key may read it. */
+  readonly transaction: { id: string; relayer_id: string } | undefined
   /** Where the API reference of the service describes the code; undefined when a proxy answered. */
   readonly doc_url: string | undefined
 
@@ -27,6 +29,7 @@ export class RelayerError extends Error {
     retryAfter?: number,
     request_id?: string,
     doc_url?: string,
+    transaction?: { id: string; relayer_id: string },
   ) {
     super(whatIsWrong(message, details))
     this.name = 'RelayerError'
@@ -36,11 +39,12 @@ export class RelayerError extends Error {
     this.retryAfter = retryAfter
     this.request_id = request_id
     this.doc_url = doc_url
+    this.transaction = transaction
   }
 
   /** `body`: the parsed body of the failure. A body that is not the contract's, such as a proxy's page, is ignored. */
   static from(response: Response, body: unknown): RelayerError {
-    const { code, message, details, doc_url } = (
+    const { code, message, details, doc_url, transaction } = (
       typeof body === 'object' && body !== null ? body : {}
     ) as Partial<RelayerError>
     const text = typeof message === 'string' ? message : response.statusText || `HTTP ${response.status}`
@@ -48,12 +52,21 @@ export class RelayerError extends Error {
     const request_id = response.headers.get('X-Request-Id') ?? undefined
     const told = Array.isArray(details) ? details.filter(isDetail) : []
     const documented = typeof doc_url === 'string' ? URL.parse(doc_url, response.url)?.href : undefined
-    return new RelayerError(response.status, word, text, told, retryAfter_s(response), request_id, documented)
+    return new RelayerError(
+      response.status,
+      word,
+      text,
+      told,
+      retryAfter_s(response),
+      request_id,
+      documented,
+      transaction,
+    )
   }
 
   toJSON() {
-    const { name, status, code, message, details, retryAfter, request_id, doc_url } = this
-    return { name, status, code, message, details, retryAfter, request_id, doc_url }
+    const { name, status, code, message, details, retryAfter, request_id, doc_url, transaction } = this
+    return { name, status, code, message, details, retryAfter, request_id, doc_url, transaction }
   }
 }
 

@@ -1,6 +1,9 @@
 import { CommandError } from './exit-codes.ts'
 
-const decimals: Record<string, number> = { wei: 0, gwei: 9, ether: 18 }
+const decimals = { wei: 0, gwei: 9, ether: 18 } as const
+
+export type Unit = keyof typeof decimals
+export const units = Object.keys(decimals) as Unit[]
 
 /** The smallest units of a token from a decimal number of tokens. */
 export function readUnits(input: string, places: number): bigint {
@@ -10,11 +13,11 @@ export function readUnits(input: string, places: number): bigint {
   return BigInt(whole + fraction.padEnd(places, '0'))
 }
 
-/** Wei from `1000`, `2.5gwei` or `0.1ether`. */
-export function readWei(input: string): bigint {
+/** Wei from `1000`, `2.5gwei` or `0.1ether`. `plain`: the unit of a number without one. */
+export function readWei(input: string, plain: Unit = 'wei'): bigint {
   const match = /^(\d{1,78})(?:\.(\d{1,18}))?\s?(wei|gwei|ether)?$/.exec(input)
-  const [, whole = '', fraction = '', unit = 'wei'] = match ?? []
-  const places = decimals[unit] as number
+  const [, whole = '', fraction = '', unit = plain] = match ?? []
+  const places = decimals[unit as Unit]
   if (!match || fraction.length > places)
     throw new CommandError(
       `An amount must be in wei or have a unit, for example 1000, 2.5gwei or 0.1ether; it is ${input}`,

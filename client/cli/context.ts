@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { createRelayerClient, type RelayerClient } from '../index.ts'
 import { CommandError } from './exit-codes.ts'
 import { printer } from './print.ts'
@@ -48,10 +48,12 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
 }
 
 /** The text of a file, or of standard input for `-`. */
-export const readInput = async (file: string): Promise<string> => {
-  if (file === '-') return text(process.stdin)
+export const readInput = async (file: string): Promise<string> => new TextDecoder().decode(await readInputBytes(file))
+
+export const readInputBytes = async (file: string): Promise<Uint8Array> => {
+  if (file === '-') return buffer(process.stdin)
   try {
-    return readFileSync(file, 'utf8')
+    return readFileSync(file)
   } catch (error) {
     throw new CommandError(`The file ${file} cannot be read: ${(error as Error).message}`)
   }

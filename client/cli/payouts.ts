@@ -1,36 +1,29 @@
 import { createHash } from 'node:crypto'
-import type { Command } from 'commander'
-import { parse } from 'csv-parse/sync'
+import { type Command, Option } from 'commander'
 import type { SendTransactionRequest, Transaction } from '../../generated/client.ts'
 import { RelayerError } from '../error.ts'
-import { readUnits, readWei } from './amounts.ts'
-import { type Context, readInput } from './context.ts'
+import { isUnknown } from '../transactions.ts'
+import { type Unit, units } from './amounts.ts'
+import { type Context, readInputBytes } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
+import { type Payout, readAddress, readPayouts } from './payout-file.ts'
 import { inLine } from './terminal.ts'
-import { timeoutSignal } from './wait.ts'
+import { checkTimeout, timeoutSignal } from './wait.ts'
 
 interface PayoutOptions {
   run: string
   token?: string
   decimals?: string
+  unit?: Unit
   timeout: string
 }
 
-interface Payout {
-  line: number
-  to: string
-  amount: bigint
-  reference: string | undefined
-  /** What makes it this payout and no other: its reference, or else its content and how often the file has had that before. */
-  identity: string
-}
-
-/** What became of a payout. */
+/** What became of a payout, for the report. */
 interface Outcome {
   line: number
   to: string
   amount: string
-  status: string
+  status: Transaction['status'] | 'refused' | 'unknown' | 'not sent'
   transaction_id: string | null
   hash: string | null
   error: string | null
@@ -45,133 +38,179 @@ export function addPayouts(program: Command, context: () => Context): void {
   program
     .command('payouts <file>')
     .description('send each line of a CSV file once: columns to, amount and, optionally, reference (-: standard input)')
-    .requiredOption('--run <name>', 'names these payouts: repeated under the same name, no line is paid twice')
+    .requiredOption('--run <name>', 'names these payouts: no line is paid twice under one name, by whichever relayer')
     .option('--token <address>', 'an ERC-20 token instead of the native coin')
     .option('--decimals <number>', "the token's decimals: amounts are then whole tokens (default: its smallest units)")
+    .addOption(new Option('--unit <unit>', 'the unit of amounts without one (default: wei)').choices(units))
     .option('--timeout <seconds>', 'the longest wait for confirmations', '3600')
     .action(async (file: string, options: PayoutOptions) => {
-      checkOptions(options)
+      const token = checkOptions(options)
+      const { unit, decimals = '0' } = options
+      const payouts = readPayouts(
+        await readInputBytes(file),
+        token === undefined ? { ...(unit && { unit }) } : { decimals: Number(decimals) },
+      )
       const world = context()
-      const payouts = readPayouts(await readInput(file), options)
       const relayer_id = await world.relayerId()
-      const outcomes = await payAll(world, relayer_id, payouts, options)
+      const sent = await sendAll(world, relayer_id, payouts, { run: options.run, token })
+      const outcomes = await waitForAll(world, sent, options.timeout)
       world.print.list(outcomes as unknown as Record<string, unknown>[], columns)
-      if (outcomes.some(({ status }) => status !== 'confirmed')) process.exitCode = exitCodes.not_confirmed
+      tellHowToGoOn(world, outcomes)
+      process.exitCode = exitCodeOf(outcomes)
     })
 }
 
-function checkOptions({ run, token, decimals = '0' }: PayoutOptions): void {
+/** The token in lower case. Throws CommandError. */
+function checkOptions({ run, token, decimals, unit, timeout }: PayoutOptions): string | undefined {
   if (!/^[\w.-]{1,100}$/.test(run)) throw new CommandError('--run must be letters, digits, dots and dashes')
-  if (token !== undefined && !isAddress(token)) throw new CommandError(`--token ${inLine(token)} is no address`)
-  if (!/^\d{1,2}$/.test(decimals) || Number(decimals) > 77)
+  if (decimals !== undefined && (!/^\d{1,2}$/.test(decimals) || Number(decimals) > 77))
     throw new CommandError(`--decimals must be a number from 0 to 77; it is ${inLine(decimals)}`)
-}
-
-const isAddress = (text: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(text)
-
-/** Every line is read before the first one is paid. */
-function readPayouts(text: string, { token, decimals }: PayoutOptions): Payout[] {
-  let rows: { info: { lines: number }; record: Record<string, string> }[]
+  if (token === undefined && decimals !== undefined) throw new CommandError('--decimals needs --token')
+  if (token !== undefined && unit !== undefined) throw new CommandError('--unit is for the native coin; use --decimals')
+  checkTimeout(timeout)
   try {
-    rows = parse(text, { columns: true, trim: true, bom: true, info: true, skip_empty_lines: true })
+    return token === undefined ? undefined : readAddress(token)
   } catch (error) {
-    throw new CommandError(`The file is no CSV: ${(error as Error).message}`)
+    throw new CommandError(`--token: ${(error as Error).message}`)
   }
-  const seen = new Map<string, number>()
-  const payouts = rows.map(({ info: { lines: line }, record: { to, amount, reference } }) => {
-    if (!to || !amount) throw new CommandError(`Line ${line} needs the columns to and amount`)
-    if (!isAddress(to)) throw new CommandError(`Line ${line}: ${inLine(to)} is no address`)
-    try {
-      const read = token === undefined ? readWei(amount) : readUnits(amount, Number(decimals ?? 0))
-      const content = reference ? `reference ${reference}` : `${to.toLowerCase()} ${read}`
-      const before = seen.get(content) ?? 0
-      seen.set(content, before + 1)
-      if (reference && before > 0)
-        throw new CommandError(`the reference ${inLine(reference)} is not the first of its kind`)
-      return { line, to, amount: read, reference: reference || undefined, identity: `${content} ${before}` }
-    } catch (error) {
-      throw new CommandError(`Line ${line}: ${(error as Error).message}`)
-    }
-  })
-  if (payouts.length === 0) throw new CommandError('The file has no payouts')
-  return payouts
 }
 
-/** A line that moved within the file keeps its key; one with a reference keeps it when its content changes, and is then refused. */
-const keyOf = (run: string, { identity }: Payout): string =>
+/** A transaction, with the relayer that has it, or what became of a payout that has none. */
+type Sent = { payout: Payout; transaction: Transaction } | { payout: Payout; outcome: Outcome }
+
+interface Run {
+  run: string
+  token: string | undefined
+}
+
+/**
+ * The id of a payout in its run. A line that moved within the file keeps it; one with a reference keeps it when its content changes, and
+ * is then refused.
+ */
+const idOf = (run: string, { identity }: Payout): string =>
   `payouts-${run}-${createHash('sha256').update(identity).digest('hex')}`
 
-const requestOf = ({ to, amount, reference }: Payout, token: string | undefined): SendTransactionRequest => ({
+const requestOf = ({ to, amount, reference }: Payout, { token }: Run): SendTransactionRequest => ({
   ...(token === undefined
     ? { to, value: amount }
     : { to: token, call: { function: 'transfer(address,uint256)', args: [to, amount.toString()] } }),
   ...(reference !== undefined && { reference }),
 })
 
-async function payAll(
-  world: Context,
-  relayer_id: string,
-  payouts: Payout[],
-  options: PayoutOptions,
-): Promise<Outcome[]> {
-  const signal = timeoutSignal(options.timeout)
-  const done = { sent: 0, ended: 0, failed: 0 }
-  const tell = () =>
-    world.print.note(`${done.sent} of ${payouts.length} accepted, ${done.ended} confirmed, ${done.failed} failed`)
+/** Whether a transaction of the run pays what the line says. */
+function isOf(transaction: Transaction, { to, amount }: Payout, { token }: Run): boolean {
+  const word = (hex: string) => hex.padStart(64, '0')
+  const content =
+    token === undefined
+      ? { to, value: amount.toString(), data: null }
+      : { to: token, value: '0', data: `0xa9059cbb${word(to.slice(2))}${word(amount.toString(16))}` }
+  const { to: receiver, value, data } = transaction
+  return receiver === content.to && value === content.value && data === content.data
+}
 
-  async function send(payout: Payout): Promise<Outcome | Transaction> {
+/** Sends the payouts until the service does not answer. Those of a repeated run are the transactions that pay them already. */
+async function sendAll(world: Context, relayer_id: string, payouts: Payout[], run: Run): Promise<Sent[]> {
+  let isLost = false
+
+  async function send(payout: Payout): Promise<Sent> {
+    if (isLost) return { payout, outcome: outcomeOf(payout, 'not sent', null, null) }
+    const id = idOf(run.run, payout)
+    const body = { ...requestOf(payout, run), deduplication_id: id }
     try {
-      const body = requestOf(payout, options.token)
-      const idempotencyKey = keyOf(options.run, payout)
-      const sent = await world.client.transactions.send(relayer_id, body, { idempotencyKey })
-      done.sent += 1
-      return sent
+      return { payout, transaction: await world.client.transactions.send(relayer_id, body, { idempotencyKey: id }) }
     } catch (error) {
+      if (error instanceof RelayerError && error.code === 'already_sent') return paidBefore(payout, error)
+      isLost ||= isUnanswered(error)
+      if (isLost) return { payout, outcome: outcomeOf(payout, 'unknown', null, (error as Error).message) }
       if (!(error instanceof RelayerError)) throw error
-      done.failed += 1
-      return outcomeOf(payout, 'not accepted', null, error.message)
+      return { payout, outcome: outcomeOf(payout, 'refused', null, error.message) }
     }
   }
 
-  async function end(payout: Payout, sent: Outcome | Transaction): Promise<Outcome> {
-    if (!('id' in sent)) return sent
-    const ended = await world.client.transactions.wait(relayer_id, sent.id, { signal }).catch((error) => {
-      if (signal.aborted) return { ...sent, status: 'unfinished', error: null } as const
-      throw error
-    })
-    if (ended.status === 'confirmed') done.ended += 1
-    else done.failed += 1
-    if ((done.ended + done.failed) % 50 === 0) tell()
-    return outcomeOf(payout, ended.status, ended, ended.error?.message ?? null)
+  /** Another relayer or API key has the transaction. */
+  async function paidBefore(payout: Payout, { transaction: named }: RelayerError): Promise<Sent> {
+    const refused = (reason: string) => ({ payout, outcome: outcomeOf(payout, 'refused', null, reason) })
+    if (!named) return refused('another API key sent this line in this run; this one may not read its transaction')
+    const transaction = await world.client.transactions.get(named.relayer_id, named.id)
+    if (isOf(transaction, payout, run)) return { payout, transaction }
+    return refused(`this run has sent another payment for this line: transaction ${named.id} of ${named.relayer_id}`)
   }
 
-  const sent = await inTurns(payouts, send)
-  tell()
-  const outcomes = await inTurns(sent, (one, index) => end(payouts[index] as Payout, one))
-  tell()
+  const sent = await eachAtOnce(payouts, send)
+  const accepted = sent.filter((one) => 'transaction' in one).length
+  world.print.note(`${accepted} of ${payouts.length} accepted`)
+  return sent
+}
+
+/** Whether the service may have accepted the request although it did not say so, or takes none now. */
+const isUnanswered = (error: unknown): boolean =>
+  isUnknown(error) || (error instanceof RelayerError && error.status >= 500)
+
+async function waitForAll(world: Context, sent: Sent[], timeout: string): Promise<Outcome[]> {
+  const signal = timeoutSignal(timeout)
+  const counts = new Map<Outcome['status'], number>()
+  const note = () => world.print.note([...counts].map(([status, count]) => `${count} ${status}`).join(', '))
+
+  async function end(one: Sent): Promise<Outcome> {
+    if ('outcome' in one) return one.outcome
+    const { id, relayer_id } = one.transaction
+    let last = one.transaction
+    try {
+      last = await world.client.transactions.wait(relayer_id, id, { signal, onChange: (now) => (last = now) })
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+    return outcomeOf(one.payout, last.status, last, last.error?.message ?? last.status_reason)
+  }
+
+  const outcomes = await eachAtOnce(sent, async (one) => {
+    const outcome = await end(one)
+    counts.set(outcome.status, (counts.get(outcome.status) ?? 0) + 1)
+    if ([...counts.values()].reduce((sum, count) => sum + count) % 50 === 0) note()
+    return outcome
+  })
+  note()
   return outcomes
 }
 
-const outcomeOf = (
+function outcomeOf(
   { line, to, amount }: Payout,
-  status: string,
+  status: Outcome['status'],
   sent: Pick<Transaction, 'id' | 'hash'> | null,
   error: string | null,
-): Outcome => ({
-  line,
-  to,
-  amount: amount.toString(),
-  status,
-  transaction_id: sent?.id ?? null,
-  hash: sent?.hash ?? null,
-  error,
-})
-
-async function inTurns<In, Out>(items: In[], work: (item: In, index: number) => Promise<Out>): Promise<Out[]> {
-  const results: Out[] = []
-  for (let from = 0; from < items.length; from += at_once) {
-    const some = items.slice(from, from + at_once)
-    results.push(...(await Promise.all(some.map((item, index) => work(item, from + index)))))
+): Outcome {
+  return {
+    ...{ line, to, amount: amount.toString(), status },
+    ...{ transaction_id: sent?.id ?? null, hash: sent?.hash ?? null, error },
   }
+}
+
+const failed: ReadonlySet<string> = new Set(['refused', 'failed', 'canceled', 'expired'])
+const lost: ReadonlySet<string> = new Set(['unknown', 'not sent'])
+
+function tellHowToGoOn(world: Context, outcomes: Outcome[]): void {
+  if (outcomes.some(({ status }) => lost.has(status)))
+    world.print.note('The service did not answer. Run the same command again: no line is paid twice.')
+  else if (outcomes.some(isUnfinished))
+    world.print.note('Unfinished lines are still being sent. Run the same command again to wait for them.')
+}
+
+const isUnfinished = ({ status }: Outcome): boolean =>
+  status !== 'confirmed' && !failed.has(status) && !lost.has(status)
+
+function exitCodeOf(outcomes: Outcome[]): number {
+  if (outcomes.some(({ status }) => failed.has(status))) return exitCodes.not_confirmed
+  if (outcomes.some(({ status }) => lost.has(status))) return exitCodes.unavailable
+  return outcomes.some(isUnfinished) ? exitCodes.timeout : exitCodes.done
+}
+
+/** The results, in the order of the items. */
+async function eachAtOnce<In, Out>(items: In[], work: (item: In) => Promise<Out>): Promise<Out[]> {
+  const results: Out[] = []
+  const waiting = items.entries()
+  const takeTurns = async () => {
+    for (const [index, item] of waiting) results[index] = await work(item)
+  }
+  await Promise.all(Array.from({ length: at_once }, takeTurns))
   return results
 }

@@ -41,13 +41,18 @@ export async function follow(
   world.print.one(end, inOneLine(end))
 }
 
-/** Throws when the time is over, and sets the exit code when the transaction failed. `onChange`: called with each change. */
-/** The end of `--timeout`. Throws CommandError for what is no number of seconds. */
-export function timeoutSignal(timeout: string): AbortSignal {
+/** Throws CommandError for a text that is not a number of seconds. */
+export function checkTimeout(timeout: string): void {
   if (!/^\d{1,6}$/.test(timeout)) throw new CommandError(`--timeout must be a number of seconds; it is ${timeout}`)
+}
+
+/** The end of `--timeout`, from now on. Throws CommandError. */
+export function timeoutSignal(timeout: string): AbortSignal {
+  checkTimeout(timeout)
   return AbortSignal.timeout(Number(timeout) * 1_000)
 }
 
+/** Throws when the time is over, and sets the exit code when the transaction failed. `onChange`: called with each change. */
 export async function waitUntil(
   { client }: Context,
   relayer_id: string,

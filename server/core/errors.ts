@@ -1,3 +1,5 @@
+import type { Failure } from '../../generated/openapi.ts'
+
 /**
  * The codes of failures, as `code` of the response shows them, and the HTTP status of each. Callers branch on them: a code is
  * never renamed. Every failure that is reported to a caller is an ApiError. Any other error is logged, and the caller gets
@@ -15,6 +17,7 @@ export const statusOf = {
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
+  already_sent: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
   expectation_failed: 417,
@@ -36,17 +39,29 @@ export interface Detail {
   message: string
 }
 
+/** What a failure names of a transaction. */
+export type SentTransaction = NonNullable<Failure['transaction']>
+
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly details: Detail[]
   readonly headers: Record<string, string>
+  /** The transaction that is the reason. The answer names it to those who may read it. */
+  readonly transaction: SentTransaction | undefined
 
-  constructor(code: ErrorCode, message: string, details: Detail[] = [], headers: Record<string, string> = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: Detail[] = [],
+    headers: Record<string, string> = {},
+    transaction?: SentTransaction,
+  ) {
     super(message)
     this.name = 'ApiError'
     this.code = code
     this.details = details
     this.headers = headers
+    this.transaction = transaction
   }
 }
 
@@ -68,6 +83,16 @@ export const notFound = (message: string): ApiError => new ApiError('not_found',
 export const relayerNotFound = (id: string): ApiError => notFound(`Relayer with ID ${id} not found`)
 export const transactionNotFound = (id: string): ApiError => notFound(`Transaction with ID ${id} not found`)
 export const notificationNotFound = (): ApiError => notFound('Notification not found')
+
+/** 409: a transaction of the chain has the caller's deduplication_id. */
+export const alreadySent = (transaction: SentTransaction): ApiError =>
+  new ApiError(
+    'already_sent',
+    'Conflict',
+    [{ path: '/body/deduplication_id', message: 'another transaction of this chain has it' }],
+    {},
+    transaction,
+  )
 
 /** 409: the nonce that the caller gave is not the next one. */
 export class NonceTaken extends ApiError {

@@ -1,4 +1,5 @@
 import type { AcceptedTransaction, Warning } from '../../generated/openapi.ts'
+import type { SentTransaction } from './errors.ts'
 import type { OverLimit, Spend, Sponsored, TransactionRow, WholeTransactionRow } from './sending-rows.ts'
 
 export type NewTransaction = Pick<
@@ -39,6 +40,8 @@ export type NewTransaction = Pick<
   expected_nonce?: number
   /** `pool_row_id`: the key belongs to this pool, not to the relayer. */
   idempotency?: { caller: string; key: string; body_hash: string; pool_row_id?: number }
+  /** No other transaction of the chain may have it; absent: none. */
+  deduplication_id?: string
   /** The amounts that daily limits count; absent: none. */
   spending?: Spend[]
   /** The most that it and all unfinished transactions may cost together, in wei; absent: no limit. */
@@ -95,6 +98,8 @@ export type Creation =
   | { outcome: 'other_nonce'; next_nonce: number }
   /** The relayer was deleted meanwhile. */
   | { outcome: 'relayer_gone' }
+  /** Another transaction of the chain has its `deduplication_id`. */
+  | { outcome: 'already_sent'; sent: SentTransaction }
   /** Another unfinished transaction has its lane. */
   | { outcome: 'lane_taken' }
   /** The unfinished transactions leave too little of the funds. */

@@ -36,6 +36,8 @@ export interface TransactionRequest {
   ordering_key: string | null
   /** The caller's; undefined: not given. */
   reference: string | null | undefined
+  /** No other transaction of the chain may have it. */
+  deduplication_id: string | null
   /** The caller's names and values; undefined: not given; null: none. */
   metadata: Metadata | null | undefined
   /** Undefined: not given. */
@@ -82,6 +84,7 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
     // Half of a surrogate pair is no character, and no database stores it.
     ordering_key: body.ordering_key?.toWellFormed() ?? null,
     reference: body.reference,
+    deduplication_id: body.deduplication_id?.toWellFormed() ?? null,
     metadata: readMetadata(body.metadata),
     submission: body.submission ?? undefined,
     access_list: readAccessList(body.access_list),

@@ -2,6 +2,7 @@ import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
 import type { Failure } from '../../generated/openapi.ts'
 import { ApiError, type ErrorCode, statusOf } from '../core/errors.ts'
+import type { Caller } from '../core/operation.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface FailureAnswer {
@@ -16,7 +17,7 @@ export function failureMiddleware(logger: Logger): ErrorRequestHandler {
     const { request_id } = response.locals as RequestContext
     if (!tellable(error)) logger.error({ err: error, request_id }, 'request failed')
     if (response.headersSent) return void response.destroy()
-    const { status, headers, body } = toFailure(error)
+    const { status, headers, body } = toFailure(error, (response.locals as RequestContext).caller)
     response.set(headers)
     // The unread rest of the body is discarded with the connection.
     if (!request.complete && hasBody(request.headers)) response.set('Connection', 'close')
@@ -24,12 +25,22 @@ export function failureMiddleware(logger: Logger): ErrorRequestHandler {
   }
 }
 
-/** The response to an error. An error that is not an ApiError becomes "Internal Server Error", without details. */
-export function toFailure(error: unknown): FailureAnswer {
-  const { code, message, details, headers } = tellable(error) ?? internal
-  const body = bodyOf(code, message)
-  return { status: statusOf[code], headers, body: details.length > 0 ? { ...body, details } : body }
+/**
+ * The response to an error. An error that is not an ApiError becomes "Internal Server Error", without details. `caller`: who is told of
+ * another transaction only what it may read.
+ */
+export function toFailure(error: unknown, caller?: Caller): FailureAnswer {
+  const { code, message, details, headers, transaction } = tellable(error) ?? internal
+  const body = {
+    ...bodyOf(code, message),
+    ...(details.length > 0 && { details }),
+    ...(transaction && mayRead(caller, transaction.relayer_id) && { transaction }),
+  }
+  return { status: statusOf[code], headers, body }
 }
+
+const mayRead = (caller: Caller | undefined, relayer_id: string): boolean =>
+  caller?.roles.has('read') === true && (caller.relayer_ids?.has(relayer_id) ?? true)
 
 /** A body without details. */
 export const bodyOf = (code: ErrorCode, message: string): Failure => ({

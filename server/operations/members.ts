@@ -11,6 +11,6 @@ export async function ofMember<T>(list: string, index: number, work: () => T | P
       path: path.startsWith('/body') ? `${place}${path.slice('/body'.length)}` : path,
       message: path.startsWith('/body') ? message : `${message} (${place})`,
     }))
-    throw new ApiError(error.code, error.message, details, error.headers)
+    throw new ApiError(error.code, error.message, details, error.headers, error.transaction)
   }
 }

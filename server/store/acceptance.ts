@@ -1,4 +1,5 @@
 import { exceededBy, type Unfinished } from '../core/capacity.ts'
+import type { SentTransaction } from '../core/errors.ts'
 import type { Creation, NewTransaction } from '../core/new-transaction.ts'
 import type { Account, OverLimit, Spend, Sponsored, TransactionRow } from '../core/sending-rows.ts'
 import { shownTransaction } from '../core/shown-transaction.ts'
@@ -22,6 +23,8 @@ export interface Ledger {
   accepted: Acceptance[]
   /** The lanes that unfinished sponsored transactions have, of those that are wanted, by `laneOf`. */
   lanes: Set<string>
+  /** The transactions that have one of the wanted ids, by `deduplicationOf`. */
+  sent: Map<string, SentTransaction>
   /** The time step in which amounts are counted. */
   bucket: number
 }
@@ -37,6 +40,7 @@ export interface Acceptance {
   shown: TransactionRow
   data: Buffer | null
   known: (KnownAnswer & { caller: string; key: string; pool_row_id?: number }) | undefined
+  deduplication_id: string | undefined
 }
 
 /** All columns of the row. */
@@ -63,12 +67,29 @@ export const laneOf = (chain_id: number, lane: string): string => `${chain_id} $
 export const lanesOf = ({ chain_id, sponsored }: NewTransaction): string[] =>
   sponsored?.lane == null ? [] : [laneOf(chain_id, sponsored.lane)]
 
+/** The name of its `deduplication_id`, if it has one. */
+export const deduplicationOf = ({ chain_id, deduplication_id }: NewTransaction): string | undefined =>
+  deduplication_id === undefined ? undefined : `${chain_id} id ${deduplication_id}`
+
 /** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
 export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Origin, its: NewTransaction): Creation {
-  const { idempotency, spending, funds, warnings = [], capacity, expected_nonce, sponsored, ...wanted } = its
+  const {
+    idempotency,
+    spending,
+    funds,
+    warnings = [],
+    capacity,
+    expected_nonce,
+    sponsored,
+    deduplication_id,
+    ...wanted
+  } = its
   const { relayer_row_id, data } = wanted
   const known = idempotency && ledger.known.get(keyOf(relayer_row_id, idempotency))
   if (known) return answerAgain(known, idempotency.body_hash)
+  const name = deduplicationOf(its)
+  const sent = name === undefined ? undefined : ledger.sent.get(name)
+  if (sent) return { outcome: 'already_sent', sent }
 
   const relayer = ledger.relayers.get(relayer_row_id)
   if (!relayer) return { outcome: 'relayer_gone' }
@@ -123,7 +144,8 @@ export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Orig
     transaction_row_id: row.row_id,
   }
   if (answer) ledger.known.set(keyOf(relayer_row_id, answer), answer)
-  ledger.accepted.push({ row, shown, data: bytesOfData, known: answer })
+  if (name !== undefined) ledger.sent.set(name, { id: row.id, relayer_id: row.relayer_id })
+  ledger.accepted.push({ row, shown, data: bytesOfData, known: answer, deduplication_id })
   return { outcome: 'created', transaction, row_id: row.row_id }
 }
 

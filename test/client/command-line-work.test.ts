@@ -1,10 +1,8 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Relayer, Transaction } from '../../client/index.ts'
 import { testChain } from '../support/chain.ts'
 import { relayerCommand } from '../support/relayer-command.ts'
-import { startTestService, temporaryFolder } from '../support/service.ts'
+import { startTestService } from '../support/service.ts'
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 
@@ -95,56 +93,4 @@ test('names the command that carries out a suggestion', async () => {
   expect(command).toBe('relayers change demo --set paused=false')
   await run(command.split(' '))
   expect((await service.client.relayers.get('demo')).paused).toBe(false)
-})
-
-test('pays each line of a file once, whatever is repeated, and reports each', async () => {
-  const { chain, service, run, json } = await start({ blockTime_s: 0.3 })
-  const receiver = (index: number) => `0x${(0xabc000 + index).toString(16).padStart(40, '0')}`
-  const lines = Array.from({ length: 25 }, (_, index) => `${receiver(index % 24)},0.001ether`)
-  const file = join(temporaryFolder(), 'payouts.csv')
-  writeFileSync(file, `to,amount\n${lines.join('\n')}\n`)
-  const first = await json<{ status: string; transaction_id: string }[]>(['payouts', file, '--run', 'may'])
-  expect(first.map(({ status }) => status)).toEqual(Array(25).fill('confirmed'))
-  // The first receiver has two equal lines.
-  expect(new Set(first.map(({ transaction_id }) => transaction_id)).size).toBe(25)
-
-  // Repeated, in another order and with one more line, it pays that line only.
-  const more = `${receiver(99)},1wei`
-  writeFileSync(file, `to,amount\n${[more, ...lines.toReversed()].join('\n')}\n`)
-  const { code, err } = await run(['payouts', file, '--run', 'may'])
-  expect([code, err]).toEqual([0, expect.stringContaining('26 confirmed, 0 failed')])
-  const { pagination } = await service.client.get('/api/v1/transactions')
-  expect(pagination.total_items).toBe(26)
-  expect(await chain.rpc('eth_getBalance', [receiver(0), 'latest'])).toBe(`0x${(2n * 10n ** 15n).toString(16)}`)
-})
-
-test('refuses a payout whose reference was paid with another amount, and pays nothing of a file with a fault', async () => {
-  const { service, run, json } = await start({ blockTime_s: 0.3 })
-  const pay = (text: string) => run(['payouts', '-', '--run', 'june', '--json'], text)
-  expect((await pay(`to,amount,reference\n${to},5,a\n`)).code).toBe(0)
-  const again = await pay(`to,amount,reference\n${to},6,a\n`)
-  expect([again.code, JSON.parse(again.out)]).toEqual([
-    7,
-    [
-      expect.objectContaining({
-        line: 2,
-        status: 'not accepted',
-        error: expect.stringContaining('was used with another body'),
-      }),
-    ],
-  ])
-  const faults: [string, RegExp][] = [
-    [`to,amount\n${to},1\nvitalik.eth,1\n`, /^Line 3: vitalik.eth is no address/],
-    [`to,amount\n${to},1.5\n`, /^Line 2: An amount must be in wei/],
-    [`to,amount\n${to}\n`, /^The file is no CSV/],
-    [`address,amount\n${to},1\n`, /^Line 2 needs the columns to and amount/],
-    [`to,amount,reference\n${to},1,x\n${to},2,x\n`, /^Line 3: the reference x is not the first/],
-    ['to,amount\n', /^The file has no payouts/],
-  ]
-  for (const [text, message] of faults) {
-    const { code, err } = await run(['payouts', '-', '--run', 'july'], text)
-    expect.soft([code, err], text).toEqual([2, expect.stringMatching(message)])
-  }
-  expect(await json(['tx', 'list'])).toHaveLength(1)
-  expect((await service.client.get('/api/v1/transactions')).pagination.total_items).toBe(1)
 })

@@ -60,12 +60,23 @@ async function useEverything(rig: Rig, hook_url: string): Promise<void> {
   const path = { relayer_id: account.relayer_id }
   await client.patch(relayers, { path, body: { notification_ids: ['hook', 'filtered'] } })
   await account.send(3)
-  await account.send(2, { data: `0x${'ab'.repeat(300)}`, gas_limit: 100_000, reference: 'with data' })
+  await account.send(2, {
+    data: `0x${'ab'.repeat(300)}`,
+    gas_limit: 100_000,
+    reference: 'with data',
+  })
   await account.finished()
   await client.post(transactions, {
     path,
     header: { 'Idempotency-Key': 'known' },
-    body: { to: receiver, value: '77', data: '0x1234', gas_limit: 60_000, metadata: { order: '7' } },
+    body: {
+      to: receiver,
+      value: '77',
+      data: '0x1234',
+      gas_limit: 60_000,
+      metadata: { order: '7' },
+      deduplication_id: 'every row',
+    },
   })
   await client.post(`${transactions}/batch`, {
     path,

@@ -25,6 +25,7 @@ function choose(its: Its[], { ordering_key = null as string | null, pinned = new
     ),
     accounts: new Map(),
     lanes: new Set(),
+    sent: new Map(),
     bucket: 0,
     held: new Set(),
     spend: () => ({ spent: null }),

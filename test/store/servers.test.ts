@@ -240,6 +240,18 @@ describe('a commit whose answer is lost', () => {
   })
 })
 
+test('accepts one transaction with a deduplication_id, also by two relayers on two servers at once', async () => {
+  const [one, other] = [await addRelayer({ store: here }), await addRelayer({ store: there })]
+  for (let round = 0; round < 20; round += 1) {
+    const its = { deduplication_id: unique('id') }
+    const answers = await Promise.all([
+      here.createTransaction(newTransaction(one, unique('transaction'), its)),
+      there.createTransaction(newTransaction({ ...other, chain_id: one.chain_id }, unique('transaction'), its)),
+    ])
+    expect(answers.map(({ outcome }) => outcome).sort()).toEqual(['already_sent', 'created'])
+  }
+})
+
 test('accepts one unfinished transaction of a lane, also by two relayers on two servers at once', async () => {
   const [one, other] = [await addRelayer({ store: here }), await addRelayer({ store: there })]
   const sponsored = { sponsorship_row_id: 1, user: null, charge: '1', lane: '' }

@@ -106,6 +106,8 @@ function requestOf(row: WholeTransactionRow): TransactionRequest {
     max_fee_per_gas: isLegacy ? null : fee_ceiling,
     max_priority_fee_per_gas: isLegacy ? null : tip_ceiling,
     ordering_key: null,
+    // It moves with the transaction.
+    deduplication_id: null,
     submission:
       submission === null ? { mode: 'public' } : { mode: submission.mode, after_blocks: submission.after_blocks },
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
-import { ApiError, conflict, NonceTaken, relayerNotFound } from '../../core/errors.ts'
+import { ApiError, alreadySent, conflict, NonceTaken, relayerNotFound } from '../../core/errors.ts'
 import type { NewTransaction, Replay } from '../../core/new-transaction.ts'
 import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
@@ -104,6 +104,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       capacity: capacityOf(relayer),
       funds: quote.funds.toString(),
       warnings: warningsOf(relayer, request, quote),
+      ...(request.deduplication_id !== null && { deduplication_id: request.deduplication_id }),
       ...(spending.length > 0 && { spending }),
     }
   }
@@ -183,6 +184,8 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
       throw tooMany(creation)
     case 'other_nonce':
       throw new NonceTaken(creation.next_nonce)
+    case 'already_sent':
+      throw alreadySent(creation.sent)
     case 'lane_taken':
       throw conflict(
         '/body/data',

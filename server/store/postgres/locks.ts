@@ -12,13 +12,13 @@ const lock = sql(`
 
 const lockPools = sql('SELECT row_id FROM pool_ids WHERE row_id = ANY ($row_ids) ORDER BY row_id FOR NO KEY UPDATE')
 
-// A lane is no row: while it has no transaction, only its name can be locked.
-const lockLanes = sql(`
-  SELECT pg_advisory_xact_lock(lane) FROM (
-    SELECT DISTINCT hashtextextended(name, 0) AS lane FROM unnest($lanes::text[]) AS name ORDER BY lane
+// A name is no row: while it has no transaction, only the name can be locked.
+const lockNames = sql(`
+  SELECT pg_advisory_xact_lock(lock) FROM (
+    SELECT DISTINCT hashtextextended(name, 0) AS lock FROM unnest($names::text[]) AS name ORDER BY lock
   ) AS wanted`)
 
-/** Locks the rows of pools, then of relayers, by ascending row id, and then lanes, until the commit. */
+/** Locks the rows of pools, then of relayers, by ascending row id, and then names, until the commit. */
 export async function lockRelayers(session: Session, wanted: RelayersToLock[]): Promise<void> {
   const pools = wanted.flatMap(({ pools }) => pools ?? [])
   const locking = pools.length > 0 && session.all(lockPools, { row_ids: pools })
@@ -29,8 +29,8 @@ export async function lockRelayers(session: Session, wanted: RelayersToLock[]): 
     chain_ids: accounts.map(({ chain_id }) => chain_id),
     addresses: accounts.map(({ address }) => address),
   })
-  const lanes = wanted.flatMap((its) => its.lanes ?? [])
-  await Promise.all([locking, locked, lanes.length > 0 && session.all(lockLanes, { lanes })])
+  const names = wanted.flatMap((its) => its.names ?? [])
+  await Promise.all([locking, locked, names.length > 0 && session.all(lockNames, { names })])
 }
 
 const lockTargets = sql(

@@ -1,6 +1,6 @@
 import type { Creation, NewTransaction, PoolTransaction } from '../../core/new-transaction.ts'
 import type { PendingAuditEntry } from '../../core/rows.ts'
-import { accept, holderOf, lanesOf } from '../acceptance.ts'
+import { accept, deduplicationOf, holderOf, lanesOf } from '../acceptance.ts'
 import { answerAgain, answerBatchAgain, type KnownAnswer, Refused } from '../first-responses.ts'
 import { acceptInPool, type PoolState } from '../pool-choice.ts'
 import type { Store } from '../store.ts'
@@ -23,6 +23,10 @@ const insertKnown = sql(`
   INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer, data_row_id)
   VALUES ($caller, $relayer_row_id, $key, $body_hash, $transaction_row_id, $answer, $data_row_id)`)
 
+const moveDeduplicationId = sql(
+  'UPDATE deduplication_ids SET transaction_row_id = $to WHERE transaction_row_id = $from',
+)
+
 const orderOfTransaction = sql('SELECT 1 FROM pool_orders WHERE transaction_row_id = $row_id')
 
 /** Of transactions that nobody asked for: they fill gaps of nonces. As in the audit trail. */
@@ -35,6 +39,9 @@ interface Ahead {
 
 /** A transaction of one relayer, or one that a relayer of a pool takes. */
 type Wanted = NewTransaction | PoolTransaction
+/** What relayers share of a transaction, and no row holds before it is accepted. */
+const namesToLock = (its: NewTransaction): string[] => [lanesOf(its), deduplicationOf(its) ?? []].flat()
+
 type Accepted = ReturnType<typeof acceptInPool>
 
 const isForPool = (wanted: Wanted): wanted is PoolTransaction => 'candidates' in wanted
@@ -105,7 +112,7 @@ export function creations(
     (wanted: Wanted) => ({
       relayers: candidatesOf(wanted).map(({ relayer_row_id }) => relayer_row_id),
       pools: isForPool(wanted) ? [wanted.pool_row_id] : [],
-      lanes: candidatesOf(wanted).flatMap(lanesOf),
+      names: candidatesOf(wanted).flatMap(namesToLock),
     }),
     {
       isFirst: true,
@@ -153,6 +160,7 @@ export function creations(
           )
           const { creation, relayer_id } = accepted as Accepted
           if (creation.outcome !== 'created') throw new Refused(0, creation)
+          await transaction.run(moveDeduplicationId, { from: row.row_id, to: creation.row_id })
           transaction.record({ ...auditEntry, relayer_id: relayer_id as string })
           return creation
         })
@@ -169,6 +177,7 @@ export function creations(
           await transaction.lockRelayers({
             relayers: [relayer_row_id],
             pools: isForPool(first) ? [first.pool_row_id] : [],
+            names: transactions.flatMap(candidatesOf).flatMap(namesToLock),
           })
           const holder = holderOf(relayer_row_id, idempotency?.pool_row_id)
           const known = idempotency && (await knownOf(transaction, holder, idempotency))

@@ -1,6 +1,7 @@
+import type { SentTransaction } from '../../core/errors.ts'
 import type { NewTransaction } from '../../core/new-transaction.ts'
 import type { Account } from '../../core/sending-rows.ts'
-import { accountOf, holderOf, keyOf, type Ledger, laneOf, nonceOf } from '../acceptance.ts'
+import { accountOf, deduplicationOf, holderOf, keyOf, type Ledger, laneOf, nonceOf } from '../acceptance.ts'
 import type { KnownAnswer } from '../first-responses.ts'
 import { readAccounts } from './accounts.ts'
 import type { Session, Transaction } from './session.ts'
@@ -43,6 +44,24 @@ const selectLanes = sql<{ chain_id: number; sponsored_lane: string }>({
   postgres: `
     SELECT its.* FROM json_to_recordset($rows::json) AS wanted (chain_id bigint, lane text),
       LATERAL (${laneAt('wanted.')} OFFSET 0) AS its`,
+})
+const sentAt = (row: string) => `
+  SELECT its.id, its.relayer_id FROM deduplication_ids AS taken JOIN transactions AS its ON its.row_id = transaction_row_id
+  WHERE taken.chain_id = ${row}chain_id AND deduplication_id = ${row}deduplication_id`
+const selectSent = sql<SentTransaction & { name: string }>({
+  sqlite: `SELECT $name AS name, its.* FROM (${sentAt('$')}) AS its`,
+  postgres: `
+    SELECT wanted.name, its.*
+    FROM json_to_recordset($rows::json) AS wanted (name text, chain_id bigint, deduplication_id text),
+      LATERAL (${sentAt('wanted.')} OFFSET 0) AS its`,
+})
+const insertSent = sql({
+  sqlite: `
+    INSERT INTO deduplication_ids (chain_id, deduplication_id, transaction_row_id)
+    VALUES ($chain_id, $deduplication_id, $row_id)`,
+  postgres: `
+    INSERT INTO deduplication_ids (chain_id, deduplication_id, transaction_row_id)
+    SELECT * FROM json_to_recordset($rows::json) AS sent (chain_id bigint, deduplication_id text, row_id bigint)`,
 })
 // The nonces that are named, and those that follow the counter of an account.
 const heldAt = (row: string) => `
@@ -92,14 +111,19 @@ export async function readLedger(
   const lanes = wanted.flatMap(({ chain_id, sponsored }) =>
     sponsored?.lane == null ? [] : { chain_id, lane: sponsored.lane },
   )
+  const named = wanted.flatMap((its) => {
+    const { chain_id, deduplication_id } = its
+    return deduplication_id === undefined ? [] : { name: deduplicationOf(its), chain_id, deduplication_id }
+  })
   const withData = wanted.filter(({ data }) => data !== null).length
   // They are sent together, and run one after the other.
-  const [known, relayers, accounts, held, taken, book, row_ids] = await Promise.all([
+  const [known, relayers, accounts, held, taken, sent, book, row_ids] = await Promise.all([
     keys.size === 0 ? [] : session.allOf(selectKnown, [...keys.values()]),
     session.all(selectRelayers, { row_ids: [...new Set(wanted.map((its) => its.relayer_row_id))] }),
     readAccounts(session, [...places.values()]),
     session.allOf(selectHeld, noncesOf(wanted)),
     lanes.length === 0 ? [] : session.allOf(selectLanes, lanes),
+    named.length === 0 ? [] : session.allOf(selectSent, named),
     openSpendingBook(session, spending, now),
     session.all(assignRowIds, { transactions: wanted.length, data: withData }),
   ])
@@ -116,6 +140,7 @@ export async function readLedger(
     accounts: new Map([...accounts].map(([name, its]) => [name, { ...its, isChanged: false }])),
     held: new Set(held.map((its) => nonceOf(its, its.nonce))),
     lanes: new Set(taken.map(({ chain_id, sponsored_lane }) => laneOf(chain_id, sponsored_lane))),
+    sent: new Map(sent.map(({ name, ...its }) => [name, its])),
     spend: book.spend,
     bucket: book.bucket,
     accepted: [],
@@ -185,6 +210,9 @@ function insertions(transaction: Transaction, { accepted, accounts }: Ledger): P
     const { data: _, pool_row_id, ...answer } = its
     return { ...answer, relayer_row_id: holderOf(relayer_row_id, pool_row_id), data_row_id }
   })
+  const sent = accepted.flatMap(({ deduplication_id, row: { chain_id, row_id } }) =>
+    deduplication_id === undefined ? [] : { chain_id, deduplication_id, row_id },
+  )
   const described = accepted.flatMap(({ row }) => (row.metadata === null ? [] : row.row_id))
   const changed = [...accounts.values()].flatMap(({ isChanged, ...account }) => (isChanged ? account : []))
   return [
@@ -194,6 +222,7 @@ function insertions(transaction: Transaction, { accepted, accounts }: Ledger): P
       accepted.map(({ row }) => row),
     ),
     indexMetadata(transaction, described),
+    ...(sent.length > 0 ? [transaction.runOf(insertSent, sent)] : []),
     ...(known.length > 0 ? [transaction.runOf(insertKnown, known)] : []),
     transaction.runOf(setAccounts, changed),
   ]

@@ -78,6 +78,7 @@ const removeTransactions = [
   remove('idempotency', 'transaction_row_id'),
   remove('transaction_metadata', 'transaction_row_id'),
   remove('pool_orders', 'transaction_row_id'),
+  remove('deduplication_ids', 'transaction_row_id'),
   remove('transactions', 'row_id'),
 ]
 const removeIdempotency = [remove('idempotency', 'transaction_row_id')]

@@ -18,14 +18,14 @@ export interface Session {
 
 /**
  * The relayers that a change concerns: by their own row ids, by those of their transactions, or by their accounts. Before them pools, after
- * them lanes of sponsored transactions (`laneOf`), which relayers share.
+ * them names that relayers share: lanes of sponsored transactions, and ids against a second transaction (store/acceptance.ts).
  */
 export interface RelayersToLock {
   pools?: number[]
   relayers?: number[]
   transactions?: number[]
   accounts?: Account[]
-  lanes?: string[]
+  names?: string[]
 }
 
 /**

@@ -89,3 +89,11 @@ BEGIN
 END $$;
 CREATE TRIGGER pool_transactions_deleted AFTER DELETE ON transactions REFERENCING OLD TABLE AS removed
 FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_pool_transactions();
+-- Ids against a second transaction: see 0034.sql.
+CREATE TABLE deduplication_ids (
+  chain_id           BIGINT NOT NULL,
+  deduplication_id   TEXT NOT NULL,
+  transaction_row_id BIGINT NOT NULL REFERENCES transactions (row_id),
+  PRIMARY KEY (chain_id, deduplication_id)
+);
+CREATE INDEX deduplication_ids_by_transaction ON deduplication_ids (transaction_row_id);
