@@ -147,6 +147,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Your own reference, for example an order number."
   ],
   [
+   "deduplication_id",
+   "text",
+   "At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key may read it."
+  ],
+  [
    "metadata",
    "object",
    "Your own names and values, for example the customer and the purpose."
@@ -261,6 +266,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Your own reference, for example an order number."
   ],
   [
+   "deduplication_id",
+   "text",
+   "At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key may read it."
+  ],
+  [
    "metadata",
    "object",
    "Your own names and values, for example the customer and the purpose."
@@ -366,6 +376,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "reference",
    "text",
    "Your own reference, for example an order number."
+  ],
+  [
+   "deduplication_id",
+   "text",
+   "At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key may read it."
   ],
   [
    "metadata",
@@ -1329,6 +1344,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Your own reference, for example an order number."
   ],
   [
+   "deduplication_id",
+   "text",
+   "At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key may read it."
+  ],
+  [
    "metadata",
    "object",
    "Your own names and values, for example the customer and the purpose."
@@ -1441,6 +1461,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "reference",
    "text",
    "Your own reference, for example an order number."
+  ],
+  [
+   "deduplication_id",
+   "text",
+   "At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key may read it."
   ],
   [
    "metadata",

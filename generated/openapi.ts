@@ -2210,8 +2210,13 @@ export interface components {
                 path: string;
                 message: string;
             }[];
+            /** @description The transaction that has the `deduplication_id`. Only with `already_sent`. */
+            transaction?: {
+                id: components["schemas"]["Id"];
+                relayer_id: components["schemas"]["Id"];
+            };
         };
-        /** @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`, `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417), `unprocessable` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503). */
+        /** @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`, `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `conflict`, `already_sent` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417), `unprocessable` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503). */
         FailureCode: string;
         /** @description An id in a path. An id that is not valid gets the same 404 as an unknown one. */
         PathId: string;
@@ -2602,6 +2607,13 @@ export interface components {
              *     be filtered by it. It need not be unique. A replacement without a reference keeps the previous one.
              */
             reference?: components["schemas"]["ReferenceOrNull"];
+            /**
+             * @description At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and
+             *     whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key
+             *     may read it. (An `Idempotency-Key` belongs to one relayer or pool and one API key, and repeats the answer.) The
+             *     id is kept as long as the transaction. A replacement and a dry run ignore it.
+             */
+            deduplication_id?: components["schemas"]["ReferenceOrNull"];
             /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
             metadata?: components["schemas"]["Metadata"] | null;
             /** @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the key. */

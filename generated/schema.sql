@@ -742,6 +742,15 @@ CREATE TRIGGER pool_transaction_removed AFTER DELETE ON transactions WHEN old.po
     AND (level, block) IN (VALUES (0, old.sequence / 1000), (1, old.sequence / 1000000));
 END;
 
+CREATE TABLE deduplication_ids (
+  chain_id           INTEGER NOT NULL,
+  deduplication_id   TEXT NOT NULL,
+  transaction_row_id INTEGER NOT NULL REFERENCES transactions (row_id),
+  PRIMARY KEY (chain_id, deduplication_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX deduplication_ids_by_transaction ON deduplication_ids (transaction_row_id);
+
 INSERT INTO generation VALUES (1, 1);
 
 PRAGMA user_version = 34;

@@ -44,7 +44,14 @@ test('passes publint and attw', async () => {
 
 test('contains the licence, the README and the build, and depends on the versions that the tests use', async () => {
   const { dependencies, peerDependenciesMeta } = manifest('client')
-  expect(Object.keys(dependencies)).toEqual(['@noble/hashes', 'commander', 'csv-parse', 'eventsource-parser', 'openapi-fetch', 'yaml'])
+  expect(Object.keys(dependencies)).toEqual([
+    '@noble/hashes',
+    'commander',
+    'csv-parse',
+    'eventsource-parser',
+    'openapi-fetch',
+    'yaml',
+  ])
   for (const name in dependencies) expect(dependencies[name], name).toBe(manifest('.').devDependencies[name])
   for (const name in peerDependenciesMeta) expect(existsSync(join(project, 'node_modules', name)), name).toBe(false)
   const files = (await run('tar', ['-tf', tarball], folder)).trim().split('\n')
