@@ -38,7 +38,9 @@ export interface Observer {
   /** An endpoint that was down answers again. */
   endpointUp?(endpoint: { host: string; chain_id: number; reason: string }): void
   /** An RPC endpoint gave an answer above the limits of its method. Reported at most once a minute per endpoint. */
-  endpointAnsweredTooMuch?(endpoint: { host: string; chain_id: number; audience: string; reason: string }): void
+  endpointAnsweredTooMuch?(endpoint: EndpointFault): void
+  /** An RPC endpoint gave an answer that cannot be read, and proves nothing. Reported at most once a minute per endpoint. */
+  endpointAnswerMalformed?(endpoint: EndpointFault): void
   /** A call for a signature by a key service ended. */
   keyServiceCalled?(call: { type: string; outcome: string; duration_ms: number }): void
   /** More signatures wait for key services of the type, or fewer. */
@@ -56,6 +58,13 @@ export interface Observer {
     work: { host: string; event_id: string; number: number },
     run: () => Promise<T>,
   ): Promise<T>
+}
+
+export interface EndpointFault {
+  host: string
+  chain_id: number
+  audience: string
+  reason: string
 }
 
 export type SignatureKind = 'message' | 'typed_data' | 'authorization' | 'transaction' | 'sent_transaction'

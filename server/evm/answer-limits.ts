@@ -1,6 +1,8 @@
 export interface RpcCall {
   method: string
   params: unknown[]
+  /** Reads the result, or throws Malformed; absent: it is passed on as it is, to who asked. */
+  decode?: (result: unknown, params: unknown[]) => unknown
 }
 
 /** The most that a node may answer. A counter reads the bytes as they arrive, so nothing larger is kept or parsed. */

@@ -2,21 +2,22 @@ import type { AccessList, Authorization } from '../../generated/openapi.ts'
 import type { Receipt } from '../core/decide.ts'
 import { balanceOfCall } from '../core/encoding/erc20.ts'
 import { dataFeeCall, gas_price_oracle, oldDataFeeCall, operatorFeeCall } from '../core/encoding/gas-price-oracle.ts'
+import { toHex } from '../core/hex.ts'
 import type { Revert } from '../core/outcome.ts'
 import type { Market } from '../core/prices.ts'
+import type { Block } from './answers.ts'
 import { readMarket } from './market.ts'
 import { findByNonce, type SignedTransaction } from './nonce-search.ts'
-import { isHex, type RawReceipt, readReceipt, safeNumberOf } from './receipt.ts'
-import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
+import { call as ask, isOfItem, MalformedAnswer, type Rpc, RpcError } from './rpc.ts'
 import { isOutOfGas, revertData, revertReason } from './rpc-error.ts'
 
-export interface Head {
-  number: number
-  hash: string
-  parent_hash: string
-  /** Its time, in milliseconds since the Unix epoch; absent: the node does not tell it. */
-  at_ms?: number
+export interface Head extends Pick<Block, 'number' | 'hash' | 'parent_hash'> {
+  /** As in `Block`. */
+  at_ms?: number | undefined
 }
+
+/** The receipts of transactions that one node has, by hash; null: it has none; absent: it does not say. */
+export type Receipts = ReadonlyMap<string, Receipt | null>
 
 export interface CallRequest {
   from: string
@@ -33,6 +34,7 @@ export interface CallRequest {
  * throw RpcError or RpcUnavailable.
  */
 export interface Chain {
+  /** Passes on what callers ask for, and the answer as it is. */
   rpc: Rpc
   /** The newest block. */
   head(): Promise<Head>
@@ -45,8 +47,8 @@ export interface Chain {
   pendingNonce(address: string): Promise<number>
   /** The hash of the account's transaction with this nonce in the node's pool; undefined: the node does not show it. */
   pooledHash(address: string, nonce: number): Promise<string | undefined>
-  /** Whether the address has code, also by a delegation (EIP-7702). */
-  hasCode(address: string): Promise<boolean>
+  /** The code of an address; that of a delegated account (EIP-7702) names its delegate. */
+  code(address: string): Promise<Buffer>
   market(): Promise<Market>
   /** The block gas limit; undefined when the node does not report it. */
   blockGasLimit(): Promise<number | undefined>
@@ -56,7 +58,8 @@ export interface Chain {
    * exist or tells no fee. `bytes`: of the unsigned transaction.
    */
   dataFee(bytes: number, gas_limit: number): Promise<bigint | undefined>
-  receipts(hashes: string[]): Promise<(Receipt | undefined)[]>
+  /** A transaction of which the node does not say whether it has a receipt is left out. Throws only when no node answers at all. */
+  receipts(hashes: string[]): Promise<Receipts>
   /** Why a call reverts at a block; undefined when it does not, or the node does not say. */
   replay(call: CallRequest, block_number: number): Promise<Revert | undefined>
   /** The transaction that used a nonce, proven by its signed bytes; undefined: not found, or not proven. */
@@ -67,84 +70,48 @@ export interface Chain {
   ): Promise<SignedTransaction | undefined>
 }
 
-/** No account has sent this many transactions, so a larger count is refused. EIP-2681 allows nonces up to 2^64 - 2. */
-const max_nonce = 2n ** 48n
-
-/** 32 bytes as hex with 0x. */
-const word_length = 66
+/** A quantity that a contract returns: 32 bytes. */
+const word_bytes = 32
 
 export function createChain(rpc: Rpc): Chain {
-  const quantity = async (method: string, params: unknown[]) => {
-    const answer = await rpc(method, params)
-    if (!isHex(answer)) throw noAnswer(method)
-    return BigInt(answer)
-  }
-  const nonceAt = async (address: string, block: string) => {
-    const count = await quantity('eth_getTransactionCount', [address, block])
-    if (count > max_nonce) throw noAnswer('eth_getTransactionCount')
-    return Number(count)
+  const nonceAt = (address: string, block: string) => ask(rpc, 'eth_getTransactionCount', [address, block])
+
+  /** The number that a contract returns; undefined: there is no such contract. */
+  const readContract = async (to: string, data: string): Promise<bigint | undefined> => {
+    const answer = await ask(rpc, 'eth_call', [{ to, data }, 'latest'])
+    if (answer.length === 0) return undefined
+    if (answer.length !== word_bytes) throw new MalformedAnswer(`The contract ${to} returns no number`)
+    return BigInt(toHex(answer))
   }
 
   /** Undefined: there is no such contract, or it has no such function. */
-  const oracle = async (data: string): Promise<bigint | undefined> => {
-    const answer = await rpc('eth_call', [{ to: gas_price_oracle, data }, 'latest']).catch((error) => {
-      if (error instanceof RpcError && error.kind === 'reverted') return '0x'
+  const oracle = (data: string): Promise<bigint | undefined> =>
+    readContract(gas_price_oracle, data).catch((error) => {
+      if (error instanceof RpcError && error.kind === 'reverted') return undefined
       throw error
     })
-    if (answer === '0x') return undefined
-    if (!isHex(answer) || answer.length !== word_length) throw noAnswer('eth_call')
-    return BigInt(answer)
-  }
 
   return {
     rpc,
     async head() {
-      const block = (await rpc('eth_getBlockByNumber', ['latest', false])) as Block | null
-      const number = safeNumberOf(block?.number)
-      if (!block || number === undefined) throw noAnswer('eth_getBlockByNumber')
-      const at_s = safeNumberOf(block.timestamp)
-      const head = { number, hash: block.hash, parent_hash: block.parentHash }
-      return at_s === undefined ? head : { ...head, at_ms: at_s * 1_000 }
+      const { number, hash, parent_hash, at_ms } = await newest(rpc)
+      return { number, hash, parent_hash, at_ms }
     },
-    async blockHash(number) {
-      return ((await rpc('eth_getBlockByNumber', [hex(number), false])) as Block | null)?.hash
-    },
-    balance: (address) => quantity('eth_getBalance', [address, 'latest']),
-    async tokenBalance(token, owner) {
-      const answer = await rpc('eth_call', [{ to: token, data: balanceOfCall(owner) }, 'latest'])
-      if (answer === '0x') return 0n
-      if (!isHex(answer) || answer.length !== word_length) throw noAnswer('eth_call')
-      return BigInt(answer)
-    },
+    blockHash: async (number) => (await ask(rpc, 'eth_getBlockByNumber', [hex(number), false]))?.hash,
+    balance: (address) => ask(rpc, 'eth_getBalance', [address, 'latest']),
+    tokenBalance: async (token, owner) => (await readContract(token, balanceOfCall(owner))) ?? 0n,
     latestNonce: (address) => nonceAt(address, 'latest'),
     pendingNonce: (address) => nonceAt(address, 'pending'),
     async pooledHash(address, nonce) {
       // Neither method is standard: a node that has the first one seldom has the second.
-      const shown = (await rpc('eth_getTransactionBySenderAndNonce', [address, hex(nonce)]).catch(() => null)) as {
-        hash?: unknown
-      } | null
-      const pool = shown
-        ? null
-        : ((await rpc('txpool_contentFrom', [address]).catch(() => null)) as PoolOfAccount | null)
-      const hash = shown?.hash ?? pool?.pending?.[nonce]?.hash ?? pool?.queued?.[nonce]?.hash
-      return typeof hash === 'string' && /^0x[0-9a-f]{64}$/i.test(hash) ? hash.toLowerCase() : undefined
+      const shown = await ask(rpc, 'eth_getTransactionBySenderAndNonce', [address, hex(nonce)]).catch(() => null)
+      if (shown !== null) return shown
+      return (await ask(rpc, 'txpool_contentFrom', [address]).catch(() => undefined))?.get(nonce)
     },
-    async hasCode(address) {
-      const code = await rpc('eth_getCode', [address, 'latest'])
-      if (typeof code !== 'string') throw noAnswer('eth_getCode')
-      return code.length > 2
-    },
+    code: (address) => ask(rpc, 'eth_getCode', [address, 'latest']),
     market: () => readMarket(rpc),
-    async blockGasLimit() {
-      const block = (await rpc('eth_getBlockByNumber', ['latest', false])) as Block | null
-      const limit = isHex(block?.gasLimit) ? Number(block.gasLimit) : 0
-      return limit > 0 ? limit : undefined
-    },
-    async estimateGas(call) {
-      const estimate = Number(await quantity('eth_estimateGas', [encodeCall(call)]))
-      if (!Number.isSafeInteger(estimate)) throw noAnswer('eth_estimateGas')
-      return estimate
-    },
+    blockGasLimit: async () => (await newest(rpc)).gas_limit,
+    estimateGas: (call) => ask(rpc, 'eth_estimateGas', [encodeCall(call)]),
     async dataFee(bytes, gas_limit) {
       // Chains before the fork Fjord have the older function only, those before Isthmus no operator fee.
       const [data, operator] = await Promise.all([
@@ -153,10 +120,23 @@ export function createChain(rpc: Rpc): Chain {
       ])
       return data === undefined ? undefined : data + (operator ?? 0n)
     },
-    receipts: (hashes) =>
-      Promise.all(
-        hashes.map(async (hash) => readReceipt((await rpc('eth_getTransactionReceipt', [hash])) as RawReceipt | null)),
-      ),
+    async receipts(hashes) {
+      const receipts = new Map<string, Receipt | null>()
+      let silence: unknown
+      await Promise.all(
+        hashes.map((hash) =>
+          ask(rpc, 'eth_getTransactionReceipt', [hash]).then(
+            (receipt) => void receipts.set(hash.toLowerCase(), receipt),
+            (error) => {
+              if (isAbsence(error)) receipts.set(hash.toLowerCase(), null)
+              else if (!isOfItem(error)) silence = error
+            },
+          ),
+        ),
+      )
+      if (silence !== undefined && receipts.size === 0) throw silence
+      return receipts
+    },
     async replay(call, block_number) {
       try {
         // The call runs on the state of the preceding block, which lacks earlier transactions of the same block: a best guess.
@@ -177,19 +157,14 @@ export function createChain(rpc: Rpc): Chain {
   }
 }
 
-/** An answer to txpool_contentFrom, by nonce. */
-type PoolOfAccount = Partial<Record<'pending' | 'queued', Record<string, { hash?: unknown } | undefined>>>
+/** A block of a chain is never absent here (answers.ts). */
+const newest = async (rpc: Rpc): Promise<Block> => (await ask(rpc, 'eth_getBlockByNumber', ['latest', false])) as Block
 
-interface Block {
-  number: string
-  hash: string
-  parentHash: string
-  timestamp?: string
-  gasLimit?: string
-}
-
-/** A malformed result counts as no answer. */
-export const noAnswer = (method: string) => new RpcUnavailable(`A node answers ${method} with nothing`)
+/** Some nodes answer with an error in place of null. One that is still indexing does not know. */
+const isAbsence = (error: unknown): boolean =>
+  error instanceof RpcError &&
+  error.kind === 'not_found' &&
+  /\b(?:tx|transaction|receipt)\b.{0,80}not found/i.test(error.message)
 
 const hex = (number: number | bigint): string => `0x${number.toString(16)}`
 

@@ -17,7 +17,7 @@ import { createMempool, type Mempool, toRelay, withoutRelays } from './mempool.t
 import { examine, type NodeHealth } from './node-health.ts'
 import { endpointOpener } from './open-endpoint.ts'
 import { createPost, type Post } from './post.ts'
-import { createRpc, type Rpc, RpcError, type RpcLimits, RpcUnavailable } from './rpc.ts'
+import { createRpc, type Rpc, type RpcLimits, RpcUnavailable } from './rpc.ts'
 
 /** The client of a network, with the endpoints of one relayer. */
 export interface NetworkClient {
@@ -90,14 +90,14 @@ export function createChains(
     const open = (audience: Audience) => urls.map(({ url, weight }) => openEndpoint(chain_id, url, weight, audience))
     const endpoints = open('service')
     const rpc = createRpc(endpoints, now)
-    const chain = openChain(rpc)
+    const chain = createChain(rpc)
     const watch = createChainWatch(chain, now)
     const forCallers = open('callers')
-    const callers = openChain(createRpc(forCallers, now, Math.random, caller_limits))
-    const estimates = openChain(createRpc(forCallers, now))
-    const mempool = guarded(createMempool(rpc, estimates.estimateGas, undefined))
+    const callers = createChain(createRpc(forCallers, now, Math.random, caller_limits))
+    const estimates = createChain(createRpc(forCallers, now))
+    const mempool = createMempool(rpc, estimates.estimateGas, undefined)
     const relay = openRelays(chain_id, distinct(relays), watch.height)
-    const each = endpoints.map((endpoint) => openChain(createRpc([endpoint], now)))
+    const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
     const market = remember(market_ms, now, async () => {
       const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= now()
       const asked = each.filter((_, index) => isWell(endpoints[index] as Endpoint)).slice(0, max_price_sources)
@@ -113,7 +113,12 @@ export function createChains(
       const [balance, latest] = await Promise.all([chain.balance(address), chain.latestNonce(address)])
       return { balance, latest }
     })
-    const hasCode = remember(code_ms, now, (address: string) => chain.hasCode(address).catch(() => false))
+    const hasCode = remember(code_ms, now, (address: string) =>
+      chain.code(address).then(
+        (code) => code.length > 0,
+        () => false,
+      ),
+    )
     const gasLimit = remember(gas_limit_ms, now, () => chain.blockGasLimit().catch(() => undefined))
     return {
       chain: { ...chain, ...watch },
@@ -137,9 +142,9 @@ export function createChains(
       )
       return provingNothing(createRpc(endpoints, now))
     }
-    const { estimateGas } = openChain(open('callers'))
+    const { estimateGas } = createChain(open('callers'))
     const drops_after_blocks = Math.max(...relays.map((relay) => relay.drops_after_blocks))
-    return guarded(createMempool(open('service'), estimateGas, drops_after_blocks))
+    return createMempool(open('service'), estimateGas, drops_after_blocks)
   }
 
   return {
@@ -164,33 +169,15 @@ export function createChains(
   }
 }
 
-/** A chain whose calls fail as RpcError or RpcUnavailable only: an answer of a form that no code expects is a fault of the node. */
-const openChain = (rpc: Rpc): Chain => guarded(createChain(rpc))
-
 /** Of endpoints that are no witnesses: which chain they are on says nothing about the chain of the nodes. */
 const provingNothing =
   (rpc: Rpc): Rpc =>
   (...call) =>
     rpc(...call).catch((error) => {
-      throw error instanceof RpcUnavailable ? new RpcUnavailable(error.message, undefined, error.too_large) : error
+      throw error instanceof RpcUnavailable && error.wrong_chain !== undefined
+        ? new RpcUnavailable(error.message)
+        : error
     })
-
-/** The calls of `its`, which fail as RpcError or RpcUnavailable only; other members stay. */
-function guarded<T extends object>(its: T): T {
-  const members = Object.entries(its).map(([name, call]) => [name, typeof call === 'function' ? guard(call) : call])
-  return Object.fromEntries(members)
-}
-
-const guard =
-  (call: (...args: unknown[]) => unknown) =>
-  async (...args: unknown[]) => {
-    try {
-      return await call(...args)
-    } catch (error) {
-      if (error instanceof RpcError || error instanceof RpcUnavailable) throw error
-      throw new RpcUnavailable(`A node's answer is malformed (${(error as Error).name})`)
-    }
-  }
 
 /** The same address twice is one witness. */
 function distinct<T extends { url: string }>(urls: T[]): T[] {

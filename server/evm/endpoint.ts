@@ -1,11 +1,10 @@
-import { printable, printableTexts } from '../core/printable.ts'
+import { printable } from '../core/printable.ts'
 import { AnswerTooLarge } from './answer-counter.ts'
 import { type Audience, isNodesFault, limitsOf, type RpcCall } from './answer-limits.ts'
 import type { Post } from './post.ts'
-import { classifyRpcError, type RpcErrorObject } from './rpc-error.ts'
-
-/** `too_large`: the answer exceeds the limits, and the size of such an answer depends on the request. */
-export type RpcAnswer = { result: unknown } | { error: RpcErrorObject } | { too_large: AnswerTooLarge }
+import { type RpcAnswer, readBatch, readEnvelope, wordsOf } from './rpc-answer.ts'
+import { classifyRpcError, type RpcErrorKind, type RpcErrorObject } from './rpc-error.ts'
+import { optional, readQuantity, show } from './values.ts'
 
 /** One node and its health. */
 export interface Endpoint {
@@ -20,9 +19,11 @@ export interface Endpoint {
   onChange?(down_reason: string | undefined): void
   /** Called for each answer that exceeds the limits. */
   onTooLarge?(reason: string): void
+  /** Called for each answer that cannot be read. */
+  onMalformed?(reason: string): void
   /**
-   * Sends the calls as one batch. An answer is undefined if the node omitted it. Throws when the node does not answer, does not answer
-   * with JSON-RPC, or is on another chain.
+   * Sends the calls as one batch, and reads their answers (`decode` of a call). An answer is undefined if the node omitted it. Throws when
+   * the node does not answer, does not answer with JSON-RPC, or is on another chain.
    */
   ask(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]>
 }
@@ -65,41 +66,71 @@ export function createEndpoint(
       const verifying = !verified
       const answers = await send(verifying ? [{ method: 'eth_chainId', params: [] }, ...calls] : calls)
       if (verifying) verify(answers.shift())
+      const read = answers.map((answer, index) => decode(calls[index] as RpcCall, answer))
+      const faults = calls.flatMap((call, index) => faultIn(call, read[index]) ?? [])
+      // A node that answers, and with nothing of use, is left alone as one that does not answer.
+      if (faults.length > 0 && faults.length === calls.length) {
+        fail(new Error(faults[0]))
+        return read
+      }
       failures = 0
       // It was asked while it rested: by a survey of all endpoints, or for want of another one.
       if (!endpoint.throttled) endpoint.rest_until = 0
       endpoint.throttled = false
       if (isDown) endpoint.onChange?.(undefined)
       isDown = false
-      return answers
+      return read
     } catch (error) {
       verified = false
-      failures += 1
-      if (!(error instanceof Throttled)) endpoint.throttled = false
-      if (failures >= failures_before_rest) {
-        const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms[audience])
-        endpoint.rest_until = Math.max(endpoint.rest_until, now() + rest_ms)
-      }
-      const isCertain = [WrongChain, AnswerTooLarge, TargetRefused].some((kind) => error instanceof kind)
-      if (!isDown && (failures >= failures_before_rest || isCertain)) {
-        isDown = true
-        endpoint.onChange?.(reasonOf(error as NodeJS.ErrnoException))
-      }
+      fail(error as Error)
       throw error
     }
   }
 
+  function fail(error: Error): void {
+    failures += 1
+    if (!(error instanceof Throttled)) endpoint.throttled = false
+    if (failures >= failures_before_rest) {
+      const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms[audience])
+      endpoint.rest_until = Math.max(endpoint.rest_until, now() + rest_ms)
+    }
+    const isCertain = [WrongChain, AnswerTooLarge, TargetRefused].some((kind) => error instanceof kind)
+    if (!isDown && (failures >= failures_before_rest || isCertain)) {
+      isDown = true
+      endpoint.onChange?.(reasonOf(error as NodeJS.ErrnoException))
+    }
+  }
+
   function verify(answer: RpcAnswer | undefined) {
-    if (!answer || !('result' in answer) || typeof answer.result !== 'string')
-      throw new Error('It returned no chain id')
-    if (Number(answer.result) !== chain_id) {
-      endpoint.wrong_chain = BigInt(answer.result)
+    if (!answer || !('result' in answer)) {
+      const words = answer && 'error' in answer ? `: ${answer.error.message ?? show(answer.error)}` : ''
+      throw new Error(`It returned no chain id${words}`)
+    }
+    const id = chainIdIn(answer.result)
+    if (id === undefined) throw new Error(`Its chain id is ${shown(answer.result)}`)
+    if (id !== BigInt(chain_id)) {
+      endpoint.wrong_chain = id
       endpoint.rest_until = now() + wrong_chain_rest_ms
-      throw new WrongChain(`It is on chain ${Number(answer.result)} and not on ${chain_id}`)
+      throw new WrongChain(`It is on chain ${id} and not on ${chain_id}`)
     }
     endpoint.wrong_chain = undefined
     verified = true
   }
+
+  /** By value; an answer that cannot be read is told, and proves nothing. */
+  function decode({ method, params, decode: read }: RpcCall, answer: RpcAnswer | undefined): RpcAnswer | undefined {
+    if (!read || !answer || !('result' in answer)) return answer
+    try {
+      return { result: read(answer.result, params) }
+    } catch (error) {
+      const malformed = `the answer to ${method} is malformed: ${scrubbed((error as Error).message)}`
+      endpoint.onMalformed?.(malformed)
+      return { malformed }
+    }
+  }
+
+  const scrubbed = (text: string): string => String(scrub({ message: text }).message)
+  const shown = (value: unknown): string => scrubbed(show(value))
 
   async function send(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]> {
     if (calls.length > smaller.calls && now() < smaller.until) return sendInParts(calls, smaller.calls)
@@ -107,11 +138,8 @@ export function createEndpoint(
       const answer = await exchange(calls)
       if (answer === undefined) return split(calls)
       if (answer instanceof AnswerTooLarge) return sendInParts(calls, Math.ceil(calls.length / 2))
-      if (Array.isArray(answer)) {
-        const byId = new Map(answer.map((one) => [(one as { id?: unknown } | null)?.id, one]))
-        return calls.map((_, id) => readAnswer(byId.get(id)))
-      }
-      const refused = readAnswer(answer)
+      if (Array.isArray(answer)) return readBatch(answer, calls.length, scrub)
+      const refused = readEnvelope(answer, scrub)
       if (refused && 'error' in refused && classifyRpcError(refused.error) === 'rate_limited') {
         throw new Error(`It limits the rate of requests: ${refused.error.message}`)
       }
@@ -125,7 +153,7 @@ export function createEndpoint(
       if (answer instanceof AnswerTooLarge) {
         if (isNodesFault(call)) throw answer
         answers.push({ too_large: answer })
-      } else answers.push(answer === undefined ? { error: request_too_large } : readAnswer(answer))
+      } else answers.push(answer === undefined ? { error: request_too_large } : readEnvelope(answer, scrub))
     }
     return answers
   }
@@ -143,13 +171,6 @@ export function createEndpoint(
     return answers
   }
 
-  function readAnswer(answer: unknown): RpcAnswer | undefined {
-    if (typeof answer !== 'object' || answer === null) return undefined
-    const { result, error } = answer as { result?: unknown; error?: unknown }
-    if (typeof error === 'object' && error !== null) return { error: printableTexts(scrub(readError(error))) }
-    return result === undefined ? undefined : { result }
-  }
-
   /** Undefined: the request is too large for the node. AnswerTooLarge: the answer is too large for this service. */
   async function exchange(calls: RpcCall[], isBatch = true): Promise<unknown> {
     const body = isBatch ? calls.map(encode) : encode(calls[0] as RpcCall, 0)
@@ -160,10 +181,14 @@ export function createEndpoint(
     })
     if (response instanceof AnswerTooLarge) return response
     const { status, retry_after_s } = response
+    const withWords = (text: string) => {
+      const words = wordsOf(response.start?.() ?? '', scrub)
+      return words === '' ? text : `${text}: ${words}`
+    }
     if (status === 429) {
       endpoint.throttled = true
       endpoint.rest_until = now() + 1_000 * Math.min(Math.max(retry_after_s ?? 1, 1), max_throttle_s[audience])
-      throw new Throttled('It answers 429')
+      throw new Throttled(withWords('It answers 429'))
     }
     if (status === 413) return undefined
     // Nodes send JSON-RPC errors with status 4xx and 5xx too, so the body decides.
@@ -171,24 +196,38 @@ export function createEndpoint(
     try {
       answer = await response.json()
     } catch {
-      throw new Error(`It responded ${status} without JSON`)
+      throw new Error(withWords(`It responded ${status} without JSON`))
     }
-    if (!Array.isArray(answer) && readAnswer(answer) === undefined)
-      throw new Error(`It responded ${status} without JSON-RPC`)
+    if (!isBatch && Array.isArray(answer)) [answer] = answer
+    if (!Array.isArray(answer) && readEnvelope(answer, scrub) === undefined)
+      throw new Error(withWords(`It responded ${status} without JSON-RPC`))
     return answer
   }
 
   return endpoint
 }
 
-/** A code that is no integer is left out, and a message that is no text becomes a detail: callers get both as the contract has them. */
-function readError({ code: given, message, ...rest }: { code?: unknown; message?: unknown }): RpcErrorObject {
-  const code = typeof given === 'string' ? Number(given) : given
-  return {
-    ...rest,
-    ...(Number.isSafeInteger(code) && { code: code as number }),
-    ...(typeof message === 'string' ? { message } : { details: message }),
-  }
+/** No chain has a higher id (EIP-2294). Undefined: it is none. */
+function chainIdIn(result: unknown): bigint | undefined {
+  const id = optional(readQuantity, result, 'the chain id')
+  return id !== undefined && id > 0n && id < 2n ** 63n ? id : undefined
+}
+
+/** The refusals of a transaction that are about the node. */
+const ill: ReadonlySet<RpcErrorKind> = new Set(['rate_limited', 'unavailable'])
+
+/**
+ * What is wrong with the node; undefined: nothing. An error that is not classified is the node's fault when the service made the call
+ * (`decode`), and the caller's otherwise.
+ */
+export function faultIn(call: RpcCall, answer: RpcAnswer | undefined): string | undefined {
+  if (answer === undefined) return `It gives no answer to ${call.method}`
+  if ('malformed' in answer) return answer.malformed
+  if (!('error' in answer)) return undefined
+  const kind = classifyRpcError(answer.error)
+  const isRead = call.decode !== undefined && !call.method.startsWith('eth_send')
+  const isFault = ill.has(kind) || (kind === 'unknown' && isRead)
+  return isFault ? `It answers ${call.method} with an error: ${answer.error.message ?? show(answer.error)}` : undefined
 }
 
 /** The node limits the rate of requests (429). */

@@ -1,10 +1,8 @@
 import { type Market, percentileOf, type Tier } from '../core/prices.ts'
-import { type Rpc, RpcError, RpcUnavailable } from './rpc.ts'
+import { call, isOfItem, type Rpc } from './rpc.ts'
 
 const history_blocks = 20
 const fallback_tip = 1_000_000_000n
-/** The highest accepted price, in wei per unit of gas. No chain comes near it. A multiple of a higher price could exceed 256 bits. */
-const max_price = 2n ** 96n
 
 const tiers = Object.keys(percentileOf) as Tier[]
 
@@ -15,12 +13,14 @@ const tiers = Object.keys(percentileOf) as Tier[]
  */
 export async function readMarket(rpc: Rpc): Promise<Market> {
   const percentiles = tiers.map((tier) => percentileOf[tier])
-  const history = await orNothing(rpc('eth_feeHistory', [hex(history_blocks), 'latest', percentiles]))
-  const { base_fee, rewards } = readHistory(history) ?? { base_fee: await headBaseFee(rpc), rewards: [] }
-  if (base_fee === undefined || base_fee === 0n) return { kind: 'legacy', gas_price: await gasPrice(rpc) }
+  const history = await orNothing(call(rpc, 'eth_feeHistory', [hex(history_blocks), 'latest', percentiles]))
+  const { base_fee, rewards } = history ?? { base_fee: await headBaseFee(rpc), rewards: [] }
+  if (base_fee === undefined || base_fee === 0n)
+    return { kind: 'legacy', gas_price: await call(rpc, 'eth_gasPrice', []) }
 
   // Empty blocks have no tips.
-  const suggested = rewards.length > 0 ? undefined : await suggestedTip(rpc)
+  const suggested =
+    rewards.length > 0 ? undefined : ((await orNothing(call(rpc, 'eth_maxPriorityFeePerGas', []))) ?? fallback_tip)
   const tips = tiers.map((tier, column) => [tier, suggested ?? median(rewards.map((row) => row[column] ?? 0n))])
   return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
 }
@@ -41,55 +41,15 @@ export function medianMarket(markets: Market[]): Market | undefined {
   return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
 }
 
-interface History {
-  /** The base fee of the next block; 0 on a chain without one. */
-  base_fee: bigint
-  /** The tips of the blocks that were not empty, one column per tier. */
-  rewards: bigint[][]
-}
-
-/** Undefined for an answer without a base fee. Malformed rows of tips are skipped. */
-function readHistory(answer: unknown): History | undefined {
-  const { baseFeePerGas, gasUsedRatio, reward } = fieldsOf(answer)
-  const base_fee = Array.isArray(baseFeePerGas) ? readPrice(baseFeePerGas.at(-1)) : undefined
-  if (base_fee === undefined) return undefined
-  const used = Array.isArray(gasUsedRatio) ? gasUsedRatio : []
-  const rows: unknown[] = Array.isArray(reward) ? reward : []
-  const rewards = rows.flatMap((row, index) => {
-    if (!Array.isArray(row) || !(used[index] > 0)) return []
-    const prices = row.map(readPrice).filter((price) => price !== undefined)
-    return prices.length === tiers.length ? [prices] : []
-  })
-  return { base_fee, rewards }
-}
-
 const headBaseFee = async (rpc: Rpc): Promise<bigint | undefined> =>
-  readPrice(fieldsOf(await orNothing(rpc('eth_getBlockByNumber', ['latest', false]))).baseFeePerGas)
+  (await orNothing(call(rpc, 'eth_getBlockByNumber', ['latest', false])))?.base_fee
 
-const suggestedTip = async (rpc: Rpc): Promise<bigint> =>
-  readPrice(await orNothing(rpc('eth_maxPriorityFeePerGas', []))) ?? fallback_tip
-
-async function gasPrice(rpc: Rpc): Promise<bigint> {
-  const price = readPrice(await rpc('eth_gasPrice', []))
-  if (price === undefined) throw new RpcUnavailable('A node answers eth_gasPrice with no price')
-  return price
-}
-
-/** Undefined when the node does not support the method or fails; then the next source is read. */
-const orNothing = (answer: Promise<unknown>): Promise<unknown> =>
+/** Undefined when no node supports the method, or their answers say nothing; then the next source is read. */
+const orNothing = <T>(answer: Promise<T>): Promise<T | undefined> =>
   answer.catch((error) => {
-    if (error instanceof RpcError) return undefined
+    if (isOfItem(error)) return undefined
     throw error
   })
-
-const fieldsOf = (answer: unknown): Record<string, unknown> =>
-  typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : {}
-
-function readPrice(answer: unknown): bigint | undefined {
-  if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(answer)) return undefined
-  const price = BigInt(answer)
-  return price <= max_price ? price : undefined
-}
 
 const hex = (number: number): string => `0x${number.toString(16)}`
 

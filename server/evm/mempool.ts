@@ -1,10 +1,9 @@
 import type { PrivateRpcUrl } from '../../generated/openapi.ts'
 import { toHex } from '../core/hex.ts'
 import { isSending, sending_method } from './batch-size.ts'
-import { type Chain, noAnswer } from './chain.ts'
+import type { Chain } from './chain.ts'
 import type { Endpoint } from './endpoint.ts'
-import { isHex } from './receipt.ts'
-import { type Rpc, RpcUnavailable } from './rpc.ts'
+import { call, type Rpc, RpcUnavailable } from './rpc.ts'
 
 /**
  * Where signed bytes wait for a block: in the pools of the network's nodes, or at private relays. Only it is sent bytes, asked for the
@@ -30,14 +29,14 @@ export const createMempool = (
   send: (raws, everywhere = false) =>
     Promise.all(
       raws.map((raw) =>
-        rpc(sending_method, [toHex(raw)], { everywhere: everywhere || drops_after_blocks !== undefined }).then(
-          (answer) => (isHex(answer) ? undefined : noAnswer(sending_method)),
+        call(rpc, sending_method, [toHex(raw)], { everywhere: everywhere || drops_after_blocks !== undefined }).then(
+          () => undefined,
           (error: Error) => error,
         ),
       ),
     ),
   isKnown: (hash) =>
-    rpc('eth_getTransactionByHash', [hash]).then(
+    call(rpc, 'eth_getTransactionByHash', [hash]).then(
       (found) => found !== null,
       () => false,
     ),

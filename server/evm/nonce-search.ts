@@ -2,7 +2,8 @@ import type { Authorization } from 'ethers'
 import { Signature } from 'ethers/crypto'
 import { Transaction, type TransactionLike } from 'ethers/transaction'
 import { readSigned, type SignedContent } from '../core/encoding/envelope.ts'
-import { type Rpc, RpcError } from './rpc.ts'
+import type { ListedTransaction } from './answers.ts'
+import { call, isOfItem, type Rpc, RpcError } from './rpc.ts'
 
 /** A transaction of an account that a block contains, proven by its own signed bytes. */
 export interface SignedTransaction {
@@ -16,29 +17,6 @@ export interface SignedTransaction {
 interface Owner {
   chain_id: number
   address: string
-}
-
-/** The signed members of a transaction object from eth_getBlockByNumber. */
-export interface ListedTransaction {
-  hash: string
-  from?: string
-  type?: string
-  chainId?: string
-  nonce: string
-  to: string | null
-  value: string
-  input: string
-  gas: string
-  gasPrice?: string
-  maxFeePerGas?: string
-  maxPriorityFeePerGas?: string
-  maxFeePerBlobGas?: string
-  blobVersionedHashes?: string[]
-  accessList?: { address: string; storageKeys: string[] }[]
-  authorizationList?: { chainId: string; address: string; nonce: string; r: string; s: string; yParity: string }[]
-  r: string
-  s: string
-  v: string
 }
 
 /** The growth of the steps backwards: 20 steps exceed any chain's height. */
@@ -86,9 +64,9 @@ export async function findByNonce(
   }
 
   const block = await readBlock(rpc, high)
-  if (!block) return undefined
+  if (!block?.transactions) return undefined
   const listed = block.transactions
-    .filter((one) => Number(one.nonce) === nonce && one.from?.toLowerCase() === owner.address)
+    .filter((one) => Number(one.nonce) === nonce && one.from === owner.address)
     .slice(0, max_candidates)
     .find((one) => isSignedBy(one, owner))
   if (!listed) return undefined
@@ -96,24 +74,17 @@ export async function findByNonce(
   return {
     nonce,
     content: readSigned(Buffer.from(serialized.slice(2), 'hex')).content,
-    hash: listed.hash.toLowerCase(),
+    hash: listed.hash,
     block_number: high,
     block_hash: block.hash,
   }
 }
 
-async function readBlock(rpc: Rpc, number: number) {
-  try {
-    const block = (await rpc('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])) as {
-      hash: string
-      transactions: ListedTransaction[]
-    } | null
-    return block && Array.isArray(block.transactions) ? block : undefined
-  } catch (error) {
-    if (error instanceof RpcError) return undefined
+const readBlock = (rpc: Rpc, number: number) =>
+  call(rpc, 'eth_getBlockByNumber', [`0x${number.toString(16)}`, true]).catch((error) => {
+    if (isOfItem(error)) return undefined
     throw error
-  }
-}
+  })
 
 /**
  * Whether the fields serialize to bytes whose keccak-256 is the transaction's hash, signed by the account for its chain (EIP-155,
@@ -122,7 +93,7 @@ async function readBlock(rpc: Rpc, number: number) {
 export function isSignedBy(listed: ListedTransaction, { chain_id, address }: Owner): boolean {
   try {
     const { hash, from, chainId } = Transaction.from(fieldsOf(listed, chain_id))
-    return hash === listed.hash.toLowerCase() && from?.toLowerCase() === address && chainId === BigInt(chain_id)
+    return hash === listed.hash && from?.toLowerCase() === address && chainId === BigInt(chain_id)
   } catch {
     return false
   }

@@ -1,12 +1,12 @@
-import type { Observer } from '../core/observer.ts'
+import type { EndpointFault, Observer } from '../core/observer.ts'
 import type { TargetCheck } from '../outbound/address-guard.ts'
 import type { Audience } from './answer-limits.ts'
 import { createEndpoint, type Endpoint, TargetRefused } from './endpoint.ts'
 import type { Post } from './post.ts'
 import { urlScrubber } from './url-secrets.ts'
 
-/** The log names an endpoint with too large answers once in this time. */
-const too_large_ms = 60_000
+/** The log names an endpoint with answers that are too large, or cannot be read, once in this time. */
+const quiet_ms = 60_000
 
 interface Opening {
   openPost(url: string): Post
@@ -49,12 +49,16 @@ function watched(
       else observer.endpointUp?.({ host, chain_id, reason: 'It answers again' })
     }
   }
-  let quietUntil = 0
-  endpoint.onTooLarge = (reason) => {
-    if (now() < quietUntil) return
-    quietUntil = now() + too_large_ms
-    observer.endpointAnsweredTooMuch?.({ host, chain_id, audience, reason })
+  const seldom = (report: ((fault: EndpointFault) => void) | undefined) => {
+    let quietUntil = 0
+    return (reason: string) => {
+      if (now() < quietUntil) return
+      quietUntil = now() + quiet_ms
+      report?.({ host, chain_id, audience, reason })
+    }
   }
+  endpoint.onTooLarge = seldom(observer.endpointAnsweredTooMuch)
+  endpoint.onMalformed = seldom(observer.endpointAnswerMalformed)
   return measured(endpoint, url, observer)
 }
 

@@ -1,6 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { readRetryAfter } from '../core/retry-after.ts'
 import { createAnswerCounter } from './answer-counter.ts'
 import type { AnswerLimits } from './answer-limits.ts'
 import { parseAnswer } from './answer-parser.ts'
@@ -8,12 +9,15 @@ import { parseAnswer } from './answer-parser.ts'
 const max_sockets = 64
 /** An unused connection is closed after this time. */
 const idle_ms = 30_000
+const max_start_bytes = 4_096
 
 export interface PostAnswer {
   status: number
   retry_after_s: number | undefined
   /** Rejects when the body is not JSON. */
   json(): Promise<unknown>
+  /** The first characters of the body, which may be a page or a text. */
+  start?(): string
 }
 
 export type Post = (body: string, timeout_ms: number, limits: AnswerLimits) => Promise<PostAnswer>
@@ -57,11 +61,11 @@ export function createPost(url: string, lookup: LookupFunction | undefined): Pos
         response.once('close', () => fail(new Error('The answer ended early')))
         response.once('end', () => {
           clearTimeout(timer)
-          const after = Number(response.headers['retry-after'])
           resolve({
             status: response.statusCode ?? 0,
-            retry_after_s: Number.isFinite(after) ? after : undefined,
+            retry_after_s: readRetryAfter(response.headers['retry-after'], Date.now()),
             json: () => parseAnswer(Buffer.concat(chunks)),
+            start: () => Buffer.concat(chunks).subarray(0, max_start_bytes).toString('utf8'),
           })
         })
       })

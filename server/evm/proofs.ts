@@ -2,7 +2,7 @@ import type { Receipt, Seen } from '../core/decide.ts'
 import { given, majorityOf, reachedByMost, saidByMost } from '../core/majority.ts'
 import { Proof } from '../core/proof.ts'
 import { askEach, pollNode, within } from './ask-each.ts'
-import type { Chain } from './chain.ts'
+import type { Chain, Receipts } from './chain.ts'
 import type { SignedTransaction } from './nonce-search.ts'
 import { RpcUnavailable } from './rpc.ts'
 
@@ -75,7 +75,7 @@ export async function proveReceipts(
     const hashes = some.flatMap(({ attempts }) => attempts.map(({ hash }) => hash))
     const answers = await askEach(each, async (node) => {
       const [{ number }, receipts] = await Promise.all([node.head(), node.receipts(hashes)])
-      return { head: number, receipts: byHash(receipts) }
+      return { head: number, receipts }
     })
     for (const { attempts } of some) {
       const seen = answers.map((answer) => answer && newestOf(attempts, answer.receipts))
@@ -102,14 +102,15 @@ function sameOfMost<Name extends keyof Seen>(
 }
 
 /** The receipt of the newest attempt that has one. */
-export function newestOf(attempts: Own[], receipts: Map<string, Receipt>): Seen | undefined {
-  const attempt = attempts.findLast(({ hash }) => receipts.has(hash))
+export function newestOf(attempts: Own[], receipts: Receipts): Seen | undefined {
+  const attempt = attempts.findLast(({ hash }) => receipts.get(hash))
   const receipt = attempt && receipts.get(attempt.hash)
   return attempt && receipt ? { ...receipt, hash: attempt.hash, purpose: attempt.purpose } : undefined
 }
 
-export const byHash = (receipts: (Receipt | undefined)[]): Map<string, Receipt> =>
-  new Map(receipts.flatMap((receipt) => (receipt ? [[receipt.hash.toLowerCase(), receipt]] : [])))
+/** Whether the node says of every attempt that it has no receipt: a node that does not say denies nothing. */
+export const deniesAll = (attempts: Pick<Own, 'hash'>[], receipts: Receipts): boolean =>
+  attempts.every(({ hash }) => receipts.get(hash) === null)
 
 interface Block {
   block_number: number | null
@@ -130,8 +131,11 @@ export async function surveyBlocks({ each }: Witnesses, blocks: Block[]): Promis
   }
   const distinct = [...new Set(heights.values())]
   const answers = await askEach(each, async (chain) => {
-    const found = await Promise.all(distinct.map((height) => chain.blockHash(height)))
-    return new Map(distinct.map((height, index) => [height, found[index]]))
+    // A node without one of the blocks keeps its vote on the others.
+    const found = await Promise.allSettled(distinct.map((height) => chain.blockHash(height)))
+    return new Map(
+      found.flatMap((one, index) => (one.status === 'fulfilled' ? [[distinct[index] as number, one.value]] : [])),
+    )
   })
   return new Map(
     [...heights].map(([block_hash, height]) => {
@@ -152,9 +156,9 @@ export async function proveAbsent(
   { from, nonce, hash, block_number }: { from: string; nonce: number; hash: string; block_number: number },
 ): Promise<Proof<{ hash: string }> | undefined> {
   const answers = await askEach(each, async (node) => {
-    const [{ head, latest }, [receipt]] = await Promise.all([pollNode(node, from), node.receipts([hash])])
+    const [{ head, latest }, receipts] = await Promise.all([pollNode(node, from), node.receipts([hash])])
     const isHighEnough = head - block_number + 1 >= network.required_confirmations
-    return isHighEnough && latest <= nonce && receipt === undefined
+    return isHighEnough && latest <= nonce && deniesAll([{ hash }], receipts)
   })
   return answers.filter((isAbsent) => isAbsent === true).length >= majorityOf(each.length)
     ? new Proof({ hash })
@@ -203,7 +207,7 @@ export async function proveAnyMined(
   { each }: Witnesses,
   hashes: string[],
 ): Promise<Proof<{ hashes: string[] }> | undefined> {
-  const answers = await askEach(each, async (node) => (await node.receipts(hashes)).some((one) => one !== undefined))
+  const answers = await askEach(each, async (node) => [...(await node.receipts(hashes)).values()].some((one) => one))
   return answers.filter((has) => has === true).length >= majorityOf(each.length) ? new Proof({ hashes }) : undefined
 }
 

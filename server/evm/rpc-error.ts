@@ -14,7 +14,8 @@ export type RpcErrorKind =
   | 'pool_full' // the pool is full, or the account's share of it
   | 'rejected' // this transaction can never be accepted here
   | 'rate_limited'
-  | 'unavailable' // syncing, state not there, timeout, internal error, no access
+  | 'unavailable' // syncing, timeout, internal error, no access
+  | 'not_found' // the node does not have the block, state or transaction that was asked for
   | 'method_not_found'
   | 'unknown'
 
@@ -82,12 +83,14 @@ const texts: readonly (readonly [RpcErrorKind, RegExp])[] = [
   ['reverted', /evm error|due to an exception|code size exceeded/i],
   // Limits on the result of one query. A slower rate would not help, so these are not rate limits despite the code -32005.
   ['unknown', /returned more than|block range|range limit|batch size/i],
-  ['rate_limited', /rate.?limit|rate exceeded|too many requests|request (?:count|limit) (?:exceeded|reached)/i],
+  ['rate_limited', /rate.?limit|rate exceeded|too many requests?\b|request (?:count|limit) (?:exceeded|reached)/i],
   ['rate_limited', /compute units|capacity (?:limit|exceeded)|credits limited|quota exceeded/i],
   ['method_not_found', /does not exist\/is not avail|method (?:\S{1,60} )?(?:is )?not (?:found|supported|enabled)/i],
   ['method_not_found', /unsupported method|not implemented|supported by this endpoint|forwarding not configured/i],
-  ['unavailable', /syncing|sync is still|not yet in sync|indexing is in progress|(?:header|block) not found/i],
-  ['unavailable', /unknown block|missing trie node|state (?:is )?(?:not |un)?available|historical state|pruned/i],
+  ['not_found', /indexing is in progress|(?:header|block|tx|transaction|receipt)(?: \S{1,70})? not found/i],
+  ['not_found', /unknown block|missing trie node|historical state|pruned/i],
+  ['not_found', /state (?:is )?(?:not |un)?available/i],
+  ['unavailable', /syncing|sync is still|not yet in sync/i],
   ['unavailable', /time(?:d )?-?out|deadline exceeded|context canceled|execution aborted|unable to complete/i],
   ['unavailable', /connection (?:refused|reset|closed)|trying to connect|unreachable|no such host|handler crashed/i],
   ['unavailable', /bad gateway|service unavailable|temporarily|sequencer|no backend is|internal [a-z -]{0,12}error/i],
@@ -103,11 +106,18 @@ const certainCodes = new Map<unknown, RpcErrorKind>([
 const likelyCodes = new Map<unknown, RpcErrorKind>([
   [3, 'reverted'],
   [-32005, 'rate_limited'], // EIP-1474: limit exceeded
-  [-32001, 'unavailable'], // EIP-1474: resource not found
+  [-32001, 'not_found'], // EIP-1474: resource not found
   [-32002, 'unavailable'], // EIP-1474: resource unavailable
   [-32603, 'unavailable'], // JSON-RPC: internal error
   ...[500, 502, 503, 504].map((status) => [status, 'unavailable'] as const),
 ])
+
+const notAboutCall: ReadonlySet<RpcErrorKind> = new Set([
+  ...(['rate_limited', 'unavailable', 'not_found', 'method_not_found', 'unknown'] as const),
+])
+
+/** Whether the error is about the call itself, so that every node would give it. After any other error another node may succeed. */
+export const isAboutCall = (kind: RpcErrorKind): boolean => !notAboutCall.has(kind)
 
 const maxDepth = 4
 const maxStrings = 16

@@ -1,8 +1,10 @@
 import { AnswerTooLarge } from './answer-counter.ts'
 import type { RpcCall } from './answer-limits.ts'
+import { type Answers, decoders, type Method } from './answers.ts'
 import { batchSize, isSending, sizeOf } from './batch-size.ts'
-import type { Endpoint, RpcAnswer } from './endpoint.ts'
-import { classifyRpcError, type RpcErrorKind, type RpcErrorObject } from './rpc-error.ts'
+import { type Endpoint, faultIn } from './endpoint.ts'
+import type { RpcAnswer } from './rpc-answer.ts'
+import { classifyRpcError, isAboutCall, type RpcErrorKind, type RpcErrorObject } from './rpc-error.ts'
 
 /**
  * A node's error answer. `kind`: its classification; `message`: the node's text. `isAgreed`: it refuses a transaction for good, and
@@ -39,13 +41,33 @@ export class RpcUnavailable extends Error {
   }
 }
 
-/** Calls a node of a network. Throws RpcError or RpcUnavailable. */
+/** A node answered with something that cannot be read. It proves nothing. */
+export class MalformedAnswer extends RpcUnavailable {}
+
+/**
+ * Whether only the answer about this hash, account or block failed, while nodes answer: the others' answers count. Otherwise no node
+ * answers.
+ */
+export const isOfItem = (error: unknown): error is RpcError | RpcUnavailable =>
+  error instanceof RpcError ||
+  error instanceof MalformedAnswer ||
+  (error instanceof RpcUnavailable && error.too_large !== undefined)
+
+/** Calls a node of a network. Throws RpcError or RpcUnavailable. Without `decode` the result is passed on as it is. */
 export type Rpc = (method: string, params: unknown[], options?: RpcOptions) => Promise<unknown>
 
-export interface RpcOptions {
+export interface RpcOptions extends Pick<RpcCall, 'decode'> {
   /** Sends the call to every healthy endpoint, even after one has answered. */
   everywhere?: boolean
 }
+
+/** A call of the service itself: its answer is read by value (answers.ts). Throws RpcError or RpcUnavailable. */
+export const call = <Name extends Method>(
+  rpc: Rpc,
+  method: Name,
+  params: unknown[],
+  options: Pick<RpcOptions, 'everywhere'> = {},
+): Promise<Answers[Name]> => rpc(method, params, { ...options, decode: decoders[method] }) as Promise<Answers[Name]>
 
 export interface RpcLimits {
   /** The most calls in one request, and approximately the most bytes of their parameters. */
@@ -70,8 +92,10 @@ interface Waiting extends RpcCall {
   isSettled: boolean
   /** The first node's result, while other nodes still get the call. */
   success?: { result: unknown } | { error: Error }
-  /** The least final refusal so far; undefined: none. */
+  /** The refusal that says the most so far, of a transaction the least final one; undefined: none. */
   refusal?: Error
+  /** It is about the node, not about the call. */
+  isRefusalOfNode: boolean
   /** How many endpoints refused a transaction for good. */
   final_refusals: number
   resolve(result: unknown): void
@@ -81,7 +105,7 @@ interface Waiting extends RpcCall {
 /**
  * While few requests are in flight, a call is sent at once; when many are, calls are batched. A burst costs few requests, and a single
  * call is not delayed. When a node fails, the next one is asked. Every call may be repeated, because sending the same signed bytes
- * again changes nothing.
+ * again changes nothing. Only an error about the call itself (a revert, funds, gas) ends a read; any other leads to the next node.
  *
  * A transaction that one node refuses is sent to the other healthy nodes, and one acceptance suffices. When all refuse it, the least
  * final refusal is thrown, so that a transaction is given up only when all nodes say that it can never be accepted (`isAgreed`).
@@ -113,8 +137,8 @@ export function createRpc(
       const endpoint = choose(endpoints, tried, now(), random)
       if (!endpoint) break
       tried.add(endpoint)
-      // A resting node is the last resort. It gets no calls that another node has answered or refused.
-      const asked = endpoint.rest_until > now() ? left.filter((call) => !call.refusal && !call.success) : left
+      // A resting node is the last resort.
+      const asked = endpoint.rest_until > now() ? left.filter(mayAskResting) : left
       if (asked.length === 0) break
       try {
         const answers = await endpoint.ask(asked)
@@ -132,7 +156,7 @@ export function createRpc(
     for (const call of left) end(call, call.success ?? { error: call.refusal ?? silence })
   }
 
-  return (method, params, { everywhere = false } = {}) =>
+  return (method, params, { everywhere = false, decode } = {}) =>
     new Promise((resolve, reject) => {
       if (queue.length >= max_waiting) {
         reject(new RpcUnavailable('Too many calls wait for the nodes of the network'))
@@ -141,9 +165,11 @@ export function createRpc(
       queue.push({
         method,
         params,
+        ...(decode && { decode }),
         bytes: sizeOf(params),
         everywhere,
         isSettled: false,
+        isRefusalOfNode: false,
         final_refusals: 0,
         resolve,
         reject,
@@ -157,14 +183,26 @@ export function createRpc(
 /** A node's answer to a call. */
 function take(call: Waiting, answer: RpcAnswer | undefined, isFirst: boolean): void {
   if (answer === undefined) return
-  const error = 'error' in answer ? new RpcError(answer.error) : undefined
-  if (error) error.isFirstAnswer = isFirst
-  if ('too_large' in answer) refuse(call, tooLarge(answer.too_large))
-  else if (error === undefined) succeed(call, answer as { result: unknown })
-  else if (isSending(call) && error.kind === 'already_known') succeed(call, { error })
-  else if (isSending(call) || isNodesOwn(error)) refuse(call, error)
+  if ('result' in answer) {
+    succeed(call, answer)
+    return
+  }
+  const error = errorIn(answer)
+  if (error instanceof RpcError) error.isFirstAnswer = isFirst
+  const kind = error instanceof RpcError ? error.kind : 'unknown'
+  if (isSending(call) && kind === 'already_known') succeed(call, { error })
+  else if (isSending(call) || !isAboutCall(kind)) refuse(call, error, faultIn(call, answer) !== undefined)
   else end(call, { error })
 }
+
+function errorIn(answer: Exclude<RpcAnswer, { result: unknown }>): Error {
+  if ('error' in answer) return new RpcError(answer.error)
+  return 'malformed' in answer ? new MalformedAnswer(answer.malformed) : tooLarge(answer.too_large)
+}
+
+/** A resting node gets what the others could not carry out, and nothing that one of them has answered or refused. */
+const mayAskResting = ({ success, refusal, isRefusalOfNode }: Waiting): boolean =>
+  !success && (!refusal || isRefusalOfNode)
 
 const tooLarge = ({ message }: AnswerTooLarge): RpcUnavailable =>
   new RpcUnavailable(`The node's answer ${message}`, undefined, message)
@@ -176,10 +214,12 @@ function succeed(call: Waiting, success: NonNullable<Waiting['success']>): void 
   call.isSettled = !call.everywhere
 }
 
-function refuse(call: Waiting, error: Error): void {
+function refuse(call: Waiting, error: Error, isOfNode = true): void {
   if (isFinal(error)) call.final_refusals += 1
-  const isBetter = !isSending(call) || call.refusal === undefined || hopeOf(error) > hopeOf(call.refusal)
-  if (isBetter) call.refusal = error
+  const before = call.refusal
+  if (before && (isSending(call) ? hopeOf(error) <= hopeOf(before) : wordsIn(error) < wordsIn(before))) return
+  call.refusal = error
+  call.isRefusalOfNode = isOfNode && !isSending(call)
 }
 
 function end(call: Waiting, outcome: NonNullable<Waiting['success']>): void {
@@ -223,9 +263,12 @@ function choose(endpoints: Endpoint[], tried: Set<Endpoint>, time: number, rando
   return left.filter(({ throttled }) => !throttled).sort((a, b) => a.rest_until - b.rest_until)[0]
 }
 
-/** Whether the error is about the node, not about the call: another node may succeed. */
-const isNodesOwn = ({ kind }: RpcError): boolean =>
-  kind === 'rate_limited' || kind === 'unavailable' || kind === 'method_not_found'
+/** How much an error says about a read. Of two errors the one with the higher number is reported. */
+const wordsIn = (error: Error): number => {
+  if (!(error instanceof RpcError)) return isOfItem(error) ? 1 : 0
+  if (error.kind === 'unknown') return 4
+  return error.kind === 'method_not_found' || error.kind === 'not_found' ? 3 : 2
+}
 
 function wrongChain(endpoints: Endpoint[]): bigint | undefined {
   const wrong = endpoints.map(({ wrong_chain }) => wrong_chain)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Authorization, SponsoredCall } from '../../generated/openapi.ts'
 import { authorityOf } from '../core/encoding/envelope.ts'
 import { ApiError, badRequest, notFound } from '../core/errors.ts'
+import { toHex } from '../core/hex.ts'
 import { feeOf } from '../core/policies/fee-policies.ts'
 import {
   type AskedCall,
@@ -165,8 +166,7 @@ export function createSponsoredCalls({
   /** The authorization to send with a call of an account; undefined: the account runs its code already. Throws ApiError (400, 403). */
   async function checkAccount(sponsorship: SponsorshipRow, { to, authorization }: AskedCall) {
     const { callers } = await clientOf(sponsorship)
-    const code = await callers.rpc('eth_getCode', [to, 'latest'])
-    const delegate = typeof code === 'string' ? delegation.exec(code.toLowerCase())?.[1] : undefined
+    const delegate = delegation.exec(toHex(await callers.code(to)))?.[1]
     const runs = delegate === undefined ? undefined : `0x${delegate}`
     if (!authorization) {
       checkDelegate(sponsorship, to, runs)

@@ -16,6 +16,7 @@ export function createStateLog(
   | 'foreignTransaction'
   | 'endpointUp'
   | 'endpointAnsweredTooMuch'
+  | 'endpointAnswerMalformed'
   | 'keyServiceDown'
   | 'keyServiceUp'
   | 'nonceNoticed'
@@ -29,6 +30,7 @@ export function createStateLog(
       note('warning', endpoint.host, `The node is not used: ${endpoint.reason}`)
     },
     endpointAnsweredTooMuch: (endpoint) => logger.warn(endpoint, 'rpc endpoint answer too large'),
+    endpointAnswerMalformed: (endpoint) => logger.warn(endpoint, 'rpc endpoint answer malformed'),
     endpointUp(endpoint) {
       logger.info(endpoint, 'rpc endpoint up')
       note('over', endpoint.host, 'The node is used again')

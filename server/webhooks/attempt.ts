@@ -2,6 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { printable } from '../core/printable.ts'
+import { readRetryAfter } from '../core/retry-after.ts'
 import { isPrivateAddress, type TargetCheck } from '../outbound/address-guard.ts'
 
 const connect_ms = 5_000
@@ -89,7 +90,7 @@ export function createSendAttempt(dependencies: AttemptDependencies): SendAttemp
                 ? null
                 : `HTTP ${status}`,
             answer: isEncoded ? null : printable(bytes.toString('utf8').slice(0, shown_characters)),
-            retry_after_s: retryAfter_s(answered['retry-after'], now()),
+            retry_after_s: readRetryAfter(answered['retry-after'], now()),
           }
           clearTimeout(whole)
           // A socket is reused only if its response was read completely.
@@ -114,11 +115,3 @@ const failure = (error: string): AttemptResult => ({
   answer: null,
   retry_after_s: undefined,
 })
-
-/** Parses seconds or a date (RFC 9110, section 10.2.3). */
-function retryAfter_s(header: string | undefined, now: number): number | undefined {
-  if (header === undefined) return undefined
-  if (/^\d{1,9}$/.test(header)) return Number(header)
-  const date = Date.parse(header)
-  return Number.isNaN(date) ? undefined : Math.max(0, (date - now) / 1_000)
-}

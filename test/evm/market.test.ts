@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { withMargin } from '../../server/core/gas.ts'
 import type { Market } from '../../server/core/prices.ts'
 import { medianMarket, readMarket } from '../../server/evm/market.ts'
-import { RpcError, RpcUnavailable } from '../../server/evm/rpc.ts'
+import { MalformedAnswer, type Rpc, RpcError, RpcUnavailable } from '../../server/evm/rpc.ts'
 import { priceLiar } from '../chaos/liars.ts'
 import { testFaultProxy } from '../support/chain.ts'
 import { testRig } from '../support/test-rig.ts'
 
 const unknown = new RpcError({ code: -32_601, message: 'the method does not exist' })
+const hash = `0x${'ab'.repeat(32)}`
 const sound = {
   eth_feeHistory: {
     baseFeePerGas: ['0x9', '0xa'],
@@ -19,7 +20,7 @@ const sound = {
       ['0x3', '0x4', '0x5', '0x6'],
     ],
   },
-  eth_getBlockByNumber: { baseFeePerGas: '0x14' },
+  eth_getBlockByNumber: { number: '0x5', hash, parentHash: hash, baseFeePerGas: '0x14' },
   eth_maxPriorityFeePerGas: '0x7',
   eth_gasPrice: '0x1e',
 }
@@ -28,27 +29,31 @@ const modern = (base_fee: bigint, tip: bigint) => ({ kind: 'eip1559', base_fee, 
 const legacy = { kind: 'legacy', gas_price: 30n }
 
 /** A node with given responses; a response that is an error is thrown. */
-const node = (answers: Record<string, unknown>) => async (method: string) => {
-  const answer = { ...sound, ...answers }[method]
-  if (answer instanceof Error) throw answer
-  return answer
-}
+const node =
+  (answers: Record<string, unknown>): Rpc =>
+  async (method, params, options) => {
+    const answer = { ...sound, ...answers }[method]
+    if (answer instanceof Error) throw answer
+    try {
+      return options?.decode?.(answer ?? null, params)
+    } catch (error) {
+      throw new MalformedAnswer(`${error}`)
+    }
+  }
 
 describe("the market by one node's answer", () => {
   const history = (change: object) => ({ eth_feeHistory: { ...sound.eth_feeHistory, ...change } })
   const noBlock = { eth_getBlockByNumber: null }
+  const tips = { safe_low: 2n, average: 3n, fast: 4n, fastest: 5n }
   test.each<[string, Record<string, unknown>, unknown]>([
-    [
-      'soundly: the median of blocks that are not empty',
-      {},
-      { kind: 'eip1559', base_fee: 10n, tips: { safe_low: 2n, average: 3n, fast: 4n, fastest: 5n } },
-    ],
+    ['soundly: the median of blocks that are not empty', {}, { kind: 'eip1559', base_fee: 10n, tips }],
     ['a history of null', { eth_feeHistory: null }, modern(20n, 7n)],
     ['a history that is a text', { eth_feeHistory: 'busy' }, modern(20n, 7n)],
     ['a history of nothing', { eth_feeHistory: {} }, modern(20n, 7n)],
     ['no history method', { eth_feeHistory: unknown }, modern(20n, 7n)],
     ['a base fee of null', history({ baseFeePerGas: [null] }), modern(20n, 7n)],
-    ['a base fee that is a number', history({ baseFeePerGas: [10] }), modern(20n, 7n)],
+    ['a base fee that is a number', history({ baseFeePerGas: [10] }), { ...modern(10n, 0n), tips }],
+    ['a padded base fee', history({ baseFeePerGas: ['0x000A'] }), { ...modern(10n, 0n), tips }],
     ['no base fees', history({ baseFeePerGas: [] }), modern(20n, 7n)],
     ['a base fee of 2^200', history({ baseFeePerGas: [`0x1${'0'.repeat(50)}`] }), modern(20n, 7n)],
     ['no ratios', history({ gasUsedRatio: undefined }), modern(10n, 7n)],

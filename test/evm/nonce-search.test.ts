@@ -1,6 +1,7 @@
 import { Transaction, type TransactionLike, Wallet } from 'ethers'
 import { expect, test } from 'vitest'
-import { findByNonce, isSignedBy, type ListedTransaction } from '../../server/evm/nonce-search.ts'
+import { decoders, type ListedTransaction } from '../../server/evm/answers.ts'
+import { findByNonce, isSignedBy } from '../../server/evm/nonce-search.ts'
 import { RpcError } from '../../server/evm/rpc.ts'
 
 const wallet = new Wallet(`0x${'2c'.repeat(32)}`)
@@ -95,7 +96,9 @@ async function search(head: number, at: number, states: number) {
     async (method, [number, isFull]) => {
       calls += 1
       expect([method, isFull]).toEqual(['eth_getBlockByNumber', true])
-      return { hash: `0xb${Number(number)}`, transactions: Number(number) === at ? [one] : [] }
+      const hash = `0x${Number(number).toString(16).padStart(64, '0')}`
+      const transactions = Number(number) === at ? [one] : []
+      return decoders.eth_getBlockByNumber({ number, hash, parentHash: hash, transactions }, [])
     },
     async (_, block) => {
       calls += 1

@@ -116,14 +116,17 @@ const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
     quicknode   50/second request limit reached - reduce calls per second | credits limited to 6000/sec
     base        429 Too Many Requests: {"jsonrpc":"2.0","error":{"code":-32016,"message":"over rate limit"},"id":1}`,
   unavailable: `
-    geth        header not found | missing trie node 5c0ee75d9dd668839db2895c93257f6a3a77282740c045d286ff0d1f (path )
-    nethermind  No state available for block 0x3f9e020290502d1d41f4b5519e7d456f0935dea980ec310935206cac8239117e
     besu        Initial sync is still in progress | Unauthorized
     reth        execution aborted (timeout = 10s)
     op-reth     error sending request for url (https://mainnet-sequencer.base.org/): error trying to connect
     nitro       sequencer temporarily not available | dial tcp 10.0.0.1:8547: connect: connection refused
     base        no backend is currently healthy to serve traffic
     drpc        Request timeout on the free tier, please upgrade your tier to the paid one`,
+  not_found: `
+    geth        header not found | missing trie node 5c0ee75d9dd668839db2895c93257f6a3a77282740c045d286ff0d1f (path )
+    geth        transaction indexing is in progress
+    nethermind  No state available for block 0x3f9e020290502d1d41f4b5519e7d456f0935dea980ec310935206cac8239117e
+    evmos       tx not found: 7F657507AEE0511E36D2D1972A6B22E917CC89F92B6C12C4DBD57EAABB236960`,
   method_not_found: `
     geth        the method eth_getAccount does not exist/is not available
     besu        The method eth_sendTransaction is not supported. | Method not enabled
@@ -151,7 +154,7 @@ test.each<[string, RpcErrorKind, object]>([
   ['zksync: its 3', 'already_known', { code: 3, message: 'known transaction. transaction is already in the system' }],
   ['nethermind 1.2', 'reverted', { code: -32015, message: 'VM execution error.', data: 'Reverted 0x7a933234' }],
   ['besu, by code', 'unavailable', { code: -32603, data: null }],
-  ['resource not found, by code', 'unavailable', { code: -32001 }],
+  ['resource not found, by code', 'not_found', { code: -32001 }],
   ['resource unavailable, by code', 'unavailable', { code: -32002 }],
   ['revert, by code', 'reverted', { code: 3, message: '' }],
   ['string in data', 'insufficient_funds', { code: -32603, message: 'Internal error', data: 'insufficient funds' }],

@@ -48,6 +48,8 @@ export interface Rig {
   /** Of the service that runs now, with the setting METRICS_PORT. */
   metrics_url(): string
   api_key: string
+  /** The newest lines of the service's log, from level warn. */
+  logged(): string[]
   database_file: string
   data_dir: string
   /** Adds a relayer with funds. `key`: its private key; absent: a new one. `rpc_urls`: nodes for this relayer only. */
@@ -94,6 +96,7 @@ const balance = 10n ** 24n
 const again_ms = 50
 const max_at_once = 500
 const max_shown = 5
+const max_lines = 1_000
 /** Longer than one check of the chain takes. */
 const silence_ms = 5_000
 const waiting: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted'])
@@ -109,6 +112,7 @@ export async function startRig({
   const [proxy] = proxies as [FaultProxy]
   const data_dir = mkdtempSync(join(dataRoot, 'relayer-rig-'))
   const clock = { ahead_ms: 0, passed_ms: 0 }
+  const lines: string[] = []
   let values = 0
   let service = await start(await readSettings('0'))
   let client = connect()
@@ -122,7 +126,7 @@ export async function startRig({
     return startService(config, {
       now: () => Date.now() + clock.ahead_ms + clock.passed_ms,
       elapsed: () => performance.now() + clock.passed_ms,
-      logger: pino({ level: 'silent' }),
+      logger: pino({ level: 'warn' }, { write: (line) => void (lines.push(line) > max_lines && lines.shift()) }),
       contract: await compiledContract(),
     })
   }
@@ -170,6 +174,7 @@ export async function startRig({
     url: () => service.url,
     metrics_url: () => service.metrics_url ?? '',
     api_key,
+    logged: () => [...lines],
     database_file: join(data_dir, 'relayer.sqlite'),
     data_dir,
 

@@ -1,7 +1,7 @@
 import { decide, type Seen, type Sight, type Step } from '../../core/decide.ts'
 import { isPayable, type Market, pricesOf } from '../../core/prices.ts'
 import type { AttemptRow, TransactionRow } from '../../core/sending-rows.ts'
-import { byHash, newestOf, proveReceipts } from '../../evm/proofs.ts'
+import { newestOf, proveReceipts } from '../../evm/proofs.ts'
 import { isRpcFailure } from '../../evm/rpc.ts'
 import { currentOf, type NetworkClient } from '../dependencies.ts'
 import type { AccountViews } from './account-view.ts'
@@ -139,7 +139,7 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
     /** The receipts of the asked node, of any attempt, in few requests. */
     async ask({ networkClient, seen }: Lane, rows: TransactionRow[]): Promise<Partial<Facts>[]> {
       const attempts = await attemptsOf(rows)
-      const receipts = byHash(await networkClient.chain.receipts(attempts.flat().map(({ hash }) => hash)))
+      const receipts = await networkClient.chain.receipts(attempts.flat().map(({ hash }) => hash))
       const found = attempts.map((own) => newestOf(own, receipts) ?? null)
       // An endpoint that was asked alone has a receipt that the asked node denies: most of all decide.
       const denied = rows.flatMap(({ row_id }, index) =>

@@ -4,8 +4,8 @@ import type { Proof } from '../../core/proof.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { AttemptRow, Move, TransactionRow } from '../../core/sending-rows.ts'
 import { askEach } from '../../evm/ask-each.ts'
-import type { Chain } from '../../evm/chain.ts'
-import { byHash, newestOf, surveyBlocks, type Witnesses } from '../../evm/proofs.ts'
+import type { Chain, Receipts } from '../../evm/chain.ts'
+import { deniesAll, newestOf, surveyBlocks, type Witnesses } from '../../evm/proofs.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 
 /** For how many blocks after its confirmation a transaction is watched. */
@@ -85,12 +85,12 @@ const reopened = ({ row_id, revision, intent }: TransactionRow, _proof: Proof<{ 
 /** What one endpoint shows: its newest block, and then the receipts, which are at least as new. */
 interface Shown {
   head: number
-  receipts: ReturnType<typeof byHash>
+  receipts: Receipts
 }
 
 async function receiptsOf(node: Chain, attempts: AttemptRow[]): Promise<Shown> {
   const { number: head } = await node.head()
-  return { head, receipts: byHash(await node.receipts(attempts.map(({ hash }) => hash))) }
+  return { head, receipts: await node.receipts(attempts.map(({ hash }) => hash)) }
 }
 
 /** The receipt of one of the attempts that more than half of the answering endpoints have. */
@@ -104,7 +104,7 @@ function shownByMost(answers: Shown[], attempts: AttemptRow[]): Seen | undefined
 function isDeniedByMost(answers: (Shown | undefined)[], attempts: AttemptRow[], block_number: number | null): boolean {
   const denials = given(answers).filter(
     ({ head, receipts }) =>
-      block_number !== null && head >= block_number + denial_blocks && newestOf(attempts, receipts) === undefined,
+      block_number !== null && head >= block_number + denial_blocks && deniesAll(attempts, receipts),
   )
   return denials.length >= majorityOf(answers.length)
 }

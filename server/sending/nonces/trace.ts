@@ -98,7 +98,7 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
     const hashes = (await store.attempts(row.row_id)).map(({ hash }) => hash)
     const answers = await askEach(witnesses.each, async (node) => {
       const [{ latest }, receipts] = await Promise.all([pollNode(node, relayer.address), node.receipts(hashes)])
-      return { latest, hasReceipt: receipts.some((receipt) => receipt !== undefined) }
+      return { latest, hasReceipt: [...receipts.values()].some((receipt) => receipt) }
     })
     const answered = answers.filter((answer) => answer !== undefined)
     if (answered.some(({ hasReceipt }) => hasReceipt)) {
