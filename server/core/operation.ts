@@ -51,6 +51,11 @@ export interface Caller {
   rate_limit: { per_second: number; burst: number } | null
 }
 
+/** A limited resource of the process that callers share. Throws ApiError (429, 503). */
+export interface Share {
+  hold(caller: Caller, amount: number): { release(): void }
+}
+
 /**
  * The creator to which the notifications that the caller may see and use are limited: the caller itself, when it is limited to some
  * relayers; undefined: all notifications.

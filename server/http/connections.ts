@@ -4,19 +4,27 @@ import { ApiError } from '../core/errors.ts'
 import type { Caller } from '../core/operation.ts'
 import type { Held, Shares } from './shares.ts'
 
-/** The server's open connections and their requests in flight. */
+/** The server's open connections and their requests in flight. A connection carries out one request at a time. */
 export interface Connections {
   opened(socket: Socket): void
-  /** A request has started on the connection; `answer` is its response. Call `begun` and `ended` once per request. */
-  begun(socket: Socket, answer: ServerResponse): void
+  /**
+   * A request has arrived on the connection; `answer` is its response. `carryOut` is called at once, or when the responses before it are
+   * written. Call `begun` and `ended` once per request.
+   */
+  begun(socket: Socket, answer: ServerResponse, carryOut: () => void): void
   ended(socket: Socket, answer: ServerResponse): void
-  /** The responses to the requests in flight on the connection, in their order. */
+  /** The responses to the requests in flight on the connection, in their order. The first one is being carried out. */
   answersOn(socket: Socket): ServerResponse[]
   /** The connections without a request in flight. */
   quiet(): Socket[]
   /** Closes connections whose client has read nothing of a response for `patience_ms`. To be called about every second. */
   cutStalled(): void
 }
+
+/** A connection with more pipelined requests that wait is not read until some are carried out. */
+const few_waiting = 8
+/** Of all connections together. Above it, a connection that is not read is closed. One chunk of bytes has up to 2,400 requests. */
+const max_waiting = 20_000
 
 /** `patience_ms`: how long a client may leave a response or an event unread. `elapsed`: monotonic milliseconds. */
 export function createConnections(patience_ms: number, elapsed: () => number): Connections {
@@ -25,6 +33,17 @@ export function createConnections(patience_ms: number, elapsed: () => number): C
   // survive minor garbage collections. That costs 60 us per request.
   const open = new Map<Socket, ServerResponse[]>()
   const stalled = new Map<Socket, { taken: number; since: number }>()
+  const waiting = new Map<ServerResponse, () => void>()
+
+  /** Carries out the first request of the connection, if it was not carried out before. */
+  const carryOutNext = (socket: Socket, answers: ServerResponse[]) => {
+    const [next] = answers
+    const carryOut = next && waiting.get(next)
+    if (!next || !carryOut || socket.destroyed) return
+    waiting.delete(next)
+    if (answers.length === few_waiting) socket.resume()
+    carryOut()
+  }
 
   return {
     opened(socket) {
@@ -34,13 +53,21 @@ export function createConnections(patience_ms: number, elapsed: () => number): C
         stalled.delete(socket)
       })
     },
-    begun(socket, answer) {
-      open.get(socket)?.push(answer)
+    begun(socket, answer, carryOut) {
+      const answers = open.get(socket)
+      answers?.push(answer)
+      if (answers?.[0] === answer) return carryOut()
+      waiting.set(answer, carryOut)
+      if (!answers || answers.length <= few_waiting) return
+      socket.pause()
+      if (waiting.size > max_waiting) socket.destroy()
     },
     ended(socket, answer) {
       const answers = open.get(socket) ?? []
       const index = answers.indexOf(answer)
       if (index >= 0) answers.splice(index, 1)
+      waiting.delete(answer)
+      carryOutNext(socket, answers)
     },
     answersOn: (socket) => open.get(socket) ?? [],
     quiet: () => [...open].filter(([, answers]) => answers.length === 0).map(([socket]) => socket),

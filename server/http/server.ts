@@ -65,11 +65,15 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
   const last = new WeakSet<ServerResponse>()
   /** Connections on which bytes were refused. A request that arrives completely after its timeout must not be carried out. */
   const refused = new WeakSet<Socket>()
-  const begin = (request: IncomingMessage, response: ServerResponse) => {
+  const begin = (
+    request: IncomingMessage,
+    response: ServerResponse & { locals?: RequestContext },
+    carryOut: () => void,
+  ) => {
     const started = elapsed()
     const context = newRequestContext(request, makeId)
     const { socket } = request
-    connections.begun(socket, response)
+    response.locals = context
     response.on('close', () => {
       connections.ended(socket, response)
       if (last.has(response)) endSocket(socket)
@@ -78,15 +82,18 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
       context.duration_ms = elapsed() - started
       ended(context)
     })
-    return context
+    connections.begun(socket, response, carryOut)
   }
-  const serve = (request: IncomingMessage, response: ServerResponse & { locals?: RequestContext }) => {
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
     if (refused.has(request.socket)) return
-    response.locals = begin(request, response)
-    const fault = faultOf(request)
-    if (fault) return refuse(response, 'invalid_request', fault)
-    if (closing) response.setHeader('Connection', 'close')
-    listener(request, response as never)
+    begin(request, response, () => {
+      // It may have been refused while it waited.
+      if (response.headersSent) return
+      const fault = faultOf(request)
+      if (fault) return refuse(response, 'invalid_request', fault)
+      if (closing) response.setHeader('Connection', 'close')
+      listener(request, response as never)
+    })
   }
   const server = createServer(
     {
@@ -124,9 +131,8 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
     if (!answer.headersSent) answer.setHeader('Connection', 'close')
   })
   server.on('connect', (_request, socket) => answerRaw(socket as Socket, 'not_implemented'))
-  server.on('checkExpectation', (request, response: ServerResponse & { locals?: RequestContext }) => {
-    response.locals = begin(request, response)
-    refuse(response, 'expectation_failed')
+  server.on('checkExpectation', (request, response) => {
+    begin(request, response, () => refuse(response, 'expectation_failed'))
   })
   server.on('checkContinue', (request, response) => {
     // The 100 Continue is sent when the body is first read, which is after authentication.

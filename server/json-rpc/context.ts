@@ -3,11 +3,15 @@ import type { Handlers, OperationId, OperationRequest } from '../core/operation.
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../core/rows.ts'
 import type { ContractDocument } from '../http/document.ts'
 import type { OperationDependencies } from '../operations/dependencies.ts'
+import type { WaitPlace } from '../sending/request/waiting.ts'
 import type { Call } from './call.ts'
 
 /** What a call needs of the service. Most methods are an operation of the contract, with its rights, policies and limits. */
 export interface JsonRpcDependencies
-  extends Pick<OperationDependencies, 'store' | 'keyring' | 'findPool' | 'sending' | 'countCalls' | 'unexpected'> {
+  extends Pick<
+    OperationDependencies,
+    'store' | 'keyring' | 'findPool' | 'sending' | 'shares' | 'countCalls' | 'unexpected'
+  > {
   operations: Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc'>
   contract: ContractDocument
   /** A monotonic clock in milliseconds. */
@@ -28,6 +32,8 @@ export interface Context extends Call {
   index: number | undefined
   /** Calls back at the end of the request. */
   onClose(callback: () => void): void
+  /** The place of the request among those that wait. Throws ApiError (429, 503). */
+  place(): WaitPlace
   /** The order of the request's transactions. */
   inOrder: InOrder
   /** By relayer (row id): the time until which calls of the request wait for a signature. Each signature prolongs it. */

@@ -6,6 +6,7 @@ import type { PoolRow, RelayerRow } from '../core/rows.ts'
 import { RpcError } from '../evm/rpc.ts'
 import { revertDataOf } from '../evm/rpc-error.ts'
 import { unavailable } from '../sending/request/pool-order.ts'
+import { WaitPlace } from '../sending/request/waiting.ts'
 import { createBudget } from './budget.ts'
 import { idOf, invalid, readCall } from './call.ts'
 import type { Context, JsonRpcDependencies, Method, Request } from './context.ts'
@@ -34,7 +35,7 @@ type OfRequest = Omit<Context, 'id' | 'method' | 'params' | 'as' | 'by'> & Endpo
 
 /** The JSON-RPC endpoint of a relayer or a pool: a table of methods, each of which is an operation of the contract or a call of a node. */
 export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'callJsonRpc' | 'callPoolJsonRpc'> {
-  const { keyring, findPool, countCalls, unexpected } = dependencies
+  const { keyring, findPool, shares, countCalls, unexpected } = dependencies
   const askNode = createAskNode(dependencies)
   const methods = new Map<string, Method>(
     Object.entries({
@@ -98,6 +99,15 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
       }
     }
 
+  /** One place for all calls of a request. */
+  function placeOf(request: Request): Context['place'] {
+    let place: WaitPlace | undefined
+    return () => {
+      place ??= new WaitPlace(request, shares.waits)
+      return place
+    }
+  }
+
   async function answerAll(request: Request, endpoint: Endpoint): ReturnType<Handlers['callJsonRpc']> {
     const [relayer] = endpoint.relayers
     if (!relayer) throw unavailable('The pool has no relayers')
@@ -108,6 +118,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
       inOrder: inOrder(),
       patience: new Map<number, number>(),
       onClose: gather(request),
+      place: placeOf(request),
     }
     const { body } = request
     if (!Array.isArray(body)) return answer(body, { ...parts, index: undefined })

@@ -7,6 +7,7 @@ import { shownReason } from '../core/wait-reason.ts'
 import { schemaCheck } from '../http/schema-check.ts'
 import { readIdempotencyKey } from '../operations/transactions.ts'
 import { underpriced } from '../sending/request/replacement.ts'
+import type { WaitPlace } from '../sending/request/waiting.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import { codes, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
 import { createRepeats } from './repeats.ts'
@@ -39,6 +40,8 @@ export function sendingMethods({
   const send: Method = (context) => {
     const { relayers, pool, request, params, index } = context
     const wanted = readTransactionObject(params[0], context.relayer)
+    // Before anything is accepted.
+    const place = context.place()
     // A pool chooses the relayer, unless the caller names one.
     const relayer = pool && wanted.from === undefined ? undefined : relayerOf(wanted.from, relayers)
     if (!relayer && wanted.nonce !== undefined) throw invalidParams('nonce must be given together with from in a pool')
@@ -52,7 +55,7 @@ export function sendingMethods({
       const call = { content, id, request, onClose }
       return repeats.once(call, () => accept(context, relayer, wanted, undefined))
     })
-    return accepted.then((transaction) => afterCommit(context, transaction, wanted.body))
+    return accepted.then((transaction) => afterCommit(context, place, transaction, wanted.body))
   }
   return { eth_sendTransaction: send, wallet_sendTransaction: send }
 
@@ -140,9 +143,14 @@ export function sendingMethods({
   }
 
   /** The transaction is accepted: from now on every failure says so, and none that it may be sent again. */
-  async function afterCommit(context: Context, accepted: Accepted, body: SendTransactionRequest): Promise<string> {
+  async function afterCommit(
+    context: Context,
+    place: WaitPlace,
+    accepted: Accepted,
+    body: SendTransactionRequest,
+  ): Promise<string> {
     try {
-      return await hashOf(context, accepted, body)
+      return await hashOf(context, place, accepted, body)
     } catch (error) {
       if (error instanceof JsonRpcError) throw error
       if (!isTold(error)) unexpected(error)
@@ -158,6 +166,7 @@ export function sendingMethods({
    */
   async function hashOf(
     { patience }: Context,
+    place: WaitPlace,
     { id, relayer, isReplacement }: Accepted,
     body: SendTransactionRequest,
   ): Promise<string> {
@@ -166,14 +175,11 @@ export function sendingMethods({
       if (!row) throw new JsonRpcError(codes.outcome_open, `the transaction ${id} was deleted`, { transaction_id: id })
       return row
     }
-    // A replacement is signed when nothing is left to sign again.
-    const status = async () => {
-      const row = await read()
-      return { status: isReplacement && row.resign ? ('pending' as const) : row.status }
-    }
     const until = patience.get(relayer.row_id) ?? elapsed() + sign_wait_ms
     patience.set(relayer.row_id, until)
-    await sending.waitUntil(status, 'sent', Math.max(until - elapsed(), least_wait_ms))
+    const wait_ms = Math.max(until - elapsed(), least_wait_ms)
+    // A replacement is signed when nothing is left to sign again.
+    await sending.waitUntil({ transaction_id: id, until: 'sent', isSigned: isReplacement, wait_ms }, place)
     const row = await read()
     const status_reason = shownReason(row)
     const data = { transaction_id: id, status: row.status, status_reason }

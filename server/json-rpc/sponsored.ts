@@ -3,6 +3,7 @@ import type { Handlers, OperationRequest } from '../core/operation.ts'
 import { schemaCheck } from '../http/schema-check.ts'
 import { callIdOf, createSponsoredCalls, type FoundCall, shownCallOf } from '../operations/sponsored-calls.ts'
 import { readIdempotencyKey } from '../operations/transactions.ts'
+import { WaitPlace } from '../sending/request/waiting.ts'
 import type { SponsorshipRow } from '../store/sponsorship-store.ts'
 import { idOf, invalid, readCall } from './call.ts'
 import type { JsonRpcDependencies } from './context.ts'
@@ -33,7 +34,7 @@ const coin = { address: no_address, decimals: 18 }
 
 /** The JSON-RPC of a sponsorship, for its key: relayer_* of the published draft. */
 export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'callSponsoredJsonRpc'> {
-  const { store, sending, contract, now, unexpected } = dependencies
+  const { store, sending, shares, contract, now, unexpected } = dependencies
   const calls = createSponsoredCalls(dependencies)
 
   /** The sponsorship of the caller's key, as it is now. Throws ApiError (403) for a page that it does not list. */
@@ -98,8 +99,9 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
   }
 
   /** Undefined: not yet. */
-  async function untilMined(sponsorship: SponsorshipRow, id: string, wait_ms: number) {
-    await sending.waitUntil(async () => (await find(sponsorship, id)).row, 'mined', wait_ms)
+  async function untilMined(sponsorship: SponsorshipRow, id: string, wait_ms: number, place: WaitPlace) {
+    const { row } = await find(sponsorship, id)
+    await sending.waitUntil({ transaction_id: row.id, until: 'mined', wait_ms }, place)
     const known = await statusOfCall(sponsorship, id)
     return known.status === statuses.pending || known.status === statuses.submitted ? undefined : known
   }
@@ -110,8 +112,10 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
 
       async relayer_sendTransactionSync({ sponsorship, request, params }) {
         const wait_ms = readWait(params)
+        // Before anything is accepted.
+        const place = new WaitPlace(request, shares.waits)
         const id = await send(sponsorship, request, params)
-        const status = await untilMined(sponsorship, id, wait_ms).catch(unexpected)
+        const status = await untilMined(sponsorship, id, wait_ms, place).catch(unexpected)
         if (status) return status
         throw new JsonRpcError(relayer_codes.timeout, 'the call is accepted, and its outcome is not known yet', id)
       },

@@ -2,7 +2,7 @@ import type { Detail } from '../core/errors.ts'
 import type { Incident } from '../core/incident.ts'
 import type { KeyServiceState } from '../core/key-service-state.ts'
 import type { Observer } from '../core/observer.ts'
-import type { Caller } from '../core/operation.ts'
+import type { Caller, Share } from '../core/operation.ts'
 import type { Chains } from '../evm/chains.ts'
 import type { KeyServices } from '../keys/key-services.ts'
 import type { Keyring } from '../keys/keyring.ts'
@@ -12,11 +12,6 @@ import type { Sending } from '../sending/sending.ts'
 import type { Store } from '../store/store.ts'
 import type { Deliverer } from '../webhooks/deliverer.ts'
 import type { FindPool } from './find-pool.ts'
-
-/** A limited resource of the process that callers share. Throws ApiError (429, 503). */
-export interface Share {
-  hold(caller: Caller, amount: number): { release(): void }
-}
 
 /** The effects of the operations. */
 export interface OperationDependencies {
@@ -38,6 +33,8 @@ export interface OperationDependencies {
   shares: {
     /** Open event streams. */
     streams: Share
+    /** Requests that wait for a status of a transaction. */
+    waits: Share
     /** Calls of nodes in flight. */
     rpcCalls: Share
     /** Characters of `data` in pages that are being written. */

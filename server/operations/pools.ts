@@ -42,7 +42,7 @@ export function pools(
   const { findRelayer } = dependencies.keyring
   const eventSource = { store, nextChange: sending.nextChange, isStopping: dependencies.isStopping }
   const listOf = createListOf(dependencies)
-  const awaited = createAwaited(dependencies)
+  const awaitedBy = createAwaited(dependencies)
 
   /** A transaction that was sent through the pool: what its relayers send otherwise is not the pool's. Throws ApiError (404). */
   async function findIn({ pool_id, transaction_id }: { pool_id: string; transaction_id: string }, caller: Caller) {
@@ -96,7 +96,8 @@ export function pools(
       return single('Pool deleted successfully')
     },
 
-    async sendPoolTransaction({ path, query, header, body, caller, auditEntry, authorize }) {
+    async sendPoolTransaction({ path, query, header, body, caller, auditEntry, authorize, onClose }) {
+      const awaited = awaitedBy({ query, caller, onClose })
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
       const pool = await find(path.pool_id, caller)
@@ -105,7 +106,7 @@ export function pools(
       )
       auditEntry.subject = accepted.transaction.id
       auditEntry.relayer_id = accepted.transaction.relayer_id
-      return single(await awaited(accepted.transaction, query))
+      return single(await awaited(accepted.transaction))
     },
 
     async sendPoolTransactionBatch({ path, header, body, caller, auditEntry, authorize }) {

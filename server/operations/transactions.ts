@@ -29,7 +29,7 @@ type Transactions = Pick<
 >
 
 export function transactions(
-  dependencies: Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'countCalls' | 'unexpected'>,
+  dependencies: Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'shares' | 'countCalls' | 'unexpected'>,
 ): Transactions {
   const {
     store,
@@ -38,7 +38,7 @@ export function transactions(
     countCalls,
   } = dependencies
   const { submit, pollNow } = sending
-  const awaited = createAwaited(dependencies)
+  const awaitedBy = createAwaited(dependencies)
 
   async function get(relayer_row_id: number, id: string): Promise<WholeTransactionRow> {
     const row = await store.getTransaction(relayer_row_id, id)
@@ -47,7 +47,8 @@ export function transactions(
   }
 
   return {
-    async sendTransaction({ path, query, header, body, caller, auditEntry, authorize }) {
+    async sendTransaction({ path, query, header, body, caller, auditEntry, authorize, onClose }) {
+      const awaited = awaitedBy({ query, caller, onClose })
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
       const accepted = await submit.send(path.relayer_id, body, idempotency, auditEntry, () =>
@@ -55,7 +56,7 @@ export function transactions(
       )
       // A repeated request is recorded with the transaction of the first one.
       auditEntry.subject = accepted.transaction.id
-      return single(await awaited(accepted.transaction, query))
+      return single(await awaited(accepted.transaction))
     },
 
     async sendTransactionBatch({ path, header, body, caller, auditEntry, authorize }) {

@@ -26,7 +26,7 @@ export interface StartedSending extends Sending {
 export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'poll'>): StartedSending {
   const { store, observer, now, elapsed, chains, keyring } = foundation
   const { networkClient } = chains
-  const waiting = createWaiting()
+  const waiting = createWaiting(store)
   const noteChange = () => {
     waiting.changed()
     webhooks.poll()

@@ -25,6 +25,9 @@ import type {
 } from '../core/sending-rows.ts'
 import type { ShownColumns } from '../core/shown-transaction.ts'
 
+/** What a request waits for. */
+export type TransactionState = Pick<TransactionRow, 'status' | 'resign'>
+
 /** The transactions of relayers, with their attempts. */
 export interface TransactionStore {
   /**
@@ -51,6 +54,8 @@ export interface TransactionStore {
   getTransaction(relayer_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
   /** The transaction that was sent through a pool. */
   getTransactionOfPool(pool_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
+  /** By id, of those that exist: at most some hundreds at a time. */
+  transactionStates(ids: string[]): Promise<ReadonlyMap<string, TransactionState>>
   /** The transaction that was ever signed with this hash. */
   getTransactionByHash(relayer_row_id: number, hash: string): Promise<WholeTransactionRow | undefined>
   /** Whether only private relays know of the transaction that was ever signed with this hash, by any relayer. */

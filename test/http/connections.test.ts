@@ -22,7 +22,7 @@ test('frees the responses of ended requests in a minor garbage collection', () =
   const pass = () => {
     const answers = sockets.map((socket) => {
       const answer = { numbers: Array.from({ length: response_numbers }, Math.random) } as unknown as ServerResponse
-      connections.begun(socket, answer)
+      connections.begun(socket, answer, () => undefined)
       return answer
     })
     sockets.forEach((socket, index) => {

@@ -46,21 +46,6 @@ test('disconnects a client that stops reading more responses than the system buf
   await until('an answer is given up', () => logged.some((line) => /listNetworks.*"aborted":true/.test(line)))
 })
 
-test('ends each pipelined request when its connection ends', async () => {
-  const { url, api_key, logged } = await startTestService()
-  const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  onTestFinished(() => void socket.destroy())
-  const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${api_key}\r\n\r\n`
-  // The first has no end, so that those behind it are never written.
-  socket.write(request('/api/v1/relayers/demo/events') + request('/api/v1/networks').repeat(5))
-  await new Promise((resolve) => socket.once('data', resolve))
-  expect(logged.filter((line) => line.includes('"msg":"request"'))).toEqual([])
-  socket.destroy()
-  const over = (operation: string) =>
-    logged.filter((line) => line.includes(`"${operation}"`) && line.includes('"aborted":true')).length
-  await until('all are over', () => over('streamEvents') === 1 && over('listNetworks') === 5)
-})
-
 test('does not carry out a request that arrives completely after its timeout was answered', async () => {
   const { url, api_key, client, logged } = await startTestService({}, { http_times })
   const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })

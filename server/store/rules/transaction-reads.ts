@@ -31,6 +31,7 @@ type Reads = Pick<
   Store,
   | 'getTransaction'
   | 'getTransactionOfPool'
+  | 'transactionStates'
   | 'getTransactionByHash'
   | 'isSecretHash'
   | 'getTransactionByNonce'
@@ -50,6 +51,9 @@ const byId = sql<WholeRow>(
   `SELECT ${wholeColumns} FROM transactions WHERE id = $id AND relayer_row_id = $relayer_row_id`,
 )
 const ofPool = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND pool_row_id = $pool_row_id`)
+const states = sql<{ id: string } & Pick<Row, 'status' | 'resign'>>(
+  'SELECT id, status, resign FROM transactions WHERE id = ANY ($ids::text[])',
+)
 const byHash = sql<WholeRow>(`
   SELECT ${wholeColumns} FROM transactions
   WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND relayer_row_id = $relayer_row_id
@@ -105,6 +109,10 @@ export function transactionReads({ read, readTogether }: Database): Reads {
   return {
     getTransaction: async (relayer_row_id, id) => whole(await read.one(byId, { id, relayer_row_id })),
     getTransactionOfPool: async (pool_row_id, id) => whole(await read.one(ofPool, { id, pool_row_id })),
+    transactionStates: async (ids) => {
+      const found = await read.all(states, { ids })
+      return new Map(found.map(({ id, status, resign }) => [id, { status, resign: resign === 1 }]))
+    },
     getTransactionByHash: async (relayer_row_id, hash) => whole(await read.one(byHash, { hash, relayer_row_id })),
     isSecretHash: async (hash) => (await rows(hiddenByHash, { hash })).some(isSecret),
     getTransactionByNonce: async (chain_id, address, nonce) =>

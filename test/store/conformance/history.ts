@@ -211,6 +211,7 @@ export function history(seed: number): () => Call {
         await store.failedUnmined(row_id, 10),
         (await store.newestEnded(row_id))?.number,
         (await store.relayersAtWork()).length,
+        [...(await store.transactionStates([id, 'none']))],
         await store.getTransactionByHash(row_id, `0x${id}-1`),
         await store.isSecretHash(`0x${id}-1`),
         one && (await store.attempts(one.row_id)),
