@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { verifyMessage } from 'ethers'
+import { verifyMessage, Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import {
   createRelayerClient,
@@ -7,6 +7,8 @@ import {
   RelayerError,
   type SendTransactionRequest,
 } from '../../client/index.ts'
+import type { checkPolicies } from '../../server/core/policies/transaction-policies.ts'
+import type { PoolRow } from '../../server/core/rows.ts'
 import { jsonRpcOf } from '../support/json-rpc.ts'
 import { testLiar } from '../support/liar.ts'
 import type { Account } from '../support/rig.ts'
@@ -113,6 +115,26 @@ test('shares by weight what is unfinished, and passes over relayers that cannot 
   expect((await send()).relayer_id).toBe(c)
   await weigh(b, 100)
   expect((await send()).relayer_id).toBe(b)
+})
+
+test('sends authorizations (EIP-7702) through the members of a pool that allow them, alone and in a batch', async () => {
+  const { client, relayer_ids, send, codeOf, change } = await start(2)
+  const [, second] = relayer_ids as [string, string]
+  const signer = Wallet.createRandom() as unknown as Wallet
+  const address = `0x${'11'.repeat(20)}`
+  const { signature } = await signer.authorize({ address, nonce: 0, chainId: 31_337 })
+  const { r, s, yParity: y_parity } = signature
+  const authorization_list = [{ chain_id: 31_337, address, nonce: 0, r, s, y_parity }]
+  const body = { to: `0x${'12'.repeat(20)}`, gas_limit: 100_000, authorization_list }
+  // @ts-expect-error The policies of a relayer are not asked of a pool, which lacks them.
+  const _: Parameters<typeof checkPolicies>[0] = {} as PoolRow
+  expect(await codeOf(send(body))).toBe('403 policy_violation policies/allow_authorizations')
+  await change(second, { policies: { allow_authorizations: true } })
+  expect((await send(body)).relayer_id).toBe(second)
+  const batch = await client.post(`${base}/transactions/batch`, { path, body: { transactions: [body, body] } })
+  expect(batch.data.map(({ relayer_id }) => relayer_id)).toEqual([second, second])
+  const { data: dry } = await client.post(`${base}/transactions/dry-run`, { path, body })
+  expect(dry).toMatchObject({ accepted: true, relayer_id: second, refusals: [] })
 })
 
 test('an idempotency key belongs to the pool, also beside requests for its relayers, and after a new pool with its id', async () => {

@@ -1,4 +1,4 @@
-import type { RelayerPolicies } from '../../../generated/openapi.ts'
+import type { PoolPolicies, RelayerPolicies } from '../../../generated/openapi.ts'
 import { type ApiError, type Detail, refusedBy } from '../errors.ts'
 import { gwei } from '../prices.ts'
 import type { RelayerRow } from '../rows.ts'
@@ -24,34 +24,57 @@ export function checkNewTransactions({ allow_transactions }: RelayerPolicies): v
   throw refusedBy([{ path: 'policies/allow_transactions', message }])
 }
 
-type Policed = Pick<RelayerRow, 'policies'>
+/** Who signs: a relayer. Its address keeps a pool, which has fewer policies, from being taken for one. */
+type Policed = Pick<RelayerRow, 'address' | 'policies'>
 
 /**
  * Checks a transaction against the relayer's policies, for every signing path. Throws ApiError (403) with every policy that refuses
- * it. `place`: the path of the policies in these details. Daily limits are checked by the store, in the database transaction that accepts it.
+ * it. Daily limits are checked by the store, in the database transaction that accepts it.
  */
-export function checkPolicies({ policies }: Policed, transaction: Judged, place = 'policies'): void {
-  const details = brokenRules(policies, transaction, place)
+export function checkPolicies({ policies }: Policed, transaction: Judged): void {
+  refuseFor([...brokenRules(policies, transaction, 'policies'), ...brokenRelayerRules(policies, transaction)])
+}
+
+/** The path of a pool's policies in details. */
+const pool_place = 'pool/policies'
+
+/** The same for the policies of a pool. All others are judged for the relayer that sends. */
+export function checkPoolPolicies({ policies }: { policies: PoolPolicies }, transaction: Judged): void {
+  refuseFor(brokenRules(policies, transaction, pool_place))
+}
+
+function refuseFor(details: Detail[]): void {
   if (details.length > 0) throw refusedBy(details)
 }
 
-function brokenRules(policies: RelayerPolicies, judged: Judged, place: string): Detail[] {
-  const { to, value, data, gas_price, max_fee_per_gas, authorization_list } = judged
-  const { whitelist_receivers, gas_price_cap, max_value } = policies
+/** The rules of policies that a relayer has, and no pool. */
+function brokenRelayerRules(policies: RelayerPolicies, judged: Judged): Detail[] {
+  const { gas_price, max_fee_per_gas, authorization_list } = judged
+  const { gas_price_cap, allow_authorizations } = policies
   const details: Detail[] = []
-  const refuse = (policy: keyof RelayerPolicies, message: string) =>
-    details.push({ path: `${place}/${policy}`, message })
+  if (authorization_list && allow_authorizations !== true) {
+    const message = 'This relayer does not send transactions with authorizations'
+    details.push({ path: 'policies/allow_authorizations', message })
+  }
+  const price = gas_price ?? max_fee_per_gas
+  if (gas_price_cap !== undefined && price !== null && BigInt(price) > BigInt(gas_price_cap)) {
+    details.push({
+      path: 'policies/gas_price_cap',
+      message: `${gwei(price)} is above the cap of ${gwei(gas_price_cap)}`,
+    })
+  }
+  return details
+}
+
+/** The rules of policies that a relayer and a pool can have. */
+function brokenRules(policies: PoolPolicies, { to, value, data }: Judged, place: string): Detail[] {
+  const { whitelist_receivers, max_value } = policies
+  const details: Detail[] = []
+  const refuse = (policy: keyof PoolPolicies, message: string) => details.push({ path: `${place}/${policy}`, message })
 
   if (whitelist_receivers && (to === null || !whitelist_receivers.includes(to))) {
     const message = to === null ? 'A contract cannot be created' : `The receiver ${to} is not in whitelist_receivers`
     refuse('whitelist_receivers', message)
-  }
-  if (authorization_list && policies.allow_authorizations !== true) {
-    refuse('allow_authorizations', 'This relayer does not send transactions with authorizations')
-  }
-  const price = gas_price ?? max_fee_per_gas
-  if (gas_price_cap !== undefined && price !== null && BigInt(price) > BigInt(gas_price_cap)) {
-    refuse('gas_price_cap', `${gwei(price)} is above the cap of ${gwei(gas_price_cap)}`)
   }
   if (max_value !== undefined && BigInt(value) > BigInt(max_value)) {
     refuse('max_value', `${value} wei is above the limit of ${max_value} wei`)
@@ -68,7 +91,7 @@ function brokenRules(policies: RelayerPolicies, judged: Judged, place: string): 
 }
 
 /** The reason why `token_limits` refuses a call; undefined when it does not. */
-function tokenRule(policies: RelayerPolicies, to: string | null, data: string | null): string | undefined {
+function tokenRule(policies: PoolPolicies, to: string | null, data: string | null): string | undefined {
   const limit = limitOf(policies, to)
   if (!limit) return undefined
   const call = readTokenCall(data)
@@ -84,14 +107,21 @@ function tokenRule(policies: RelayerPolicies, to: string | null, data: string | 
   return `token_limits cannot count ${name}, and allowed_functions does not list it for ${to}`
 }
 
-/** The amounts that the daily limits count. `fee`: the highest possible, in wei; absent while it is unknown. */
-export function spendingOf(
-  { policies }: Policed,
-  { to, value, data }: Pick<Judged, 'to' | 'value' | 'data'>,
-  fee = 0n,
-): Spend[] {
+type Counted = Pick<Judged, 'to' | 'value' | 'data'>
+
+/** The amounts that the daily limits of a relayer count. `fee`: the highest possible, in wei; absent while it is unknown. */
+export const spendingOf = ({ policies }: Policed, transaction: Counted, fee = 0n): Spend[] => [
+  ...feeSpending({ policies }, fee),
+  ...valueSpending(policies, transaction),
+]
+
+/** The amounts that the pool's limits per day count, over all its relayers. */
+export const poolSpendingOf = (pool: { row_id: number; policies: PoolPolicies }, transaction: Counted): Spend[] =>
+  valueSpending(pool.policies, transaction).map((spend) => ({ ...spend, holder: `pool ${pool.row_id}` }))
+
+function valueSpending(policies: PoolPolicies, { to, value, data }: Counted): Spend[] {
   const { max_value_per_day } = policies
-  const spending: Spend[] = feeSpending({ policies }, fee)
+  const spending: Spend[] = []
   if (max_value_per_day !== undefined && value !== '0') {
     spending.push({ policy: 'max_value_per_day', asset: 'wei', amount: value, limit: max_value_per_day })
   }
@@ -128,8 +158,7 @@ export function overLimit({ spend, left }: OverLimit): ApiError {
   ])
 }
 
-const functionsOf = ({ allowed_functions }: RelayerPolicies, to: string | null) =>
+const functionsOf = ({ allowed_functions }: PoolPolicies, to: string | null) =>
   allowed_functions?.find(({ receiver }) => receiver === to)?.selectors
 
-const limitOf = ({ token_limits }: RelayerPolicies, to: string | null) =>
-  token_limits?.find(({ token }) => token === to)
+const limitOf = ({ token_limits }: PoolPolicies, to: string | null) => token_limits?.find(({ token }) => token === to)

@@ -1,11 +1,10 @@
 import type { DryRun, SendTransactionRequest } from '../../../generated/openapi.ts'
 import { ApiError, statusOf } from '../../core/errors.ts'
-import { checkPolicies, overLimit } from '../../core/policies/transaction-policies.ts'
+import { checkPoolPolicies, overLimit, poolSpendingOf } from '../../core/policies/transaction-policies.ts'
 import type { PoolRow } from '../../core/rows.ts'
 import { readTransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import type { createDryRun } from './dry-run.ts'
-import { place, poolSpendingOf } from './offer-to-pool.ts'
 import type { Member, PoolOrder } from './pool-order.ts'
 
 interface Parts extends Pick<SendingDependencies, 'store'> {
@@ -34,7 +33,7 @@ export function createDryRunInPool({ store, order, dryRun }: Parts) {
 
     async function refusalsOf(its: PoolRow, chain_id: number): Promise<DryRun['refusals']> {
       try {
-        checkPolicies(its, request, place)
+        checkPoolPolicies(its, request)
         const over = await store.wouldExceed({ chain_id, address: '' }, poolSpendingOf(its, request))
         if (over) throw overLimit(over)
         return []

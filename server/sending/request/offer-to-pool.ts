@@ -1,8 +1,7 @@
 import { ApiError } from '../../core/errors.ts'
 import type { NewTransaction, PoolCreation, PoolTransaction, Replay } from '../../core/new-transaction.ts'
-import { checkPolicies, spendingOf } from '../../core/policies/transaction-policies.ts'
+import { checkPoolPolicies, poolSpendingOf } from '../../core/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../core/rows.ts'
-import type { Spend } from '../../core/sending-rows.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
 import { type Member, noRelayer, type Order, type PoolOrder } from './pool-order.ts'
 import { type Quote, tooLittle } from './preparation.ts'
@@ -56,7 +55,7 @@ export function createOffers(parts: PoolParts) {
       })),
     )
     const pool = await authorize()
-    checkPolicies(pool, request, place)
+    checkPoolPolicies(pool, request)
     const candidates: Candidate[] = []
     const errors: unknown[] = []
     for (const its of prepared) {
@@ -136,7 +135,7 @@ export function createOffers(parts: PoolParts) {
     complete: Complete = unchanged,
   ): Promise<Accepted> {
     // An early check, before the chain is asked.
-    checkPolicies(pool, request, place)
+    checkPoolPolicies(pool, request)
     for (let count = 0; count < max_attempts; count += 1) {
       const { members, done } = await inOrder()
       try {
@@ -155,13 +154,6 @@ export function createOffers(parts: PoolParts) {
 
   return submit
 }
-
-/** The path of a pool's policies in details. */
-export const place = 'pool/policies'
-
-/** The amounts that the pool's limits per day count, over all its relayers. */
-export const poolSpendingOf = (pool: PoolRow, request: TransactionRequest): Spend[] =>
-  spendingOf(pool, request).map((spend) => ({ ...spend, holder: `pool ${pool.row_id}` }))
 
 /** A relayer's transaction that the pool's limits count too. */
 export function countedBy(pool: PoolRow, request: TransactionRequest, its: NewTransaction): NewTransaction {

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
 import { badRequest } from '../../core/errors.ts'
 import type { Creation, NewTransaction, PoolTransaction } from '../../core/new-transaction.ts'
-import { checkPolicies } from '../../core/policies/transaction-policies.ts'
+import { checkPoolPolicies } from '../../core/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../core/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
 import { nextTurn } from '../../next-turn.ts'
 import { holderOf } from '../../store/acceptance.ts'
 import { checkPause } from './admission.ts'
-import { type AuthorizePool, countedBy, isOfRelayer, place } from './offer-to-pool.ts'
+import { type AuthorizePool, countedBy, isOfRelayer } from './offer-to-pool.ts'
 import { type Member, noRelayer, type PoolOrder } from './pool-order.ts'
 import { type Quote, tooLittle } from './preparation.ts'
 import type { Authorize, Idempotency, SubmitParts } from './submit-parts.ts'
@@ -138,7 +138,7 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
       const ordering_key = onlyKeyOf(requests)
       const checkAll = async (its: PoolRow) => {
         for (const [index, request] of requests.entries()) {
-          await ofMember(index, () => checkPolicies(its, request, place))
+          await ofMember(index, () => checkPoolPolicies(its, request))
         }
       }
       await checkAll(pool)
