@@ -1,5 +1,6 @@
 import {
   AbiCoder,
+  concat,
   Contract,
   ContractFactory,
   getBytes,
@@ -7,9 +8,11 @@ import {
   JsonRpcProvider,
   keccak256,
   NonceManager,
+  toBeHex,
   Wallet,
 } from 'ethers'
 import {
+  type Authorization,
   type CreateSponsorshipRequest,
   createRelayerClient,
   type RelayerClient,
@@ -25,12 +28,18 @@ export interface Game {
   game: string
   forwarder: string
   account_code: string
+  /** As `account_code`, with nonce keys (KeyedAccount.sol). */
+  keyed_code: string
   /** Of all users together unless one is named. */
   plays(user?: string): Promise<bigint>
   /** A signed forward request as call data of `execute`. */
   forward(user: Wallet, request?: Partial<Forwarded>): Promise<string>
   /** The call that an account makes for its user, signed with the key of the account. */
   accountCall(user: Wallet, number: number, used?: number, to?: string, data?: string, value?: bigint): Promise<string>
+  /** The same of an account with nonce keys. `sequence`: the number of the call under the key. */
+  keyedCall(user: Wallet, number: number, key: bigint, sequence?: number): Promise<string>
+  /** As an entry of `authorization_list`. */
+  authorize(user: Wallet, code: string, nonce?: number): Promise<Authorization>
   balanceOf(address: string): Promise<bigint>
   /** What a sponsorship pays for in this game. */
   rules: Omit<CreateSponsorshipRequest, 'relayer_id'>
@@ -108,13 +117,14 @@ export const ownCall = (to: string, value: bigint, data: string): string =>
     AbiCoder.defaultAbiCoder().encode([calls_type], [[[to, value, data]]]),
   ])
 
-let compiled: Record<'forwarder' | 'game' | 'account', CompiledContract> | undefined
+let compiled: Record<'forwarder' | 'game' | 'account' | 'keyed', CompiledContract> | undefined
 
 function contracts() {
   compiled ??= {
     forwarder: compileSolidity('@openzeppelin/contracts/metatx/ERC2771Forwarder.sol', 'ERC2771Forwarder'),
     game: compileSolidity('Game.sol', 'Game'),
     account: compileSolidity('BatchAccount.sol', 'BatchAccount'),
+    keyed: compileSolidity('KeyedAccount.sol', 'KeyedAccount'),
   }
   return compiled
 }
@@ -136,13 +146,14 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
   const forwarder = await deploy(contracts().forwarder, 'Forwarder')
   const game = await deploy(contracts().game, forwarder)
   const account_code = await deploy(contracts().account)
+  const keyed_code = await deploy(contracts().keyed)
   const { chainId } = await provider.getNetwork()
   const domain = { name: 'Forwarder', version: '1', chainId, verifyingContract: forwarder }
   const nonceOf = new Contract(forwarder, ['function nonces(address) view returns (uint256)'], provider)
   const gameAt = new Contract(game, gameAbi, provider)
 
   return {
-    ...{ game, forwarder, account_code },
+    ...{ game, forwarder, account_code, keyed_code },
     plays: (user) => (user === undefined ? gameAt.plays?.() : gameAt.playsOf?.(user)) as Promise<bigint>,
     async forward(user, request = {}) {
       const { signer = user, nonce = await nonceOf.nonces?.(user.address), ...given } = request
@@ -157,6 +168,20 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
       const content = coder.encode(['uint256', 'address', 'uint256', calls_type], [chainId, user.address, used, its])
       const signature = await user.signMessage(getBytes(keccak256(content)))
       return account.encodeFunctionData('execute', [mode, coder.encode([calls_type, 'bytes'], [its, signature])])
+    },
+    async keyedCall(user, number, key, sequence = 0) {
+      const coder = AbiCoder.defaultAbiCoder()
+      const its = [[game, 0n, play(number)]]
+      const nonce = (key << 64n) | BigInt(sequence)
+      const content = coder.encode(['uint256', 'address', 'uint256', calls_type], [chainId, user.address, nonce, its])
+      const signature = await user.signMessage(getBytes(keccak256(content)))
+      const op_data = concat([toBeHex(nonce, 32), signature])
+      return account.encodeFunctionData('execute', [mode, coder.encode([calls_type, 'bytes'], [its, op_data])])
+    },
+    async authorize(user, address, nonce = 0) {
+      const { signature } = await user.authorize({ address, nonce, chainId })
+      const { r, s, yParity: y_parity } = signature
+      return { chain_id: Number(chainId), address, nonce, r, s, y_parity }
     },
     balanceOf: (address) => provider.getBalance(address),
     rules: {
