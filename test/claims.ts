@@ -259,6 +259,16 @@ export const documentClaims: Claims = {
     'sponsorships/sponsorships.test: keeps the Idempotency-Keys of plain calls by user',
     'sponsorships/kills.test: executes each call of users once through kills before the broadcast: %s',
   ],
+  'sponsored-order': [
+    'sponsorships/sponsorships.test: sends one forward request of a user at a time',
+    'sponsorships/signed-order.test: sends 1 of 12 calls of an account with one nonce, and refuses the others before they cost gas',
+    'sponsorships/signed-order.test: sends calls of an account with other nonce keys at the same time, if its code is known to have keys',
+    'core/signed-calls.test: keeps the order of permits that are plain calls, and ends calls with the first deadline in them',
+  ],
+  'sponsored-deadline': [
+    'sponsorships/signed-order.test: does not price a call again after the deadline that its user signed: it is withdrawn',
+    'core/signed-calls.test: keeps the order of permits that are plain calls, and ends calls with the first deadline in them',
+  ],
   'sponsored-fee': [
     'sponsorships/sponsorships.test: counts the worst case of a call until it is final, also through a reorganization',
     'sponsorships/sponsorships.test: never pays more than max_fee for a call, also when prices rise',

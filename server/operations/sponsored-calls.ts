@@ -9,6 +9,7 @@ import {
   checkDelegate,
   checkReceivers,
   judgeCall,
+  laneOfCall,
   refused,
   sponsoredSpending,
   valueSpending,
@@ -98,7 +99,8 @@ export function createSponsoredCalls({
         : await store.replay(own.caller, relayers[0].row_id, own.key, own.body_hash)
       if (known?.outcome === 'created' || known?.outcome === 'replayed') return known
 
-      const { kind, lane, signed, value, ...judged } = judgeCall(sponsorship, asked, now())
+      const judged = judgeCall(sponsorship, asked, now())
+      const { kind, signed, value, valid_until } = judged
       await checkReceivers(judged, isRelayer)
       if (call.user !== undefined && kind !== 'plain')
         throw badRequest('/body/user', 'cannot be given here: the signature says whose call it is')
@@ -106,7 +108,7 @@ export function createSponsoredCalls({
       // An early check, before the chain is asked. The commit counts.
       sponsoredSpending(sponsorship.row_id, sponsorship, user)
       if (sponsorship.paused) throw refused('paused', 'the sponsorship is paused')
-      const authorization = kind === 'account' ? await checkAccount(sponsorship, asked) : undefined
+      const account = kind === 'account' ? await checkAccount(sponsorship, asked) : undefined
 
       let [current, currentPool] = [sponsorship, pool]
       const complete: Complete = (transaction, quote, relayer) => {
@@ -119,8 +121,10 @@ export function createSponsoredCalls({
         const spending = sponsoredSpending(row_id, current, user)
         const moved = valueSpending({ relayer, pool: currentPool }, value)
         const holders = spending.flatMap(({ asset, holder }) => (asset === 'fee' && holder !== undefined ? holder : []))
+        const lane = laneOfCall(current, judged, account?.delegate)
         return {
           ...transaction,
+          valid_until,
           fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
           spending: [...(transaction.spending ?? []), ...spending, ...moved],
           sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, holders, lane },
@@ -134,7 +138,7 @@ export function createSponsoredCalls({
         return currentPool
       }
       const { to, data } = asked
-      const body = { to, data, ...(authorization && { authorization_list: [authorization] }) }
+      const body = { to, data, ...(account?.authorization && { authorization_list: [account.authorization] }) }
       const named = user === null ? body : { ...body, user }
       const once = signed ? own : given && keyOfUser(given, user, hashOf(named, undefined))
       if (!pool) auditEntry.relayer_id = relayers[0].id
@@ -163,28 +167,31 @@ export function createSponsoredCalls({
     },
   }
 
-  /** The authorization to send with a call of an account; undefined: the account runs its code already. Throws ApiError (400, 403). */
-  async function checkAccount(sponsorship: SponsorshipRow, { to, authorization }: AskedCall) {
+  /** The code that an account runs already, or the authorization to send with its call. Throws ApiError (400, 403). */
+  async function checkAccount(
+    sponsorship: SponsorshipRow,
+    { to, authorization }: AskedCall,
+  ): Promise<{ delegate?: string | undefined; authorization?: Authorization }> {
     const { callers } = await clientOf(sponsorship)
     const delegate = delegation.exec(toHex(await callers.code(to)))?.[1]
     const runs = delegate === undefined ? undefined : `0x${delegate}`
     if (!authorization) {
       checkDelegate(sponsorship, to, runs)
-      return undefined
+      return { delegate: runs }
     }
     const wanted = authorization.address.toLowerCase()
     checkDelegate(sponsorship, to, wanted)
     const place = '/body/authorization_list/0'
     if (authorityOf(authorization) !== to) throw badRequest(place, 'must be signed by the account to')
     // Some chains refuse an authorization that changes nothing.
-    if (runs === wanted) return undefined
+    if (runs === wanted) return { delegate: runs }
     const nonce = await callers.latestNonce(to)
     if (authorization.nonce !== nonce)
       throw badRequest(
         `${place}/nonce`,
         `must be ${nonce}, the present nonce of the account; it is ${authorization.nonce}`,
       )
-    return authorization
+    return { authorization }
   }
 }
 

@@ -55,7 +55,8 @@ export function sponsorships(
       const { token, secret_hash } = makeToken(key_id)
       const created = await store.createSponsorship(
         {
-          ...{ targets: [], forwarders: [], delegates: [], origins: [], per_user: null, paused: false },
+          ...{ targets: [], forwarders: [], delegates: [], nonce_key_delegates: [], origins: [] },
+          ...{ per_user: null, paused: false },
           ...readRules(body),
           ...{ id, created_at, ...(relayer_id === undefined ? { pool_id: pool_id as string } : { relayer_id }) },
         },
@@ -144,6 +145,7 @@ function readRules<Body extends CreateSponsorshipRequest | UpdateSponsorshipRequ
     targets,
     forwarders,
     delegates,
+    nonce_key_delegates,
     max_gas,
     max_fee,
     budget_per_day,
@@ -162,6 +164,7 @@ function readRules<Body extends CreateSponsorshipRequest | UpdateSponsorshipRequ
     }),
     ...(forwarders && { forwarders: addresses(forwarders, 'forwarders') }),
     ...(delegates && { delegates: addresses(delegates, 'delegates') }),
+    ...(nonce_key_delegates && { nonce_key_delegates: addresses(nonce_key_delegates, 'nonce_key_delegates') }),
     ...(max_gas !== undefined && { max_gas }),
     ...(max_fee !== undefined && { max_fee: readAmount(max_fee, '/body/max_fee') }),
     ...(budget_per_day !== undefined && { budget_per_day: readAmount(budget_per_day, '/body/budget_per_day') }),

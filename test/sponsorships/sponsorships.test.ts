@@ -51,7 +51,7 @@ test.each<[string, (its: SponsoredRig, user: Wallet) => Promise<string>, string]
   [
     'a past deadline',
     ({ forward }, user) => forward(user, { deadline: 1 }),
-    '400 /body/data: the deadline of the forward request has passed',
+    '400 /body/data: the deadline of what was signed has passed',
   ],
   ['another signer', ({ forward }, user) => forward(user, { signer: newUser() }), '400 /body: would revert: '],
   [
@@ -481,8 +481,8 @@ test('carries out calls of an account only with listed code, and with an authori
   const wasteful = { ...elsewhere, data: await its.accountCall(user, 1, 0, its.game, burn(1)) }
   expect(await outcomeOf(send(its, wasteful))).toContain('403 sponsorship/targets: the function')
   expect(await its.plays()).toBe(0n)
-  expect(await withOne(user, 0)).toBe('accepted')
-  await until('it is executed', async () => (await its.plays(user.address)) === 1n)
+  await ended(its, (await send(its, { ...body, authorization_list })).id)
+  expect(await its.plays(user.address)).toBe(1n)
   const again = { to: user.address, data: await its.accountCall(user, 1, 1) }
   // It is in force: left out, and its nonce does not matter.
   expect(await outcomeOf(send(its, { ...again, authorization_list: [await authorizationOf(user, 9)] }))).toBe(

@@ -1,8 +1,8 @@
 import {
   AbiCoder,
-  concat,
   Contract,
   ContractFactory,
+  concat,
   getBytes,
   Interface,
   JsonRpcProvider,

@@ -18,6 +18,12 @@ export interface AccountCall {
   data: string
 }
 
+/** What an account is told to do. `op_data`: for its own check of who calls; undefined in the mode without it. */
+export interface AccountBatch {
+  calls: AccountCall[]
+  op_data: string | undefined
+}
+
 const forwarder = new Interface([
   'function execute((address from, address to, uint256 value, uint256 gas, uint48 deadline, bytes data, bytes signature) request) payable',
 ])
@@ -46,15 +52,15 @@ export function readForwardRequest(data: string): ForwardRequest | undefined {
   }
 }
 
-/** The calls that an account is told to make; undefined for any other data, also for the same arguments in another encoding. */
-export function readAccountCalls(data: string): AccountCall[] | undefined {
+/** Undefined for any other data, also for the same arguments in another encoding. */
+export function readAccountBatch(data: string): AccountBatch | undefined {
   try {
     const [mode, inner] = account.decodeFunctionData('execute', data)
     if (account.encodeFunctionData('execute', [mode, inner]) !== data) return undefined
     const coder = AbiCoder.defaultAbiCoder()
     for (const types of [modes[mode]?.slice(0, 1), modes[mode]]) {
-      const calls = types && decodeAll(coder, types, inner)
-      if (calls) return calls
+      const batch = types && decodeAll(coder, types, inner)
+      if (batch) return batch
     }
     return undefined
   } catch {
@@ -62,7 +68,7 @@ export function readAccountCalls(data: string): AccountCall[] | undefined {
   }
 }
 
-function decodeAll(coder: AbiCoder, types: string[], data: string): AccountCall[] | undefined {
+function decodeAll(coder: AbiCoder, types: string[], data: string): AccountBatch | undefined {
   try {
     const values = coder.decode(types, data)
     if (coder.encode(types, values) !== data) return undefined
@@ -71,8 +77,17 @@ function decodeAll(coder: AbiCoder, types: string[], data: string): AccountCall[
       value,
       data: its,
     }))
-    return calls.length >= 1 && calls.length <= max_calls ? calls : undefined
+    return calls.length >= 1 && calls.length <= max_calls ? { calls, op_data: values[1] } : undefined
   } catch {
     return undefined
   }
 }
+
+const key_digits = 48
+
+/**
+ * The key of the nonce that begins the data, in its upper 192 bits (as in ERC-4337): each key counts by itself. Undefined: it has none.
+ * Some accounts have a signature there, so what their code does must be known.
+ */
+export const nonceKeyOf = ({ op_data }: AccountBatch): string | undefined =>
+  /^0x[0-9a-f]{64}/.test(op_data ?? '') ? op_data?.slice(2, 2 + key_digits) : undefined

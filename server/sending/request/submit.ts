@@ -187,10 +187,7 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
     case 'already_sent':
       throw alreadySent(creation.sent)
     case 'lane_taken':
-      throw conflict(
-        '/body/data',
-        'another call of this user waits for the same nonce of the forwarder; send it afterwards',
-      )
+      throw conflict('/body/data', 'another call of this user waits, and a nonce orders them; send it afterwards')
     case 'held':
       throw new Error('Another transaction holds the next nonce')
     default:

@@ -54,8 +54,10 @@ function readRow({ rules, paused, ...row }: Row): SponsorshipRow {
 }
 
 const rulesOf = (row: Omit<SponsorshipRow, 'row_id' | 'network' | 'chain_id'> | SponsorshipRow) => {
-  const { targets, forwarders, delegates, max_gas, max_fee, budget_per_day, per_user, origins } = row
-  return JSON.stringify({ targets, forwarders, delegates, max_gas, max_fee, budget_per_day, per_user, origins })
+  const { targets, forwarders, delegates, nonce_key_delegates, max_gas, max_fee, budget_per_day, per_user, origins } =
+    row
+  const addresses = { targets, forwarders, delegates, nonce_key_delegates }
+  return JSON.stringify({ ...addresses, max_gas, max_fee, budget_per_day, per_user, origins })
 }
 
 export function sponsorships(
