@@ -65,7 +65,15 @@ function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall):
     checkTarget(rules, request)
     const lane = `${to} ${request.from}`
     const deadlines = [request.deadline, ...deadlinesOf([request])]
-    return { kind: 'forward', user: request.from, lane, signed: true, receivers: [to, request.to], value: 0n, deadlines }
+    return {
+      kind: 'forward',
+      user: request.from,
+      lane,
+      signed: true,
+      receivers: [to, request.to],
+      value: 0n,
+      deadlines,
+    }
   }
   if (rules.targets.some(({ address }) => address === to)) {
     if (authorization) throw badRequest('/body/authorization_list', 'cannot be given for a plain call')
