@@ -1606,6 +1606,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The code that users' accounts may run (EIP-7702), with the interface of ERC-7821."
   ],
   [
+   "nonce_key_delegates",
+   "list of text",
+   "Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it."
+  ],
+  [
    "max_gas",
    "integer",
    "The highest gas limit of one call."
@@ -1656,6 +1661,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "delegates",
    "list of text",
    "The code that users' accounts may run (EIP-7702), with the interface of ERC-7821."
+  ],
+  [
+   "nonce_key_delegates",
+   "list of text",
+   "Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it."
   ],
   [
    "max_gas",

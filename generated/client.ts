@@ -3748,6 +3748,11 @@ export interface components {
              *     `allow_authorizations`.
              */
             delegates?: components["schemas"]["AddressInput"][];
+            /**
+             * @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337,
+             *     and which check it. Calls of an account with different keys are sent at the same time; all others one after the other.
+             */
+            nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas: number;
             /**
@@ -3772,6 +3777,11 @@ export interface components {
              *     `allow_authorizations`.
              */
             delegates?: components["schemas"]["AddressInput"][];
+            /**
+             * @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337,
+             *     and which check it. Calls of an account with different keys are sent at the same time; all others one after the other.
+             */
+            nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas?: number;
             /**
@@ -3803,6 +3813,7 @@ export interface components {
             targets: components["schemas"]["SponsoredTarget"][];
             forwarders: components["schemas"]["Address"][];
             delegates: components["schemas"]["Address"][];
+            nonce_key_delegates: components["schemas"]["Address"][];
             max_gas: number;
             max_fee: components["schemas"]["Amount"];
             budget_per_day: components["schemas"]["Amount"];

@@ -3333,6 +3333,8 @@ export interface components {
             forwarders?: components["schemas"]["AddressInput"][];
             /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
             delegates?: components["schemas"]["AddressInput"][];
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
+            nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas: number;
             /**
@@ -3354,6 +3356,8 @@ export interface components {
             forwarders?: components["schemas"]["AddressInput"][];
             /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
             delegates?: components["schemas"]["AddressInput"][];
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
+            nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas?: number;
             /**
@@ -3385,6 +3389,7 @@ export interface components {
             targets: components["schemas"]["SponsoredTarget"][];
             forwarders: components["schemas"]["Address"][];
             delegates: components["schemas"]["Address"][];
+            nonce_key_delegates: components["schemas"]["Address"][];
             max_gas: number;
             max_fee: components["schemas"]["Amount"];
             budget_per_day: components["schemas"]["Amount"];

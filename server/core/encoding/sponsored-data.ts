@@ -77,7 +77,8 @@ function decodeAll(coder: AbiCoder, types: string[], data: string): AccountBatch
       value,
       data: its,
     }))
-    return calls.length >= 1 && calls.length <= max_calls ? { calls, op_data: values[1] } : undefined
+    const op_data: string | undefined = types.length > 1 ? values[1] : undefined
+    return calls.length >= 1 && calls.length <= max_calls ? { calls, op_data } : undefined
   } catch {
     return undefined
   }
