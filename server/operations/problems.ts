@@ -118,10 +118,12 @@ export function problems({ store, chains, sending, now, elapsed, unready }: Depe
     return { snapshot, seen: seen.sort((a, b) => Number(!!a.acknowledgement) - Number(!!b.acknowledgement)), sight }
   }
 
-  async function find(problem_id: string, caller: Caller): Promise<Problem> {
+  /** A problem whose acknowledgement the caller may change, for everybody. Throws ApiError (403, 404). */
+  async function findOwn(problem_id: string, caller: Caller): Promise<Problem> {
     const { seen } = await seenBy(caller)
     const found = seen.find(({ id }) => id === problem_id)
     if (!found) throw missing('problem_id', 'no present problem has this id')
+    if (isShared(found) && caller.relayer_ids !== undefined) throw sharedByOthers()
     return found
   }
 
@@ -137,7 +139,7 @@ export function problems({ store, chains, sending, now, elapsed, unready }: Depe
     },
 
     async acknowledgeProblem({ path, body, caller, auditEntry }) {
-      const found = await find(path.problem_id, caller)
+      const found = await findOwn(path.problem_id, caller)
       auditEntry.subject = found.id
       const at_ms = now()
       const [at, until] = [at_ms, at_ms + body.minutes * minute_ms].map((ms) => new Date(ms).toISOString()) as [
@@ -150,7 +152,7 @@ export function problems({ store, chains, sending, now, elapsed, unready }: Depe
     },
 
     async deleteAcknowledgement({ path, caller, auditEntry }) {
-      const found = await find(path.problem_id, caller)
+      const found = await findOwn(path.problem_id, caller)
       auditEntry.subject = found.id
       if (!(await store.deleteAcknowledgement(found.id, auditEntry)))
         throw missing('problem_id', 'this problem is not acknowledged')
@@ -169,6 +171,18 @@ export function problems({ store, chains, sending, now, elapsed, unready }: Depe
     },
   }
 }
+
+/** Of a network, or of the service: callers see it who have a right to a part of it only. */
+const isShared = ({ relayer_id, notification_id }: Problem): boolean => relayer_id === null && notification_id === null
+
+const sharedByOthers = () =>
+  new ApiError('forbidden', 'Forbidden', [
+    {
+      path: 'api_key',
+      message:
+        'this API key is limited to relayers, and the problem is one of others too: of a network or of the service',
+    },
+  ])
 
 interface Sight {
   sees(problem: FoundProblem): boolean

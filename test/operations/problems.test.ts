@@ -157,6 +157,48 @@ test('a problem is acknowledged until a time, for everybody, in the audit trail'
   expect(await refusal(acknowledge(31 * 24 * 60))).toBe(400)
 })
 
+test('a problem is acknowledged only by who has a right to its subject: a network and the service are shared by all', async () => {
+  const { client, list, proxy, addAccount, url } = await start()
+  const { relayer_id } = await addAccount({ policies: { min_balance: `${10n ** 30n}` } })
+  const withKey = async (more: object) => {
+    const body = { name: JSON.stringify(more), scopes: ['read', 'manage', 'notifications'] as const, ...more }
+    const { data } = await client.post('/api/v1/api-keys', { body: { ...body, scopes: [...body.scopes] } })
+    return createRelayerClient({ baseUrl: url(), token: data.token })
+  }
+  const limited = await withKey({ relayer_ids: [relayer_id] })
+  const unlimited = await withKey({})
+  const own = (await list(limited)).problems.find(({ kind }) => kind === 'balance_low') as Problem
+  await proxy.setFault({ kind: 'connection_refused' })
+  let shared: Problem | undefined
+  await until('the node is known to be down', async () => {
+    shared = (await list(limited)).problems.find(({ kind }) => kind === 'network_down')
+    return shared !== undefined
+  })
+  const outcome = (asked: Promise<unknown>) =>
+    asked.then(
+      () => 'done',
+      ({ status, details }) => `${status} ${details?.[0]?.path}`,
+    )
+  const acknowledge = (by: RelayerClient, { id }: Problem) =>
+    outcome(
+      by.put('/api/v1/problems/{problem_id}/acknowledgement', { path: { problem_id: id }, body: { minutes: 60 } }),
+    )
+  const withdraw = (by: RelayerClient, { id }: Problem) =>
+    outcome(by.delete('/api/v1/problems/{problem_id}/acknowledgement', { path: { problem_id: id } }))
+  const network = shared as Problem
+  expect(await acknowledge(limited, network)).toBe('403 api_key')
+  expect((await list()).problems.find(({ id }) => id === network.id)?.acknowledgement).toBeNull()
+  expect(await acknowledge(unlimited, network)).toBe('done')
+  expect((await list(limited)).problems.find(({ id }) => id === network.id)?.acknowledgement).not.toBeNull()
+  expect(await withdraw(limited, network)).toBe('403 api_key')
+  expect(await withdraw(unlimited, network)).toBe('done')
+
+  await proxy.setFault(undefined)
+  await until('the balance is known again', async () => (await list(limited)).problems.some(({ id }) => id === own.id))
+  expect(await acknowledge(limited, own)).toBe('done')
+  expect(await withdraw(limited, own)).toBe('done')
+})
+
 test('the search finds everything that the key may see, and nothing else', async () => {
   const { client, addAccount, url } = await start()
   const [one, other] = [await addAccount(), await addAccount()]

@@ -101,8 +101,15 @@ const Tallies = ({ problems }: { problems: Its[] }) => (
   </ul>
 )
 
+/** What others have too, a network or the service, is acknowledged with a key for all relayers. */
+function useMayAcknowledge() {
+  const { may, mayManageAll } = useSession()
+  return ({ relayer_id, notification_id }: Its) =>
+    relayer_id === null && notification_id === null ? mayManageAll : may('manage')
+}
+
 function Group({ its }: { its: Its[] }) {
-  const { may } = useSession()
+  const mayAcknowledge = useMayAcknowledge()
   const [isShown, show] = useState(false)
   const [first] = its
   if (!first) return null
@@ -120,7 +127,7 @@ function Group({ its }: { its: Its[] }) {
             {names.join(', ')}
           </span>
         </button>
-        {may('manage') && isOpen(first) && <Acknowledge its={its} summary={groupText(its)} />}
+        {mayAcknowledge(first) && isOpen(first) && <Acknowledge its={its} summary={groupText(its)} />}
       </li>
       {isShown && its.map((one) => <OneProblem key={one.id} its={one} isPart />)}
     </>
@@ -173,7 +180,7 @@ const Unchecked = ({ its: { part, count: number, reason } }: { its: List['unchec
 
 /** `isPart`: of a group that is open. */
 function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
-  const { may } = useSession()
+  const mayAcknowledge = useMayAcknowledge()
   const { summary, since, acknowledgement } = its
   const reason = sentence(its.reason)
   const shown = reasonText(reason, useSymbolOfProblem(its))
@@ -201,7 +208,7 @@ function OneProblem({ its, isPart = false }: { its: Its; isPart?: boolean }) {
           </span>
         )}
       </Link>
-      {may('manage') && (isOpen(its) ? <Acknowledge its={[its]} summary={summary} /> : <Withdraw its={its} />)}
+      {mayAcknowledge(its) && (isOpen(its) ? <Acknowledge its={[its]} summary={summary} /> : <Withdraw its={its} />)}
     </li>
   )
 }
