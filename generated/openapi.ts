@@ -1703,7 +1703,7 @@ export interface paths {
         get?: never;
         /**
          * Acknowledge a problem
-         * @description Says to others that somebody deals with the problem, until a time. When the problem ends and comes back for another cause, it is a new one.
+         * @description Says to others that somebody deals with the problem, until a time. When the problem ends and comes back for another cause, it is a new one. A problem of a network or of the service is one of everybody: only an API key for all relayers acknowledges it (403).
          */
         put: operations["acknowledgeProblem"];
         post?: never;
@@ -1947,7 +1947,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`, `rate_limit` and `expires_at` limit the key.
+         * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`, `rate_limit` and `expires_at` limit the key. No two keys have the same name (409): a revoked key frees its name, and "Rotate an API key" gives a key another token.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -1985,7 +1985,7 @@ export interface paths {
         head?: never;
         /**
          * Update an API key
-         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes a limit. Effective from the next request, in every process.
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes a limit. Effective from the next request, in every process. The name of another key is refused (409).
          */
         patch: operations["updateApiKey"];
         trace?: never;
@@ -8091,6 +8091,7 @@ export interface operations {
             200: components["responses"]["ProblemResponse"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -8113,6 +8114,7 @@ export interface operations {
         responses: {
             200: components["responses"]["ProblemResponse"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -8521,6 +8523,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };

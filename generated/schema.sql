@@ -751,6 +751,8 @@ CREATE TABLE deduplication_ids (
 
 CREATE INDEX deduplication_ids_by_transaction ON deduplication_ids (transaction_row_id);
 
+CREATE UNIQUE INDEX api_keys_by_name ON api_keys (name);
+
 INSERT INTO generation VALUES (1, 1);
 
 PRAGMA user_version = 34;

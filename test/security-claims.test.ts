@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Transaction } from 'ethers'
@@ -81,7 +81,7 @@ test('requires a token in every operation except health and ready; its tokens ha
     if (status !== 401) open.push(id)
   }
   expect(open.sort()).toEqual(['getHealth', 'getReadiness'])
-  const made = () => service.client.post('/api/v1/api-keys', { body: { name: 'a', scopes: ['sign'] } })
+  const made = () => service.client.post('/api/v1/api-keys', { body: { name: randomUUID(), scopes: ['sign'] } })
   const tokens = [(await made()).data.token, (await made()).data.token]
   const secrets = tokens.map((token) => token.slice(-43))
   for (const secret of secrets) expect(Buffer.from(secret, 'base64url').length).toBe(32)

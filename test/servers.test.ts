@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import {
   createRelayerClient,
@@ -152,8 +153,9 @@ test.each([
     const relayer_id = await addRelayer({ max_value_per_day: '100' })
     const keyUntil = async (ms: number) => {
       const expires_at = new Date(Date.now() + ms).toISOString()
-      return (await clientOf(0).post('/api/v1/api-keys', { body: { name: 'Short', scopes: ['sign'], expires_at } }))
-        .data
+      return (
+        await clientOf(0).post('/api/v1/api-keys', { body: { name: randomUUID(), scopes: ['sign'], expires_at } })
+      ).data
     }
     const [valid, expired] = await Promise.all([keyUntil(day_ms), keyUntil(-day_ms)])
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + off_ms })

@@ -42,6 +42,7 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
       auditEntry.subject = id
       const created = await store.createApiKey(row, auditEntry)
       if (created === 'too_many') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
+      if (created === 'name_taken') throw nameTaken()
       if (!('id' in created)) throw unknown(created)
       return single({ api_key: show(created), token })
     },
@@ -60,6 +61,7 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
         throw conflict('/body', 'it is the key of a sponsorship, whose rights cannot be changed')
       const updated = await store.updateApiKey(path.api_key_id, changes, auditEntry)
       if (updated === 'missing') throw missing()
+      if (updated === 'name_taken') throw nameTaken()
       if (!('id' in updated)) throw unknown(updated)
       return single(show(updated))
     },
@@ -84,6 +86,7 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
 
 const former_valid_s = 86_400
 
+const nameTaken = () => conflict('/body/name', 'an API key with this name already exists')
 const missing = () => notFound('API key not found')
 
 const unknown = (its: UnknownLimit) =>

@@ -61,7 +61,7 @@ export function sponsorships(
           ...{ id, created_at, ...(relayer_id === undefined ? { pool_id: pool_id as string } : { relayer_id }) },
         },
         {
-          ...{ id: key_id, name: `Sponsorship ${id}`.slice(0, 100), scopes: ['relay'], created_at, secret_hash },
+          ...{ id: key_id, name: nameOf(id, key_id), scopes: ['relay'], created_at, secret_hash },
           ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, expires_at: null },
           ...{ last_used_at: null, former_hash: null, former_valid_until: null },
         },
@@ -71,6 +71,8 @@ export function sponsorships(
       if (created === 'unknown_relayer') throw badRequest('/body/relayer_id', 'no relayer has this ID')
       if (created === 'unknown_pool') throw badRequest('/body/pool_id', 'no pool has this ID')
       if (created === 'too_many_keys') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
+      if (created === 'key_name_taken')
+        throw conflict('/body/id', `an API key already has the name of its key, ${nameOf(id, key_id)}`)
       return single({ sponsorship: await show(created), token })
     },
 
@@ -178,4 +180,12 @@ function readRules<Body extends CreateSponsorshipRequest | UpdateSponsorshipRequ
     ...(paused !== undefined && { paused }),
   }
   return rules as Read<Body>
+}
+
+const max_name = 128
+
+/** The name of its API key: names are unique, and short enough by the id of the key. */
+const nameOf = (id: string, key_id: string): string => {
+  const name = `Sponsorship ${id}`
+  return name.length <= max_name ? name : `${name.slice(0, max_name - key_id.length - 1)} ${key_id}`
 }

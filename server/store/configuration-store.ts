@@ -98,14 +98,17 @@ export interface ConfigurationStore {
   deleteRelayer(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion | 'treasury'>
 
   /** `unknown_relayer`, `unknown_pool`: the index of the first id that does not exist. */
-  createApiKey(api_key: ApiKeyRow, auditEntry?: PendingAuditEntry): Promise<ApiKeyRow | 'too_many' | UnknownLimit>
+  createApiKey(
+    api_key: ApiKeyRow,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<ApiKeyRow | 'too_many' | 'name_taken' | UnknownLimit>
   getApiKey(id: string): Promise<ApiKeyRow | undefined>
   listApiKeys(slice: Slice): Promise<Listing<ApiKeyRow>>
   updateApiKey(
     id: string,
     changes: Partial<ApiKey>,
     auditEntry?: PendingAuditEntry,
-  ): Promise<ApiKeyRow | 'missing' | UnknownLimit>
+  ): Promise<ApiKeyRow | 'missing' | 'name_taken' | UnknownLimit>
   /** The present secret stays valid until `former_valid_until`; null: it becomes invalid at once. */
   rotateApiKey(
     id: string,

@@ -26,7 +26,7 @@ export interface SponsorshipStore {
     sponsorship: NewSponsorship,
     api_key: ApiKeyRow,
     auditEntry?: PendingAuditEntry,
-  ): Promise<SponsorshipRow | 'id_taken' | 'too_many_keys' | 'unknown_relayer' | 'unknown_pool'>
+  ): Promise<SponsorshipRow | 'id_taken' | 'too_many_keys' | 'key_name_taken' | 'unknown_relayer' | 'unknown_pool'>
   getSponsorship(id: string): Promise<SponsorshipRow | undefined>
   sponsorshipOfKey(api_key_id: string): Promise<SponsorshipRow | undefined>
   listSponsorships(slice: Slice): Promise<Listing<SponsorshipRow>>

@@ -147,6 +147,16 @@ async function world() {
     })
     return data.id
   }
+  /** By the relayer demo; the pool gets another one afterwards, to which it can be moved. */
+  const sendPooled = async () => {
+    const path = { pool_id: 'payouts' }
+    const query = { wait: isFull ? ('none' as const) : ('submitted' as const) }
+    const body = { to: `0x${'5a'.repeat(20)}`, value: '1', gas_limit: 21_000 }
+    await client.patch('/api/v1/pools/{pool_id}', { path, body: { relayer_ids: ['demo'] } })
+    const { data } = await client.post('/api/v1/pools/{pool_id}/transactions', { path, query, body })
+    if (isFull) await client.patch('/api/v1/pools/{pool_id}', { path, body: { relayer_ids: ['demo', 'spare'] } })
+    return data.id
+  }
   const isFinished = async () =>
     (await client.get('/api/v1/queues', { query: { per_page: 100 } })).data.every(({ unfinished }) => unfinished === 0)
 
@@ -169,8 +179,6 @@ async function world() {
       const body = { id: 'spare', name: 'Spare', network: 'local', network_type: 'evm', paused: false } as const
       const { data: spare } = await client.post('/api/v1/relayers', { body: { ...body, signer_id: signer.id } })
       await chain.setBalance(spare.address, 10n ** 20n)
-      const pool = { path: { pool_id: 'payouts' }, body: { relayer_ids: ['demo', 'spare'] } }
-      await client.patch('/api/v1/pools/{pool_id}', pool)
       isFull = true
       const first = { ...demo.path, transaction_id: await sendOne() }
       await until('it waits', async () => {
@@ -233,7 +241,8 @@ async function world() {
     },
     async valuesOf(path: Record<string, string>) {
       const values: Record<string, string> = {}
-      for (const name of Object.keys(path)) if (generated[name]) values[name] = await generated[name]()
+      const made = 'pool_id' in path ? { ...generated, transaction_id: sendPooled } : generated
+      for (const [name, make] of Object.entries(made)) if (name in path) values[name] = await make()
       return values
     },
   }

@@ -27,21 +27,3 @@ test('names the ones that were refused of several, which stay chosen', async () 
   await page.getByText('1 chosen').waitFor()
   expect((await stage.rig.client().get(base, { path: { relayer_id: kept.relayer_id } })).data.paused).toBe(true)
 })
-
-test('revokes the one of two API keys with the same name whose menu was opened', async () => {
-  const client = stage.rig.client()
-  const make = async () =>
-    (await client.post('/api/v1/api-keys', { body: { name: 'twin', scopes: ['read'] } })).data.api_key.id
-  const ids = [await make(), await make()]
-  const { page } = await at('/keys')
-  const last = page
-    .getByRole('row')
-    .filter({ has: page.getByText('twin', { exact: true }) })
-    .last()
-  const id = await last.getByText('twin', { exact: true }).getAttribute('title')
-  await named(last, 'More actions of twin').click()
-  await act(page, page.getByRole('menuitem', { name: 'Revoke' }))
-  const left = (await client.get('/api/v1/api-keys', {})).data.map((its) => its.id)
-  expect(left).toEqual(ids.filter((one) => one !== id))
-  for (const api_key_id of left) await client.delete('/api/v1/api-keys/{api_key_id}', { path: { api_key_id } })
-})

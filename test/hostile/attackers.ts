@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -73,7 +74,7 @@ async function addRelayer(client: RelayerClient, { id, network, signer_id = id, 
 
 /** The token of a key that is limited to the relayer `attacked`. */
 async function limitedToken(client: RelayerClient, ...scopes: Scope[]): Promise<string> {
-  const key = { name: 'limited', scopes, relayer_ids: ['attacked'] }
+  const key = { name: randomUUID(), scopes, relayer_ids: ['attacked'] }
   return (await client.post('/api/v1/api-keys', { body: key })).data.token
 }
 

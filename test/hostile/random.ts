@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
@@ -59,7 +60,7 @@ async function attackFor(
     await setBalance(address, 10n ** 24n)
   }
   const key = {
-    name: 'limited',
+    name: randomUUID(),
     scopes: ['sign' as const, 'send' as const, 'read' as const],
     relayer_ids: ['attacked'],
   }

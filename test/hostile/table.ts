@@ -314,7 +314,7 @@ export const table: Record<string, Make> = {
     allowed_cidrs: Array.from({ length: 100 }, (_, index) => `10.${index}.0.0/16`),
   })),
   getApiKey: send('GET', '/api-keys/{key}'),
-  updateApiKey: send('PATCH', '/api-keys/{key}', () => ({ name: 'x'.repeat(100) })),
+  updateApiKey: send('PATCH', '/api-keys/{key}', (_, attempt) => ({ name: `${attempt}`.padEnd(100, 'x') })),
   rotateApiKey: send('POST', '/api-keys/{key}/rotate', () => ({})),
   deleteApiKey: send('DELETE', '/api-keys/{key}'),
   listAudit: get(

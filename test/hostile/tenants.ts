@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +18,7 @@ const max_ratio = 3
 
 async function limitedClient({ url, client }: Scene, scopes: Scope[], rate?: number) {
   const rate_limit = rate === undefined ? null : { per_second: rate, burst: rate }
-  const key = { name: 'tenant', scopes, relayer_ids: ['attacked'], rate_limit }
+  const key = { name: randomUUID(), scopes, relayer_ids: ['attacked'], rate_limit }
   const { api_key, token } = (await client.post('/api/v1/api-keys', { body: key })).data
   return { id: api_key.id, token, client: createRelayerClient({ baseUrl: url, token, maxRetries: 0 }) }
 }

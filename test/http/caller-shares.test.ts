@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
@@ -15,7 +16,9 @@ const mebibyte = 1024 * 1024
 
 /** The token of an API key that may read these relayers only. */
 async function readToken(client: RelayerClient, relayer_ids: string[]): Promise<string> {
-  const { data } = await client.post('/api/v1/api-keys', { body: { name: 'reader', scopes: ['read'], relayer_ids } })
+  const { data } = await client.post('/api/v1/api-keys', {
+    body: { name: randomUUID(), scopes: ['read'], relayer_ids },
+  })
   return data.token
 }
 

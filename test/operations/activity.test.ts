@@ -137,7 +137,8 @@ test('tells what each API key’s transactions cost by day, and what repricing a
   await expect(
     createRelayerClient({
       baseUrl: rig.url(),
-      token: (await client.post('/api/v1/api-keys', { body: { ...body, relayer_ids: ['demo'] } })).data.token,
+      token: (await client.post('/api/v1/api-keys', { body: { ...body, name: 'other', relayer_ids: ['demo'] } })).data
+        .token,
     }).get('/api/v1/spending/callers', {}),
   ).rejects.toMatchObject({ status: 403 })
 })

@@ -17,7 +17,7 @@ const apiKeys = '/api/v1/api-keys'
 const oneKey = '/api/v1/api-keys/{api_key_id}'
 
 async function makeKey(service: TestService, body: Partial<CreateApiKeyRequest> = {}) {
-  const whole = { name: 'A key', scopes: [...scopes], ...body }
+  const whole = { name: `A key ${randomBytes(8).toString('hex')}`, scopes: [...scopes], ...body }
   const { data } = await service.client.post(apiKeys, { body: whole })
   return { ...data, path: { api_key_id: data.api_key.id } }
 }
@@ -173,6 +173,36 @@ describe('the life cycle of a key', () => {
     await service.client.delete(oneKey, { path })
     expect(await signs(service, token)).toBe(401)
     await expect(service.client.get(oneKey, { path })).rejects.toMatchObject({ message: 'API key not found' })
+  })
+
+  test('refuses the name of another key, also to a sponsorship’s, until that key is revoked', async () => {
+    const service = await startTestService()
+    const { path } = await makeKey(service, { name: 'ci', scopes: ['manage', 'send'] })
+    const outcome = (work: Promise<unknown>) =>
+      work.then(
+        () => 'done',
+        ({ status, code, details }) => `${status} ${code} ${details?.[0]?.path}`,
+      )
+    const taken = '409 conflict /body/name'
+    expect(await outcome(makeKey(service, { name: 'ci', scopes: ['read'] }))).toBe(taken)
+    const other = await makeKey(service, { name: 'other' })
+    const rename = (name: string) => outcome(service.client.patch(oneKey, { path: other.path, body: { name } }))
+    expect([await rename('ci'), await rename('other')]).toEqual([taken, 'done'])
+    expect((await service.client.get(apiKeys)).data.map(({ name }) => name)).toEqual(['ci', 'other'])
+
+    const sponsor = (id: string) =>
+      outcome(
+        service.client.post('/api/v1/sponsorships', {
+          body: { id, relayer_id: 'demo', max_gas: 100_000, max_fee: '1', budget_per_day: '1' },
+        }),
+      )
+    const long = 'x'.repeat(127)
+    expect([await sponsor('page'), await sponsor(`${long}a`), await sponsor(`${long}b`)]).toEqual(Array(3).fill('done'))
+    expect([await rename('Sponsorship page'), await rename('Sponsorship pay')]).toEqual([taken, 'done'])
+    expect(await sponsor('pay')).toBe('409 conflict /body/id')
+
+    await service.client.delete(oneKey, { path })
+    expect(await outcome(makeKey(service, { name: 'ci', scopes: ['read'] }))).toBe('done')
   })
 
   test('accepts the old and the new token for a while after a rotation, and no older one', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createRelayerClient } from '../../client/index.ts'
 import { operations } from '../support/contract.ts'
@@ -18,7 +19,7 @@ async function tenant(service: TestService, relayer_id: string) {
 async function limitedTo(service: TestService, relayer_ids: string[] | null) {
   const scopes = ['read', 'notifications', 'manage'] as const
   const { data } = await service.client.post('/api/v1/api-keys', {
-    body: { name: 'A tenant', scopes: [...scopes], relayer_ids },
+    body: { name: randomUUID(), scopes: [...scopes], relayer_ids },
   })
   return { token: data.token, client: createRelayerClient({ baseUrl: service.url, token: data.token }) }
 }

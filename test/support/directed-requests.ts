@@ -198,7 +198,9 @@ async function moveInPool(pool: string, relayer: string, node: Liar, ask: Ask): 
     const { status_reason } = (await ask('getTransaction', [relayer, refused])) as { status_reason: string | null }
     return status_reason !== null
   })
-  const { id } = (await ask('sendTransaction', [relayer], example('sendTransaction', {}))) as Named
+  await ask('updatePoolRelayer', [pool, `${relayer}-reserve`], { weight: 0 })
+  const { id } = (await ask('sendPoolTransaction', [pool], example('sendTransaction', {}))) as Named
+  await ask('updatePoolRelayer', [pool, `${relayer}-reserve`], { weight: 100 })
   await ask('movePoolTransaction', [pool, id])
   node.lie = undefined
 }

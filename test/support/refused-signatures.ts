@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Transaction } from 'ethers'
 import { expect } from 'vitest'
 import type { CreateSignerRequest, UpdateRelayerRequest } from '../../client/index.ts'
@@ -95,7 +96,7 @@ export async function expectNothingReaches(
     await client.patch('/api/v1/relayers/{relayer_id}', { path, body: undone(refusal) })
   }
   const keyOf = async (body: object) => {
-    const made = await client.post('/api/v1/api-keys', { body: { name: 'limited', scopes: ['read'], ...body } })
+    const made = await client.post('/api/v1/api-keys', { body: { name: randomUUID(), scopes: ['read'], ...body } })
     return made.data.token
   }
   const reader = await keyOf({})

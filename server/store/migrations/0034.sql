@@ -66,3 +66,6 @@ CREATE TABLE deduplication_ids (
   PRIMARY KEY (chain_id, deduplication_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deduplication_ids_by_transaction ON deduplication_ids (transaction_row_id);
+
+-- A declaration finds an API key by its name (relayer apply): a second one of the same name would keep its rights unseen.
+CREATE UNIQUE INDEX api_keys_by_name ON api_keys (name);

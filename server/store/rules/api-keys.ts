@@ -83,7 +83,8 @@ const insert = sql<{ row_id: number }>(`
   INSERT INTO api_keys (
     id, name, secret_hash, scopes, is_limited, pool_ids, allowed_cidrs, rate_limit, expires_at, created_at)
   VALUES ($id, $name, $secret_hash, $scopes, $is_limited, $pool_ids, $allowed_cidrs, $rate_limit, $expires_at, $created_at)
-  RETURNING row_id`)
+  ON CONFLICT (name) DO NOTHING RETURNING row_id`)
+const named = sql('SELECT 1 FROM api_keys WHERE name = $name AND id <> $id')
 const update = sql(`
   UPDATE api_keys SET name = $name, scopes = $scopes, is_limited = $is_limited, pool_ids = $pool_ids, allowed_cidrs = $allowed_cidrs,
     rate_limit = $rate_limit, expires_at = $expires_at
@@ -115,17 +116,18 @@ const limit = sql({
     SELECT $row_id::bigint, relayer_row_id FROM json_to_recordset($rows::json) AS relayer (relayer_row_id bigint)`,
 })
 
-/** Undefined: there are as many API keys as there may be. Its list of relayers is written apart. */
+/** `too_many`: there are as many API keys as there may be. Its list of relayers is written apart. */
 export async function insertApiKey(
   transaction: Transaction,
   rights: Database['rights'],
   api_key: ApiKeyRow,
-): Promise<number | undefined> {
+): Promise<number | 'too_many' | 'name_taken'> {
   const { count } = (await transaction.one(countAll)) as { count: number }
-  if (count >= max_api_keys) return undefined
-  const { row_id } = (await transaction.one(insert, encode(api_key))) as { row_id: number }
-  rights.inserted(transaction, 'api_keys', row_id)
-  return row_id
+  if (count >= max_api_keys) return 'too_many'
+  const inserted = await transaction.one(insert, encode(api_key))
+  if (!inserted) return 'name_taken'
+  rights.inserted(transaction, 'api_keys', inserted.row_id)
+  return inserted.row_id
 }
 
 /** Whether there was one. */
@@ -179,7 +181,7 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
         const unknown_pool = await unknownPool(transaction, api_key.pool_ids ?? [])
         if (unknown_pool >= 0) return { unknown_pool }
         const row_id = await insertApiKey(transaction, rights, api_key)
-        if (row_id === undefined) return 'too_many'
+        if (typeof row_id !== 'number') return row_id
         await limitTo(transaction, row_id, relayers)
         return (await get(transaction, api_key.id)) as ApiKeyRow
       }, auditEntry),
@@ -194,6 +196,8 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
         if (!Array.isArray(relayers)) return relayers
         const unknown_pool = await unknownPool(transaction, changes.pool_ids ?? [])
         if (unknown_pool >= 0) return { unknown_pool }
+        if (changes.name !== undefined && (await transaction.one(named, { id, name: changes.name })))
+          return 'name_taken'
         await rights.updated(transaction, 'api_keys', row.row_id)
         await transaction.run(update, encode({ ...before, ...changes }))
         if (changes.relayer_ids !== undefined) await limitTo(transaction, row.row_id, relayers)

@@ -87,10 +87,11 @@ export function sponsorships(
         const created = await transaction.one(insert, pick(values))
         if (!created) return 'id_taken'
         rights.inserted(transaction, 'sponsorships', created.row_id)
-        if ((await insertApiKey(transaction, rights, api_key)) === undefined) throw new TooManyKeys()
+        const key = await insertApiKey(transaction, rights, api_key)
+        if (typeof key !== 'number') throw new KeyRefused(key)
         return readRow(withoutSeal((await transaction.one(select, { id: given.id })) as Row & StoredSeal))
       }, auditEntry).catch((error) => {
-        if (error instanceof TooManyKeys) return 'too_many_keys' as const
+        if (error instanceof KeyRefused) return error.reason === 'too_many' ? 'too_many_keys' : 'key_name_taken'
         throw error
       }),
     getSponsorship: (id) => find(read, id),
@@ -138,7 +139,15 @@ export function sponsorships(
 
 const pick = (values: Record<string, unknown>) => Object.fromEntries(names.map((name) => [name, values[name] as never]))
 
-class TooManyKeys extends Error {}
+/** It undoes what was written before. */
+class KeyRefused extends Error {
+  readonly reason: 'too_many' | 'name_taken'
+
+  constructor(reason: KeyRefused['reason']) {
+    super('The API key of the sponsorship cannot be created')
+    this.reason = reason
+  }
+}
 
 /**
  * What a transaction counts for its sponsorship: when it is final, its paid fee, and nothing when it ended outside of a block. Rows from

@@ -37,7 +37,22 @@ onEveryStore((opened) => {
     expect(await store.createApiKey(key)).toEqual({ unknown_relayer: 1 })
     await store.createApiKey({ ...key, relayer_ids: [known] })
     expect(await store.updateApiKey(key.id, { name: 'Other', relayer_ids: ['none'] })).toEqual({ unknown_relayer: 0 })
-    expect(await store.getApiKey(key.id)).toMatchObject({ name: 'Name', relayer_ids: [known] })
+    expect(await store.getApiKey(key.id)).toMatchObject({ name: key.name, relayer_ids: [known] })
+  })
+
+  test('keeps names apart: of many that are created at once one gets it, and a deleted key frees it', async () => {
+    const { store } = opened()
+    const name = unique('name')
+    const all = Array.from({ length: 10 }, () => apiKeyOf(unique('key'), { name }))
+    const made = await Promise.all(all.map((key) => store.createApiKey(key)))
+    expect(made.filter((its) => its === 'name_taken')).toHaveLength(9)
+    const [first] = made.flatMap((its) => (typeof its === 'object' && 'id' in its ? its.id : []))
+    const other = apiKeyOf(unique('key'))
+    await store.createApiKey(other)
+    expect(await store.updateApiKey(other.id, { name })).toBe('name_taken')
+    expect(await store.updateApiKey(first as string, { name, scopes: ['read'] })).toMatchObject({ name })
+    await store.deleteApiKey(first as string)
+    expect(await store.updateApiKey(other.id, { name })).toMatchObject({ name })
   })
 
   test('keeps the former secret after a rotation for the given time', async () => {
@@ -88,7 +103,7 @@ onEveryStore((opened) => {
     const { total_items } = await store.listApiKeys({ offset: 0, limit: 0 })
     const values = Array.from({ length: 995 - total_items }, (_, index) => `('many ${index}')`)
     await rows(`INSERT INTO api_keys (id, name, secret_hash, scopes, is_limited, created_at)
-      SELECT number, 'x', secret_hash, '[]', 0, '' FROM (SELECT secret_hash FROM api_keys LIMIT 1) AS one,
+      SELECT number, number, secret_hash, '[]', 0, '' FROM (SELECT secret_hash FROM api_keys LIMIT 1) AS one,
         (SELECT column1 AS number FROM (VALUES ${values.join(', ')}) AS numbers) AS many`)
     const results = await Promise.all(Array.from({ length: 10 }, () => store.createApiKey(apiKeyOf(unique('key')))))
     expect(results.filter((result) => result === 'too_many')).toHaveLength(5)

@@ -59,7 +59,7 @@ export const notificationOf = (id: string, changes: Partial<NotificationRow> = {
 
 export const apiKeyOf = (id: string, changes: Partial<ApiKeyRow> = {}): ApiKeyRow => ({
   id,
-  name: 'Name',
+  name: `Key ${id}`,
   scopes: ['sign', 'read'],
   relayer_ids: null,
   pool_ids: null,
