@@ -3390,14 +3390,19 @@ export interface components {
             type?: components["schemas"]["NotificationType"];
             url: components["schemas"]["HttpUrl"];
             /** @description The secret that signs deliveries. If absent or empty, deliveries are not signed. */
-            signing_key?: string;
+            signing_key?: components["schemas"]["SigningKeyInput"];
             filter?: components["schemas"]["NotificationFilter"];
         };
+        /**
+         * @description Any text, or `whsec_` and a key in base64 with padding (Standard Webhooks), which the libraries of that standard take
+         *     as it is. They cannot decode another text after `whsec_`, so it is refused.
+         */
+        SigningKeyInput: string;
         UpdateNotificationRequest: {
             type?: components["schemas"]["NotificationType"];
             url?: components["schemas"]["HttpUrl"];
             /** @description Absent or null: unchanged. The empty string removes the key. */
-            signing_key?: string | null;
+            signing_key?: components["schemas"]["SigningKeyInput"] | null;
             /** @description Null: every event. */
             filter?: components["schemas"]["NotificationFilter"] | null;
         };
@@ -6145,6 +6150,7 @@ export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
 export type NotificationFilter = components['schemas']['NotificationFilter'];
 export type CreateNotificationRequest = components['schemas']['CreateNotificationRequest'];
+export type SigningKeyInput = components['schemas']['SigningKeyInput'];
 export type UpdateNotificationRequest = components['schemas']['UpdateNotificationRequest'];
 export type NotificationHealth = components['schemas']['NotificationHealth'];
 export type DeliveryStatus = components['schemas']['DeliveryStatus'];

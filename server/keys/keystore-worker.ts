@@ -5,7 +5,7 @@ import { getBytes, hexlify } from 'ethers/utils'
 import { decryptKeystoreJson } from 'ethers/wallet'
 import { scrypt } from 'hash-wasm'
 import type { KeystoreOutcome } from './keystore.ts'
-import { pbkdf2Fault, scryptFault } from './keystore-cost.ts'
+import { pbkdf2Fault, scryptFault } from './keystore-fault.ts'
 
 class TooCostly extends Error {}
 
@@ -28,13 +28,25 @@ pbkdf2.register((password, salt, rounds, length, algorithm) => {
 const { json, passphrase } = workerData as { json: string; passphrase: string }
 parentPort?.postMessage(await open())
 
-/** Errors are not passed on, because their messages may contain the document or the passphrase. */
+/**
+ * Wallets derive the key from the passphrase's bytes as they are (geth, web3) or in the normal form NFKC (ethers). Errors are not passed
+ * on, because their messages may contain the document or the passphrase.
+ */
 async function open(): Promise<KeystoreOutcome> {
+  const typed = new TextEncoder().encode(passphrase)
+  const normalized = new TextEncoder().encode(passphrase.normalize('NFKC'))
+  const outcome = await openWith(typed)
+  const isWrong = 'refused' in outcome && outcome.refused === 'wrong_passphrase'
+  return isWrong && Buffer.compare(typed, normalized) !== 0 ? openWith(normalized) : outcome
+}
+
+async function openWith(password: Uint8Array): Promise<KeystoreOutcome> {
   try {
-    return { key: getBytes((await decryptKeystoreJson(json, passphrase)).privateKey) }
+    return { key: getBytes((await decryptKeystoreJson(json, password)).privateKey) }
   } catch (error) {
-    if (error instanceof TooCostly) return { refused: 'too_costly', reason: error.message }
-    const wrong = error instanceof Error && error.message.startsWith('incorrect password')
-    return { refused: wrong ? 'wrong_passphrase' : 'malformed' }
+    const { message } = error as Error
+    if (error instanceof TooCostly) return { refused: 'faulty', place: '/crypto/kdfparams', reason: message }
+    if (message.startsWith('incorrect password')) return { refused: 'wrong_passphrase' }
+    return { refused: message.startsWith('keystore address/privateKey mismatch') ? 'other_address' : 'malformed' }
   }
 }

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { keystoreFault } from './keystore-cost.ts'
+import { type KeystoreFault, keystoreFault } from './keystore-fault.ts'
 
 const max_json_characters = 65_536
 const max_waiting = 8
@@ -8,9 +8,8 @@ const max_time_ms = 20_000
 
 export type KeystoreOutcome =
   | { key: Uint8Array }
-  | { refused: 'malformed' | 'wrong_passphrase' | 'busy' | 'timed_out' }
-  /** `reason`: the parameter and its limit. */
-  | { refused: 'too_costly'; reason: string }
+  | { refused: 'malformed' | 'wrong_passphrase' | 'other_address' | 'busy' | 'timed_out' }
+  | ({ refused: 'faulty' } & KeystoreFault)
 
 let waiting = 0
 let last: Promise<unknown> = Promise.resolve()
@@ -28,8 +27,8 @@ export async function openKeystore(
   if (document.version !== 3) return { refused: 'malformed' }
   const json = JSON.stringify(document)
   if (json.length > max_json_characters) return { refused: 'malformed' }
-  const reason = keystoreFault(document)
-  if (reason !== undefined) return { refused: 'too_costly', reason }
+  const fault = keystoreFault(document)
+  if (fault) return { refused: 'faulty', ...fault }
   if (waiting >= max_waiting) return { refused: 'busy' }
 
   waiting += 1

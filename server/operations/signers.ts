@@ -58,6 +58,7 @@ const refusals = {
     'must be a V3 JSON keystore (Web3 Secret Storage, "version": 3) with scrypt or pbkdf2',
   ),
   wrong_passphrase: badRequest('/body/config/passphrase', 'must be the passphrase of the keystore; decryption failed'),
+  other_address: badRequest('/body/config/keystore/address', 'is not the address of the key in the keystore'),
   busy: new ApiError('unavailable', 'Service Unavailable', [
     { path: '/body/config/keystore', message: 'too many keystores are being decrypted; try again in a few seconds' },
   ]),
@@ -104,7 +105,7 @@ async function keyOf(body: LocalRequest): Promise<Uint8Array> {
     case 'keystore': {
       const opened = await openKeystore(body.config.keystore, body.config.passphrase)
       if ('key' in opened) return opened.key
-      if (opened.refused === 'too_costly') throw badRequest('/body/config/keystore/crypto/kdfparams', opened.reason)
+      if (opened.refused === 'faulty') throw badRequest(`/body/config/keystore${opened.place}`, opened.reason)
       throw refusals[opened.refused]
     }
   }

@@ -30,11 +30,10 @@ export function signatureHeaders(
   }
 }
 
-/** The decoded base64 (without `whsec_`) if the text is valid base64, and the text's bytes if it has no `whsec_`. */
+/** The decoded base64 after `whsec_`, which the contract demands there; of another text its bytes, and what it decodes to as base64. */
 export function candidateKeys(key: string): Buffer[] {
-  const text = key.startsWith(prefix) ? key.slice(prefix.length) : key
-  const decoded = isBase64(text) ? [Buffer.from(text, 'base64')] : []
-  return key.startsWith(prefix) && decoded.length > 0 ? decoded : [...decoded, Buffer.from(key, 'utf8')]
+  if (key.startsWith(prefix)) return [Buffer.from(key.slice(prefix.length), 'base64')]
+  return [...(isBase64(key) ? [Buffer.from(key, 'base64')] : []), Buffer.from(key, 'utf8')]
 }
 
 const isBase64 = (text: string): boolean =>

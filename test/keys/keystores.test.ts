@@ -91,12 +91,25 @@ test('opens a keystore that ethers wrote with its passphrase, and signs', async 
   expect(verifyMessage('Hello', signed.data.sig).toLowerCase()).toBe(cowAddress)
 })
 
+// U+212B: NFKC makes U+00C5 of it, which has other bytes.
+test.each([
+  ['as it is, as geth does', (text: string) => new TextEncoder().encode(text)],
+  ['in the form NFKC, as ethers does', (text: string) => text],
+])('opens a keystore whose passphrase was used %s', async (_, passwordOf) => {
+  const word = '\u212b 1 \ufb01'
+  const account = { address: cowAddress, privateKey: cow }
+  const document = JSON.parse(encryptKeystoreJsonSync(account, passwordOf(word), { scrypt: { N: 2, r: 1, p: 1 } }))
+  expect(await openKeystore(document, word)).toMatchObject({ key: expect.any(Uint8Array) })
+  expect(await openKeystore(document, 'another')).toEqual({ refused: 'wrong_passphrase' })
+})
+
 const keystorePath = '/body/config/keystore'
 const costPath = `${keystorePath}/crypto/kdfparams`
 const scrypt = (changes: object) => ({
   ...keystore,
   Crypto: { ...crypto, kdfparams: { ...crypto.kdfparams, ...changes } },
 })
+const digits = (changes: object) => ({ ...keystore, Crypto: { ...crypto, ...changes } })
 const [pbkdf2] = published.documents
 
 test('refuses a keystore that does not open or costs too much, with the reason', async () => {
@@ -108,8 +121,17 @@ test('refuses a keystore that does not open or costs too much, with the reason',
     [{ ...keystore, version: 1, Crypto: undefined }, passphrase, keystorePath],
     [{ ...keystore, Crypto: { ...crypto, kdf: 'md5' } }, passphrase, keystorePath],
     [{ ...keystore, Crypto: { ...crypto, cipher: 'aes-128-cbc' } }, passphrase, keystorePath],
-    [{ ...keystore, Crypto: null }, passphrase, keystorePath],
-    [{ ...keystore, address: 'ab'.repeat(20) }, passphrase, keystorePath],
+    [{ ...keystore, Crypto: null }, passphrase, `${keystorePath}/crypto/ciphertext`],
+    [digits({ mac: `0x${crypto.mac}` }), passphrase, `${keystorePath}/crypto/mac`],
+    [digits({ ciphertext: `0x${crypto.ciphertext}` }), passphrase, `${keystorePath}/crypto/ciphertext`],
+    // A key of 31 bytes, as wallets wrote that left out its leading zero.
+    [digits({ ciphertext: crypto.ciphertext.slice(2) }), passphrase, `${keystorePath}/crypto/ciphertext`],
+    [
+      digits({ cipherparams: { iv: `0x${crypto.cipherparams.iv}` } }),
+      passphrase,
+      `${keystorePath}/crypto/cipherparams/iv`,
+    ],
+    [{ ...keystore, address: 'ab'.repeat(20) }, passphrase, `${keystorePath}/address`],
     [scrypt({ n: 3 }), passphrase, keystorePath],
     [scrypt({ n: 0 }), passphrase, keystorePath],
     [scrypt({ n: 2 ** 24, r: 8 }), passphrase, costPath],

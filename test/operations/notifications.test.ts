@@ -12,7 +12,7 @@ const create = ({ raw }: TestService, body: unknown) =>
 
 test('creates, shows and lists a notification without its signing key', async () => {
   const service = await startTestService()
-  const response = await create(service, { id: 'a', type: 'webhook', url, signing_key: 'whsec_1' })
+  const response = await create(service, { id: 'a', type: 'webhook', url, signing_key: 'whsec_C2FVsBQI' })
   expect(response.status).toBe(201)
   const a = { id: 'a', type: 'webhook', url, has_signing_key: true }
   const envelope = { success: true, error: '', pagination: { current_page: 1, per_page: 1, total_items: 1 } }
@@ -180,9 +180,33 @@ test('refuses to delete a notification that a relayer uses, and frees the id of 
   await client.post(listPath, { body: { id: 'a', url } })
 })
 
+test('refuses a signing key that receivers cannot decode, and takes any other text', async () => {
+  const service = await startTestService()
+  const key = 'C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
+  const refused = ['whsec_', `whsec_${key.slice(1)}`, `whsec_${key.replace('+', '-')}`, `v1,${key}`, `v1,whsec_${key}`]
+  for (const signing_key of refused) {
+    const { status, body } = await post(service, { url, signing_key })
+    expect.soft([status, body.details?.[0].path], signing_key).toEqual([400, '/body/signing_key'])
+  }
+  for (const signing_key of [
+    `whsec_${key}`,
+    'whsec_QQ==',
+    key,
+    'b7a9a1e2-6a0c-4d5e-9a57-6a1c3a2b9d10',
+    'two\nlines',
+    '',
+  ])
+    expect.soft((await post(service, { url, signing_key })).status, signing_key).toBe(201)
+})
+
+async function post(service: TestService, body: object) {
+  const response = await create(service, body)
+  return { status: response.status, body: (await response.json()) as { details?: [{ path: string }] } }
+}
+
 test('shows a signing key in no response, log line or file, in valid and invalid requests', async () => {
   const service = await startTestService()
-  const key = 'whsec_a-very-secret-signing-key'
+  const key = 'whsec_a/very/secret/signing/keyabc'
   const bodies = [
     await create(service, { id: 'a', url, signing_key: key }),
     await create(service, { id: 'a', url, signing_key: key }),

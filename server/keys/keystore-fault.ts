@@ -28,12 +28,37 @@ export function pbkdf2Fault(rounds: number): string | undefined {
     : undefined
 }
 
+/** What is wrong with a document. `place`: a JSON pointer into it. */
+export interface KeystoreFault {
+  place: string
+  reason: string
+}
+
+/** The bytes of the members that hold hexadecimal digits. undefined: any number. */
+const hexMembers = [
+  { place: ['crypto', 'ciphertext'], bytes: 32, note: ', those of the encrypted key' },
+  { place: ['crypto', 'mac'], bytes: 32, note: '' },
+  { place: ['crypto', 'cipherparams', 'iv'], bytes: 16, note: '' },
+  { place: ['crypto', 'kdfparams', 'salt'], bytes: undefined, note: '' },
+]
+
 /**
- * Checks the cost of a Web3 Secret Storage document before any work. Names in any case and integers as text are accepted, as ethers
- * does. The worker checks the parameters again before it derives the key.
+ * Checks the digits and the cost of a Web3 Secret Storage document before any work. Names in any case and integers as text are accepted,
+ * as ethers does. The worker checks the parameters again before it derives the key.
  */
-export function keystoreFault(document: object): string | undefined {
-  const crypto = field(document, 'crypto')
+export function keystoreFault(document: object): KeystoreFault | undefined {
+  for (const { place, bytes, note } of hexMembers) {
+    const value = place.reduce<unknown>(field, document)
+    const isHex = typeof value === 'string' && /^(?:[0-9a-fA-F]{2})*$/.test(value)
+    if (isHex && (bytes === undefined || value.length === 2 * bytes)) continue
+    const size = bytes === undefined ? 'pairs of hexadecimal digits' : `${2 * bytes} hexadecimal digits`
+    return { place: `/${place.join('/')}`, reason: `must be ${size} without 0x${note}` }
+  }
+  const cost = costFault(field(document, 'crypto'))
+  return cost === undefined ? undefined : { place: '/crypto/kdfparams', reason: cost }
+}
+
+function costFault(crypto: unknown): string | undefined {
   const parameters = field(crypto, 'kdfparams')
   const number = (name: string) => Number(field(parameters, name))
   switch (String(field(crypto, 'kdf')).toLowerCase()) {
