@@ -1122,6 +1122,26 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "submission.after_blocks",
    "integer",
    "Required with `private_then_public`, and not permitted otherwise."
+  ],
+  [
+   "min_priority_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   ""
+  ],
+  [
+   "min_gas_price",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   ""
+  ],
+  [
+   "coin_token.address",
+   "text",
+   "An address: 20 bytes of hex with 0x."
+  ],
+  [
+   "coin_token.decimals",
+   "integer",
+   ""
   ]
  ],
  "patch /api/v1/networks/{network_id}": [
@@ -1179,6 +1199,26 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "submission.after_blocks",
    "integer",
    "Required with `private_then_public`, and not permitted otherwise."
+  ],
+  [
+   "min_priority_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   ""
+  ],
+  [
+   "min_gas_price",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   ""
+  ],
+  [
+   "coin_token.address",
+   "text",
+   "An address: 20 bytes of hex with 0x."
+  ],
+  [
+   "coin_token.decimals",
+   "integer",
+   ""
   ]
  ],
  "post /api/v1/pools": [
@@ -1819,4 +1859,4 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
 }
 
 /** The members that are amounts. */
-export const amountMembers: ReadonlySet<string> = new Set(["chainId","value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","max_fee","budget_per_day","fee"])
+export const amountMembers: ReadonlySet<string> = new Set(["chainId","value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","min_priority_fee_per_gas","min_gas_price","max_fee","budget_per_day","fee"])

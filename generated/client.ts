@@ -653,8 +653,8 @@ export interface paths {
          * Send all that is left
          * @description Sends the whole balance, less what unfinished transactions may cost at their present prices, less the fee of this
          *     transaction: drain the relayer first. To leave
-         *     exactly `keep` behind, the fee is all of a fixed price: the base fee with a margin for rising prices. With `asset`,
-         *     it sends the tokens; refused (409) while an unfinished transaction could still move some.
+         *     exactly `keep` behind, the whole price is paid: the base fee with a margin for rising prices. When the chain requires a
+         *     higher price, the service pays it, and sends as much less. With `asset`, it sends the tokens; refused (409) while an unfinished transaction could still move some.
          *
          *     Policies apply, except that a drained relayer may be swept: drain it, wait until it has finished, sweep it, and
          *     delete it. On chains of the OP stack, an upper bound of the data fee is
@@ -2420,7 +2420,7 @@ export interface components {
          *     codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`,
          *     `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
          *     (408), `conflict`, `already_sent` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417),
-         *     `unprocessable` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented`
+         *     `unprocessable`, `gas_limit_too_low` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented`
          *     (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503).
          */
         FailureCode: string;
@@ -2861,7 +2861,11 @@ export interface components {
             data?: components["schemas"]["CallDataInputOrNull"];
             /** @description The call of a contract by name, in the place of `data`. It needs `to`. */
             call?: components["schemas"]["ContractCall"] | null;
-            /** @description The gas limit. If absent, the node estimates it. */
+            /**
+             * @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the
+             *     transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the
+             *     transaction needs more.
+             */
             gas_limit?: number | null;
             /**
              * @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default:
@@ -3111,6 +3115,16 @@ export interface components {
             /** @description The nonce that the transaction would get. Null, like the members below, when no node answered. */
             nonce: number | null;
             gas_limit: number | null;
+            /**
+             * @description `needed`: the gas that the nodes estimate; null when they do not, for example because the call reverts. `limit`:
+             *     the gas limit of the request; null: none. `creates_account`: whether the receiver is an account that does not
+             *     exist yet, which costs more on some chains; null when no node says.
+             */
+            gas: {
+                needed: number | null;
+                limit: number | null;
+                creates_account: boolean | null;
+            };
             gas_price: components["schemas"]["AmountOrNull"];
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
@@ -4056,6 +4070,14 @@ export interface components {
             /** @description The default of the transactions on this network. */
             submission: components["schemas"]["Submission"];
             /**
+             * @description The least priority fee that the nodes take, in wei per unit of gas, where they suggest less: the service pays no
+             *     less by itself. Null: unknown. Prices of a request are not changed.
+             */
+            min_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
+            /** @description The least price that the nodes take, in wei per unit of gas; otherwise as `min_priority_fee_per_gas`. */
+            min_gas_price: components["schemas"]["AmountOrNull"];
+            coin_token: components["schemas"]["CoinTokenOrNull"];
+            /**
              * @description The nodes that do not answer, or are on another chain. Only in responses of "Create a network" and "Update a
              *     network"; absent when there are none.
              */
@@ -4087,7 +4109,24 @@ export interface components {
             private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][];
             /** @description The default of the transactions on this network. */
             submission?: components["schemas"]["Submission"];
+            min_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            min_gas_price?: components["schemas"]["AmountInput"] | null;
+            coin_token?: components["schemas"]["CoinTokenInputOrNull"];
         };
+        /**
+         * @description The chain's coin is also an ERC-20 token: one balance in two views. Policies, daily limits, funding and sweeps count
+         *     an amount of either as one. `decimals`: of the token; the coin has 18.
+         */
+        CoinToken: {
+            address: components["schemas"]["Address"];
+            decimals: number;
+        };
+        CoinTokenOrNull: components["schemas"]["CoinToken"] | null;
+        /** @description As `coin_token` of a network, for example `0x3600000000000000000000000000000000000000` with 6 decimals on Arc. Default null. */
+        CoinTokenInputOrNull: {
+            address: components["schemas"]["AddressInput"];
+            decimals: number;
+        } | null;
         UpdateNetworkRequest: {
             rpc_urls?: components["schemas"]["RpcUrlInput"][];
             symbol?: string | null;
@@ -4100,6 +4139,9 @@ export interface components {
             tags?: components["schemas"]["Word"][] | null;
             private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][] | null;
             submission?: components["schemas"]["Submission"] | null;
+            min_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            min_gas_price?: components["schemas"]["AmountInput"] | null;
+            coin_token?: components["schemas"]["CoinTokenInputOrNull"];
         };
         Signer: {
             id: components["schemas"]["Id"];
@@ -4992,7 +5034,10 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The Idempotency-Key was used with another body (`unprocessable`). */
+        /**
+         * @description The Idempotency-Key was used with another body (`unprocessable`), or the transaction needs more gas than its
+         *     `gas_limit` (`gas_limit_too_low`).
+         */
         Unprocessable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6220,6 +6265,9 @@ export type Problems = components['schemas']['Problems'];
 export type SearchResult = components['schemas']['SearchResult'];
 export type Network = components['schemas']['Network'];
 export type CreateNetworkRequest = components['schemas']['CreateNetworkRequest'];
+export type CoinToken = components['schemas']['CoinToken'];
+export type CoinTokenOrNull = components['schemas']['CoinTokenOrNull'];
+export type CoinTokenInputOrNull = components['schemas']['CoinTokenInputOrNull'];
 export type UpdateNetworkRequest = components['schemas']['UpdateNetworkRequest'];
 export type Signer = components['schemas']['Signer'];
 export type SignerType = components['schemas']['SignerType'];
@@ -6819,6 +6867,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];

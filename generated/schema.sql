@@ -23,7 +23,7 @@ CREATE TABLE networks (
   is_testnet             INTEGER NOT NULL CHECK (is_testnet IN (0, 1)),
   explorer_urls          TEXT NOT NULL CHECK (json_valid(explorer_urls)),
   features               TEXT NOT NULL CHECK (json_valid(features)),
-  tags                   TEXT NOT NULL CHECK (json_valid(tags)), rights_version INTEGER NOT NULL DEFAULT 0, rights_mac BLOB, private_rpc_urls TEXT, submission TEXT,
+  tags                   TEXT NOT NULL CHECK (json_valid(tags)), rights_version INTEGER NOT NULL DEFAULT 0, rights_mac BLOB, private_rpc_urls TEXT, submission TEXT, min_priority_fee_per_gas TEXT, min_gas_price TEXT, coin_token TEXT CHECK (json_valid(coin_token)),
   CHECK (id = 'evm:' || name)
 ) STRICT;
 
@@ -103,7 +103,7 @@ CREATE TABLE transactions (
   block_number             INTEGER,
   block_hash               TEXT,
   reprice_at               INTEGER NOT NULL DEFAULT 0,
-  revision                 INTEGER NOT NULL DEFAULT 0, spent TEXT, waiting_for TEXT, waits_told TEXT NOT NULL DEFAULT '[]', reserved TEXT, data_bytes INTEGER NOT NULL DEFAULT 0, receipt TEXT, error TEXT, reference TEXT, data_row_id INTEGER REFERENCES "transaction_data" (row_id), changed_at TEXT, access_list TEXT, authorization_list TEXT, type INTEGER CHECK (type IN (0, 1, 2, 4)), fee_ceiling TEXT, tip_ceiling TEXT, replaces_foreign INTEGER NOT NULL DEFAULT 0 CHECK (replaces_foreign IN (0, 1)), wait_text TEXT, fragments TEXT, metadata TEXT, sponsored TEXT, sponsored_lane TEXT, data_fee TEXT, submission TEXT, caller TEXT, pool_row_id INTEGER REFERENCES pool_ids (row_id),
+  revision                 INTEGER NOT NULL DEFAULT 0, spent TEXT, waiting_for TEXT, waits_told TEXT NOT NULL DEFAULT '[]', reserved TEXT, data_bytes INTEGER NOT NULL DEFAULT 0, receipt TEXT, error TEXT, reference TEXT, data_row_id INTEGER REFERENCES "transaction_data" (row_id), changed_at TEXT, access_list TEXT, authorization_list TEXT, type INTEGER CHECK (type IN (0, 1, 2, 4)), fee_ceiling TEXT, tip_ceiling TEXT, replaces_foreign INTEGER NOT NULL DEFAULT 0 CHECK (replaces_foreign IN (0, 1)), wait_text TEXT, fragments TEXT, metadata TEXT, sponsored TEXT, sponsored_lane TEXT, data_fee TEXT, submission TEXT, caller TEXT, pool_row_id INTEGER REFERENCES pool_ids (row_id), gas_is_given INTEGER NOT NULL DEFAULT 0 CHECK (gas_is_given IN (0, 1)), is_sweep INTEGER NOT NULL DEFAULT 0 CHECK (is_sweep IN (0, 1)),
   UNIQUE (relayer_row_id, sequence),
   UNIQUE (chain_id, "from", nonce)
 ) STRICT;

@@ -22,6 +22,7 @@ export const statusOf = {
   unsupported_media_type: 415,
   expectation_failed: 417,
   unprocessable: 422,
+  gas_limit_too_low: 422,
   rate_limited: 429,
   header_too_large: 431,
   internal: 500,

@@ -15,3 +15,7 @@ export function saidByMost<T>(answers: (T | undefined)[], identify: (answer: T) 
   const groups = [...Map.groupBy(given(answers), identify).values()]
   return groups.find((group) => group.length >= majorityOf(answers.length))?.[0]
 }
+
+/** The largest number that at least half of those who answered report or exceed; undefined without an answer. */
+export const atLeastHalf = (numbers: number[]): number | undefined =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]

@@ -26,6 +26,9 @@ export type NewTransaction = Pick<
   data_fee?: string | null
   fee_ceiling?: string | null
   tip_ceiling?: string | null
+  /** Absent: no. */
+  gas_is_given?: boolean
+  is_sweep?: boolean
   /** The caller's; absent: none. */
   reference?: string | null
   /** Absent: none. */

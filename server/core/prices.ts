@@ -70,6 +70,10 @@ export function quote(market: Market, tier: Tier, kind: PriceKind = market.kind)
     : { kind, max_fee_per_gas: market.base_fee * base_fee_room + tip, max_priority_fee_per_gas: tip }
 }
 
+/** Prices with which nothing of the fee comes back: the tip takes what the base fee leaves. */
+export const wholePrices = (price: bigint, kind: PriceKind): Prices =>
+  kind === 'legacy' ? { kind, gas_price: price } : { kind, max_fee_per_gas: price, max_priority_fee_per_gas: price }
+
 /** The highest prices, in wei per unit of gas; undefined: no limit. A gas price counts as `fee`. */
 export interface Ceiling {
   fee: bigint | undefined

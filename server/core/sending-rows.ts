@@ -52,6 +52,10 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   data_fee: string | null
   /** The caller asked to replace what another sender has put into the pool at its nonce. */
   replaces_foreign: boolean
+  /** The gas limit is the request's, and never changes; otherwise the nodes' estimate, which may be raised. */
+  gas_is_given: boolean
+  /** It sends all that the highest fee leaves: a higher price makes the value lower. */
+  is_sweep: boolean
   /** The newest attempt does not match the requested content: sign again. */
   resign: boolean
   /** The block in which it was last seen. */

@@ -16,6 +16,8 @@ import {
 /** What the calls that the service makes are answered with, by value. */
 export interface Answers {
   eth_call: Buffer
+  /** When the newest fork was, and when the next one is planned (EIP-7910), in seconds since the Unix epoch. */
+  eth_config: number[]
   eth_estimateGas: number
   /** Null: the node keeps no history. */
   eth_feeHistory: FeeHistory | null
@@ -93,6 +95,11 @@ type Decoders = { [Name in Method]: (result: unknown, params: unknown[]) => Answ
 /** The only place that reads what nodes answer to the service. Each throws Malformed for an answer that says nothing. */
 export const decoders: Decoders = {
   eth_call: (result) => readBytes(result, 'result'),
+  eth_config: (result) => {
+    const { current, next } = readObject(result, 'result')
+    const times = [next, current].map((fork) => optional(readObject, fork, 'fork')?.activationTime)
+    return times.flatMap((time) => optional(readInteger, time, 'activationTime') ?? [])
+  },
   eth_estimateGas: (result) => positive(readInteger(result, 'result')),
   eth_feeHistory: (result) => (result === null ? null : readHistory(result)),
   eth_gasPrice: (result) => readPrice(result, 'result'),

@@ -52,7 +52,12 @@ export interface Chain {
   market(): Promise<Market>
   /** The block gas limit; undefined when the node does not report it. */
   blockGasLimit(): Promise<number | undefined>
-  estimateGas(call: CallRequest): Promise<number>
+  /** `at_s`: by the rules of a block at that time, in seconds since the Unix epoch; only some nodes can tell these. */
+  estimateGas(call: CallRequest, at_s?: number): Promise<number>
+  /** Runs a call with a gas limit. Resolves to the error about it; undefined: it runs. */
+  tryGas(call: CallRequest & { gas: number }, at_s?: number): Promise<RpcError | undefined>
+  /** When the newest fork was, and when the next one is planned (EIP-7910), in seconds since the Unix epoch; empty: the node does not tell. */
+  forkTimes(): Promise<number[]>
   /**
    * What a chain of the OP stack charges besides the gas, at most, by its contract GasPriceOracle; undefined: the contract does not
    * exist or tells no fee. `bytes`: of the unsigned transaction.
@@ -111,7 +116,17 @@ export function createChain(rpc: Rpc): Chain {
     code: (address) => ask(rpc, 'eth_getCode', [address, 'latest']),
     market: () => readMarket(rpc),
     blockGasLimit: async () => (await newest(rpc)).gas_limit,
-    estimateGas: (call) => ask(rpc, 'eth_estimateGas', [encodeCall(call)]),
+    estimateGas: (call, at_s) => ask(rpc, 'eth_estimateGas', [encodeCall(call), ...atTime(at_s)]),
+    async tryGas(call, at_s) {
+      try {
+        await ask(rpc, 'eth_call', [encodeCall(call), 'latest', ...atTime(at_s).slice(1)])
+        return undefined
+      } catch (error) {
+        if (!(error instanceof RpcError) || error.kind === 'unavailable' || error.kind === 'rate_limited') throw error
+        return error
+      }
+    },
+    forkTimes: () => ask(rpc, 'eth_config', []).catch(() => []),
     async dataFee(bytes, gas_limit) {
       // Chains before the fork Fjord have the older function only, those before Isthmus no operator fee.
       const [data, operator] = await Promise.all([
@@ -167,6 +182,9 @@ const isAbsence = (error: unknown): boolean =>
   /\b(?:tx|transaction|receipt)\b.{0,80}not found/i.test(error.message)
 
 const hex = (number: number | bigint): string => `0x${number.toString(16)}`
+
+/** The block, no changes of the state, and another time of the block. */
+const atTime = (at_s: number | undefined): unknown[] => (at_s === undefined ? [] : ['latest', {}, { time: hex(at_s) }])
 
 const encodeCall = ({ from, to, value, data, gas, access_list, authorization_list }: CallRequest) => ({
   from,

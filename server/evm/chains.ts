@@ -12,7 +12,8 @@ import type { Audience } from './answer-limits.ts'
 import { type Chain, createChain } from './chain.ts'
 import { type ChainWatch, createChainWatch } from './chain-watch.ts'
 import type { Endpoint } from './endpoint.ts'
-import { medianMarket } from './market.ts'
+import { createGas, createGasRules, type Gas, type GasRules, withoutForks } from './gas.ts'
+import { atLeastMarket, medianMarket } from './market.ts'
 import { createMempool, type Mempool, toRelay, withoutRelays } from './mempool.ts'
 import { examine, type NodeHealth } from './node-health.ts'
 import { endpointOpener } from './open-endpoint.ts'
@@ -29,6 +30,8 @@ export interface NetworkClient {
   callers: Chain
   /** For what callers ask in bursts: the nodes and the health of `callers`, in batches. */
   estimates: Pick<Chain, 'estimateGas' | 'balance' | 'latestNonce' | 'dataFee'>
+  /** What the nodes say about gas, asked by the sender. */
+  gas: Gas
   /** Where the bytes of a transaction go while it is in no block. */
   mempoolOf(transaction: Pick<TransactionRow, 'submission'>): Mempool
   /** The network's endpoints, each asked alone. */
@@ -40,8 +43,6 @@ export interface NetworkClient {
   market(): Promise<Market>
   /** The balance (in wei) and the nonce, cached for one second. */
   funds(address: string): Promise<{ balance: bigint; latest: number }>
-  /** The block gas limit, cached for a minute; undefined when no node reports it. */
-  blockGasLimit(): Promise<number | undefined>
   /** Whether the address has code, cached for a minute; false when no node says. */
   hasCode(address: string): Promise<boolean>
 }
@@ -54,7 +55,6 @@ export interface Chains {
 const market_ms = 2_000
 const funds_ms = 1_000
 const nodes_ms = 2_000
-const gas_limit_ms = 60_000
 const code_ms = 60_000
 const max_remembered = 10_000
 /** The sets of URLs whose health is kept. Connections of the others are closed when they are idle (post.ts). */
@@ -95,9 +95,11 @@ export function createChains(
     const forCallers = open('callers')
     const callers = createChain(createRpc(forCallers, now, Math.random, caller_limits))
     const estimates = createChain(createRpc(forCallers, now))
-    const mempool = createMempool(rpc, estimates.estimateGas, undefined)
-    const relay = openRelays(chain_id, distinct(relays), watch.height)
     const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
+    const rules = createGasRules(each, now)
+    const gas = createGas(chain, rules, each, now)
+    const mempool = createMempool(rpc, createGas(estimates, rules, each, now), undefined)
+    const relay = openRelays(chain_id, distinct(relays), watch.height, withoutForks(rules))
     const market = remember(market_ms, now, async () => {
       const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= now()
       const asked = each.filter((_, index) => isWell(endpoints[index] as Endpoint)).slice(0, max_price_sources)
@@ -119,22 +121,26 @@ export function createChains(
         () => false,
       ),
     )
-    const gasLimit = remember(gas_limit_ms, now, () => chain.blockGasLimit().catch(() => undefined))
     return {
       chain: { ...chain, ...watch },
       callers,
       estimates,
+      gas,
       mempoolOf: (transaction) => (isPrivate(transaction) ? relay : mempool),
       each,
       nodes: () => nodes(''),
       market: () => market(''),
       funds,
-      blockGasLimit: () => gasLimit(''),
       hasCode,
     }
   }
 
-  function openRelays(chain_id: number, relays: PrivateRpcUrl[], height: () => number | undefined): Mempool {
+  function openRelays(
+    chain_id: number,
+    relays: PrivateRpcUrl[],
+    height: () => number | undefined,
+    rules: () => Promise<GasRules>,
+  ): Mempool {
     if (relays.length === 0) return withoutRelays()
     const open = (audience: Audience): Rpc => {
       const endpoints = relays.map((relay) =>
@@ -142,9 +148,11 @@ export function createChains(
       )
       return provingNothing(createRpc(endpoints, now))
     }
-    const { estimateGas } = createChain(open('callers'))
+    const gas = createGas(createChain(open('callers')), rules, [], now)
     const drops_after_blocks = Math.max(...relays.map((relay) => relay.drops_after_blocks))
-    return createMempool(open('service'), estimateGas, drops_after_blocks)
+    // Few relays run calls.
+    const shortageOf: Gas['shortageOf'] = (call) => gas.shortageOf(call).catch(() => undefined)
+    return createMempool(open('service'), { ...gas, shortageOf }, drops_after_blocks)
   }
 
   return {
@@ -164,7 +172,8 @@ export function createChains(
       // The last of the map is the one that was used last.
       connections.delete(key)
       connections.set(key, connection)
-      return { ...connection, network: known }
+      const market = async () => atLeastMarket(await connection.market(), known)
+      return { ...connection, market, network: known }
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { Network } from '../../generated/openapi.ts'
 import { type Market, percentileOf, type Tier } from '../core/prices.ts'
 import { call, isOfItem, type Rpc } from './rpc.ts'
 
@@ -41,6 +42,19 @@ export function medianMarket(markets: Market[]): Market | undefined {
   return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
 }
 
+/** The market with the least prices that the nodes of the network take, where these suggest less. */
+export function atLeastMarket(
+  market: Market,
+  { min_priority_fee_per_gas, min_gas_price }: Pick<Network, 'min_priority_fee_per_gas' | 'min_gas_price'>,
+): Market {
+  if (min_priority_fee_per_gas === null && min_gas_price === null) return market
+  const price = BigInt(min_gas_price ?? 0)
+  if (market.kind === 'legacy') return { kind: 'legacy', gas_price: greater(market.gas_price, price) }
+  const tip = greater(BigInt(min_priority_fee_per_gas ?? 0), price - market.base_fee)
+  const tips = tiers.map((tier) => [tier, greater(market.tips[tier], tip)])
+  return { ...market, tips: Object.fromEntries(tips) }
+}
+
 const headBaseFee = async (rpc: Rpc): Promise<bigint | undefined> =>
   (await orNothing(call(rpc, 'eth_getBlockByNumber', ['latest', false])))?.base_fee
 
@@ -52,6 +66,8 @@ const orNothing = <T>(answer: Promise<T>): Promise<T | undefined> =>
   })
 
 const hex = (number: number): string => `0x${number.toString(16)}`
+
+const greater = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 const ascending = (values: bigint[]): bigint[] => values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
 

@@ -1,15 +1,17 @@
 import type { PrivateRpcUrl } from '../../generated/openapi.ts'
 import { toHex } from '../core/hex.ts'
 import { isSending, sending_method } from './batch-size.ts'
-import type { Chain } from './chain.ts'
 import type { Endpoint } from './endpoint.ts'
+import type { Gas } from './gas.ts'
 import { call, type Rpc, RpcUnavailable } from './rpc.ts'
 
 /**
  * Where signed bytes wait for a block: in the pools of the network's nodes, or at private relays. Only it is sent bytes, asked for the
  * hash of a transaction that is in no block, and told its content.
  */
-export interface Mempool extends Pick<Chain, 'estimateGas'> {
+export interface Mempool {
+  gas: Gas
+
   /** Each in the order given; undefined where a node has taken it. `everywhere`: every healthy node gets them. */
   send(raws: Uint8Array[], everywhere?: boolean): Promise<(Error | undefined)[]>
   /** Whether a node says that it has a transaction of this hash, in its pool or in a block; false also when none answers. */
@@ -19,12 +21,8 @@ export interface Mempool extends Pick<Chain, 'estimateGas'> {
 }
 
 /** `drops_after_blocks`: of relays, which all get the bytes, because each reaches other builders; undefined: of nodes. */
-export const createMempool = (
-  rpc: Rpc,
-  estimateGas: Chain['estimateGas'],
-  drops_after_blocks: number | undefined,
-): Mempool => ({
-  estimateGas,
+export const createMempool = (rpc: Rpc, gas: Gas, drops_after_blocks: number | undefined): Mempool => ({
+  gas,
   drops_after_blocks,
   send: (raws, everywhere = false) =>
     Promise.all(
@@ -47,7 +45,12 @@ export function withoutRelays(): Mempool {
   const none = new RpcUnavailable('The network has no private_rpc_urls')
   return {
     drops_after_blocks: undefined,
-    estimateGas: () => Promise.reject(none),
+    gas: {
+      estimate: () => Promise.reject(none),
+      limit: () => Promise.reject(none),
+      shortageOf: async () => undefined,
+      isOutdated: async () => false,
+    },
     isKnown: async () => false,
     send: async (raws) => raws.map(() => none),
   }

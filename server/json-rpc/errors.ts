@@ -82,10 +82,11 @@ const byApiCode: Partial<Record<ErrorCode, number>> = {
   outcome_unknown: codes.outcome_open,
 }
 
-// Libraries recognize these two by the words that nodes use.
+// Libraries recognize these by the words that nodes use.
 const prefixes: Partial<Record<ErrorCode, string>> = {
   insufficient_funds: 'insufficient funds for gas * price + value',
   execution_reverted: 'execution reverted',
+  gas_limit_too_low: 'intrinsic gas too low',
 }
 
 function textOf({ code, message, details }: ApiError): string {

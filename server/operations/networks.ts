@@ -1,7 +1,14 @@
-import type { Network, PrivateRpcUrl, PrivateRpcUrlInput, UpdateNetworkRequest } from '../../generated/openapi.ts'
+import type {
+  AmountInput,
+  Network,
+  PrivateRpcUrl,
+  PrivateRpcUrlInput,
+  UpdateNetworkRequest,
+} from '../../generated/openapi.ts'
 import { ApiError, conflict } from '../core/errors.ts'
 import { type Handlers, list, single } from '../core/operation.ts'
 import { readSubmission } from '../core/submission.ts'
+import { readAddress, readAmount } from '../core/values.ts'
 import { confirmationsOf } from './confirmations.ts'
 import type { OperationDependencies } from './dependencies.ts'
 import { nodeWarnings } from './node-warnings.ts'
@@ -19,6 +26,9 @@ const defaultsOf = (chain_id: number) =>
     tags: [],
     private_rpc_urls: [],
     submission: { mode: 'public' },
+    min_priority_fee_per_gas: null,
+    min_gas_price: null,
+    coin_token: null,
   }) satisfies Partial<Network>
 
 export function networks({
@@ -42,7 +52,7 @@ export function networks({
     async createNetwork({ body, auditEntry }) {
       const network: Network = {
         ...defaultsOf(body.chain_id),
-        ...body,
+        ...normalized(body),
         id: `evm:${body.name}`,
         rpc_urls: readRpcUrls(body.rpc_urls, '/body/rpc_urls', checkTarget),
         private_rpc_urls: privateUrls(body.private_rpc_urls),
@@ -72,7 +82,7 @@ export function networks({
     },
 
     async updateNetwork({ path, body, auditEntry }) {
-      const { rpc_urls, private_rpc_urls, ...rest } = body
+      const { rpc_urls, private_rpc_urls, ...rest } = normalized(body)
       const urls = rpc_urls && { rpc_urls: readRpcUrls(rpc_urls, '/body/rpc_urls', checkTarget) }
       const relays = private_rpc_urls !== undefined && { private_rpc_urls: privateUrls(private_rpc_urls) }
       const network = await store.updateNetwork(
@@ -98,11 +108,30 @@ export function networks({
   }
 }
 
+const readPrice = (given: AmountInput | null, name: string): string | null =>
+  given === null ? null : readAmount(given, `/body/${name}`)
+
+type Inputs = Pick<UpdateNetworkRequest, 'min_priority_fee_per_gas' | 'min_gas_price' | 'coin_token'>
+
+/** A body with its amounts and addresses in normal form. Throws ApiError (400). */
+function normalized<B extends Inputs>({
+  min_priority_fee_per_gas: tip,
+  min_gas_price: price,
+  coin_token: token,
+  ...rest
+}: B) {
+  return {
+    ...rest,
+    ...(tip !== undefined && { min_priority_fee_per_gas: readPrice(tip, 'min_priority_fee_per_gas') }),
+    ...(price !== undefined && { min_gas_price: readPrice(price, 'min_gas_price') }),
+    ...(token !== undefined && {
+      coin_token: token && { ...token, address: readAddress(token.address, '/body/coin_token/address') },
+    }),
+  }
+}
+
 /** RFC 7396: null removes a member, which restores its default. */
-function mergePatch(
-  patch: Omit<UpdateNetworkRequest, 'rpc_urls' | 'private_rpc_urls'>,
-  chain_id: number,
-): Partial<Network> {
+function mergePatch(patch: { [Name in keyof Network]?: Network[Name] | null }, chain_id: number): Partial<Network> {
   const its: Partial<Network> = defaultsOf(chain_id)
   return Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, value ?? its[name as keyof Network]]))
 }

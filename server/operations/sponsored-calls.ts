@@ -125,6 +125,8 @@ export function createSponsoredCalls({
         return {
           ...transaction,
           valid_until,
+          // The fee that is counted is that of this gas limit.
+          gas_is_given: true,
           fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
           spending: [...(transaction.spending ?? []), ...spending, ...moved],
           sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, holders, lane },

@@ -19,6 +19,9 @@ export async function createDemo(store: Store, enclose: () => SignerRow | undefi
     tags: [],
     private_rpc_urls: [],
     submission: { mode: 'public' },
+    min_priority_fee_per_gas: null,
+    min_gas_price: null,
+    coin_token: null,
   })
   const signer = enclose()
   if (!signer) throw new Error('A generated key is not a valid private key')

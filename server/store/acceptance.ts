@@ -204,6 +204,8 @@ const newRow = (its: NewTransaction): Omit<AcceptedRow, Assigned> => ({
   tip_ceiling: its.tip_ceiling ?? null,
   data_fee: its.data_fee ?? null,
   replaces_foreign: 0,
+  gas_is_given: its.gas_is_given ? 1 : 0,
+  is_sweep: its.is_sweep ? 1 : 0,
   resign: 0,
   block_number: null,
   block_hash: null,

@@ -1,4 +1,3 @@
-import { transfer_gas } from '../core/gas.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { isUnmined } from '../core/statuses.ts'
 
@@ -34,6 +33,6 @@ export function sumsAfter(
 export function reservedOf({ status, block_hash, ...row }: Costly): string | null {
   if (!isUnmined(status) || block_hash !== null) return null
   const price = row.gas_price ?? row.max_fee_per_gas ?? '0'
-  const fee = BigInt(row.gas_limit ?? transfer_gas) * BigInt(price) + BigInt(row.data_fee ?? 0)
+  const fee = BigInt(row.gas_limit ?? 0) * BigInt(price) + BigInt(row.data_fee ?? 0)
   return (BigInt(row.value) + fee).toString()
 }

@@ -33,7 +33,7 @@ export const laterColumns: { [table in RightsTable]?: string[] } = {
   notifications: ['filter'],
   api_keys: ['pool_ids'],
   pools: ['funding'],
-  networks: ['private_rpc_urls', 'submission'],
+  networks: ['private_rpc_urls', 'submission', 'min_priority_fee_per_gas', 'min_gas_price', 'coin_token'],
 }
 
 export type RightsTable = keyof typeof rightsColumns

@@ -21,10 +21,15 @@ const json_columns = [
 /** A row of the table `transactions`. */
 type JsonColumn = (typeof json_columns)[number]
 
-export type Row = Omit<TransactionRow, JsonColumn | 'resign' | 'replaces_foreign' | 'waits_told' | 'type'> &
+export type Row = Omit<
+  TransactionRow,
+  JsonColumn | 'resign' | 'replaces_foreign' | 'gas_is_given' | 'is_sweep' | 'waits_told' | 'type'
+> &
   Record<JsonColumn, string | null> & {
     resign: 0 | 1
     replaces_foreign: 0 | 1
+    gas_is_given: 0 | 1
+    is_sweep: 0 | 1
     /** Null in rows from older versions. */
     type: TransactionType | null
     waits_told: string
@@ -38,7 +43,7 @@ export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, g
   fragments, metadata, submission, access_list, authorization_list,
   block_number, block_hash, waiting_for, wait_text, changed_at, intent`
 
-export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, resign, type, fee_ceiling, tip_ceiling, data_fee, replaces_foreign, waits_told, reserved, sponsored, sponsored_lane, pool_row_id, reprice_at, revision, data_bytes,
+export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, resign, type, fee_ceiling, tip_ceiling, data_fee, replaces_foreign, gas_is_given, is_sweep, waits_told, reserved, sponsored, sponsored_lane, pool_row_id, reprice_at, revision, data_bytes,
   data_row_id`
 
 export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
@@ -81,6 +86,8 @@ export const read = (row: Row): TransactionRow => ({
   type: row.type ?? formerType(row),
   resign: row.resign === 1,
   replaces_foreign: row.replaces_foreign === 1,
+  gas_is_given: row.gas_is_given === 1,
+  is_sweep: row.is_sweep === 1,
   waits_told: row.waits_told === '[]' ? [] : JSON.parse(row.waits_told),
 })
 
@@ -100,6 +107,8 @@ export const encode = (row: TransactionRow) => ({
   sponsored: row.sponsored && JSON.stringify(row.sponsored),
   resign: row.resign ? 1 : 0,
   replaces_foreign: row.replaces_foreign ? 1 : 0,
+  gas_is_given: row.gas_is_given ? 1 : 0,
+  is_sweep: row.is_sweep ? 1 : 0,
   waits_told: JSON.stringify(row.waits_told),
 })
 

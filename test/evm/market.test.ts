@@ -112,20 +112,17 @@ async function threeNodes() {
 }
 
 test.each<[estimate: number, block_gas: number | undefined, gas_limit: number]>([
-  [21_000, undefined, 21_000],
-  [50_000, undefined, 55_000],
+  // What a call costs that runs no code, by the nodes.
+  [12_000, undefined, 12_000],
+  [21_000, undefined, 23_100],
   [50_001, 30_000_000, 55_002],
-  // The margin stops at the block's limit and at that of EIP-7825.
+  // The margin stops at the block's limit.
   [28_000_000, 30_000_000, 30_000_000],
   [30_000_000, 30_000_000, 30_000_000],
-  [16_000_000, 60_000_000, 16_777_216],
-  [16_000_000, 16_500_000, 16_500_000],
-  [16_777_216, 60_000_000, 16_777_216],
-  // A price that is above a limit already is left to the node to reject.
-  [16_777_217, 60_000_000, 18_454_939],
+  // An estimate that is above a limit already is left to the node to reject.
   [31_000_000, 30_000_000, 34_100_000],
 ])('turns an estimate of %d with a block of %s into a gas limit of %d', (estimate, block_gas, gas_limit) => {
-  expect(withMargin(estimate, block_gas)).toBe(gas_limit)
+  expect(withMargin(estimate, { bare: 12_000, block_gas })).toBe(gas_limit)
 })
 
 test('accepts and confirms with a node without a fee history, and rejects data that no node accepts', async () => {

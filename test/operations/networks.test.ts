@@ -22,6 +22,9 @@ const bare = {
   tags: [],
   private_rpc_urls: [],
   submission: { mode: 'public' },
+  min_priority_fee_per_gas: null,
+  min_gas_price: null,
+  coin_token: null,
 }
 const unreachable = 'node https://rpc.example.com: No node of the network answers (No name is looked up in tests)'
 const settings = {

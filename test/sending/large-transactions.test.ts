@@ -38,6 +38,9 @@ async function openWithRelayer() {
     tags: [],
     private_rpc_urls: [],
     submission: { mode: 'public' },
+    min_priority_fee_per_gas: null,
+    min_gas_price: null,
+    coin_token: null,
   })
   await store.createSigner({ id: 's', type: 'local', address, secret: new Uint8Array() })
   const relayer = await store.createRelayer({

@@ -3,8 +3,8 @@ import { transferCall } from '../../core/encoding/erc20.ts'
 import { ApiError, type Detail } from '../../core/errors.ts'
 import { type AppliedFunding, refillsOf } from '../../core/funding.ts'
 import { overLimit } from '../../core/policies/transaction-policies.ts'
-import { gwei, nextPrice, quote } from '../../core/prices.ts'
-import type { Funding, PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
+import { gwei, limit, nextPrice, priceColumns, quote } from '../../core/prices.ts'
+import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import type { Spend, TransactionRow } from '../../core/sending-rows.ts'
 import { isFinal } from '../../core/statuses.ts'
 import { shownReason } from '../../core/wait-reason.ts'
@@ -97,20 +97,23 @@ export function createFunding(dependencies: FundingDependencies) {
   async function refill(relayer: RelayerRow, applied: AppliedFunding, amount: bigint): Promise<Result> {
     const { funding } = applied
     const treasury = await findRelayer(funding.from)
-    const prices = await pricesOf(treasury, funding)
-    if (typeof prices === 'string') return result('fee_too_high', prices)
-    if (!prices) return result('unknown', 'No node of the network answers')
+    const price = await priceFor(treasury)
+    if (price === undefined) return result('unknown', 'No node of the network answers')
+    const { max_fee_per_gas } = funding
+    if (price > BigInt(max_fee_per_gas)) {
+      const reason = `The price of gas is ${gwei(price)}, above max_fee_per_gas (${gwei(max_fee_per_gas)})`
+      return result('fee_too_high', reason)
+    }
     const request: SendTransactionRequest = {
       ...(funding.asset === null
         ? { to: relayer.address, value: `${amount}` }
         : { to: funding.asset, value: '0', data: transferCall(relayer.address, amount) }),
-      ...prices,
       reference: `refill ${relayer.id}`,
     }
-    const { refusals, max_cost } = await dryRun(treasury.id, request)
+    const { refusals, gas_limit } = await dryRun(treasury.id, request)
     const [first] = refusals
     if (first) return refusedAs(first)
-    const spend = spendOf(relayer, applied, amount, BigInt(max_cost ?? 0))
+    const spend = spendOf(relayer, applied, amount, { gas_limit: gas_limit ?? 0, data_fee: 0n })
     const over = await store.wouldExceed(treasury, [spend])
     if (over) return refusedAs(overLimit(over))
     const planned = await store.planRefill({
@@ -128,9 +131,13 @@ export function createFunding(dependencies: FundingDependencies) {
   async function send(refill: Refill, relayer: RelayerRow, applied: AppliedFunding): Promise<Result> {
     const { row_id, treasury_id, request, amount } = refill
     const idempotency = { caller, key: `refill ${row_id}` }
-    const complete: Complete = (transaction, { max_cost }) => ({
+    // It starts at the market's price: `max_fee_per_gas` is what later prices may be.
+    const { max_fee_per_gas } = applied.funding
+    const complete: Complete = (transaction, quoted) => ({
       ...transaction,
-      spending: [...(transaction.spending ?? []), spendOf(relayer, applied, BigInt(amount), max_cost)],
+      ...priceColumns(limit(quoted.prices, BigInt(max_fee_per_gas))),
+      fee_ceiling: max_fee_per_gas,
+      spending: [...(transaction.spending ?? []), spendOf(relayer, applied, BigInt(amount), quoted)],
     })
     try {
       const { transaction } = await submit.send(
@@ -150,17 +157,13 @@ export function createFunding(dependencies: FundingDependencies) {
     }
   }
 
-  /** A text: the market is above the highest price. Undefined: the market is unknown. */
-  async function pricesOf(treasury: RelayerRow, { max_fee_per_gas }: Funding) {
+  /** The market's price in the next block; undefined: it is unknown. */
+  async function priceFor(treasury: RelayerRow): Promise<bigint | undefined> {
     const client = await networkClient(treasury)
     const market = await client?.market().catch(() => undefined)
     if (!market) return undefined
     const kind = treasury.policies.eip1559_pricing === false ? 'legacy' : market.kind
-    const prices = quote(market, default_tier, kind)
-    const price = nextPrice(prices, market)
-    if (price > BigInt(max_fee_per_gas))
-      return `The price of gas is ${gwei(price)}, above max_fee_per_gas (${gwei(max_fee_per_gas)})`
-    return kind === 'legacy' ? { gas_price: `${price}` } : { max_fee_per_gas }
+    return nextPrice(quote(market, default_tier, kind), market)
   }
 
   const auditEntry = (relayer_id: string): PendingAuditEntry => ({
@@ -215,9 +218,14 @@ export function createFunding(dependencies: FundingDependencies) {
 }
 
 /** What counts for the daily limit: of the chain's coin also the highest fee. */
-function spendOf({ row_id }: RelayerRow, { funding, pool }: AppliedFunding, amount: bigint, max_cost: bigint): Spend {
-  const { asset, max_per_day } = funding
-  const spent = asset === null ? max_cost : amount
+function spendOf(
+  { row_id }: RelayerRow,
+  { funding, pool }: AppliedFunding,
+  amount: bigint,
+  { gas_limit, data_fee }: { gas_limit: number; data_fee: bigint },
+): Spend {
+  const { asset, max_per_day, max_fee_per_gas } = funding
+  const spent = asset === null ? amount + BigInt(gas_limit) * BigInt(max_fee_per_gas) + data_fee : amount
   return { policy: 'funding', asset: refillsOf(row_id, pool), amount: `${spent}`, limit: max_per_day }
 }
 

@@ -1,18 +1,18 @@
 import type { SendTransactionRequest, SweepRequest } from '../../../generated/openapi.ts'
 import { transferCall } from '../../core/encoding/erc20.ts'
 import { ApiError, conflict, insufficientFunds } from '../../core/errors.ts'
-import { transfer_gas, withMargin } from '../../core/gas.ts'
 import type { Replay } from '../../core/new-transaction.ts'
-import { quote } from '../../core/prices.ts'
+import { most, priceColumns, quote, wholePrices } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import { readSubmission } from '../../core/submission.ts'
 import { readTransactionRequest } from '../../core/transaction-request.ts'
 import { readAddress, readAmount } from '../../core/values.ts'
 import { dataFeeOf } from '../../evm/data-fee.ts'
-import { isRpcFailure } from '../../evm/rpc.ts'
+import { rpcKindOf } from '../../evm/rpc.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 import { checkPause } from '../request/admission.ts'
 import { createFundsReader } from '../request/funds.ts'
+import { asApiError } from '../request/preparation.ts'
 import { default_tier } from '../request/pricing.ts'
 import type { Prepare } from '../request/replace.ts'
 import type { Accepted, Authorize, Idempotency, SubmitParts } from '../request/submit-parts.ts'
@@ -42,16 +42,18 @@ export function createSweep(parts: SweepParts): Sweep {
   const { store, findRelayer, networkClient } = parts
   const readFunds = createFundsReader(store)
 
-  /** Fees of a fixed price: nothing of them comes back. */
+  /** The whole price is paid: nothing of the fee comes back. */
   async function ofCoin(relayer: RelayerRow, client: NetworkClient, to: string, keep: bigint) {
     const market = await client.market()
-    const isLegacy = market.kind === 'legacy' || relayer.policies.eip1559_pricing === false
-    const fees = quote(market, default_tier, 'legacy')
-    const price = fees.kind === 'legacy' ? fees.gas_price : fees.max_fee_per_gas
+    const kind = relayer.policies.eip1559_pricing === false ? 'legacy' : market.kind
+    const price = most(quote(market, default_tier, 'legacy'))
     const call = { from: relayer.address, to, value: 1n, data: null }
     const mempool = client.mempoolOf({ submission: readSubmission(client.network.submission, client.network) })
-    const estimate = await mempool.estimateGas(call).catch(() => transfer_gas)
-    const gas_limit = withMargin(estimate, undefined)
+    // Without a balance it fails below.
+    const gas_limit = await mempool.gas.limit(call).catch((error) => {
+      if (rpcKindOf(error) === 'insufficient_funds') return 0
+      throw error
+    })
     const empty = { data: null, access_list: null, authorization_list: null }
     const data_fee = await dataFeeOf(client, empty, gas_limit)
     const { funds, balance, account } = await readFunds.byChain(relayer, client.chain)
@@ -59,10 +61,7 @@ export function createSweep(parts: SweepParts): Sweep {
     if (value <= 0n) {
       throw insufficientFunds(`of ${balance} wei nothing is left after unfinished transactions, the fee and keep`)
     }
-    const fee = isLegacy
-      ? { gas_price: `${price}` }
-      : { max_fee_per_gas: `${price}`, max_priority_fee_per_gas: `${price}` }
-    return { to, value: `${value}`, gas_limit, ...fee }
+    return { to, value: `${value}`, gas_limit, ...priceColumns(wholePrices(price, kind)) }
   }
 
   async function ofToken(relayer: RelayerRow, client: NetworkClient, asset: string, to: string, keep: bigint) {
@@ -97,7 +96,9 @@ export function createSweep(parts: SweepParts): Sweep {
       const wanted: SendTransactionRequest = await (asset === undefined
         ? ofCoin(found, its, to, keep)
         : ofToken(found, its, asset, to, keep)
-      ).catch(orUnavailable)
+      ).catch((error) => {
+        throw asApiError(error, null)
+      })
       const request = readTransactionRequest(wanted)
       // A drained relayer may be swept.
       const prepared = await parts.prepare(found, request, authorize, undefined, false).catch((error) => {
@@ -105,7 +106,10 @@ export function createSweep(parts: SweepParts): Sweep {
       })
       if (!prepared) return undefined
       const { relayer, quote: quoted } = prepared
-      const transaction = parts.newTransaction(relayer, request, quoted)
+      const made = parts.newTransaction(relayer, request, quoted)
+      // A higher price lowers the value, so the present price is no ceiling.
+      const sweeping = { is_sweep: true, gas_is_given: false, fee_ceiling: null, tip_ceiling: null }
+      const transaction = asset === undefined ? { ...made, ...sweeping } : made
       auditEntry.subject = transaction.id
       const creation = await store.createTransaction(
         { ...transaction, expected_nonce: next_nonce, ...(once && { idempotency: once }) },
@@ -122,11 +126,4 @@ export function createSweep(parts: SweepParts): Sweep {
     }
     throw conflict('relayer', 'its unfinished transactions are changing: drain the relayer first')
   }
-}
-
-const orUnavailable = (error: unknown): never => {
-  if (!isRpcFailure(error)) throw error
-  throw new ApiError('unavailable', 'Service Unavailable', [
-    { path: 'network', message: error.message.slice(0, 1_000) },
-  ])
 }

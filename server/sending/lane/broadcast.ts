@@ -8,6 +8,7 @@ import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
 import type { Mempool } from '../../evm/mempool.ts'
 import { type RpcError, rpcKindOf } from '../../evm/rpc.ts'
 import type { SendingDependencies } from '../dependencies.ts'
+import { askGas } from './gas-limit.ts'
 import { cheapWait, doubtedRefusal, endingReason, laterWait, refusal, verdictOf } from './refusals.ts'
 
 export interface Broadcast {
@@ -35,6 +36,8 @@ export interface Hopeless {
   row: TransactionRow
   reason: string
   error: TransactionError
+  /** Nodes confirm it when they are asked for its gas, so the policy `max_gap_fills_per_hour` does not limit it. */
+  isConfirmed: boolean
 }
 
 /** The relayer's state during a broadcast. */
@@ -44,6 +47,8 @@ export interface BroadcastState {
   cap: bigint | undefined
   /** Every endpoint gets the bytes. */
   everywhere: boolean
+  /** Whether these bytes were refused for good for minutes by the only node of the network. */
+  isRefusedLong(row: TransactionRow): boolean
 }
 
 /** The delay before repricing an attempt that a node calls underpriced while it has an earlier attempt. */
@@ -122,20 +127,43 @@ async function judge(
       result.moves.push(...waitMoves(row, refused, cheapWait(row, state.cap, text), state.next, set))
       break
     }
-    case 'refused': {
-      // A withdrawal cannot be withdrawn. When its gas limit is refused, the gas is estimated again.
-      const isWithdrawn = row.intent !== 'send'
-      const reason = isWithdrawn ? undefined : endingReason(error, attempt.raw)
-      const set = isWithdrawn && kind === 'gas_limit_too_low' ? { resign: true } : {}
-      if (reason !== undefined) result.hopeless.push({ row, reason, error: errorOf(kind ?? 'rejected', reason) })
-      else result.moves.push(...waitMoves(row, refused, doubtedRefusal(text, attempt.raw), state.next, set))
+    case 'refused':
+      await weighRefusal(dependencies, mempool, state, { row, refused, error }, result)
       break
-    }
     case 'later':
       if (kind === 'pool_full') result.full_at = Math.min(result.full_at ?? Infinity, row.nonce as number)
       result.moves.push(...waitMoves(row, refused, laterWait(kind, text, isPrivate(row)), state.next))
       break
   }
+}
+
+/** A refusal for good ends a transaction, unless the nodes agree to another gas limit, or a single node may be wrong. */
+async function weighRefusal(
+  { store }: BroadcastDependencies,
+  mempool: Mempool,
+  state: BroadcastState,
+  { row, refused, error }: { row: TransactionRow; refused: Refused; error: Error | undefined },
+  result: BroadcastResult,
+): Promise<void> {
+  const { attempt, text, kind } = refused
+  const isOfGas = kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high'
+  const wait = doubtedRefusal(text, attempt.raw)
+  // A withdrawal cannot be withdrawn. When its gas limit is refused, the gas is estimated again.
+  if (row.intent !== 'send') {
+    result.moves.push(...waitMoves(row, refused, wait, state.next, isOfGas ? { resign: true } : {}))
+    return
+  }
+  const data = isOfGas && row.data_row_id !== null ? await store.dataOf(row.row_id) : null
+  const answer = isOfGas ? await askGas(mempool, row, data, kind === 'gas_limit_too_high') : undefined
+  if (answer && 'gas_limit' in answer) {
+    const { row_id, revision } = row
+    const refusal = { number: attempt.number, refusal: text, kind }
+    result.moves.push({ row_id, revision, set: { gas_limit: answer.gas_limit, resign: true }, refused: refusal })
+    return
+  }
+  const reason = answer?.reason ?? endingReason(error, attempt.raw, state.isRefusedLong(row))
+  if (reason === undefined) result.moves.push(...waitMoves(row, refused, wait, state.next))
+  else result.hopeless.push({ row, reason, error: errorOf(kind, reason), isConfirmed: answer !== undefined })
 }
 
 /** A node's refusal of an attempt. */

@@ -3,6 +3,7 @@ import type { RelayerPolicies } from '../../../generated/openapi.ts'
 import { capOf } from '../../core/policies/fee-policies.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
+import { isPrivate } from '../../core/submission.ts'
 import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
 import type { Mempool } from '../../evm/mempool.ts'
 import { CannotSign, KeyServiceUnavailable } from '../../keys/key-service.ts'
@@ -11,13 +12,15 @@ import { nextTurn } from '../../next-turn.ts'
 import { type Broadcast, broadcast, type Hopeless } from './broadcast.ts'
 import type { Commit } from './commit.ts'
 import { inGivenOrder } from './in-given-order.ts'
-import { narrow, noteGiven, noteNotTaken, noteSent } from './in-pool.ts'
+import { narrow, noteGiven, noteNotTaken, noteRefused, noteSent } from './in-pool.ts'
 import type { Decided, Lane, SenderDependencies } from './lane.ts'
 import { pollSoon } from './schedule.ts'
 import { createSign, type Signed } from './sign.ts'
 
 /** The most data that is signed or broadcast together. */
 const max_lot_bytes = 1_000_000
+/** After this long, what the only node of a network refuses for good has ended. */
+const long_refused_ms = 120_000
 /** After this long, the right to sign is checked again. */
 const right_ms = 10
 
@@ -142,6 +145,8 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   /** Stores the bytes, broadcasts them, and resolves to the number of new ones. */
   async function storeAndHandOver(lane: Lane, signed: Signed[]): Promise<number> {
     const rows = await commit(signed.map(({ move }) => move))
+    const hopeless = signed.flatMap((one) => one.hopeless ?? [])
+    if (hopeless.length > 0 && (await endHopeless(lane.held.relayer, hopeless)) > 0) changed()
     const durable = signed.flatMap(({ bytes, isNew }, index): Broadcast[] => {
       const row = rows[index]
       // Only stored bytes are broadcast. When the compare-and-set failed, the new bytes are discarded.
@@ -175,7 +180,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
 
   /** Resolves to the rows whose bytes no node accepted. */
   async function handOverTo(
-    { held, seen, schedule, pool }: Lane,
+    { held, seen, schedule, pool, networkClient }: Lane,
     mempool: Mempool,
     wanted: Broadcast[],
     everywhere: boolean,
@@ -184,8 +189,13 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
       noteSent(pool, row.row_id, elapsed())
       if (mempool.drops_after_blocks !== undefined) noteGiven(pool, row.row_id, attempt.hash, seen.head?.number ?? 0)
     }
-    const state = { next: seen.latest, cap: capOf(held.relayer), everywhere }
+    const isSole = networkClient.each.length === 1
+    const isRefusedLong = (row: TransactionRow) =>
+      isSole && !isPrivate(row) && noteRefused(pool, row.row_id, elapsed()) >= long_refused_ms
+    const state = { next: seen.latest, cap: capOf(held.relayer), everywhere, isRefusedLong }
     const result = await broadcast(dependencies, mempool, state, wanted)
+    const refused = new Set(result.again)
+    for (const { row } of wanted) if (!refused.has(row.row_id)) pool.refused_since.delete(row.row_id)
     await commit(result.moves)
     if (result.full_at !== undefined) narrow(pool, result.full_at, seen.latest)
     for (const foreign of result.foreign) await nonces.noteForeign(held.relayer, foreign)
@@ -198,8 +208,8 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   /** Each uses its nonce with a zero-value transfer, so their number per hour is bounded. Resolves to how many were ended. */
   async function endHopeless(relayer: RelayerRow, hopeless: Hopeless[]): Promise<number> {
     let ended = 0
-    for (const { row, reason, error } of hopeless) {
-      if (await nonces.takeFill(relayer)) {
+    for (const { row, reason, error, isConfirmed } of hopeless) {
+      if (isConfirmed || (await nonces.takeFill(relayer))) {
         await store.withdraw(relayer.row_id, row.id, 'fail', reason, error)
         ended += 1
       } else {

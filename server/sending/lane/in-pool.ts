@@ -26,6 +26,8 @@ export interface InPool {
   looked_at: Map<number, number>
   /** By transaction: the bytes that private relays were given, and the chain's height then. */
   given_to_relays: Map<number, { hash: string; height: number }>
+  /** By transaction: since when all that was broadcast was refused for good. */
+  refused_since: Map<number, number>
   /** The window: how many nonces beyond the account's count may be broadcast, by the estimated capacity of the nodes' pools. */
   window: number
   /** A node refused a nonce since the window last grew. */
@@ -45,6 +47,7 @@ export const newInPool = (): InPool => ({
   not_taken: new Set(),
   looked_at: new Map(),
   given_to_relays: new Map(),
+  refused_since: new Map(),
   window: max_window,
   was_full: false,
   pooled: 0,
@@ -85,7 +88,7 @@ export function beginRound(pool: InPool): void {
 /** Forgets transactions that are no longer in flight. */
 export function keepOnly(pool: InPool, open: ReadonlySet<number>): void {
   for (const row_id of pool.not_taken) if (!open.has(row_id)) pool.not_taken.delete(row_id)
-  for (const known of [pool.looked_at, pool.given_to_relays])
+  for (const known of [pool.looked_at, pool.given_to_relays, pool.refused_since])
     for (const row_id of known.keys()) if (!open.has(row_id)) known.delete(row_id)
 }
 
@@ -98,6 +101,13 @@ export function noteSent(pool: InPool, row_id: number, elapsed: number): void {
 export function noteKnown(pool: InPool, row_id: number, elapsed: number): void {
   pool.not_taken.delete(row_id)
   pool.looked_at.set(row_id, elapsed)
+}
+
+/** Returns for how many milliseconds it has been refused. */
+export function noteRefused(pool: InPool, row_id: number, elapsed: number): number {
+  const since = pool.refused_since.get(row_id) ?? elapsed
+  pool.refused_since.set(row_id, since)
+  return elapsed - since
 }
 
 /** Relays count from the first time that they get the same bytes. */

@@ -47,14 +47,16 @@ export function cheapWait(row: TransactionRow, cap: bigint | undefined, text: st
 
 /**
  * Why a refusal ends a transaction: our own bytes prove it, or every healthy endpoint refuses them for good, and these are at least
- * two and more than half of all. Undefined: one node's refusal alone, which ends nothing. The transaction then waits, is broadcast again
- * at growing intervals, and ends by `valid_until`, a cancellation or a replacement.
+ * two and more than half of all, or the only one, for minutes (`isLong`). Undefined: one node's refusal, which ends nothing, and one that
+ * the bytes contradict. The transaction then waits, is broadcast again at growing intervals, and ends by `valid_until`, a cancellation or
+ * a replacement.
  */
-export function endingReason(error: Error | undefined, raw: Uint8Array): string | undefined {
+export function endingReason(error: Error | undefined, raw: Uint8Array, isLong: boolean): string | undefined {
   const text = error?.message ?? ''
   const flaw = flawOf(raw)
   if (flaw !== undefined) return `It can never be accepted: ${flaw}. A node refused it: ${text}`
-  return error instanceof RpcError && error.isAgreed ? `All healthy endpoints refused it: ${text}` : undefined
+  if (error instanceof RpcError && error.isAgreed) return `All healthy endpoints refused it: ${text}`
+  return isLong && contradictionOf(text, raw) === undefined ? `The node refused it again and again: ${text}` : undefined
 }
 
 export const refusal = (text: string): Wait => ({ waiting_for: 'node', text: `nodes refuse it: ${text}` })

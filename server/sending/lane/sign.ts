@@ -1,7 +1,7 @@
 import { highestOutbid, highestTaken } from '../../core/attempts.ts'
 import { reprice_ms } from '../../core/decide.ts'
 import { type Envelope, seal } from '../../core/encoding/envelope.ts'
-import { isTransferGasFixed, transfer_gas, withMargin } from '../../core/gas.ts'
+import { errorOf } from '../../core/outcome.ts'
 import { capOf, feeOf, feeSpending, multipleOf } from '../../core/policies/fee-policies.ts'
 import {
   atCeiling,
@@ -14,11 +14,14 @@ import {
   limit,
   type Market,
   most,
+  type PriceKind,
   type Prices,
   priceColumns,
   pricesOf,
   quote,
+  type Tier,
   under,
+  wholePrices,
 } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { AttemptRow, Move, TransactionRow } from '../../core/sending-rows.ts'
@@ -28,7 +31,8 @@ import { isRpcFailure } from '../../evm/rpc.ts'
 import type { HeldRelayer } from '../../keys/keyring.ts'
 import { LeaseLost } from '../../store/work-share.ts'
 import { ceilingOf, type NetworkClient, tierOf } from '../dependencies.ts'
-import type { Broadcast } from './broadcast.ts'
+import type { Broadcast, Hopeless } from './broadcast.ts'
+import { askGas } from './gas-limit.ts'
 import type { SenderDependencies } from './lane.ts'
 
 /** A cancellation is urgent, because the original may be mined at any moment. */
@@ -41,10 +45,12 @@ export interface Signed {
   bytes?: Broadcast['attempt']
   /** Whether the bytes are new: then they may be broadcast only after the move is committed. */
   isNew: boolean
+  /** Nothing is signed: its gas limit is too low. */
+  hopeless?: Hopeless
 }
 
 type SignDependencies = Pick<SenderDependencies, 'store' | 'now' | 'observer' | 'holds'>
-type Client = Pick<NetworkClient, 'chain' | 'market' | 'blockGasLimit' | 'network'>
+type Client = Pick<NetworkClient, 'gas' | 'market' | 'mempoolOf'>
 type Purpose = 'send' | 'cancel'
 /** What is signed apart from the prices, and the highest price that the policies allow for its gas limit. */
 interface Content {
@@ -75,8 +81,9 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     const attempts = row.revision === 0 ? [] : await store.attempts(row.row_id)
     const last = attempts.at(-1)
     const wait_ms = reprice_ms[tierOf(row)]
-    const content = purpose === 'send' ? await requested(row) : await selfTransfer(client, row, last)
+    const content = purpose === 'send' ? await requested(client, row, slow) : await selfTransfer(client, row, last)
     if ('waiting_for' in content) return waiting(row, content)
+    if ('reason' in content) return hopeless(row, content.reason)
     const prices = await priceOf(relayer, row, { purpose, slow, gas_limit: content.gas_limit }, attempts, client.market)
     if (prices === 'at_ceiling')
       return {
@@ -84,6 +91,8 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
         move: { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + wait_ms } },
       }
     if ('waiting_for' in prices) return waiting(row, prices)
+    if (purpose === 'send' && row.is_sweep) content.value = sweptBy(row, content.gas_limit, prices)
+    if (content.value < 0n) return waiting(row, nothingLeft)
     if (slow && last && isAsGood(last, row, purpose, prices, content.gas_limit)) {
       // The attempt is broadcast again when a node has only an older one. When no node has any, the status `sent` causes it.
       const move = { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + wait_ms } }
@@ -127,33 +136,48 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
           resign: false,
           reprice_at: now() + wait_ms,
           ...priceColumns(prices),
+          // A transfer that fills a gap has no gas limit before.
+          ...((purpose === 'send' || row.gas_limit === null) && { gas_limit }),
+          ...(purpose === 'send' && row.is_sweep && { value: `${content.value}` }),
         },
       },
     }
   }
 
-  async function requested(row: TransactionRow): Promise<Content> {
+  /** The rules of gas may have changed since it was accepted, or since it was signed if it makes no progress. */
+  async function requested(client: Client, row: TransactionRow, slow: boolean): Promise<Content | { reason: string }> {
     const data = row.data_row_id === null ? null : await store.dataOf(row.row_id)
-    return { to: row.to, value: BigInt(row.value), data, gas_limit: row.gas_limit as number }
+    const { gas } = client.mempoolOf(row)
+    const isOld = row.status === 'pending' && (await gas.isOutdated(now() - Date.parse(row.created_at)))
+    const answer = slow || isOld ? await askGas({ gas }, row, data) : undefined
+    if (answer && 'reason' in answer) return answer
+    const { gas_limit } = answer ?? { gas_limit: row.gas_limit as number }
+    return { to: row.to, value: BigInt(row.value), data, gas_limit }
+  }
+
+  function hopeless(row: TransactionRow, reason: string): Signed {
+    const { row_id, revision } = row
+    const error = errorOf('gas_limit_too_low', reason)
+    const move = { row_id, revision, set: { reprice_at: now() + at_limit_ms } }
+    return { isNew: false, move, hopeless: { row, reason, error, isConfirmed: true } }
   }
 
   /**
    * The zero-value transfer to the account itself that uses a nonce. Its gas is estimated each time: some rollups add their own costs,
-   * and the account may have code. Without an estimate only what the chain's rules fix is signed.
+   * and the account may have code. Without an estimate it is signed as before, if it was.
    */
   async function selfTransfer(
-    { chain, blockGasLimit }: Client,
-    { chain_id, from }: TransactionRow,
+    { gas }: Client,
+    { from }: TransactionRow,
     last: AttemptRow | undefined,
   ): Promise<Content | Wait> {
     const transfer = { to: from, value: 0n, data: null }
     try {
-      const [estimate, block_gas] = await Promise.all([chain.estimateGas({ from, ...transfer }), blockGasLimit()])
-      return { ...transfer, gas_limit: withMargin(estimate, block_gas) }
+      return { ...transfer, gas_limit: await gas.limit({ from, ...transfer }) }
     } catch (error) {
       if (!isRpcFailure(error)) throw error
-      const former = last?.purpose === 'cancel' ? (last.gas_limit ?? 0) : 0
-      if (isTransferGasFixed(chain_id)) return { ...transfer, gas_limit: Math.max(transfer_gas, former) }
+      if (last?.purpose === 'cancel' && last.gas_limit !== null && last.taken_at !== null)
+        return { ...transfer, gas_limit: last.gas_limit }
       const text = `the gas of the transfer that uses its nonce cannot be estimated: ${(error as Error).message}`
       return { waiting_for: 'unreachable', text }
     }
@@ -173,7 +197,7 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     const given = purpose === 'send' && !slow ? pricesOf(row) : undefined
     const tier = purpose === 'send' ? tierOf(row) : withdrawal_tier
     const kind = purpose === 'send' ? priceKindOf(row.type) : (taken?.kind ?? kindFor(relayer))
-    const wanted = given ?? atCeiling(quote(await market(), tier, kind), ceiling)
+    const wanted = given ?? atCeiling(await askedFor(market, row, purpose, tier, kind), ceiling)
     if (!taken) return limit(wanted, cap)
     if (given && isReplacing(given, taken)) return limit(given, cap)
     // Only within `max_fee_multiple`, which holds for a slow transaction.
@@ -208,10 +232,31 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     if (!signed || last.taken_at !== null || last.purpose !== purpose || last.nonce !== row.nonce || row.resign) {
       return false
     }
-    if (purpose === 'cancel' && last.gas_limit !== gas_limit) return false
+    if (last.gas_limit !== gas_limit) return false
     return isNear(signed, prices) && (row.status === 'sent' || isEnough(signed, prices))
   }
 }
+
+/** The market's prices. A sweep pays its whole price. */
+async function askedFor(
+  market: () => Promise<Market>,
+  { is_sweep }: TransactionRow,
+  purpose: Purpose,
+  tier: Tier,
+  kind: PriceKind | undefined,
+): Promise<Prices> {
+  const current = await market()
+  const isWhole = purpose === 'send' && is_sweep
+  return isWhole ? wholePrices(most(quote(current, tier, 'legacy')), kind ?? current.kind) : quote(current, tier, kind)
+}
+
+/** What a sweep sends at a price: it costs no more than before. Negative: the fee is more than all that is left. */
+function sweptBy(row: TransactionRow, gas_limit: number, prices: Prices): bigint {
+  const before = BigInt(row.gas_limit ?? 0) * most(pricesOf(row) ?? prices)
+  return BigInt(row.value) + before - BigInt(gas_limit) * most(prices)
+}
+
+const nothingLeft: Wait = { waiting_for: 'funds', text: 'the fee would be more than all that is left' }
 
 const isReplacing = (given: Prices, taken: Prices): boolean => isEnough(given, leastToReplace(taken, given.kind))
 

@@ -1,15 +1,9 @@
 import type { Authorization } from '../../../generated/openapi.ts'
 import { ApiError, badRequest, relayerPaused } from '../../core/errors.ts'
-import { leastGas } from '../../core/gas.ts'
 import { checkNewTransactions, checkPolicies } from '../../core/policies/transaction-policies.ts'
 import type { Ceiling } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
-
-/** EIP-3860. */
-const initcode_word_gas = 2
-/** EIP-7702. */
-const authorization_gas = 25_000
 
 /** The checks that need no chain, in the order in which their failures are reported. `isNew`: not a replacement. */
 export function objections(relayer: RelayerRow, request: TransactionRequest, now: number, isNew = true): ApiError[] {
@@ -17,7 +11,6 @@ export function objections(relayer: RelayerRow, request: TransactionRequest, now
     () => checkPause(relayer),
     () => isNew && checkNewTransactions(relayer.policies),
     () => checkTime(request, now),
-    () => checkGas(request),
     () => checkPolicies(relayer, request),
   ]
   return checks.flatMap((check) => {
@@ -39,20 +32,6 @@ export function admit(relayer: RelayerRow, request: TransactionRequest, now: num
 
 export function checkPause({ paused }: RelayerRow): void {
   if (paused) throw relayerPaused()
-}
-
-/**
- * Refuses a gas limit that the transaction exceeds before its call runs (EIP-3860 and EIP-7702 counted). Some nodes accept such a
- * transaction and drop it when they build a block.
- */
-function checkGas({ to, data, gas_limit, access_list, authorization_list }: TransactionRequest) {
-  if (gas_limit === null) return
-  const bytes = Buffer.from((data ?? '0x').slice(2), 'hex')
-  const listed_keys = (access_list ?? []).map(({ storage_keys }) => storage_keys.length)
-  const { intrinsic, floor } = leastGas({ isCreation: to === null, data: bytes, listed_keys })
-  const initcode = to === null ? initcode_word_gas * Math.ceil(bytes.length / 32) : 0
-  const least = Math.max(intrinsic + initcode + authorization_gas * (authorization_list?.length ?? 0), floor)
-  if (gas_limit < least) throw badRequest('/body/gas_limit', `must be at least ${least} for this data`)
 }
 
 function checkTime({ valid_until }: TransactionRequest, now: number) {

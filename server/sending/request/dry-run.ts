@@ -25,7 +25,10 @@ export function createDryRun({ store, findRelayer, preparation, now }: DryRunDep
     const request = readTransactionRequest(body)
     const refusals = objections(relayer, request, now())
 
-    const quote = await preparation.quote(relayer, request).catch(noting)
+    const [quote, gas] = await Promise.all([
+      preparation.quote(relayer, request).catch(noting),
+      preparation.gasOf(relayer, request),
+    ])
     for (const check of [() => quote && checkFees(relayer, quote), () => quote && checkFunds(relayer, quote)]) {
       try {
         check()
@@ -50,6 +53,7 @@ export function createDryRun({ store, findRelayer, preparation, now }: DryRunDep
       max_cost: quote ? quote.max_cost.toString() : null,
       balance: quote && quote.balance !== unlimited ? quote.balance.toString() : null,
       reserved: quote ? quote.reserved.toString() : null,
+      gas,
       warnings: quote ? warningsOf(relayer, request, quote) : [],
     }
 

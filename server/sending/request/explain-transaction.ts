@@ -1,5 +1,4 @@
 import type { Explanation } from '../../../generated/openapi.ts'
-import { transfer_gas, withMargin } from '../../core/gas.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { WholeTransactionRow } from '../../core/sending-rows.ts'
 import { isOfPool } from '../../core/shown-transaction.ts'
@@ -33,7 +32,7 @@ export function createExplain({ store, networkClient, now }: ExplainDependencies
       head_at: seen?.head_at,
       average_blocktime_ms: client?.network.average_blocktime_ms,
       required_confirmations: client?.network.required_confirmations,
-      gas_limit: seen?.gas_limit ?? row.gas_limit ?? transfer_gas,
+      gas_limit: seen?.gas_limit ?? row.gas_limit ?? 0,
     }
     const explained = explain(row, facts)
     // The steps that help the blocking transaction also help the transactions behind it.
@@ -59,8 +58,8 @@ async function ask(client: NetworkClient, { address }: RelayerRow, { intent }: W
 }
 
 /** The gas limit of the transfer that uses the nonce of a withdrawn transaction; undefined: no node estimates it. */
-const transferGas = ({ estimates }: NetworkClient, address: string): Promise<number | undefined> =>
-  estimates.estimateGas({ from: address, to: address, value: 0n, data: null }).then(
-    (estimate) => withMargin(estimate, undefined),
-    () => undefined,
-  )
+const transferGas = (client: NetworkClient, address: string): Promise<number | undefined> =>
+  client
+    .mempoolOf({ submission: null })
+    .gas.limit({ from: address, to: address, value: 0n, data: null })
+    .catch(() => undefined)

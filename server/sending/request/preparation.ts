@@ -1,9 +1,8 @@
-import type { Network } from '../../../generated/openapi.ts'
+import type { DryRun, Network } from '../../../generated/openapi.ts'
 import { hasNoCoin } from '../../core/data-fee.ts'
 import { decodeError } from '../../core/encoding/decoded-call.ts'
 import { authorityOf } from '../../core/encoding/envelope.ts'
 import { ApiError, badRequest, insufficientFunds, refusedBy } from '../../core/errors.ts'
-import { withMargin } from '../../core/gas.ts'
 import { feeOf } from '../../core/policies/fee-policies.ts'
 import type { Market, Prices } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
@@ -11,7 +10,9 @@ import type { TransactionRow } from '../../core/sending-rows.ts'
 import { type PrivateSubmission, readSubmission } from '../../core/submission.ts'
 import type { TransactionType } from '../../core/transaction-form.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
+import type { CallRequest } from '../../evm/chain.ts'
 import { dataFeeOf } from '../../evm/data-fee.ts'
+import type { GasShortage } from '../../evm/gas.ts'
 import type { Mempool } from '../../evm/mempool.ts'
 import { RpcError, rpcKindOf } from '../../evm/rpc.ts'
 import { revertData, revertReason } from '../../evm/rpc-error.ts'
@@ -53,6 +54,8 @@ export interface Preparation {
    * transaction that it replaces.
    */
   quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
+  /** What a dry run tells about gas. */
+  gasOf(relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']>
 }
 
 /** The balance where balances say nothing. */
@@ -81,7 +84,7 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
       const [known, market, gas_limit, has_code] = await Promise.all([
         networkClient.funds(relayer.address),
         networkClient.market(),
-        request.gas_limit ?? estimateGas(relayer, mempool, networkClient, request),
+        gasLimit(relayer, mempool, request),
         networkClient.hasCode(relayer.address),
       ])
       // A disabled relayer is enabled again when its chain is the right one.
@@ -147,7 +150,29 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
     return isEnough && remembered.funds >= BigInt(min_balance) ? remembered : readFunds.byChain(relayer, chain)
   }
 
-  return { quote }
+  async function gasOf(relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']> {
+    const client = await clientOf(relayer)
+    if (!client) return { needed: null, limit: request.gas_limit, creates_account: null }
+    const { gas } = client.mempoolOf({ submission: submissionOf(request, client.network, undefined) })
+    const [needed, creates_account] = await Promise.all([
+      gas.estimate(callOf(relayer.address, request)).catch(() => undefined),
+      createsAccount(client, request).catch(() => undefined),
+    ])
+    return { needed: needed ?? null, limit: request.gas_limit, creates_account: creates_account ?? null }
+  }
+
+  return { quote, gasOf }
+}
+
+/** Whether the receiver of a value does not exist yet (EIP-161). Throws RpcError or RpcUnavailable. */
+async function createsAccount({ estimates, hasCode }: NetworkClient, { to, value }: TransactionRequest) {
+  if (to === null || value === '0') return false
+  const [balance, count, isContract] = await Promise.all([
+    estimates.balance(to),
+    estimates.latestNonce(to),
+    hasCode(to),
+  ])
+  return balance === 0n && count === 0 && !isContract
 }
 
 /** A replacement that asks for no other keeps the previous. */
@@ -160,20 +185,43 @@ function submissionOf(
   return readSubmission(submission ?? network.submission, network)
 }
 
-async function estimateGas(
+/** The estimated gas limit, or the given one if it suffices. */
+async function gasLimit(
   { address, policies }: RelayerRow,
-  mempool: Mempool,
-  { blockGasLimit }: NetworkClient,
+  { gas }: Mempool,
   request: TransactionRequest,
 ): Promise<number> {
-  if (policies.gas_limit_estimation === false) {
+  const call = callOf(address, request)
+  const { gas_limit } = request
+  if (gas_limit === null) {
+    if (policies.gas_limit_estimation !== false) return gas.limit(call)
     throw badRequest('/body/gas_limit', 'must be given: the policy gas_limit_estimation is off')
   }
-  const { to, data, access_list, authorization_list } = request
-  const call = { from: address, to, value: BigInt(request.value), data, access_list, authorization_list }
-  const [estimate, block_gas] = await Promise.all([mempool.estimateGas(call), blockGasLimit()])
-  return withMargin(estimate, block_gas)
+  const shortage = await gas.shortageOf({ ...call, gas: gas_limit })
+  if (shortage) throw gasLimitTooLow(shortage)
+  return gas_limit
 }
+
+export const callOf = (
+  from: string,
+  {
+    to,
+    value,
+    data,
+    access_list,
+    authorization_list,
+  }: Pick<TransactionRequest, 'to' | 'value' | 'data' | 'access_list' | 'authorization_list'>,
+): CallRequest => ({ from, to, value: BigInt(value), data, access_list, authorization_list })
+
+function gasLimitTooLow({ needed, text }: GasShortage): ApiError {
+  const message =
+    needed === undefined ? `is too low: the transaction ${text}` : `must be at least ${needed}: ${so_much}`
+  return new ApiError('gas_limit_too_low', 'Unprocessable Content', [
+    { path: '/body/gas_limit', message: message.slice(0, 1_000) },
+  ])
+}
+
+const so_much = 'the nodes estimate so much for this transaction'
 
 /** Throws ApiError (403 for the policy min_balance, else 400) when the balance is too low. */
 export function checkFunds(relayer: RelayerRow, quote: Quote): void {
@@ -195,7 +243,7 @@ export function tooLittle({ address }: RelayerRow, { max_cost, balance }: Quote,
 }
 
 /** Turns a node's error into the ApiError for the caller; other errors are returned unchanged. */
-function asApiError(error: unknown, fragments: string[] | null): unknown {
+export function asApiError(error: unknown, fragments: string[] | null): unknown {
   const kind = rpcKindOf(error)
   if (kind === undefined) return error
   const { message } = error as Error

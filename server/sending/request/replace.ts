@@ -83,6 +83,8 @@ export function createReplace({ store, findRelayer, prepare, wake, now }: Replac
           access_list,
           authorization_list,
           gas_limit,
+          gas_is_given: request.gas_limit !== null,
+          is_sweep: false,
           data_fee: dataFeeColumn(quote),
           ...(valid_until !== undefined && { valid_until }),
           ...(request.reference !== undefined && { reference: request.reference }),

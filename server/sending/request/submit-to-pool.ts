@@ -99,7 +99,8 @@ function requestOf(row: WholeTransactionRow): TransactionRequest {
   const { fee_ceiling, tip_ceiling, submission } = row
   const isLegacy = row.gas_price !== null
   return {
-    ...{ to, value, data, fragments, gas_limit, valid_until, access_list, authorization_list, reference, metadata },
+    ...{ to, value, data, fragments, valid_until, access_list, authorization_list, reference, metadata },
+    gas_limit: row.gas_is_given ? gas_limit : null,
     type: null,
     tier: row.speed?.tier ?? null,
     gas_price: isLegacy ? fee_ceiling : null,

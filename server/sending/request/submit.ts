@@ -87,6 +87,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       value: request.value,
       data: request.data,
       gas_limit: quote.gas_limit,
+      gas_is_given: request.gas_limit !== null,
       data_fee: dataFeeColumn(quote),
       type: quote.type,
       ...ceilingColumns(request),

@@ -5,7 +5,7 @@ import { type StoredSeal, sealedColumns } from './rights-rows.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
 
-type JsonColumn = 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'private_rpc_urls' | 'submission'
+type JsonColumn = 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'private_rpc_urls' | 'submission' | 'coin_token'
 type Row = Omit<Network, JsonColumn | 'is_testnet'> & {
   rpc_urls: string
   explorer_urls: string
@@ -15,11 +15,12 @@ type Row = Omit<Network, JsonColumn | 'is_testnet'> & {
   private_rpc_urls: string | null
   /** Null: public. */
   submission: string | null
+  coin_token: string | null
   is_testnet: 0 | 1
 }
 
 const columns = `id, name, network_type, chain_id, rpc_urls, symbol, required_confirmations, average_blocktime_ms,
-  is_testnet, explorer_urls, features, tags, private_rpc_urls, submission`
+  is_testnet, explorer_urls, features, tags, private_rpc_urls, submission, min_priority_fee_per_gas, min_gas_price, coin_token`
 
 const readRow = (row: Row): Network => ({
   ...row,
@@ -29,6 +30,7 @@ const readRow = (row: Row): Network => ({
   tags: JSON.parse(row.tags),
   private_rpc_urls: JSON.parse(row.private_rpc_urls ?? '[]'),
   submission: JSON.parse(row.submission ?? '{"mode":"public"}'),
+  coin_token: JSON.parse(row.coin_token ?? 'null'),
   is_testnet: row.is_testnet === 1,
 })
 
@@ -40,6 +42,7 @@ const encode = (network: Network): Row => ({
   tags: JSON.stringify(network.tags),
   private_rpc_urls: network.private_rpc_urls.length > 0 ? JSON.stringify(network.private_rpc_urls) : null,
   submission: network.submission.mode === 'public' ? null : JSON.stringify(network.submission),
+  coin_token: network.coin_token && JSON.stringify(network.coin_token),
   is_testnet: network.is_testnet ? 1 : 0,
 })
 
@@ -49,12 +52,13 @@ const select = sql<Row & StoredSeal>(
 const insert = sql<{ row_id: number }>(`
   INSERT INTO networks (${columns})
   VALUES ($id, $name, $network_type, $chain_id, $rpc_urls, $symbol, $required_confirmations, $average_blocktime_ms,
-    $is_testnet, $explorer_urls, $features, $tags, $private_rpc_urls, $submission)
+    $is_testnet, $explorer_urls, $features, $tags, $private_rpc_urls, $submission, $min_priority_fee_per_gas, $min_gas_price, $coin_token)
   ON CONFLICT DO NOTHING RETURNING row_id`)
 const update = sql(`
   UPDATE networks SET rpc_urls = $rpc_urls, symbol = $symbol, required_confirmations = $required_confirmations,
     average_blocktime_ms = $average_blocktime_ms, is_testnet = $is_testnet, explorer_urls = $explorer_urls,
-    features = $features, tags = $tags, private_rpc_urls = $private_rpc_urls, submission = $submission
+    features = $features, tags = $tags, private_rpc_urls = $private_rpc_urls, submission = $submission,
+    min_priority_fee_per_gas = $min_priority_fee_per_gas, min_gas_price = $min_gas_price, coin_token = $coin_token
   WHERE row_id = $row_id`)
 const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM networks WHERE id = $id')
 const used = sql('SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = $id) LIMIT 1')

@@ -44,6 +44,8 @@ export const columnTypes: Record<keyof AcceptedRow, string> = {
   tip_ceiling: 'text',
   data_fee: 'text',
   replaces_foreign: 'integer',
+  gas_is_given: 'integer',
+  is_sweep: 'integer',
   block_number: 'bigint',
   block_hash: 'text',
   waiting_for: 'text',

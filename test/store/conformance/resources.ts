@@ -25,6 +25,9 @@ export const networkOf = (name: string, changes: Partial<Network> = {}): Network
   tags: [],
   private_rpc_urls: [],
   submission: { mode: 'public' },
+  min_priority_fee_per_gas: null,
+  min_gas_price: null,
+  coin_token: null,
   ...changes,
 })
 

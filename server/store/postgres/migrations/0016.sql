@@ -100,3 +100,10 @@ CREATE INDEX deduplication_ids_by_transaction ON deduplication_ids (transaction_
 
 -- A declaration finds an API key by its name (relayer apply): a second one of the same name would keep its rights unseen.
 CREATE UNIQUE INDEX api_keys_by_name ON api_keys (name);
+-- Of a network: the least prices that its nodes take, in wei per unit of gas (NULL: unknown), and the ERC-20 token that is its coin too.
+ALTER TABLE networks ADD COLUMN min_priority_fee_per_gas TEXT;
+ALTER TABLE networks ADD COLUMN min_gas_price TEXT;
+ALTER TABLE networks ADD COLUMN coin_token TEXT;
+-- Whether the request gave the gas limit, and whether the value is all that the highest fee leaves (a sweep).
+ALTER TABLE transactions ADD COLUMN gas_is_given INTEGER NOT NULL DEFAULT 0 CHECK (gas_is_given IN (0, 1));
+ALTER TABLE transactions ADD COLUMN is_sweep INTEGER NOT NULL DEFAULT 0 CHECK (is_sweep IN (0, 1));
