@@ -41,7 +41,8 @@ test('shows the nonce, gas limit and prices that sending then assigns, and chang
     const max_cost = BigInt(value) + BigInt(gas_limit ?? 0) * BigInt(gas_price ?? max_fee_per_gas ?? 0)
     const prices = { gas_price, max_fee_per_gas, max_priority_fee_per_gas }
     const cost = { ...prices, gas_limit, max_cost: `${max_cost}`, balance: `${ether}`, reserved: `${reserved}` }
-    expect(first).toEqual({ accepted: true, refusals: [], nonce, ...cost, warnings: [] })
+    const gas = { needed: 21_000, limit: null, creates_account: false }
+    expect(first).toEqual({ accepted: true, refusals: [], nonce, ...cost, gas, warnings: [] })
     reserved += max_cost
   }
   const path = { relayer_id }

@@ -48,7 +48,7 @@ async function start(options: AnvilOptions = {}) {
   return { client, chain, addRelayer, post, send }
 }
 
-type Refusal = [title: string, body: object | string, path: string, why: RegExp]
+type Refusal = [title: string, body: object | string, path: string, why: RegExp, status?: number]
 const prices = { max_fee_per_gas: '1', max_priority_fee_per_gas: '2' }
 const creation = (value: string) => `{"data":"0x00","value":${value}}`
 const refusals: Refusal[] = [
@@ -63,9 +63,10 @@ const refusals: Refusal[] = [
   ['a short address', { to: '0x7099' }, '/body/to', /^must be /],
   ['odd data', { data: '0x123' }, '/body/data', /^must be /],
   ['data that is a number', `{"to":"${to}","value":1,"data":12345678901234567890}`, '/body/data', /exactly/],
-  ['less gas than any transaction needs', { gas_limit: 20_999 }, '/body/gas_limit', />= 21000/],
-  ['less gas than its data needs', { gas_limit: 21_000, data: '0xff' }, '/body/gas_limit', /./],
-  ['less gas than a creation needs', { to: null, gas_limit: 21_000, data: '0x00' }, '/body/gas_limit', /./],
+  ['no gas', { gas_limit: 0 }, '/body/gas_limit', />= 1/],
+  ['less gas than a transfer needs', { gas_limit: 20_999 }, '/body/gas_limit', /at least 21000/, 422],
+  ['less gas than its data needs', { gas_limit: 21_000, data: '0xff' }, '/body/gas_limit', /least 21040/, 422],
+  ['less gas than a creation needs', { to: null, gas_limit: 21_000, data: '0x00' }, '/body/gas_limit', /./, 422],
   ['an unknown speed', { speed: 'fastests' }, '/body/speed', /safe_low/],
   ['a negative value', { value: -1 }, '/body/value', /./],
   ['a long negative value', creation('-12345678901234567890'), '/body/value', /digits/],
@@ -83,7 +84,7 @@ const refusals: Refusal[] = [
   ['a day that is none', { valid_until: '2050-02-30T00:00:00Z' }, '/body/valid_until', /RFC 3339/],
 ]
 
-test('rejects an impossible transaction with 400, the path and the reason, and assigns no nonce', async () => {
+test('rejects an impossible transaction with its status, the path and the reason, and assigns no nonce', async () => {
   const { chain, addRelayer, post, client } = await start()
   // Code that reverts with Error("too late").
   const words = [toBeHex(32, 32), toBeHex(8, 32), hexlify(Buffer.from('too late'.padEnd(32, '\0')))]
@@ -98,7 +99,7 @@ test('rejects an impossible transaction with 400, the path and the reason, and a
   )
   const { data } = await client.get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id } })
   expect(told).toEqual(
-    refusals.map(([title, , path, why]) => ({ title, status: 400, path, why: expect.stringMatching(why) })),
+    refusals.map(([title, , path, why, status = 400]) => ({ title, status, path, why: expect.stringMatching(why) })),
   )
   expect(data.next_nonce).toBe(0)
 })

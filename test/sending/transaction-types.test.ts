@@ -70,8 +70,9 @@ test('signs an access list in its transaction type, counts it in the gas estimat
 test('rejects a gas limit below the cost of the access list, and too many keys', async () => {
   const { send } = await start()
   await expect(send(1, { access_list: listed, gas_limit: 29_599 })).rejects.toMatchObject({
-    status: 400,
-    details: [{ path: '/body/gas_limit', message: 'must be at least 29600 for this data' }],
+    status: 422,
+    code: 'gas_limit_too_low',
+    details: [{ path: '/body/gas_limit', message: expect.stringContaining('must be at least 29600: ') }],
   })
   const storage_keys = Array.from({ length: 101 }, (_, index) => `0x${String(index).padStart(64, '0')}` as const)
   const many = [listed[0], listed[1]].map((entry) => ({ address: entry?.address ?? '0x', storage_keys }))
