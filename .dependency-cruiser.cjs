@@ -74,6 +74,17 @@ module.exports = {
       to: { path: '^server/core/proof\\.ts$', dependencyTypesNot: ['type-only'] },
     },
     {
+      // They take superlinear time: their input is bounded there first.
+      name: 'only-the-decoding-room-imports-the-decoders-of-ethers',
+      severity: 'error',
+      from: { path: '^server/', pathNot: '^server/core/decoding/' },
+      to: {
+        path: '^node_modules/ethers/',
+        pathNot: '^node_modules/ethers/lib\\.(?:esm|commonjs)/(?:address|crypto|utils|wallet)/',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
       name: 'only-main-starts-the-service',
       severity: 'error',
       from: { path: '^server/', pathNot: '^server/main\\.ts$' },

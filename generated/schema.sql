@@ -103,7 +103,7 @@ CREATE TABLE transactions (
   block_number             INTEGER,
   block_hash               TEXT,
   reprice_at               INTEGER NOT NULL DEFAULT 0,
-  revision                 INTEGER NOT NULL DEFAULT 0, spent TEXT, waiting_for TEXT, waits_told TEXT NOT NULL DEFAULT '[]', reserved TEXT, data_bytes INTEGER NOT NULL DEFAULT 0, receipt TEXT, error TEXT, reference TEXT, data_row_id INTEGER REFERENCES "transaction_data" (row_id), changed_at TEXT, access_list TEXT, authorization_list TEXT, type INTEGER CHECK (type IN (0, 1, 2, 4)), fee_ceiling TEXT, tip_ceiling TEXT, replaces_foreign INTEGER NOT NULL DEFAULT 0 CHECK (replaces_foreign IN (0, 1)), wait_text TEXT, fragments TEXT, metadata TEXT, sponsored TEXT, sponsored_lane TEXT, data_fee TEXT, submission TEXT, caller TEXT, pool_row_id INTEGER REFERENCES pool_ids (row_id), gas_is_given INTEGER NOT NULL DEFAULT 0 CHECK (gas_is_given IN (0, 1)), is_sweep INTEGER NOT NULL DEFAULT 0 CHECK (is_sweep IN (0, 1)),
+  revision                 INTEGER NOT NULL DEFAULT 0, spent TEXT, waiting_for TEXT, waits_told TEXT NOT NULL DEFAULT '[]', reserved TEXT, data_bytes INTEGER NOT NULL DEFAULT 0, receipt TEXT, error TEXT, reference TEXT, data_row_id INTEGER REFERENCES "transaction_data" (row_id), changed_at TEXT, access_list TEXT, authorization_list TEXT, type INTEGER CHECK (type IN (0, 1, 2, 4)), fee_ceiling TEXT, tip_ceiling TEXT, replaces_foreign INTEGER NOT NULL DEFAULT 0 CHECK (replaces_foreign IN (0, 1)), wait_text TEXT, fragments TEXT, metadata TEXT, sponsored TEXT, sponsored_lane TEXT, data_fee TEXT, submission TEXT, caller TEXT, pool_row_id INTEGER REFERENCES pool_ids (row_id), gas_is_given INTEGER NOT NULL DEFAULT 0 CHECK (gas_is_given IN (0, 1)), is_sweep INTEGER NOT NULL DEFAULT 0 CHECK (is_sweep IN (0, 1)), call TEXT,
   UNIQUE (relayer_row_id, sequence),
   UNIQUE (chain_id, "from", nonce)
 ) STRICT;
@@ -125,7 +125,7 @@ CREATE TABLE attempts (
   gas_price                TEXT,
   max_fee_per_gas          TEXT,
   max_priority_fee_per_gas TEXT,
-  created_at               TEXT NOT NULL, nonce INTEGER, taken_at TEXT, refusal TEXT, gas_limit INTEGER, refusal_kind TEXT,
+  created_at               TEXT NOT NULL, nonce INTEGER, taken_at TEXT, refusal TEXT, gas_limit INTEGER, refusal_kind TEXT, content_hash TEXT NOT NULL DEFAULT '', sig TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (transaction_row_id, number)
 ) STRICT, WITHOUT ROWID;
 

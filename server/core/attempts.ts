@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { most, type PriceColumns, type Prices, pricesOf } from './prices.ts'
 
 /** The columns of an attempt that its replacement depends on. */
@@ -30,3 +31,10 @@ export function highestOutbid(attempts: PricedAttempt[], nonce: number | null): 
 
 const highest = (attempts: PricedAttempt[]): Prices | undefined =>
   attempts.flatMap((attempt) => pricesOf(attempt) ?? []).sort((a, b) => (most(a) < most(b) ? 1 : -1))[0]
+
+/** What attempts with the same effect have in common. Addresses and data in lower case; `0x` is no data. */
+export const contentHash = ({ to, value, data }: { to: string | null; value: bigint | string; data: string | null }) =>
+  createHash('sha256')
+    .update(`${to} ${BigInt(value)} `)
+    .update(data ?? '0x')
+    .digest('hex')

@@ -33,6 +33,7 @@ export type NewTransaction = Pick<
   reference?: string | null
   /** Absent: none. */
   fragments?: TransactionRow['fragments']
+  call?: TransactionRow['call']
   metadata?: TransactionRow['metadata']
   submission?: TransactionRow['submission']
   access_list?: TransactionRow['access_list']

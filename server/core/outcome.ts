@@ -1,6 +1,6 @@
 import type { TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
 import type { Seen } from './decide.ts'
-import { decodeError } from './encoding/decoded-call.ts'
+import { decodeError } from './decoding/decoded-call.ts'
 
 /** Why a call reverts. */
 export interface Revert {

@@ -1,4 +1,4 @@
-import type { Metadata, Transaction, TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
+import type { DecodedCall, Metadata, Transaction, TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
 import type { Intent } from './decide.ts'
 import type { PrivateSubmission } from './submission.ts'
 import type { TransactionType } from './transaction-form.ts'
@@ -33,6 +33,8 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   metadata: Metadata | null
   /** What decodes the data, as human-readable ABI; null: nothing is known of it. */
   fragments: string[] | null
+  /** The call that the data is, decoded when the data was written: a read decodes nothing. Null: it is not known. */
+  call: DecodedCall | null
   /** Null: public from the beginning. */
   submission: PrivateSubmission | null
   row_id: number
@@ -145,6 +147,9 @@ export interface AttemptRow {
   max_priority_fee_per_gas: string | null
   /** The signed gas limit; null in rows from older versions. */
   gas_limit: number | null
+  /** Of what it does (contentHash), and its signature: a read does not parse the bytes. */
+  content_hash: string
+  sig: string
   /** When a node was first known to have these bytes (accepted, already known, or found by hash); null: no node is known to have them. */
   taken_at: string | null
   /** When it was signed. */

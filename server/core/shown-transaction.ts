@@ -1,5 +1,4 @@
 import type { Transaction, TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
-import { decodeCall } from './encoding/decoded-call.ts'
 import { without_reason } from './outcome.ts'
 import type { Derived, TransactionRow } from './sending-rows.ts'
 import { isFinal, isUnmined } from './statuses.ts'
@@ -10,7 +9,7 @@ type Block = { block_number: number | null; block_hash: string | null }
 
 /** What the contract's form of a row is made of. */
 export type ShownColumns = Omit<Transaction, Derived> &
-  Pick<TransactionRow, 'fragments' | 'metadata' | 'submission' | 'changed_at' | 'intent'> &
+  Pick<TransactionRow, 'call' | 'metadata' | 'submission' | 'changed_at' | 'intent'> &
   Block &
   WaitColumns
 
@@ -23,7 +22,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   to: row.to,
   value: row.value,
   data: row.data,
-  ...shownCall(row),
+  ...(row.call && row.data && { call: row.call }),
   nonce: row.nonce,
   gas_limit: row.gas_limit,
   gas_price: row.gas_price,
@@ -47,12 +46,6 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   access_list: row.access_list,
   authorization_list: row.authorization_list,
 })
-
-/** The member `call`; only with a known ABI. */
-export function shownCall({ fragments, data }: Pick<ShownColumns, 'fragments' | 'data'>): Pick<Transaction, 'call'> {
-  const call = fragments && data ? decodeCall(fragments, data) : undefined
-  return call ? { call } : {}
-}
 
 /**
  * The receipt of the block that a row is in; null when it is in none. A stored receipt of another block is out of date: a

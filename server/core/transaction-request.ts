@@ -6,7 +6,7 @@ import type {
   SendTransactionRequest,
   Submission,
 } from '../../generated/openapi.ts'
-import { encodeCall } from './encoding/contract-call.ts'
+import { encodeCall } from './decoding/contract-call.ts'
 import { badRequest } from './errors.ts'
 import type { Tier } from './prices.ts'
 import type { TransactionRow } from './sending-rows.ts'

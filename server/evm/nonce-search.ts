@@ -1,7 +1,8 @@
-import type { Authorization } from 'ethers'
-import { Signature } from 'ethers/crypto'
-import { Transaction, type TransactionLike } from 'ethers/transaction'
-import { readSigned, type SignedContent } from '../core/encoding/envelope.ts'
+import { type Input, RLP } from '@ethereumjs/rlp'
+import { readSigned, type SignedContent } from '../core/decoding/signed-transaction.ts'
+import { keccak256 } from '../core/encoding/digest.ts'
+import { fromHex } from '../core/encoding/envelope.ts'
+import { toHex } from '../core/hex.ts'
 import type { ListedTransaction } from './answers.ts'
 import { call, isOfItem, type Rpc, RpcError } from './rpc.ts'
 
@@ -70,10 +71,9 @@ export async function findByNonce(
     .slice(0, max_candidates)
     .find((one) => isSignedBy(one, owner))
   if (!listed) return undefined
-  const { serialized } = Transaction.from(fieldsOf(listed, owner.chain_id))
   return {
     nonce,
-    content: readSigned(Buffer.from(serialized.slice(2), 'hex')).content,
+    content: readSigned(rawOf(listed, owner.chain_id)).content,
     hash: listed.hash,
     block_number: high,
     block_hash: block.hash,
@@ -88,46 +88,51 @@ const readBlock = (rpc: Rpc, number: number) =>
 
 /**
  * Whether the fields serialize to bytes whose keccak-256 is the transaction's hash, signed by the account for its chain (EIP-155,
- * 2718, 2930, 1559, 4844, 7702). False for a type that ethers does not know, and for a signature that is valid on any chain.
+ * 2718, 2930, 1559, 4844, 7702). False for an unknown type, and for a signature that is valid on any chain.
  */
 export function isSignedBy(listed: ListedTransaction, { chain_id, address }: Owner): boolean {
   try {
-    const { hash, from, chainId } = Transaction.from(fieldsOf(listed, chain_id))
-    return hash === listed.hash && from?.toLowerCase() === address && chainId === BigInt(chain_id)
+    const raw = rawOf(listed, chain_id)
+    if (toHex(keccak256(raw)) !== listed.hash) return false
+    const signed = readSigned(raw)
+    return signed.chain_id === BigInt(chain_id) && signed.recover() === address
   } catch {
     return false
   }
 }
 
-function fieldsOf(listed: ListedTransaction, chain_id: number): TransactionLike {
-  const { maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, blobVersionedHashes, authorizationList } = listed
+/** The signed bytes (EIP-2718). Throws for members that are no quantities. */
+function rawOf(listed: ListedTransaction, chain_id: number): Uint8Array {
+  const {
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+    maxFeePerBlobGas,
+    blobVersionedHashes = [],
+    authorizationList = [],
+  } = listed
+  const { nonce, gasPrice, gas, to, value, input, accessList = [], r, s, v } = listed
   const type = Number(listed.type ?? 0)
-  const { r, s, v } = listed
-  return {
-    type,
-    chainId: chain_id,
-    nonce: Number(listed.nonce),
-    to: listed.to,
-    value: BigInt(listed.value),
-    data: listed.input,
-    gasLimit: BigInt(listed.gas),
-    signature: Signature.from({ r: word(r), s: word(s), v: BigInt(v) }),
-    ...(type < 2 && { gasPrice: BigInt(listed.gasPrice ?? 0) }),
-    ...(type > 0 && { accessList: listed.accessList ?? [] }),
-    ...(type >= 2 && { maxFeePerGas: BigInt(maxFeePerGas ?? 0) }),
-    ...(type >= 2 && { maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas ?? 0) }),
-    ...(type === 3 && { maxFeePerBlobGas: BigInt(maxFeePerBlobGas ?? 0) }),
-    ...(type === 3 && { blobVersionedHashes: blobVersionedHashes ?? [] }),
-    ...(type === 4 && { authorizationList: (authorizationList ?? []).map(authorization) }),
+  const content = [BigInt(gas), fromHex(to), BigInt(value), fromHex(input)]
+  const access_list = accessList.map(({ address, storageKeys }) => [fromHex(address), storageKeys.map(fromHex)])
+  const signature = [type === 0 ? BigInt(v) : parityOf(BigInt(v)), BigInt(r), BigInt(s)]
+  if (type === 0) return RLP.encode([BigInt(nonce), BigInt(gasPrice ?? 0), ...content, ...signature])
+  const prices = type === 1 ? [gasPrice] : [maxPriorityFeePerGas, maxFeePerGas]
+  const more: Record<number, Input[]> = {
+    3: [BigInt(maxFeePerBlobGas ?? 0), blobVersionedHashes.map(fromHex)],
+    4: [authorizationList.map(authorization)],
   }
+  const fields = [chain_id, BigInt(nonce), ...prices.map((price) => BigInt(price ?? 0)), ...content, access_list]
+  return Buffer.concat([Uint8Array.of(type), RLP.encode([...fields, ...(more[type] ?? []), ...signature])])
 }
 
-const authorization = (one: NonNullable<ListedTransaction['authorizationList']>[number]): Authorization => ({
-  address: one.address,
-  nonce: BigInt(one.nonce),
-  chainId: BigInt(one.chainId),
-  signature: Signature.from({ r: word(one.r), s: word(one.s), yParity: Number(one.yParity) as 0 | 1 }),
-})
+const authorization = (one: NonNullable<ListedTransaction['authorizationList']>[number]): Input => [
+  BigInt(one.chainId),
+  fromHex(one.address),
+  BigInt(one.nonce),
+  BigInt(one.yParity),
+  BigInt(one.r),
+  BigInt(one.s),
+]
 
-/** Nodes omit the leading zeros of r and s. */
-const word = (quantity: string) => `0x${BigInt(quantity).toString(16).padStart(64, '0')}`
+/** The y parity of a typed transaction, which some nodes give as 27 or 28. */
+const parityOf = (v: bigint): bigint => (v > 1n ? v - 27n : v)

@@ -1,4 +1,4 @@
-import { AbiCoder } from 'ethers/abi'
+import { decodeRevert } from '../core/decoding/revert.ts'
 
 export type RpcErrorKind =
   | 'already_known' // the node has these very bytes: success
@@ -191,17 +191,11 @@ const panics = new Map([
   [0x51n, 'call of a zero-initialized function'],
 ])
 
-/** Decodes the errors that Solidity defines, Error(string) and Panic(uint256); undefined for any other and for malformed ones. */
 function decoded(hex: string): string | undefined {
-  const read = (type: string) => AbiCoder.defaultAbiCoder().decode([type], `0x${hex.slice(10)}`)[0]
-  try {
-    if (hex.startsWith('0x08c379a0')) return read('string')
-    if (!hex.startsWith('0x4e487b71')) return undefined
-    const code: bigint = read('uint256')
-    return `panic 0x${code.toString(16).padStart(2, '0')} (${panics.get(code) ?? 'no known code'})`
-  } catch {
-    return undefined
-  }
+  const revert = decodeRevert(hex)
+  if (!revert) return undefined
+  if ('error' in revert) return revert.error
+  return `panic 0x${revert.panic.toString(16).padStart(2, '0')} (${panics.get(revert.panic) ?? 'no known code'})`
 }
 
 const undecoded = (hex: string): string =>

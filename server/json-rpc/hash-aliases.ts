@@ -1,15 +1,10 @@
-import { Transaction } from 'ethers/transaction'
-import { toHex } from '../core/hex.ts'
+import { contentHash } from '../core/attempts.ts'
+import { shownSignature } from '../core/encoding/envelope.ts'
 import type { AttemptRow, WholeTransactionRow } from '../core/sending-rows.ts'
 import { isOfPool } from '../core/shown-transaction.ts'
 import { isFinal } from '../core/statuses.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import type { AskNode } from './reading.ts'
-
-interface Signed {
-  attempt: AttemptRow
-  transaction: Transaction
-}
 
 interface Found {
   blockNumber?: string | null
@@ -45,7 +40,7 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
       const mined = await findMined(context, own)
       if (mined !== null) return mined
       // A node drops bytes that it replaced, and receives new ones only after they are stored.
-      return !isFinal(own.row.status) && hasContentOf(own.row, own.given.transaction) ? pendingForm(own.given) : null
+      return !isFinal(row.status) && own.given.content_hash === contentHash(row) ? pendingForm(row, own.given) : null
     },
   }
 
@@ -61,20 +56,10 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
   async function signedOf({ params }: Context, row: WholeTransactionRow) {
     const wanted = hashIn(params)
     const attempts = (await store.attempts(row.row_id)).filter(({ purpose }) => purpose === 'send')
-    const signed = await Promise.all(
-      attempts.map(async (attempt): Promise<Signed> => {
-        const raw = await store.rawOf(row.row_id, attempt.number)
-        return { attempt, transaction: Transaction.from(toHex(raw)) }
-      }),
-    )
-    const given = signed.find(({ attempt }) => attempt.hash === wanted)
+    const given = attempts.find(({ hash }) => hash === wanted)
     if (!given) return undefined
-    const same = signed.filter(({ transaction }) => isSame(transaction, given.transaction))
-    return {
-      row,
-      given,
-      others: same.map(({ attempt }) => attempt.hash).filter((other) => other !== given.attempt.hash),
-    }
+    const same = attempts.filter(({ content_hash, hash }) => content_hash === given.content_hash && hash !== given.hash)
+    return { row, given, others: same.map(({ hash }) => hash) }
   }
 
   /** A node's response for the attempt that is in a block; null: no attempt is in a block. */
@@ -90,53 +75,49 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
 const hashIn = ([hash]: unknown[]): string | undefined =>
   typeof hash === 'string' && /^0x[0-9a-fA-F]{64}$/.test(hash) ? hash.toLowerCase() : undefined
 
-const isSame = (a: Transaction, b: Transaction): boolean => a.to === b.to && a.value === b.value && a.data === b.data
-
-const hasContentOf = ({ to, value, data }: WholeTransactionRow, transaction: Transaction): boolean =>
-  (transaction.to?.toLowerCase() ?? null) === to &&
-  transaction.value === BigInt(value) &&
-  transaction.data === (data ?? '0x')
-
-/** The transaction in the form in which nodes return one from their pool. */
-function pendingForm({ transaction }: Signed) {
-  const { signature, type, gasPrice, maxFeePerGas, maxPriorityFeePerGas, accessList, authorizationList } = transaction
+/** An attempt with the content of its row, in the form in which nodes return a transaction from their pool. */
+function pendingForm(row: WholeTransactionRow, attempt: AttemptRow) {
+  const { type, chain_id, access_list, authorization_list } = row
+  const { gas_price, max_fee_per_gas, max_priority_fee_per_gas, sig } = attempt
   const isDynamic = type === 2 || type === 4
+  const parity = sig.endsWith('1c') ? 1 : 0
+  const { r, s, v } = shownSignature(type, BigInt(chain_id), sig.slice(0, 66), `0x${sig.slice(66, 130)}`, parity)
   return {
     blockHash: null,
     blockNumber: null,
     transactionIndex: null,
-    hash: transaction.hash,
-    from: transaction.from?.toLowerCase(),
-    to: transaction.to?.toLowerCase() ?? null,
-    nonce: quantity(transaction.nonce),
-    value: quantity(transaction.value),
-    input: transaction.data,
-    gas: quantity(transaction.gasLimit),
-    gasPrice: quantity((isDynamic ? maxFeePerGas : gasPrice) ?? 0n),
+    hash: attempt.hash,
+    from: row.from,
+    to: row.to,
+    nonce: quantity(attempt.nonce),
+    value: quantity(row.value),
+    input: row.data ?? '0x',
+    gas: quantity(attempt.gas_limit),
+    gasPrice: quantity(isDynamic ? max_fee_per_gas : gas_price),
     ...(isDynamic && {
-      maxFeePerGas: quantity(maxFeePerGas ?? 0n),
-      maxPriorityFeePerGas: quantity(maxPriorityFeePerGas ?? 0n),
+      maxFeePerGas: quantity(max_fee_per_gas),
+      maxPriorityFeePerGas: quantity(max_priority_fee_per_gas),
     }),
-    type: quantity(type ?? 0),
-    chainId: quantity(transaction.chainId),
+    type: quantity(type),
+    chainId: quantity(chain_id),
     ...(type !== 0 && {
-      accessList: (accessList ?? []).map((entry) => ({ ...entry, address: entry.address.toLowerCase() })),
-      yParity: quantity(signature?.yParity ?? 0),
+      accessList: (access_list ?? []).map(({ address, storage_keys }) => ({ address, storageKeys: storage_keys })),
+      yParity: quantity(parity),
     }),
-    ...(authorizationList && {
-      authorizationList: authorizationList.map(({ address, chainId, nonce, signature: { r, s, yParity } }) => ({
-        chainId: quantity(chainId),
-        address: address.toLowerCase(),
-        nonce: quantity(nonce),
-        yParity: quantity(yParity),
-        r: quantity(BigInt(r)),
-        s: quantity(BigInt(s)),
+    ...(authorization_list && {
+      authorizationList: authorization_list.map((authorization) => ({
+        chainId: quantity(authorization.chain_id),
+        address: authorization.address,
+        nonce: quantity(authorization.nonce),
+        yParity: quantity(authorization.y_parity),
+        r: quantity(authorization.r),
+        s: quantity(authorization.s),
       })),
     }),
-    v: quantity(type === 0 ? (signature?.networkV ?? signature?.v ?? 0n) : (signature?.yParity ?? 0)),
-    r: quantity(BigInt(signature?.r ?? 0)),
-    s: quantity(BigInt(signature?.s ?? 0)),
+    v: quantity(v),
+    r: quantity(r),
+    s: quantity(s),
   }
 }
 
-const quantity = (number: number | bigint): string => `0x${number.toString(16)}`
+const quantity = (number: number | string | null): string => `0x${BigInt(number ?? 0).toString(16)}`

@@ -1,9 +1,9 @@
 import pLimit, { type LimitFunction } from 'p-limit'
 import type { RpcAnswer } from '../../generated/openapi.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
-import type { Handlers } from '../core/operation.ts'
 import { revertDataOf } from '../evm/rpc-error.ts'
 import { readableMethods } from '../http/schema-check.ts'
+import { checked } from './checked.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import { codes, JsonRpcError } from './errors.ts'
 import { partsOf } from './signing.ts'
@@ -12,18 +12,16 @@ const at_once = 4
 const max_waiting = 2_000
 const max_callers = 10_000
 
-type ReadMethod = NonNullable<Parameters<Handlers['callRpc']>[0]['body']['method']>
-
 /** Asks a node. Throws JsonRpcError with the node's error. */
 export type AskNode = (context: Context, method: string, params: unknown[]) => Promise<unknown>
 
-export function createAskNode({ operations }: Pick<JsonRpcDependencies, 'operations'>): AskNode {
+export function createAskNode({ operations, contract }: Pick<JsonRpcDependencies, 'operations' | 'contract'>): AskNode {
   const inTurn = createTurns()
 
   return (context, method, params) =>
     inTurn(context.request.caller.id, () =>
       context.as('callRpc', 200, async (auditEntry) => {
-        const body = { jsonrpc: '2.0', method: method as ReadMethod, params } as const
+        const body = checked(contract, 'RpcRequest', { jsonrpc: '2.0', method, params })
         const { data } = await operations.callRpc({ ...partsOf(context), auditEntry, body })
         if (data.error) throw asNodes(data.error)
         return data.result ?? null

@@ -1,23 +1,28 @@
 import type { SendTransactionRequest } from '../../generated/openapi.ts'
-import { readSigned } from '../core/encoding/envelope.ts'
+import { contentHash } from '../core/attempts.ts'
 import { ApiError, NonceTaken } from '../core/errors.ts'
 import type { PoolRow, RelayerRow } from '../core/rows.ts'
 import { isUnmined } from '../core/statuses.ts'
 import { shownReason } from '../core/wait-reason.ts'
-import { schemaCheck } from '../http/schema-check.ts'
 import { readIdempotencyKey } from '../operations/transactions.ts'
 import { underpriced } from '../sending/request/replacement.ts'
 import type { WaitPlace } from '../sending/request/waiting.ts'
+import { checked } from './checked.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
-import { codes, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
+import { codes, invalidParams, JsonRpcError } from './errors.ts'
 import { createRepeats } from './repeats.ts'
-import { readTransactionObject, relayerOf, type TransactionObject } from './transaction-object.ts'
+import { readTransactionObject, relayerOf } from './transaction-object.ts'
 
 interface Accepted {
   id: string
   relayer: RelayerRow
   /** Whether it replaces the content of a transaction that may be signed already. */
   isReplacement: boolean
+}
+
+interface Wanted {
+  body: SendTransactionRequest
+  nonce: number | undefined
 }
 
 /** Shorter than the timeout of every known library. The calls of a batch share it: it begins anew at each signature. */
@@ -39,7 +44,8 @@ export function sendingMethods({
 
   const send: Method = (context) => {
     const { relayers, pool, request, params, index } = context
-    const wanted = readTransactionObject(params[0], context.relayer)
+    const given = readTransactionObject(params[0], context.relayer)
+    const wanted = { ...given, body: checked(contract, 'SendTransactionRequest', given.body) }
     // Before anything is accepted.
     const place = context.place()
     // A pool chooses the relayer, unless the caller names one.
@@ -63,13 +69,11 @@ export function sendingMethods({
   async function accept(
     context: Context,
     relayer: RelayerRow | undefined,
-    { body, nonce }: TransactionObject,
+    { body, nonce }: Wanted,
     idempotency: { caller: string; key: string } | undefined,
   ): Promise<Accepted> {
     const { pool } = context
     try {
-      const fault = schemaCheck(contract, 'SendTransactionRequest')(body)
-      if (fault !== undefined) throw invalidParams(inTheirNames(fault))
       if (pool) return await acceptInPool(context, pool, body, idempotency, relayer && { relayer, nonce })
       return await context.as('sendTransaction', 201, async (auditEntry) => {
         const { transaction } = await submit.send(
@@ -187,12 +191,9 @@ export function sendingMethods({
     if (!isWaiting) patience.set(relayer.row_id, elapsed() + sign_wait_ms)
     const sent = (await store.attempts(row.row_id)).filter(({ purpose }) => purpose === 'send')
     const ordered = isReplacement ? sent.toReversed() : sent
-    for (const { number, hash } of isReplacement && isWaiting ? [] : ordered) {
-      // The row has the content of the only attempt, unless it was replaced.
-      const isRow = sent.length === 1 && !row.resign
-      const content = isRow ? row : readSigned(await store.rawOf(row.row_id, number)).content
-      if (isSameContent(content, body)) return hash
-    }
+    const wanted = contentHash(contentOf(body))
+    const found = isReplacement && isWaiting ? undefined : ordered.find(({ content_hash }) => content_hash === wanted)
+    if (found) return found.hash
     if (sent.length > 0 && !isWaiting) {
       const message = `the transaction ${id} was replaced by another content: do not send it again`
       throw new JsonRpcError(codes.outcome_open, message, data)
@@ -206,13 +207,11 @@ export function sendingMethods({
 }
 
 /** `body`: of a call, with its own spelling of hex. */
-const isSameContent = (
-  content: { to: string | null; value: string; data: string | null },
-  { to, value = '0', data }: SendTransactionRequest,
-): boolean =>
-  content.to === (to?.toLowerCase() ?? null) &&
-  BigInt(content.value) === BigInt(value) &&
-  (content.data ?? '0x') === (data?.toLowerCase() ?? '0x')
+const contentOf = ({ to, value = '0', data }: SendTransactionRequest) => ({
+  to: to?.toLowerCase() ?? null,
+  value: `${value}`,
+  data: data?.toLowerCase() ?? null,
+})
 
 function wrongNonce(nonce: number, next: number): JsonRpcError {
   const text = `nonce too ${nonce > next ? 'high' : 'low'}: the next nonce is ${next}; it is ${nonce}`

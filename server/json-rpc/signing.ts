@@ -1,10 +1,14 @@
-import { Transaction } from 'ethers/transaction'
-import type { SignMessageRequest, TypedData } from '../../generated/openapi.ts'
+import type { SendTransactionRequest } from '../../generated/openapi.ts'
+import { seal } from '../core/encoding/envelope.ts'
+import { toHex } from '../core/hex.ts'
+import type { Prices } from '../core/prices.ts'
+import { formOf } from '../core/transaction-form.ts'
+import { readTransactionRequest, type TransactionRequest } from '../core/transaction-request.ts'
 import { parseJson } from '../http/json.ts'
-import { schemaCheck } from '../http/schema-check.ts'
+import { checked } from './checked.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import { invalidParams } from './errors.ts'
-import { readTransactionObject, type TransactionObject } from './transaction-object.ts'
+import { readTransactionObject } from './transaction-object.ts'
 
 const bytes = /^0x(?:[0-9a-fA-F]{2})*$/
 
@@ -13,17 +17,13 @@ export function signingMethods({
   operations,
   contract,
 }: Pick<JsonRpcDependencies, 'operations' | 'contract'>): Record<string, Method> {
-  const check = (schema: 'SignMessageRequest' | 'TypedData', body: unknown) => {
-    const fault = schemaCheck(contract, schema)(body)
-    if (fault !== undefined) throw invalidParams(`the document to sign is not valid: ${fault}`)
-  }
+  const tell = (fault: string) => `the document to sign is not valid: ${fault}`
 
   const signTypedData: Method = async (call) => {
     const [account, given] = call.params
     const context = call.by(account)
     const document = typeof given === 'string' ? parseJson(given, undefined) : given
-    check('TypedData', document)
-    const body = document as TypedData
+    const body = checked(contract, 'TypedData', document, tell)
     return context.as('signTypedDataFull', 200, async (auditEntry) => {
       const { data } = await operations.signTypedDataFull({ ...partsOf(context), auditEntry, body })
       return data.sig
@@ -36,8 +36,8 @@ export function signingMethods({
       if (typeof message !== 'string')
         throw invalidParams('params[0] must be the message: bytes as hex with 0x, or text')
       const context = call.by(account)
-      const body: SignMessageRequest = bytes.test(message) ? { message_hex: message } : { message }
-      check('SignMessageRequest', body)
+      const given = bytes.test(message) ? { message_hex: message } : { message }
+      const body = checked(contract, 'SignMessageRequest', given, tell)
       return context.as('signMessage', 200, async (auditEntry) => {
         const { data } = await operations.signMessage({ ...partsOf(context), auditEntry, body })
         return data.sig
@@ -49,9 +49,10 @@ export function signingMethods({
     eth_signTypedData_v4: signTypedData,
 
     async eth_signTransaction(call) {
-      const wanted = readTransactionObject(call.params[0], call.relayer)
-      const context = call.by(wanted.from)
-      const unsigned_transaction = serialize(wanted, context)
+      const given = readTransactionObject(call.params[0], call.relayer)
+      const context = call.by(given.from)
+      const request = checked(contract, 'SendTransactionRequest', given.body)
+      const unsigned_transaction = serialize(request, given.nonce, context)
       return context.as('signTransaction', 200, async (auditEntry) => {
         const parts = { ...partsOf(context), auditEntry, body: { unsigned_transaction } }
         return (await operations.signTransaction(parts)).data.signed_transaction
@@ -73,27 +74,28 @@ export const partsOf = ({ relayer, request }: Context) => ({
 })
 
 /** The caller must give the nonce and the prices: the service does not know when a transaction is sent that it only signs. */
-function serialize({ body, nonce }: TransactionObject, { relayer }: Context): string {
-  const { to, value, data, type, access_list, gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
+function serialize(body: SendTransactionRequest, nonce: number | undefined, { relayer }: Context): string {
+  const { to, value, data, gas_limit, type, access_list, ...request } = readTransactionRequest(body)
   if (nonce === undefined) throw invalidParams('nonce must be given to sign a transaction without sending it')
-  if (gas_limit == null) throw invalidParams('gas must be given to sign a transaction without sending it')
-  const isDynamic = max_fee_per_gas != null && max_priority_fee_per_gas != null
-  if (gas_price == null && !isDynamic)
+  if (gas_limit === null) throw invalidParams('gas must be given to sign a transaction without sending it')
+  const prices = pricesIn(request)
+  const isLegacy = prices.kind === 'legacy'
+  const form = formOf(type ?? (isLegacy ? (access_list ? 1 : 0) : 2), { access_list, authorization_list: null }, prices)
+  const envelope = { chain_id: relayer.chain_id, nonce, to, value: BigInt(value), data, gas_limit, ...form }
+  return toHex(seal(envelope).preimage())
+}
+
+function pricesIn({
+  gas_price,
+  max_fee_per_gas,
+  max_priority_fee_per_gas,
+}: Pick<TransactionRequest, 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>): Prices {
+  if (gas_price !== null) return { kind: 'legacy', gas_price: BigInt(gas_price) }
+  if (max_fee_per_gas === null || max_priority_fee_per_gas === null)
     throw invalidParams('gasPrice, or maxFeePerGas and maxPriorityFeePerGas, must be given to sign without sending')
-  const prices =
-    gas_price == null && isDynamic
-      ? { maxFeePerGas: max_fee_per_gas, maxPriorityFeePerGas: max_priority_fee_per_gas }
-      : { gasPrice: gas_price ?? null }
-  return Transaction.from({
-    type: type ?? (gas_price == null ? 2 : access_list == null ? 0 : 1),
-    chainId: relayer.chain_id,
-    // An address in lower case has no checksum, so it cannot fail that check.
-    to: to?.toLowerCase() ?? null,
-    value: value ?? 0,
-    data: data ?? '0x',
-    nonce,
-    gasLimit: gas_limit,
-    accessList: access_list?.map(({ address, storage_keys }) => ({ address, storageKeys: storage_keys })) ?? null,
-    ...prices,
-  }).unsignedSerialized
+  return {
+    kind: 'eip1559',
+    max_fee_per_gas: BigInt(max_fee_per_gas),
+    max_priority_fee_per_gas: BigInt(max_priority_fee_per_gas),
+  }
 }

@@ -1,4 +1,3 @@
-import type { Authorization, SponsoredCallRequest } from '../../generated/openapi.ts'
 import { invalidParams, JsonRpcError } from './errors.ts'
 
 type Members = Record<string, unknown>
@@ -33,7 +32,7 @@ const without_effect = ['context', 'gas', 'skipSimulation', 'timeout']
 const known = new Set(['chainId', 'to', 'data', 'authorizationList', 'payment', ...without_effect])
 
 /** The call in the contract's form; its schema checks the members. Throws JsonRpcError. */
-export function readSend(members: Members, chain_id: number): SponsoredCallRequest {
+export function readSend(members: Members, chain_id: number): unknown {
   const { chainId, to, data, authorizationList, payment } = members
   const unknown = Object.keys(members).find((name) => !known.has(name))
   if (unknown !== undefined) throw invalidParams(`${/^\w{1,40}$/.test(unknown) ? unknown : 'a member'} is not known`)
@@ -44,16 +43,16 @@ export function readSend(members: Members, chain_id: number): SponsoredCallReque
   if (hasAuthorization && !Array.isArray(authorizationList)) throw invalidParams('authorizationList must be an array')
   const authorizations = hasAuthorization ? authorizationList.map(authorizationIn) : []
   return {
-    ...({ to, data } as SponsoredCallRequest),
+    ...{ to, data },
     ...(authorizations.length > 0 && { authorization_list: authorizations }),
   }
 }
 
 /** The member names of JSON-RPC for those of the contract. */
-const authorizationIn = (given: unknown): Authorization => {
+const authorizationIn = (given: unknown): unknown => {
   const { chainId, address, nonce, r, s, yParity } = membersOf(given, 'each of authorizationList')
   const numbers = { chain_id: numberIn(chainId), nonce: numberIn(nonce), y_parity: numberIn(yParity) }
-  return { ...numbers, address, r, s } as Authorization
+  return { ...numbers, address, r, s }
 }
 
 /** A number, or one as hex of up to 32 bytes; anything else stays as it is, for the schema to refuse. */

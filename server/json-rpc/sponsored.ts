@@ -1,21 +1,13 @@
 import { ApiError, statusOf } from '../core/errors.ts'
 import type { Handlers, OperationRequest } from '../core/operation.ts'
-import { schemaCheck } from '../http/schema-check.ts'
 import { callIdOf, createSponsoredCalls, type FoundCall, shownCallOf } from '../operations/sponsored-calls.ts'
 import { readIdempotencyKey } from '../operations/transactions.ts'
 import { WaitPlace } from '../sending/request/waiting.ts'
 import type { SponsorshipRow } from '../store/sponsorship-store.ts'
 import { idOf, invalid, readCall } from './call.ts'
+import { checked } from './checked.ts'
 import type { JsonRpcDependencies } from './context.ts'
-import {
-  codes,
-  type ErrorObject,
-  errorObject,
-  inTheirNames,
-  invalidParams,
-  JsonRpcError,
-  methodNotFound,
-} from './errors.ts'
+import { codes, type ErrorObject, errorObject, invalidParams, JsonRpcError, methodNotFound } from './errors.ts'
 import { revertIn } from './json-rpc.ts'
 import { checkChain, membersIn, readSend, readWait, relayer_codes } from './sponsored-params.ts'
 
@@ -48,9 +40,7 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
   }
 
   async function send(sponsorship: SponsorshipRow, request: Request, params: unknown[]) {
-    const call = readSend(membersIn(params), sponsorship.chain_id)
-    const fault = schemaCheck(contract, 'SponsoredCallRequest')(call)
-    if (fault !== undefined) throw invalidParams(inTheirNames(fault))
+    const call = checked(contract, 'SponsoredCallRequest', readSend(membersIn(params), sponsorship.chain_id))
     const key = readIdempotencyKey(request.header['Idempotency-Key'])
     const idempotency = key === undefined ? undefined : { caller: request.caller.id, key }
     const { auditEntry, end } = request.beginAudit('sendSponsoredCall')

@@ -1,4 +1,3 @@
-import type { SendTransactionRequest } from '../../generated/openapi.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import { codes, invalidParams, JsonRpcError } from './errors.ts'
 
@@ -6,7 +5,8 @@ import { codes, invalidParams, JsonRpcError } from './errors.ts'
 export interface TransactionObject {
   /** As the caller gave it. */
   from: unknown
-  body: SendTransactionRequest
+  /** In the contract's form; its schema checks the members (checked.ts). */
+  body: unknown
   nonce: number | undefined
 }
 
@@ -82,13 +82,13 @@ function checkNames(members: Members): void {
 }
 
 /** As EIP-2930 has it in JSON. The contract's schema checks the members. */
-function accessListIn({ accessList }: Members): SendTransactionRequest['access_list'] | undefined {
+function accessListIn({ accessList }: Members): { address: unknown; storage_keys: unknown }[] | undefined {
   if (accessList === undefined) return undefined
   if (!Array.isArray(accessList)) throw invalidParams('accessList must be an array')
   return accessList.map((entry) => {
     const { address, storageKeys = [], ...others } = (entry ?? {}) as Members
     if (Object.keys(others).length > 0) throw invalidParams('accessList has objects with address and storageKeys only')
-    return { address: address as string, storage_keys: storageKeys as string[] }
+    return { address, storage_keys: storageKeys }
   })
 }
 

@@ -1,8 +1,8 @@
-import { RLP } from '@ethereumjs/rlp'
-import { Transaction } from 'ethers/transaction'
 import { getBytes } from 'ethers/utils'
 import type { RemoteConfig } from '../../generated/openapi.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
+import { signatureFields } from '../core/decoding/signed-transaction.ts'
+import { parseUnsigned } from '../core/decoding/unsigned-transaction.ts'
 import { type HeadersByUrl, headersOf } from '../core/settings/remote-signer-headers.ts'
 import { addressOf } from './curve.ts'
 import { type JsonAnswer, member, textMember } from './json-request.ts'
@@ -123,18 +123,20 @@ function fieldsOf(preimage: Uint8Array): Record<string, string> {
       'a remote signer with the interface json_rpc signs messages and transactions only; typed data requires rest',
     )
   }
-  const { type, to, nonce, gasLimit, gasPrice, maxFeePerGas, maxPriorityFeePerGas, value, data, chainId, accessList } =
-    Transaction.from(hex(preimage))
-  if (accessList && accessList.length > 0) {
+  const its = parseUnsigned(hex(preimage))
+  if (its.access_list.length > 0) {
     throw new CannotSign('a remote signer with the interface json_rpc signs no access lists; they require rest')
   }
-  const prices: Record<string, bigint | null> = type === 2 ? { maxFeePerGas, maxPriorityFeePerGas } : { gasPrice }
-  const numbers = { nonce: BigInt(nonce), gas: gasLimit, value, chainId, ...prices }
+  const { type, to, nonce, gas_limit, gas_price, max_priority_fee_per_gas, value, data, chain_id } = its
+  const prices: Record<string, bigint> =
+    max_priority_fee_per_gas === undefined
+      ? { gasPrice: gas_price }
+      : { maxFeePerGas: gas_price, maxPriorityFeePerGas: max_priority_fee_per_gas }
+  const numbers = { nonce, gas: gas_limit, value, chainId: chain_id, type: BigInt(type), ...prices }
   return {
-    ...Object.fromEntries(Object.entries(numbers).map(([key, number]) => [key, `0x${(number ?? 0n).toString(16)}`])),
+    ...Object.fromEntries(Object.entries(numbers).map(([key, number]) => [key, `0x${number.toString(16)}`])),
     ...(to !== null && { to }),
     data,
-    type: `0x${(type ?? 0).toString(16)}`,
   }
 }
 
@@ -149,10 +151,8 @@ function signatureIn(text: unknown): Uint8Array {
 /** The last two fields of a signed transaction (EIP-2718, EIP-155). The caller checks them against the digest that it asked for. */
 function signatureOf(raw: string | undefined): Uint8Array {
   try {
-    const bytes = getBytes(raw ?? '')
-    const fields = RLP.decode((bytes[0] ?? 0) < 0xc0 ? bytes.subarray(1) : bytes)
-    const [r, s] = Array.isArray(fields) ? fields.slice(-2) : []
-    if (r instanceof Uint8Array && s instanceof Uint8Array) return Buffer.concat([setLength(r), setLength(s)])
+    const [r, s] = signatureFields(getBytes(raw ?? ''))
+    return Buffer.concat([setLength(r), setLength(s)])
   } catch {
     // Not a transaction.
   }

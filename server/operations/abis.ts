@@ -1,5 +1,5 @@
-import { ErrorFragment, type Fragment, FunctionFragment } from 'ethers/abi'
-import { keptFragments, readAbiEntry } from '../core/encoding/abi-entries.ts'
+import type { Fragment } from 'ethers/abi'
+import { isError, isFunction, keptFragments, readAbiEntry } from '../core/decoding/abi-text.ts'
 import { ApiError, badRequest, conflict } from '../core/errors.ts'
 import { type Handlers, single } from '../core/operation.ts'
 import { readAddress } from '../core/values.ts'
@@ -9,7 +9,7 @@ import { page } from './page.ts'
 
 type Abis = Pick<Handlers, 'createAbi' | 'listAbis' | 'getAbi' | 'deleteAbi'>
 
-/** Parsing one entry takes up to 0.3 ms. */
+/** Parsing the usual entry takes 0.04 ms, the largest 3 ms. */
 const entries_per_turn = 20
 const not_called = /^\s*(?:constructor|receive|fallback)\b/
 
@@ -19,7 +19,7 @@ export function abis({ store, makeId }: Pick<OperationDependencies, 'store' | 'm
       const { id = makeId(), network } = body
       const address = readAddress(body.address, '/body/address')
       const entries = await readEntries(body.abi)
-      const functions = entries.filter((entry) => FunctionFragment.isFragment(entry))
+      const functions = entries.filter(isFunction)
       const abi = {
         id,
         network,
@@ -32,7 +32,7 @@ export function abis({ store, makeId }: Pick<OperationDependencies, 'store' | 'm
         {
           ...abi,
           functions: Object.fromEntries(functions.map((entry) => [entry.selector, entry.format('full')])),
-          errors: keptFragments(entries.filter((entry) => ErrorFragment.isFragment(entry))),
+          errors: keptFragments(entries.filter(isError)),
         },
         auditEntry,
       )

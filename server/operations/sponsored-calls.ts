@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Authorization, SponsoredCall } from '../../generated/openapi.ts'
-import { authorityOf } from '../core/encoding/envelope.ts'
+import { authorityOf } from '../core/decoding/signed-transaction.ts'
 import { ApiError, badRequest, notFound } from '../core/errors.ts'
 import { toHex } from '../core/hex.ts'
 import { feeOf } from '../core/policies/fee-policies.ts'

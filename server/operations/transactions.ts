@@ -156,7 +156,15 @@ export function transactions(
 
 const showAttempt =
   ({ hash, block_hash }: TransactionRow) =>
-  ({ taken_at, created_at, gas_limit: _gas_limit, refusal_kind: _kind, ...attempt }: AttemptRow): Attempt => ({
+  ({
+    taken_at,
+    created_at,
+    gas_limit: _gas_limit,
+    refusal_kind: _kind,
+    content_hash: _hash,
+    sig: _sig,
+    ...attempt
+  }: AttemptRow): Attempt => ({
     ...attempt,
     signed_at: created_at,
     accepted_at: taken_at,

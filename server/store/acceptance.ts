@@ -193,6 +193,7 @@ const newRow = (its: NewTransaction): Omit<AcceptedRow, Assigned> => ({
   // Half of a surrogate pair is no character, and no database stores it.
   reference: its.reference?.toWellFormed() ?? null,
   fragments: its.fragments ? JSON.stringify(its.fragments) : null,
+  call: its.call ? JSON.stringify(its.call) : null,
   metadata: its.metadata ? JSON.stringify(its.metadata) : null,
   submission: its.submission ? JSON.stringify(its.submission) : null,
   access_list: its.access_list ? JSON.stringify(its.access_list) : null,

@@ -11,6 +11,7 @@ const json_columns = [
   'receipt',
   'error',
   'fragments',
+  'call',
   'metadata',
   'submission',
   'access_list',
@@ -40,7 +41,7 @@ export type WholeRow = Row & { data: Uint8Array | null }
 /** The columns that the contract shows, without the data. */
 export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
   max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
-  fragments, metadata, submission, access_list, authorization_list,
+  fragments, call, metadata, submission, access_list, authorization_list,
   block_number, block_hash, waiting_for, wait_text, changed_at, intent`
 
 export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, resign, type, fee_ceiling, tip_ceiling, data_fee, replaces_foreign, gas_is_given, is_sweep, waits_told, reserved, sponsored, sponsored_lane, pool_row_id, reprice_at, revision, data_bytes,
@@ -58,6 +59,7 @@ function decode<R extends Pick<Row, Exclude<JsonColumn, 'sponsored'>>>(row: R) {
     receipt: parsed(row.receipt),
     error: parsed(row.error),
     fragments: parsed(row.fragments),
+    call: parsed(row.call),
     metadata: parsed(row.metadata),
     submission: parsed(row.submission),
     access_list: parsed(row.access_list),
@@ -71,6 +73,7 @@ export type ShownRow = Pick<
   | 'intent'
   | 'changed_at'
   | 'fragments'
+  | 'call'
   | 'block_number'
   | 'block_hash'
   | 'waiting_for'
@@ -100,6 +103,7 @@ export const encode = (row: TransactionRow) => ({
   receipt: row.receipt && JSON.stringify(row.receipt),
   error: row.error && JSON.stringify(row.error),
   fragments: row.fragments && JSON.stringify(row.fragments),
+  call: row.call && JSON.stringify(row.call),
   metadata: row.metadata && JSON.stringify(row.metadata),
   submission: row.submission && JSON.stringify(row.submission),
   access_list: row.access_list && JSON.stringify(row.access_list),

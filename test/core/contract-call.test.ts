@@ -1,8 +1,8 @@
 import { Interface } from 'ethers'
 import { describe, expect, test } from 'vitest'
 import type { ContractCall } from '../../generated/openapi.ts'
-import { encodeCall } from '../../server/core/encoding/contract-call.ts'
-import { decodeCall, decodeError } from '../../server/core/encoding/decoded-call.ts'
+import { encodeCall } from '../../server/core/decoding/contract-call.ts'
+import { decodeCall, decodeError } from '../../server/core/decoding/decoded-call.ts'
 import { ApiError } from '../../server/core/errors.ts'
 
 const account = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'

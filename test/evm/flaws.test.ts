@@ -1,6 +1,6 @@
 import { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
-import { contradictionOf, flawOf } from '../../server/core/encoding/flaws.ts'
+import { contradictionOf, flawOf } from '../../server/core/decoding/flaws.ts'
 
 const wallet = new Wallet(`0x${'42'.repeat(32)}`)
 const to = `0x${'7e'.repeat(20)}`

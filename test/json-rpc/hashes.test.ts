@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { hashesOf, rawOf, spike } from '../support/fee-spike.ts'
 import { type Answer, jsonRpcOf } from '../support/json-rpc.ts'
+import { rowsOf, zeroBytes } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
@@ -63,6 +64,17 @@ test('shows a transaction in a node’s form before any node has it', async () =
     const { gasPrice: _, ...pending } = await chain.rpc<Answer>('eth_getTransactionByHash', [hash])
     expect(own[index]).toMatchObject(pending)
   }
+})
+
+test('parses no stored bytes to resolve a hash', async () => {
+  const { rig, proxy, send, byHash, receipt } = await start()
+  await proxy.setFault({ kind: 'accepted_and_forgotten' })
+  const hash = await send({ value: '0x2', data: '0x1234' })
+  const before = await byHash(hash)
+  await rowsOf(rig, `UPDATE attempts SET raw = ${zeroBytes(1)}`)
+  expect(await byHash(hash)).toEqual(before)
+  expect(before).toMatchObject({ hash, value: '0x2', input: '0x1234' })
+  expect(await receipt(hash)).toBe(null)
 })
 
 test('returns no receipt for the hash of a transaction that another content replaced, and null once its nonce is used', async () => {

@@ -2,6 +2,7 @@ import { Interface } from 'ethers'
 import { expect, test } from 'vitest'
 import type { SendTransactionRequest } from '../../client/index.ts'
 import { counterAbi, counterBytecode } from '../support/counter.ts'
+import { rowsOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 
 const path = '/api/v1/relayers/{relayer_id}/transactions'
@@ -38,6 +39,18 @@ test('sends a call by name, and shows it decoded in every answer', async () => {
   const { data: read } = await client().get(`${path}/{transaction_id}`, { path: one })
   expect([listed?.call, read.call, read.status]).toEqual([call, call, 'confirmed'])
   expect(BigInt(await chain.rpc<string>('eth_call', [{ to, data: data('get') }, 'latest']))).toBe(7n)
+})
+
+test('stores the decoded call with the data, and decodes nothing when it is read', async () => {
+  const { account, send, client, ...rig } = await start()
+  const { answer } = await send({ call: { function: 'set(uint256)', args: ['7'] } })
+  await rowsOf(rig, "UPDATE transactions SET fragments = '[]'")
+  const one = { relayer_id: account.relayer_id, transaction_id: answer?.id as string }
+  const [listed] = await account.transactions()
+  const { data: read } = await client().get(`${path}/{transaction_id}`, { path: one })
+  const { data: explained } = await client().get(`${path}/{transaction_id}/explanation`, { path: one })
+  const call = { function: 'set(uint256)', args: ['7'] }
+  expect([listed?.call, read.call, explained.call]).toEqual([call, call, call])
 })
 
 test('decodes a custom error of the ABI before sending, in a dry run and in the chain', async () => {

@@ -93,7 +93,15 @@ test('reads unfinished transactions without their data, and writes them in batch
 
   commits.count = 0
   const attempt = (number: number) => ({
-    ...{ number: 1, purpose: 'send' as const, nonce: number, hash: `0x${number}`, raw: new Uint8Array(128_000) },
+    ...{
+      number: 1,
+      purpose: 'send' as const,
+      content_hash: '',
+      sig: '',
+      nonce: number,
+      hash: `0x${number}`,
+      raw: new Uint8Array(128_000),
+    },
     ...{ gas_limit: 1, gas_price: '1', max_fee_per_gas: null, max_priority_fee_per_gas: null },
   })
   const moved = await store.move(

@@ -75,7 +75,15 @@ test('scans no large table with any statement, by a plan for its values or for a
   expect((await store.createTransaction(example)).outcome).toBe('created')
   const { row_id = 0, revision = 0 } = (await store.getTransaction(example.relayer_row_id, 'example')) ?? {}
   await store.getTransactionOfPool(1, 'example')
-  const attempt = { number: 1, purpose: 'send' as const, nonce: 500_000, hash: '0xexample', raw: new Uint8Array(1) }
+  const attempt = {
+    number: 1,
+    purpose: 'send' as const,
+    content_hash: '',
+    sig: '',
+    nonce: 500_000,
+    hash: '0xexample',
+    raw: new Uint8Array(1),
+  }
   const prices = { gas_limit: 21_000, gas_price: '1', max_fee_per_gas: null, max_priority_fee_per_gas: null }
   await store.move([{ row_id, revision, set: { status: 'sent' }, attempt: { ...attempt, ...prices } }])
   await fillPostgres(opened, rows)

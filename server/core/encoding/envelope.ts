@@ -1,5 +1,4 @@
 import { type Input, RLP } from '@ethereumjs/rlp'
-import { recoverAddress, Transaction } from 'ethers/transaction'
 import type { AccessList, Authorization } from '../../../generated/openapi.ts'
 import { toHex } from '../hex.ts'
 import type { Form } from '../transaction-form.ts'
@@ -13,16 +12,6 @@ export type Envelope = Form & {
   value: bigint
   data: string | null
   gas_limit: number
-}
-
-/** What signed bytes do, apart from their nonce and prices. */
-export interface SignedContent {
-  to: string | null
-  data: string | null
-  gas_limit: number
-  value: string
-  access_list: AccessList | null
-  authorization_list: Authorization[] | null
 }
 
 export interface SignedEnvelope {
@@ -63,29 +52,9 @@ export function seal(envelope: Envelope): Sealed {
 const listItems = (access_list: AccessList): Input =>
   access_list.map(({ address, storage_keys }) => [fromHex(address), storage_keys.map(fromHex)])
 
-/** The content of signed bytes, for the row of a transaction whose earlier attempt was mined. */
-export function readSigned(raw: Uint8Array): {
-  content: SignedContent
-  signature: SignedEnvelope['signature']
-} {
-  const transaction = Transaction.from(toHex(raw))
-  const { type, chainId, to, value, data, gasLimit, signature, accessList, authorizationList } = transaction
-  if (!signature) throw new Error('These bytes are not signed')
-  return {
-    content: {
-      to: to?.toLowerCase() ?? null,
-      value: value.toString(),
-      data: data === '0x' ? null : data,
-      gas_limit: Number(gasLimit),
-      access_list: accessList && (accessList.length > 0 || type === 1) ? accessList.map(readListed) : null,
-      authorization_list: authorizationList ? authorizationList.map(readAuthorization) : null,
-    },
-    signature: shownSignature(type, chainId, signature.r, signature.s, signature.yParity),
-  }
-}
-
-/** `fields`: the signed fields, in the order of the transaction type (Yellow Paper for a legacy one, EIP-2930, EIP-1559, EIP-7702). */
-export function sealed(type: 0 | 1 | 2 | 4, chain_id: bigint, fields: Input[]): Sealed {
+/** `fields`: the signed fields, in the order of the transaction type (Yellow Paper for a legacy one, EIP-2930, EIP-1559,
+ * EIP-4844, EIP-7702). */
+export function sealed(type: 0 | 1 | 2 | 3 | 4, chain_id: bigint, fields: Input[]): Sealed {
   const serialize = (more: Input[]) => {
     const list = RLP.encode([...fields, ...more])
     return type === 0 ? Buffer.from(list) : Buffer.concat([Uint8Array.of(type), list])
@@ -107,28 +76,12 @@ export function sealed(type: 0 | 1 | 2 | 4, chain_id: bigint, fields: Input[]): 
   }
 }
 
-const shownSignature = (type: number | null, chain_id: bigint, r: string, s: string, parity: 0 | 1) => ({
+export const shownSignature = (type: number, chain_id: bigint, r: string, s: string, parity: 0 | 1) => ({
   r,
   s,
   sig: `${r}${s.slice(2)}${(27 + parity).toString(16)}`,
   v: Number(vOf(type, chain_id, parity)),
 })
-
-const readListed = ({ address, storageKeys }: { address: string; storageKeys: string[] }): AccessList[number] => ({
-  address: address.toLowerCase(),
-  storage_keys: storageKeys.map((key) => key.toLowerCase()),
-})
-
-const readAuthorization = ({ address, chainId, nonce, signature }: ReadAuthorization): Authorization => ({
-  chain_id: Number(chainId),
-  address: address.toLowerCase(),
-  nonce: Number(nonce),
-  r: signature.r,
-  s: signature.s,
-  y_parity: signature.yParity,
-})
-
-type ReadAuthorization = NonNullable<Transaction['authorizationList']>[number]
 
 /** An item of the list of EIP-7702. Numbers have no leading zeros there. */
 const authorizationItem = ({ chain_id, address, nonce, r, s, y_parity }: Authorization): Input => [
@@ -149,18 +102,8 @@ export const authorizationPreimage = ({ chain_id, address, nonce }: UnsignedAuth
 export const authorizationDigest = (authorization: UnsignedAuthorization): Buffer =>
   keccak256(authorizationPreimage(authorization))
 
-/** The address that signed an authorization, in lower case; undefined when the signature is not valid. */
-export function authorityOf(authorization: Authorization): string | undefined {
-  const { r, s, y_parity: yParity } = authorization
-  try {
-    return recoverAddress(authorizationDigest(authorization), { r, s, yParity: yParity === 1 ? 1 : 0 }).toLowerCase()
-  } catch {
-    return undefined
-  }
-}
-
 /** `v`: the y parity for a typed transaction, the value of EIP-155 for a legacy one. */
-function vOf(type: number | null, chain_id: bigint, parity: 0 | 1): bigint {
+function vOf(type: number, chain_id: bigint, parity: 0 | 1): bigint {
   if (type !== 0) return BigInt(parity)
   return BigInt(parity) + (chain_id > 0n ? chain_id * 2n + 35n : 27n)
 }

@@ -1,10 +1,5 @@
-import { Interface } from 'ethers/abi'
+import { word } from './words.ts'
 
-const erc20 = new Interface([
-  'function balanceOf(address owner) view returns (uint256)',
-  'function transfer(address to, uint256 amount) returns (bool)',
-])
-
-/** The data of calls of an ERC-20 token (ERC-20, "Methods"). */
-export const balanceOfCall = (owner: string): string => erc20.encodeFunctionData('balanceOf', [owner])
-export const transferCall = (to: string, amount: bigint): string => erc20.encodeFunctionData('transfer', [to, amount])
+/** The data of calls of an ERC-20 token (ERC-20, "Methods"): balanceOf(address) and transfer(address,uint256). */
+export const balanceOfCall = (owner: string): string => `0x70a08231${word(owner)}`
+export const transferCall = (to: string, amount: bigint): string => `0xa9059cbb${word(to)}${word(amount)}`

@@ -1,4 +1,5 @@
-import { id } from 'ethers/hash'
+import { toHex } from '../hex.ts'
+import { keccak256 } from './digest.ts'
 
 /** What a call says about the signature that it carries out. */
 export interface SignedPart {
@@ -35,7 +36,7 @@ const functions: Record<string, Places> = {
 const selector_digits = 10
 const word_digits = 64
 const places = new Map(
-  Object.entries(functions).map(([signature, its]) => [id(signature).slice(0, selector_digits), its]),
+  Object.entries(functions).map(([signature, its]) => [toHex(keccak256(signature)).slice(0, selector_digits), its]),
 )
 
 /** `data`: in lower case. Undefined: nothing is known of the function. */

@@ -1,6 +1,6 @@
 import type { Authorization, PoolPolicies, Sponsorship } from '../../../generated/openapi.ts'
+import { type AccountCall, nonceKeyOf, readAccountBatch, readForwardRequest } from '../decoding/sponsored-data.ts'
 import { readSignedCall } from '../encoding/signed-calls.ts'
-import { type AccountCall, nonceKeyOf, readAccountBatch, readForwardRequest } from '../encoding/sponsored-data.ts'
 import { badRequest, refusedBy } from '../errors.ts'
 import type { PoolRow, RelayerRow } from '../rows.ts'
 import type { Spend } from '../sending-rows.ts'

@@ -1,4 +1,4 @@
-import { contradictionOf, flawOf } from '../../core/encoding/flaws.ts'
+import { contradictionOf, flawOf } from '../../core/decoding/flaws.ts'
 import { gwei, most, pricesOf } from '../../core/prices.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
 import { tooLow, type Wait } from '../../core/wait-reason.ts'

@@ -1,6 +1,7 @@
 import type { TransactionError } from '../../../generated/openapi.ts'
 import type { Seen, Step } from '../../core/decide.ts'
-import { readSigned, type SignedContent } from '../../core/encoding/envelope.ts'
+import { readCall } from '../../core/decoding/decoded-call.ts'
+import { readSigned, type SignedContent } from '../../core/decoding/signed-transaction.ts'
 import { receiptOf, revertError, revertText } from '../../core/outcome.ts'
 import { feeSpending } from '../../core/policies/fee-policies.ts'
 import type { Proof } from '../../core/proof.ts'
@@ -26,7 +27,8 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
       const seen = step.do === 'end' ? step.proof.fact : step.seen
       const block = { block_number: seen.block_number, block_hash: seen.block_hash, receipt: receiptOf(seen) }
       const { content, ...others } = await asMined(row, seen)
-      const shown = { ...(seen.purpose === 'send' && content), ...others }
+      const mined = content && { ...content, call: readCall(row.fragments, content.data) }
+      const shown = { ...(seen.purpose === 'send' && mined), ...others }
       const isMined = row.status === 'mined' && row.block_hash === seen.block_hash
       const isReverted = !seen.succeeded && seen.purpose === 'send' && !isMined
       // For the mined content, which may differ from the row's; asked once, while the node still has the state.

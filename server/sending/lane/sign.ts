@@ -1,4 +1,4 @@
-import { highestOutbid, highestTaken } from '../../core/attempts.ts'
+import { contentHash, highestOutbid, highestTaken } from '../../core/attempts.ts'
 import { reprice_ms } from '../../core/decide.ts'
 import { type Envelope, seal } from '../../core/encoding/envelope.ts'
 import { errorOf } from '../../core/outcome.ts'
@@ -114,11 +114,12 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     if (!holds(row.relayer_row_id)) throw new LeaseLost()
     const made = await signer.sign(sealed.digest, sealed.preimage, signal)
     const { raw, hash, signature } = sealed.finish(made)
+    const signed = { raw, hash, sig: signature.sig, content_hash: contentHash(content) }
     observer.signed?.('sent_transaction')
 
     const { gas_limit } = content
     const number = (last?.number ?? 0) + 1
-    const attempt = { number, purpose, nonce: row.nonce, hash, raw, gas_limit, ...priceColumns(prices) }
+    const attempt = { number, purpose, nonce: row.nonce, ...signed, gas_limit, ...priceColumns(prices) }
     return {
       isNew: true,
       bytes: attempt,

@@ -1,9 +1,9 @@
 import type { DryRun, SendTransactionRequest } from '../../../generated/openapi.ts'
+import { readCall } from '../../core/decoding/decoded-call.ts'
 import { ApiError, statusOf } from '../../core/errors.ts'
 import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
 import { priceColumns } from '../../core/prices.ts'
-import { shownCall } from '../../core/shown-transaction.ts'
 import { readTransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import { objections } from './admission.ts'
@@ -43,9 +43,10 @@ export function createDryRun({ store, findRelayer, preparation, now }: DryRunDep
     if (exceeded) refusals.push(tooMany(exceeded))
     const { next_nonce } = await store.getAccount(chain_id, address)
 
+    const call = quote && readCall(quote.fragments, request.data)
     return {
       accepted: refusals.length === 0,
-      ...shownCall({ ...request, ...(quote && { fragments: quote.fragments }) }),
+      ...(call && { call }),
       refusals: refusals.map(({ code, message, details }) => ({ status: statusOf[code], code, message, details })),
       nonce: quote ? Math.max(next_nonce, quote.latest) : null,
       gas_limit: quote?.gas_limit ?? null,

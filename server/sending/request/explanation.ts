@@ -4,7 +4,6 @@ import { capOf, multipleOf } from '../../core/policies/fee-policies.ts'
 import { leastToReplace, type Market, most, priceColumns, pricesOf, quote, type Tier } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
-import { shownCall } from '../../core/shown-transaction.ts'
 import { priceKindOf } from '../../core/transaction-form.ts'
 import { waitForPrice } from '../../core/wait-reason.ts'
 import { ceilingOf, tierOf } from '../dependencies.ts'
@@ -52,7 +51,7 @@ export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanatio
     status: row.status,
     summary: text,
     waiting_for,
-    ...shownCall(row),
+    ...(row.call && row.data && { call: row.call }),
     since: sinceOf(row, waiting_for),
     blocked_by: waiting_for === 'earlier_nonce' && facts.isFirstSeen ? (facts.first?.id ?? null) : null,
     figures: {

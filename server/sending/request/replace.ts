@@ -1,5 +1,6 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { highestTaken } from '../../core/attempts.ts'
+import { readCall } from '../../core/decoding/decoded-call.ts'
 import { ApiError, badRequest, transactionNotFound } from '../../core/errors.ts'
 import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
@@ -71,12 +72,14 @@ export function createReplace({ store, findRelayer, prepare, wake, now }: Replac
       checkDifference(relayer, row, request, { ...quote, prices: replacing })
       checkFees(relayer, { gas_limit, prices: replacing, data_fee, market })
       const spending = spendingOf(relayer, request, feeOf({ gas_limit, prices: replacing, data_fee }))
+      const fragments = quote.fragments ?? (request.data === row.data ? row.fragments : null)
       const { to, value, data, valid_until, access_list, authorization_list } = request
       const move: Move = {
         row_id: row.row_id,
         revision: row.revision,
         set: {
-          fragments: quote.fragments ?? (data === row.data ? row.fragments : null),
+          fragments,
+          call: readCall(fragments, data),
           to,
           value,
           data,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
+import { readCall } from '../../core/decoding/decoded-call.ts'
 import { ApiError, alreadySent, conflict, NonceTaken, relayerNotFound } from '../../core/errors.ts'
 import type { NewTransaction, Replay } from '../../core/new-transaction.ts'
 import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
@@ -96,6 +97,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       valid_until: request.valid_until ?? null,
       reference: request.reference ?? null,
       fragments: quote.fragments,
+      call: readCall(quote.fragments, request.data),
       metadata: request.metadata ?? null,
       submission: quote.submission,
       access_list: request.access_list,

@@ -7,7 +7,7 @@ import { sql } from './statement.ts'
 
 /** The columns of an attempt without its bytes. */
 export const attemptColumns =
-  'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, gas_limit, taken_at, created_at, refusal, refusal_kind'
+  'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, gas_limit, content_hash, sig, taken_at, created_at, refusal, refusal_kind'
 
 /** The audit entry of a signature that the service makes in the background, for a transaction that a caller requested. */
 export const signatureEntry = (
@@ -48,16 +48,17 @@ const raw = sql<{ raw: Uint8Array }>(
 const insert = sql({
   sqlite: `
     INSERT INTO attempts (transaction_row_id, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
-      max_priority_fee_per_gas, gas_limit, created_at)
+      max_priority_fee_per_gas, gas_limit, content_hash, sig, created_at)
     VALUES ($transaction_row_id, $number, $purpose, $nonce, $hash, $raw, $gas_price, $max_fee_per_gas,
-      $max_priority_fee_per_gas, $gas_limit, $created_at)`,
+      $max_priority_fee_per_gas, $gas_limit, $content_hash, $sig, $created_at)`,
   postgres: `
     INSERT INTO attempts (transaction_row_id, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
-      max_priority_fee_per_gas, gas_limit, created_at)
+      max_priority_fee_per_gas, gas_limit, content_hash, sig, created_at)
     SELECT transaction_row_id, number, purpose, nonce, hash, decode(raw, 'hex'), gas_price, max_fee_per_gas,
-      max_priority_fee_per_gas, gas_limit, $created_at::text
+      max_priority_fee_per_gas, gas_limit, content_hash, sig, $created_at::text
     FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer, purpose text, nonce bigint,
-      hash text, raw text, gas_price text, max_fee_per_gas text, max_priority_fee_per_gas text, gas_limit bigint)`,
+      hash text, raw text, gas_price text, max_fee_per_gas text, max_priority_fee_per_gas text, gas_limit bigint, content_hash text,
+        sig text)`,
 })
 const setTaken = sql({
   sqlite: `

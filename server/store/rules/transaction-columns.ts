@@ -32,6 +32,7 @@ export const columnTypes: Record<keyof AcceptedRow, string> = {
   error: 'text',
   reference: 'text',
   fragments: 'text',
+  call: 'text',
   metadata: 'text',
   submission: 'text',
   access_list: 'text',

@@ -101,7 +101,15 @@ onEveryStore((opened) => {
     const [first, second, third] = rows.map(({ row_id }) => row_id) as [number, number, number]
     const before = await store.lastEvent(relayer.row_id)
     const attemptOf = (row_id: number) => ({
-      ...{ number: 1, purpose: 'send' as const, nonce: 0, hash: `0x${row_id}`, raw: new Uint8Array([0, 255, row_id]) },
+      ...{
+        number: 1,
+        purpose: 'send' as const,
+        content_hash: '',
+        sig: '',
+        nonce: 0,
+        hash: `0x${row_id}`,
+        raw: new Uint8Array([0, 255, row_id]),
+      },
       ...{ gas_limit: 21_000, gas_price: '10', max_fee_per_gas: null, max_priority_fee_per_gas: null },
     })
     const moved = await Promise.all([

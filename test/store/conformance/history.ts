@@ -101,6 +101,8 @@ export function history(seed: number): () => Call {
         ...{
           number,
           purpose: 'send' as const,
+          content_hash: '',
+          sig: '',
           nonce: row.nonce,
           hash: `0x${id}-${number}`,
           raw: new Uint8Array([number]),

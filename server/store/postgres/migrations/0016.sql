@@ -107,3 +107,7 @@ ALTER TABLE networks ADD COLUMN coin_token TEXT;
 -- Whether the request gave the gas limit, and whether the value is all that the highest fee leaves (a sweep).
 ALTER TABLE transactions ADD COLUMN gas_is_given INTEGER NOT NULL DEFAULT 0 CHECK (gas_is_given IN (0, 1));
 ALTER TABLE transactions ADD COLUMN is_sweep INTEGER NOT NULL DEFAULT 0 CHECK (is_sweep IN (0, 1));
+-- What reads show of bytes: see 0034.sql.
+ALTER TABLE transactions ADD COLUMN call TEXT;
+ALTER TABLE attempts ADD COLUMN content_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE attempts ADD COLUMN sig TEXT NOT NULL DEFAULT '';

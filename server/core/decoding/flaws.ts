@@ -1,5 +1,4 @@
-import { Transaction } from 'ethers/transaction'
-import { toHex } from '../hex.ts'
+import { readSigned } from './signed-transaction.ts'
 
 /** What nodes take as one transaction (geth's txMaxSize, which the other clients follow). No rule of a chain is known by heart: forks change them. */
 const max_bytes = 128 * 1024
@@ -13,6 +12,6 @@ export function contradictionOf(refusal: string, raw: Uint8Array): string | unde
   const isAboutSender = /sender|signature/i.test(refusal)
   const isAboutChain = /chain ?id|another chain|replay-protected/i.test(refusal)
   if (!isAboutSender && !isAboutChain) return undefined
-  const { from, chainId } = Transaction.from(toHex(raw))
-  return isAboutSender ? `the signature recovers to ${from?.toLowerCase()}` : `it is signed for chain ${chainId}`
+  const { recover, chain_id } = readSigned(raw)
+  return isAboutSender ? `the signature recovers to ${recover()}` : `it is signed for chain ${chain_id}`
 }

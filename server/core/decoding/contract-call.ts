@@ -1,7 +1,8 @@
-import { type ErrorFragment, type Fragment, type FunctionFragment, Interface } from 'ethers/abi'
+import type { ErrorFragment, Fragment, FunctionFragment } from 'ethers/abi'
 import type { ContractCall } from '../../../generated/openapi.ts'
 import { badRequest } from '../errors.ts'
-import { type AbiEntry, keptFragments, readAbiEntry } from './abi-entries.ts'
+import { encodeAbi } from './abi.ts'
+import { type AbiEntry, keptFragments, readAbiEntry, sizeOf } from './abi-text.ts'
 import { abiValue } from './abi-values.ts'
 
 /** A call in bytes, and what decodes it: its function and the custom errors of its ABI, as human-readable ABI. */
@@ -11,8 +12,9 @@ export interface EncodedCall {
 }
 
 const path = '/body/call'
-/** The most entries of one kind that are read; parsing one takes up to 0.3 ms. */
+/** The most entries of one kind that are read, and the most types in them; the usual one takes 0.04 ms, 1,000 types take 10 ms. */
 const max_entries = 20
+const max_types = 1_000
 const max_listed = 5
 
 /**
@@ -30,7 +32,7 @@ export function encodeCall({ function: wanted, args = [], abi }: ContractCall, v
   }
   const values = inputs.map((type, index) => abiValue(type, args[index], `${path}/args/${index}`))
   return {
-    data: new Interface([entry]).encodeFunctionData(entry, values),
+    data: `${entry.selector}${encodeAbi(inputs, values)}`,
     fragments: keptFragments([entry, ...errorsIn(abi ?? [])]),
   }
 }
@@ -67,11 +69,13 @@ const errorsIn = (abi: NonNullable<ContractCall['abi']>): ErrorFragment[] => ent
 /** Parses only the first entries of this kind and name. */
 function entriesOf(abi: NonNullable<ContractCall['abi']>, kind: 'function' | 'error', name?: string): Fragment[] {
   const entries: Fragment[] = []
+  let types = 0
   for (const [index, entry] of abi.entries()) {
-    if (entries.length >= max_entries) break
     const its = headOf(entry)
-    if (its.kind === kind && (name === undefined || its.name === name))
-      entries.push(readAbiEntry(entry, `${path}/abi/${index}`))
+    if (its.kind !== kind || (name !== undefined && its.name !== name)) continue
+    types += sizeOf(entry).types
+    if (entries.length >= max_entries || types > max_types) break
+    entries.push(readAbiEntry(entry, `${path}/abi/${index}`))
   }
   return entries
 }
