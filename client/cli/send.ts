@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { SendTransactionRequest } from '../../generated/client.ts'
 import { sendTransaction } from '../transactions.ts'
 import { readWei } from './amounts.ts'
-import { encodeCall } from './call-data.ts'
+import { readCall } from './call.ts'
 import type { Context } from './context.ts'
 import { CommandError } from './exit-codes.ts'
 import { addPrices, type PriceOptions, pricesOf } from './prices.ts'
@@ -97,12 +97,13 @@ export async function bodyOf(values: string[], options: ContentOptions): Promise
   if ((to === undefined) !== (create === true)) throw new CommandError('Give --to, or --create for a new contract')
   if (call !== undefined && options.data !== undefined) throw new CommandError('Give one of --call and --data')
   if (call === undefined && values.length > 0) throw new CommandError('Arguments require --call')
-  const data = call === undefined ? options.data : await encodeCall(call, values, options.abi)
+  const { data } = options
   if (gasLimit !== undefined && !/^\d{1,15}$/.test(gasLimit)) throw new CommandError('--gas-limit must be a number')
   return {
     ...(to !== undefined && { to }),
     ...(value !== undefined && { value: readWei(value) }),
     ...(data !== undefined && { data }),
+    ...(call !== undefined && { call: await readCall(call, values, options.abi) }),
     ...(gasLimit !== undefined && { gas_limit: Number(gasLimit) }),
     ...(validUntil !== undefined && { valid_until: validUntil }),
     ...(reference !== undefined && { reference }),

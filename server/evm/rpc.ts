@@ -6,6 +6,9 @@ import { type Endpoint, faultIn } from './endpoint.ts'
 import type { RpcAnswer } from './rpc-answer.ts'
 import { classifyRpcError, isAboutCall, type RpcErrorKind, type RpcErrorObject } from './rpc-error.ts'
 
+/** A row has room for as much of a node's words. */
+const maxMessageLength = 900
+
 /**
  * A node's error answer. `kind`: its classification; `message`: the node's text. `isAgreed`: it refuses a transaction for good, and
  * so does every healthy endpoint; they are at least two, and more than half of all.
@@ -18,7 +21,7 @@ export class RpcError extends Error {
   isFirstAnswer = false
 
   constructor(error: RpcErrorObject) {
-    super(String(error.message ?? 'The node answered with an error').slice(0, 500))
+    super(String(error.message ?? 'The node answered with an error').slice(0, maxMessageLength))
     this.name = 'RpcError'
     this.kind = classifyRpcError(error)
     this.error = error

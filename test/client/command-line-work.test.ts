@@ -1,8 +1,11 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Relayer, Transaction } from '../../client/index.ts'
 import { testChain } from '../support/chain.ts'
+import { counterAbi, counterBytecode } from '../support/counter.ts'
 import { relayerCommand } from '../support/relayer-command.ts'
-import { startTestService } from '../support/service.ts'
+import { startTestService, temporaryFolder } from '../support/service.ts'
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 
@@ -93,4 +96,14 @@ test('names the command that carries out a suggestion', async () => {
   expect(command).toBe('relayers change demo --set paused=false')
   await run(command.split(' '))
   expect((await service.client.relayers.get('demo')).paused).toBe(false)
+})
+
+test("decodes a contract's custom error by the ABI of --call, before it sends", async () => {
+  const { service, relayer, run } = await start({ blockTime_s: 0.3 })
+  const created = await service.client.transactions.send('demo', { data: counterBytecode }, { wait: 'confirmed' })
+  const address = created.receipt?.contract_address as string
+  const file = join(temporaryFolder(), 'counter.json')
+  writeFileSync(file, JSON.stringify({ abi: counterAbi }))
+  const { code, err } = await run(['send', '--to', address, '--abi', file, '--call', 'fail', '-r', relayer.id])
+  expect([code, err]).toEqual([3, expect.stringContaining('would revert: execution reverted: Broke(why: 7)')])
 })
