@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { CreateApiKeyRequest } from '../../generated/openapi.ts'
 import { type Config, readConfig } from '../config.ts'
+import { serviceAccess } from '../core/node-access.ts'
 import type { OperationId } from '../core/operation.ts'
 import type { PendingAuditEntry, RightsFault } from '../core/rows.ts'
 import { readContract } from '../http/contract.ts'
@@ -91,7 +92,7 @@ async function run(): Promise<void> {
     }
     return {
       ...{ query: undefined as never, header: undefined as never, caller, auditEntry, beginAudit },
-      ...{ authorize: async () => caller, onClose: () => {}, hasLeft: () => false },
+      ...{ authorize: async () => caller, nodes: serviceAccess(), onClose: () => {}, hasLeft: () => false },
     }
   }
   const path = { api_key_id: id }

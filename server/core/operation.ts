@@ -1,4 +1,5 @@
 import type { operations, Pagination } from '../../generated/openapi.ts'
+import type { NodeAccess } from './node-access.ts'
 import type { PendingAuditEntry } from './rows.ts'
 
 /**
@@ -82,6 +83,8 @@ export interface OperationRequest<Id extends OperationId> {
    * before a key is used. Throws ApiError (401, 403, 404).
    */
   authorize(operation: OperationId): Promise<Caller>
+  /** The request's access to nodes. */
+  nodes: NodeAccess
   /** Calls back when the response is written or the client has disconnected. */
   onClose(callback: () => void): void
   /** Whether the client closed the connection before the response was written, as it does after a timeout of its own. */

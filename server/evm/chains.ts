@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import type { Network, PrivateRpcUrl, RpcUrl } from '../../generated/openapi.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
+import { FairTurns, type NodeAccess, serviceAccess, type TurnLimits } from '../core/node-access.ts'
 import type { Observer } from '../core/observer.ts'
 import type { Market } from '../core/prices.ts'
 import type { RelayerRow } from '../core/rows.ts'
@@ -12,23 +13,23 @@ import type { Audience } from './answer-limits.ts'
 import { type Chain, createChain } from './chain.ts'
 import { type ChainWatch, createChainWatch } from './chain-watch.ts'
 import type { Endpoint } from './endpoint.ts'
-import { createGas, createGasRules, type Gas, type GasRules, withoutForks } from './gas.ts'
+import { createGas, createGasRules, type Gas, withoutForks } from './gas.ts'
 import { atLeastMarket, medianMarket } from './market.ts'
 import { createMempool, type Mempool, toRelay, withoutRelays } from './mempool.ts'
 import { examine, type NodeHealth } from './node-health.ts'
 import { endpointOpener } from './open-endpoint.ts'
 import { createPost, type Post } from './post.ts'
-import { createRpc, type Rpc, type RpcLimits, RpcUnavailable } from './rpc.ts'
+import { createRpc, default_limits, type Rpc, type RpcLimits, RpcUnavailable } from './rpc.ts'
 
 /** The client of a network, with the endpoints of one relayer. */
 export interface NetworkClient {
   chain: Chain & ChainWatch
   /**
-   * The same nodes for calls that callers of the API ask for, with connections, a queue, limits and a health of their own: slow or
-   * failing calls of a caller do not delay the sender.
+   * The same nodes for calls that callers of the API ask for, with connections, turns, limits and a health of their own: slow or
+   * failing calls of a caller delay neither the sender nor other callers.
    */
   callers: Chain
-  /** For what callers ask in bursts: the nodes and the health of `callers`, in batches. */
+  /** For what callers ask in bursts: the nodes and the health of `callers`, in batches, with turns of their own. */
   estimates: Pick<Chain, 'estimateGas' | 'balance' | 'latestNonce' | 'dataFee'>
   /** What the nodes say about gas, asked by the sender. */
   gas: Gas
@@ -47,9 +48,24 @@ export interface NetworkClient {
   hasCode(address: string): Promise<boolean>
 }
 
-export interface Chains {
+type Endpoints = Pick<RelayerRow, 'network' | 'custom_rpc_urls'>
+
+/** The client of a network for the request of a caller: its calls wait for turns of the caller's share, and are counted. */
+export interface CallerChains {
   /** Undefined when the network was deleted. */
-  networkClient(relayer: Pick<RelayerRow, 'network' | 'custom_rpc_urls'>): Promise<NetworkClient | undefined>
+  clientFor(access: NodeAccess, relayer: Endpoints): Promise<NetworkClient | undefined>
+}
+
+export interface Chains extends CallerChains {
+  /** For background work only, which shares nothing with callers. Undefined when the network was deleted. */
+  networkClient(relayer: Endpoints): Promise<NetworkClient | undefined>
+}
+
+/** The nodes at some URLs. */
+interface Connection {
+  background: Omit<NetworkClient, 'network'>
+  of(access: NodeAccess): Omit<NetworkClient, 'network'>
+  close(): void
 }
 
 const market_ms = 2_000
@@ -57,14 +73,20 @@ const funds_ms = 1_000
 const nodes_ms = 2_000
 const code_ms = 60_000
 const max_remembered = 10_000
-/** The sets of URLs whose health is kept. Connections of the others are closed when they are idle (post.ts). */
+/** The sets of URLs whose connections and health are kept. */
 const max_connections = 300
+const max_keys = 1_000
 /** With three answers, one node with false prices does not determine the result. */
 const max_price_sources = 3
 /** Relays share what is sent evenly. */
 const relay_weight = 1
+/** Requests to the nodes at some URLs, for callers: what they read, and what sending needs before it accepts. */
+const read_turns: TurnLimits = { limit: 32, each: 8 }
+const quote_turns: TurnLimits = { limit: 32, each: 4 }
+/** Calls that callers word themselves, whose answers may be large, to all nodes. */
+const call_turns: TurnLimits = { limit: 32, each: 8, max_waiting: 2_000 }
 /** One call per request, so that a slow call delays no other. */
-const caller_limits: RpcLimits = { max_batch: 1, max_batch_bytes: 512 * 1024, max_at_once: 64, max_waiting: 20_000 }
+const read_limits: RpcLimits = { ...default_limits, max_batch: 1, max_at_once: read_turns.each, max_waiting: 2_000 }
 
 /**
  * `lookup`: decides which addresses a node's host name may resolve to. `now`: monotonic milliseconds. `openPost`: the connection to a
@@ -80,12 +102,13 @@ export function createChains(
   checkTarget: TargetCheck = () => undefined,
 ): Chains {
   const networks = new Map<string, Network>()
-  const connections = new BoundedMap<string, Omit<NetworkClient, 'network'>>(max_connections)
+  const connections = new Map<string, Connection>()
+  const calls = new FairTurns(call_turns)
   let generation = 0
 
   const openEndpoint = endpointOpener({ openPost, checkTarget, now, observer })
 
-  const connect = (chain_id: number, given: RpcUrl[], relays: PrivateRpcUrl[]): Omit<NetworkClient, 'network'> => {
+  const connect = (chain_id: number, given: RpcUrl[], relays: PrivateRpcUrl[]): Connection => {
     const urls = distinct(given)
     const open = (audience: Audience) => urls.map(({ url, weight }) => openEndpoint(chain_id, url, weight, audience))
     const endpoints = open('service')
@@ -93,13 +116,40 @@ export function createChains(
     const chain = createChain(rpc)
     const watch = createChainWatch(chain, now)
     const forCallers = open('callers')
-    const callers = createChain(createRpc(forCallers, now, Math.random, caller_limits))
-    const estimates = createChain(createRpc(forCallers, now))
     const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
     const rules = createGasRules(each, now)
-    const gas = createGas(chain, rules, each, now)
-    const mempool = createMempool(rpc, createGas(estimates, rules, each, now), undefined)
-    const relay = openRelays(chain_id, distinct(relays), watch.height, withoutForks(rules))
+    const relay = openRelays(chain_id, distinct(relays), watch.height)
+    const [reads, quotes] = [new FairTurns(read_turns), new FairTurns(quote_turns)]
+    const rpcs = new BoundedMap<string, { read: Rpc; quote: Rpc; relayed: Rpc; each: Chain[] }>(max_keys)
+    const rpcsOf = (key: string) =>
+      rpcs.of(key, () => {
+        const quoting = { ...default_limits, inTurn: <T>(work: () => Promise<T>) => quotes.run(key, work) }
+        return {
+          read: createRpc(forCallers, now, Math.random, { ...read_limits, inTurn: (work) => reads.run(key, work) }),
+          quote: createRpc(forCallers, now, Math.random, quoting),
+          relayed: provingNothing(createRpc(relay.forCallers, now, Math.random, quoting)),
+          each: forCallers.map((endpoint) => createChain(createRpc([endpoint], now, Math.random, quoting))),
+        }
+      })
+    const partsOf = (access: NodeAccess) => {
+      const { read, quote, relayed, ...asked } = rpcsOf(access.key)
+      const counted =
+        (its: Rpc): Rpc =>
+        (...call) => {
+          access.take()
+          return its(...call)
+        }
+      const [callers, estimates] = [createChain(counted(read)), createChain(counted(quote))]
+      const gas = createGas(estimates, rules, asked.each, now)
+      const mempool = createMempool(rpc, gas, undefined)
+      const relays = relay.open(createGas(createChain(counted(relayed)), withoutForks(rules), [], now))
+      return {
+        callers: { ...callers, rpc: (...call: Parameters<Rpc>) => calls.run(access.key, () => callers.rpc(...call)) },
+        estimates,
+        gas,
+        mempoolOf: (transaction: Pick<TransactionRow, 'submission'>) => (isPrivate(transaction) ? relays : mempool),
+      }
+    }
     const market = remember(market_ms, now, async () => {
       const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= now()
       const asked = each.filter((_, index) => isWell(endpoints[index] as Endpoint)).slice(0, max_price_sources)
@@ -121,62 +171,105 @@ export function createChains(
         () => false,
       ),
     )
-    return {
-      chain: { ...chain, ...watch },
-      callers,
-      estimates,
-      gas,
-      mempoolOf: (transaction) => (isPrivate(transaction) ? relay : mempool),
+    const shared = {
       each,
       nodes: () => nodes(''),
       market: () => market(''),
       funds,
       hasCode,
     }
+    return {
+      background: {
+        ...{ ...shared, ...partsOf(serviceAccess()) },
+        chain: { ...chain, ...watch },
+        gas: createGas(chain, rules, each, now),
+      },
+      of(access) {
+        const parts = partsOf(access)
+        return { ...shared, ...parts, chain: { ...parts.estimates, ...watch } }
+      },
+      close() {
+        for (const endpoint of [...endpoints, ...forCallers, ...relay.all]) endpoint.close()
+      },
+    }
   }
 
-  function openRelays(
-    chain_id: number,
-    relays: PrivateRpcUrl[],
-    height: () => number | undefined,
-    rules: () => Promise<GasRules>,
-  ): Mempool {
-    if (relays.length === 0) return withoutRelays()
-    const open = (audience: Audience): Rpc => {
-      const endpoints = relays.map((relay) =>
-        toRelay(openEndpoint(chain_id, relay.url, relay_weight, audience), relay, height),
-      )
-      return provingNothing(createRpc(endpoints, now))
-    }
-    const gas = createGas(createChain(open('callers')), rules, [], now)
+  function openRelays(chain_id: number, relays: PrivateRpcUrl[], height: () => number | undefined) {
+    const open = (audience: Audience) =>
+      relays.map((relay) => toRelay(openEndpoint(chain_id, relay.url, relay_weight, audience), relay, height))
+    const [forService, forCallers] = [open('service'), open('callers')]
+    const rpc = provingNothing(createRpc(forService, now))
     const drops_after_blocks = Math.max(...relays.map((relay) => relay.drops_after_blocks))
-    // Few relays run calls.
-    const shortageOf: Gas['shortageOf'] = (call) => gas.shortageOf(call).catch(() => undefined)
-    return createMempool(open('service'), { ...gas, shortageOf }, drops_after_blocks)
+    return {
+      forCallers,
+      all: [...forService, ...forCallers],
+      open(gas: Gas): Mempool {
+        if (relays.length === 0) return withoutRelays()
+        // Few relays run calls.
+        const shortageOf: Gas['shortageOf'] = (call) => gas.shortageOf(call).catch(() => undefined)
+        return createMempool(rpc, { ...gas, shortageOf }, drops_after_blocks)
+      },
+    }
+  }
+
+  /** The network, and the connection with the endpoints of one relayer. */
+  async function find({ network, custom_rpc_urls }: Endpoints) {
+    const current = await store.generation()
+    if (current !== generation) {
+      networks.clear()
+      generation = current
+      void closeUnnamed()
+    }
+    const known = networks.get(network) ?? (await store.getNetwork(`evm:${network}`))
+    if (!known) return undefined
+    networks.set(network, known)
+    // A node's health is kept until its URL changes.
+    const key = keyOf(known, custom_rpc_urls)
+    const connection =
+      connections.get(key) ?? connect(known.chain_id, urlsOf(known, custom_rpc_urls), known.private_rpc_urls)
+    // The last of the map is the one that was used last.
+    connections.delete(key)
+    connections.set(key, connection)
+    const [oldest] = connections.keys()
+    if (connections.size > max_connections && oldest !== undefined) close(oldest)
+    return { connection, network: known }
+  }
+
+  function close(key: string): void {
+    connections.get(key)?.close()
+    connections.delete(key)
+  }
+
+  /** Closes the connections to what the configuration no longer names. */
+  async function closeUnnamed(): Promise<void> {
+    const before = [...connections.keys()]
+    const named = await store.namedEndpoints().catch(() => undefined)
+    if (!named) return
+    const keys = new Set(named.map(({ network, custom_rpc_urls }) => keyOf(network, custom_rpc_urls)))
+    for (const key of before) if (!keys.has(key)) close(key)
   }
 
   return {
     async networkClient(relayer) {
-      const current = await store.generation()
-      if (current !== generation) {
-        networks.clear()
-        generation = current
-      }
-      const known = networks.get(relayer.network) ?? (await store.getNetwork(`evm:${relayer.network}`))
-      if (!known) return undefined
-      networks.set(relayer.network, known)
-      const urls = relayer.custom_rpc_urls.length > 0 ? relayer.custom_rpc_urls : known.rpc_urls
-      // A node's health is kept until its URL changes.
-      const key = JSON.stringify([known.chain_id, urls, known.private_rpc_urls])
-      const connection = connections.get(key) ?? connect(known.chain_id, urls, known.private_rpc_urls)
-      // The last of the map is the one that was used last.
-      connections.delete(key)
-      connections.set(key, connection)
-      const market = async () => atLeastMarket(await connection.market(), known)
-      return { ...connection, market, network: known }
+      const found = await find(relayer)
+      return found && ofNetwork(found.connection.background, found.network)
+    },
+    async clientFor(access, relayer) {
+      const found = await find(relayer)
+      return found && ofNetwork(found.connection.of(access), found.network)
     },
   }
 }
+
+function ofNetwork(client: Omit<NetworkClient, 'network'>, network: Network): NetworkClient {
+  return { ...client, market: async () => atLeastMarket(await client.market(), network), network }
+}
+
+/** A relayer's own URLs, or those of its network. */
+const urlsOf = ({ rpc_urls }: Network, custom: RpcUrl[]): RpcUrl[] => (custom.length > 0 ? custom : rpc_urls)
+
+const keyOf = (network: Network, custom: RpcUrl[]): string =>
+  JSON.stringify([network.chain_id, urlsOf(network, custom), network.private_rpc_urls])
 
 /** Of endpoints that are no witnesses: which chain they are on says nothing about the chain of the nodes. */
 const provingNothing =

@@ -26,6 +26,8 @@ export interface Endpoint {
    * the node does not answer, does not answer with JSON-RPC, or is on another chain.
    */
   ask(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]>
+  /** Closes its connections. */
+  close(): void
 }
 
 const timeout_ms = 5_000
@@ -57,7 +59,14 @@ export function createEndpoint(
   let smaller = { calls: Number.POSITIVE_INFINITY, until: 0 }
   let isDown = false
 
-  const endpoint: Endpoint = { weight, rest_until: 0, throttled: false, wrong_chain: undefined, ask }
+  const endpoint: Endpoint = {
+    weight,
+    rest_until: 0,
+    throttled: false,
+    wrong_chain: undefined,
+    ask,
+    close: () => post.close?.(),
+  }
 
   async function ask(calls: RpcCall[]) {
     try {

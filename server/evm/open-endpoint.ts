@@ -27,11 +27,12 @@ export const endpointOpener =
 
 /** Calls nothing while the URL may not be called. */
 function permitted(post: Post, url: string, checkTarget: TargetCheck): Post {
-  return async (...request) => {
+  const checked: Post = async (...request) => {
     const reason = checkTarget(new URL(url))
     if (reason !== undefined) throw new TargetRefused(`Its URL ${reason}`)
     return post(...request)
   }
+  return Object.assign(checked, { close: () => post.close?.() })
 }
 
 /** Reports the host only, because the path and the user may be secrets. */

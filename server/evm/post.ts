@@ -20,7 +20,11 @@ export interface PostAnswer {
   start?(): string
 }
 
-export type Post = (body: string, timeout_ms: number, limits: AnswerLimits) => Promise<PostAnswer>
+export interface Post {
+  (body: string, timeout_ms: number, limits: AnswerLimits): Promise<PostAnswer>
+  /** Closes all connections. Later calls open one of their own. */
+  close?(): void
+}
 
 /**
  * POSTs JSON to one URL over persistent connections. Uses node:http, because `fetch` follows redirects to unchecked addresses.
@@ -31,7 +35,7 @@ export function createPost(url: string, lookup: LookupFunction | undefined): Pos
   const { request, Agent } = url.startsWith('https:') ? https : http
   const agent = new Agent({ keepAlive: true, maxSockets: max_sockets, scheduling: 'lifo', timeout: idle_ms })
 
-  return (body, timeout_ms, limits) =>
+  const post: Post = (body, timeout_ms, limits) =>
     new Promise((resolve, reject) => {
       const outgoing = request(url, {
         method: 'POST',
@@ -71,4 +75,10 @@ export function createPost(url: string, lookup: LookupFunction | undefined): Pos
       })
       outgoing.end(body)
     })
+  post.close = () => {
+    // Node's types omit the setting.
+    Object.assign(agent, { keepAlive: false })
+    agent.destroy()
+  }
+  return post
 }

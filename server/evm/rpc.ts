@@ -80,9 +80,11 @@ export interface RpcLimits {
   max_at_once: number
   /** The most calls that wait for a request. */
   max_waiting: number
+  /** Waits for a turn before each request; absent: none is needed. */
+  inTurn?: <T>(work: () => Promise<T>) => Promise<T>
 }
 
-const default_limits: RpcLimits = {
+export const default_limits: RpcLimits = {
   max_batch: 100,
   max_batch_bytes: 512 * 1024,
   max_at_once: 4,
@@ -117,7 +119,7 @@ export function createRpc(
   endpoints: Endpoint[],
   now: () => number,
   random: () => number = Math.random,
-  { max_batch, max_batch_bytes, max_at_once, max_waiting }: RpcLimits = default_limits,
+  { max_batch, max_batch_bytes, max_at_once, max_waiting, inTurn = (work) => work() }: RpcLimits = default_limits,
 ): Rpc {
   const queue: Waiting[] = []
   let underWay = 0
@@ -126,7 +128,8 @@ export function createRpc(
   const pump = (isWhole = true) => {
     while (queue.length >= (isWhole ? 1 : max_batch) && underWay < max_at_once) {
       underWay += 1
-      void settle(queue.splice(0, batchSize(queue, isWhole, max_batch, max_batch_bytes))).finally(() => {
+      const calls = queue.splice(0, batchSize(queue, isWhole, max_batch, max_batch_bytes))
+      void inTurn(() => settle(calls)).finally(() => {
         underWay -= 1
         pump()
       })

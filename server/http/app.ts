@@ -1,6 +1,7 @@
 import express, { type Express, type IRoute, type Request, type RequestHandler, type Response } from 'express'
 import type { Logger } from 'pino'
 import { ApiError } from '../core/errors.ts'
+import { NodeAccess } from '../core/node-access.ts'
 import type { Caller, Handlers, OperationId } from '../core/operation.ts'
 import { answer, streamEvents } from './answer.ts'
 import type { Audit } from './audit.ts'
@@ -161,6 +162,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
           return { auditEntry: entry, end: (result: number) => other.end(entry, result) }
         },
         authorize: (id: OperationId) => authorize(request, operationOf(id), authenticate),
+        nodes: new NodeAccess(caller?.id ?? '', () => rateLimit.weigh(caller, bytes_each)),
         onClose: (callback: () => void) => onClose(response, callback),
         // A client that has closed its side gets the whole response only if it was written before.
         hasLeft: () => request.socket.readableEnded || (request.socket.destroyed && !response.writableFinished),

@@ -1,6 +1,4 @@
-import pLimit, { type LimitFunction } from 'p-limit'
 import type { RpcAnswer } from '../../generated/openapi.ts'
-import { BoundedMap } from '../core/bounded-map.ts'
 import { revertDataOf } from '../evm/rpc-error.ts'
 import { readableMethods } from '../http/schema-check.ts'
 import { checked } from './checked.ts'
@@ -8,25 +6,17 @@ import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import { codes, JsonRpcError } from './errors.ts'
 import { partsOf } from './signing.ts'
 
-const at_once = 4
-const max_waiting = 2_000
-const max_callers = 10_000
-
 /** Asks a node. Throws JsonRpcError with the node's error. */
 export type AskNode = (context: Context, method: string, params: unknown[]) => Promise<unknown>
 
 export function createAskNode({ operations, contract }: Pick<JsonRpcDependencies, 'operations' | 'contract'>): AskNode {
-  const inTurn = createTurns()
-
   return (context, method, params) =>
-    inTurn(context.request.caller.id, () =>
-      context.as('callRpc', 200, async (auditEntry) => {
-        const body = checked(contract, 'RpcRequest', { jsonrpc: '2.0', method, params })
-        const { data } = await operations.callRpc({ ...partsOf(context), auditEntry, body })
-        if (data.error) throw asNodes(data.error)
-        return data.result ?? null
-      }),
-    )
+    context.as('callRpc', 200, async (auditEntry) => {
+      const body = checked(contract, 'RpcRequest', { jsonrpc: '2.0', method, params })
+      const { data } = await operations.callRpc({ ...partsOf(context), auditEntry, body })
+      if (data.error) throw asNodes(data.error)
+      return data.result ?? null
+    })
 
   function asNodes({ code, message, data }: NonNullable<RpcAnswer['error']>): JsonRpcError {
     const revert = revertDataOf({ code, message, data })
@@ -70,18 +60,3 @@ export function readingMethods(
 }
 
 const hex = (number: number): string => `0x${number.toString(16)}`
-
-/**
- * Limits each caller's calls to nodes. Libraries make many calls at the same time; calls above the limit wait instead of failing.
- * Throws JsonRpcError (-32005) when too many wait.
- */
-function createTurns() {
-  const callers = new BoundedMap<string, LimitFunction>(max_callers)
-
-  return async function inTurn<T>(caller: string, work: () => Promise<T>): Promise<T> {
-    const own = callers.of(caller, () => pLimit(at_once))
-    if (own.pendingCount >= max_waiting)
-      throw new JsonRpcError(codes.limit_exceeded, `limit exceeded: ${max_waiting} calls of this API key wait already`)
-    return own(work)
-  }
-}

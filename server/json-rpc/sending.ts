@@ -81,7 +81,7 @@ export function sendingMethods({
           body,
           idempotency,
           auditEntry,
-          () => context.request.authorize('sendTransaction'),
+          { authorize: () => context.request.authorize('sendTransaction'), nodes: context.request.nodes },
           nonce === undefined ? {} : { nonce },
         )
         auditEntry.subject = transaction.id
@@ -113,7 +113,14 @@ export function sendingMethods({
   ): Promise<Accepted> {
     return context.as('sendPoolTransaction', 201, async (auditEntry) => {
       const authorize = async () => findPool(pool.id, await context.request.authorize('sendPoolTransaction'))
-      const { transaction } = await submit.sendToPool(pool, body, idempotency, auditEntry, authorize, by)
+      const { transaction } = await submit.sendToPool(
+        pool,
+        body,
+        idempotency,
+        auditEntry,
+        { authorize, nodes: context.request.nodes },
+        by,
+      )
       auditEntry.subject = transaction.id
       auditEntry.relayer_id = transaction.relayer_id
       return { id: transaction.id, relayer: await keyring.findRelayer(transaction.relayer_id), isReplacement: false }
@@ -138,9 +145,10 @@ export function sendingMethods({
     }
     return context.as('replaceTransaction', 200, async (auditEntry) => {
       auditEntry.subject = row.id
-      const replaced = await submit.replace(relayer.id, row.id, body, auditEntry, () =>
-        context.request.authorize('replaceTransaction'),
-      )
+      const replaced = await submit.replace(relayer.id, row.id, body, auditEntry, {
+        authorize: () => context.request.authorize('replaceTransaction'),
+        nodes: context.request.nodes,
+      })
       sending.pollNow(replaced.relayer_row_id)
       return { id: row.id, relayer, isReplacement: true }
     })

@@ -71,6 +71,7 @@ export const partsOf = ({ relayer, request }: Context) => ({
   authorize: request.authorize,
   onClose: request.onClose,
   hasLeft: request.hasLeft,
+  nodes: request.nodes,
 })
 
 /** The caller must give the nonce and the prices: the service does not know when a transaction is sent that it only signs. */

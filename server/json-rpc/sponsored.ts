@@ -1,4 +1,5 @@
 import { ApiError, statusOf } from '../core/errors.ts'
+import type { NodeAccess } from '../core/node-access.ts'
 import type { Handlers, OperationRequest } from '../core/operation.ts'
 import { callIdOf, createSponsoredCalls, type FoundCall, shownCallOf } from '../operations/sponsored-calls.ts'
 import { readIdempotencyKey } from '../operations/transactions.ts'
@@ -26,7 +27,7 @@ const coin = { address: no_address, decimals: 18 }
 
 /** The JSON-RPC of a sponsorship, for its key: relayer_* of the published draft. */
 export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'callSponsoredJsonRpc'> {
-  const { store, sending, shares, contract, now, unexpected } = dependencies
+  const { store, sending, shares, countCalls, contract, now, unexpected } = dependencies
   const calls = createSponsoredCalls(dependencies)
 
   /** The sponsorship of the caller's key, as it is now. Throws ApiError (403) for a page that it does not list. */
@@ -46,7 +47,10 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
     const { auditEntry, end } = request.beginAudit('sendSponsoredCall')
     try {
       const authorize = async () => sponsorshipOf((await request.authorize('sendSponsoredCall')).id, request)
-      const { transaction } = await calls.send(sponsorship, call, idempotency, auditEntry, authorize)
+      const { transaction } = await calls.send(sponsorship, call, idempotency, auditEntry, {
+        authorize,
+        nodes: request.nodes,
+      })
       auditEntry.subject = transaction.id
       auditEntry.relayer_id = transaction.relayer_id
       end(201)
@@ -63,7 +67,7 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
     return found
   }
 
-  async function statusOfCall(sponsorship: SponsorshipRow, id: unknown) {
+  async function statusOfCall(nodes: NodeAccess, sponsorship: SponsorshipRow, id: unknown) {
     const { row } = await find(sponsorship, id)
     const { id: call_id, status, hash, message, data, created_at } = shownCallOf(row)
     const base = {
@@ -71,7 +75,7 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
       createdAt: Math.floor(Date.parse(created_at) / 1_000),
     }
     const isMined = status === 'success' || status === 'reverted'
-    const receipt = isMined ? await receiptOf(sponsorship, hash) : null
+    const receipt = isMined ? await receiptOf(nodes, sponsorship, hash) : null
     // The service knows of the block before every node does.
     const shown = isMined && receipt === null ? 'submitted' : status
     return {
@@ -83,16 +87,22 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
     }
   }
 
-  async function receiptOf(sponsorship: SponsorshipRow, hash: string | null): Promise<unknown> {
-    const { callers } = await calls.clientOf(sponsorship)
+  async function receiptOf(nodes: NodeAccess, sponsorship: SponsorshipRow, hash: string | null): Promise<unknown> {
+    const { callers } = await calls.clientOf(nodes, sponsorship)
     return (await callers.rpc('eth_getTransactionReceipt', [hash])) ?? null
   }
 
   /** Undefined: not yet. */
-  async function untilMined(sponsorship: SponsorshipRow, id: string, wait_ms: number, place: WaitPlace) {
+  async function untilMined(
+    nodes: NodeAccess,
+    sponsorship: SponsorshipRow,
+    id: string,
+    wait_ms: number,
+    place: WaitPlace,
+  ) {
     const { row } = await find(sponsorship, id)
     await sending.waitUntil({ transaction_id: row.id, until: 'mined', wait_ms }, place)
-    const known = await statusOfCall(sponsorship, id)
+    const known = await statusOfCall(nodes, sponsorship, id)
     return known.status === statuses.pending || known.status === statuses.submitted ? undefined : known
   }
 
@@ -105,29 +115,31 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
         // Before anything is accepted.
         const place = new WaitPlace(request, shares.waits)
         const id = await send(sponsorship, request, params)
-        const status = await untilMined(sponsorship, id, wait_ms, place).catch(unexpected)
+        const status = await untilMined(request.nodes, sponsorship, id, wait_ms, place).catch(unexpected)
         if (status) return status
         throw new JsonRpcError(relayer_codes.timeout, 'the call is accepted, and its outcome is not known yet', id)
       },
 
-      async relayer_getStatus({ sponsorship, params }) {
+      async relayer_getStatus({ sponsorship, request: { caller, nodes }, params }) {
         const [first] = params
         const ids = Array.isArray(first) ? first : typeof first === 'string' ? params : membersIn(params).id
-        if (!Array.isArray(ids)) return statusOfCall(sponsorship, ids)
+        if (!Array.isArray(ids)) return statusOfCall(nodes, sponsorship, ids)
         if (ids.length > max_ids) throw invalidParams(`at most ${max_ids} ids`)
-        return Promise.all(ids.map((id) => statusOfCall(sponsorship, id)))
+        await countCalls(caller, ids.length - 1)
+        nodes.extend(ids.length - 1)
+        return Promise.all(ids.map((id) => statusOfCall(nodes, sponsorship, id)))
       },
 
       relayer_getCapabilities: async ({ sponsorship: { chain_id } }) => ({
         [chain_id]: { feeCollector: no_address, tokens: [coin] },
       }),
 
-      async relayer_getFeeData({ sponsorship, params }) {
+      async relayer_getFeeData({ sponsorship, request: { nodes }, params }) {
         const { chainId, token = no_address } = membersIn(params)
         checkChain(chainId, sponsorship.chain_id)
         if (token !== no_address)
           throw new JsonRpcError(relayer_codes.unsupported_payment, 'fees are told in the coin of the chain only')
-        const market = await (await calls.clientOf(sponsorship)).market()
+        const market = await (await calls.clientOf(nodes, sponsorship)).market()
         const price = market.kind === 'legacy' ? market.gas_price : market.base_fee + market.tips.average
         const expiry = Math.floor(now() / 1_000) + fee_valid_s
         return { chainId: `${sponsorship.chain_id}`, gasPrice: `${price}`, rate: 1, expiry, token: coin }

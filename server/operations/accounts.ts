@@ -1,5 +1,6 @@
 import type { NonceState, RpcAnswer } from '../../generated/openapi.ts'
 import { ApiError, conflict } from '../core/errors.ts'
+import type { NodeAccess } from '../core/node-access.ts'
 import { type Handlers, single } from '../core/operation.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
@@ -14,11 +15,10 @@ export function accounts({
   keyring,
   chains,
   sending,
-  shares,
-}: Pick<OperationDependencies, 'store' | 'keyring' | 'chains' | 'sending' | 'shares'>): Accounts {
-  async function find(relayer_id: string) {
+}: Pick<OperationDependencies, 'store' | 'keyring' | 'chains' | 'sending'>): Accounts {
+  async function find(nodes: NodeAccess, relayer_id: string) {
     const relayer = await keyring.findRelayer(relayer_id)
-    const networkClient = await chains.networkClient(relayer)
+    const networkClient = await chains.clientFor(nodes, relayer)
     if (!networkClient) throw unavailable('the network of the relayer was deleted')
     return { relayer, chain: networkClient.callers }
   }
@@ -45,8 +45,8 @@ export function accounts({
       throw error
     })
 
-  async function nonceState(relayer_id: string) {
-    const { relayer, chain } = await find(relayer_id)
+  async function nonceState(nodes: NodeAccess, relayer_id: string) {
+    const { relayer, chain } = await find(nodes, relayer_id)
     const [latest, chain_pending] = await Promise.all([
       orNull(chain.latestNonce(relayer.address)),
       orNull(chain.pendingNonce(relayer.address)),
@@ -56,14 +56,14 @@ export function accounts({
   }
 
   return {
-    async getRelayerBalance({ path }) {
-      const { relayer, chain } = await find(path.relayer_id)
+    async getRelayerBalance({ path, nodes }) {
+      const { relayer, chain } = await find(nodes, path.relayer_id)
       const balance = await ask(chain.balance(relayer.address))
       return single({ balance: balance.toString(), unit: 'wei' })
     },
 
-    async getRelayerStatus({ path }) {
-      const { relayer, chain } = await find(path.relayer_id)
+    async getRelayerStatus({ path, nodes }) {
+      const { relayer, chain } = await find(nodes, path.relayer_id)
       const [balance, { next_nonce }] = await Promise.all([
         orNull(chain.balance(relayer.address)),
         store.getAccount(relayer.chain_id, relayer.address),
@@ -80,12 +80,11 @@ export function accounts({
       })
     },
 
-    async callRpc({ path, body, caller }) {
-      const { chain } = await find(path.relayer_id)
+    async callRpc({ path, body, nodes }) {
+      const { chain } = await find(nodes, path.relayer_id)
       const { id = null, method, params = [] } = body
       const answer: RpcAnswer = { jsonrpc: '2.0', id }
       if (await isAboutSecret(method, params)) return single({ ...answer, result: null })
-      const held = shares.rpcCalls.hold(caller, 1)
       try {
         answer.result = await chain.rpc(method, params)
       } catch (error) {
@@ -93,22 +92,20 @@ export function accounts({
         const { code = -32603, message = 'The node answered with an error', data } = error.error
         answer.error = { code, message: String(message).slice(0, 10_000) }
         if (data !== undefined) answer.error.data = data
-      } finally {
-        held.release()
       }
       return single(answer)
     },
 
-    getNonce: ({ path }) => nonceState(path.relayer_id),
+    getNonce: ({ path, nodes }) => nonceState(nodes, path.relayer_id),
 
-    async healNonce({ path, body, auditEntry }) {
-      const { relayer } = await find(path.relayer_id)
+    async healNonce({ path, body, auditEntry, nodes }) {
+      const { relayer } = await find(nodes, path.relayer_id)
       if (body.chain_restarted) await ask(sending.restart(relayer, auditEntry))
-      const { relayer: current } = await find(path.relayer_id)
+      const { relayer: current } = await find(nodes, path.relayer_id)
       await ask(sending.heal(current, body.next_nonce))
-      const { relayer: healed } = await find(path.relayer_id)
+      const { relayer: healed } = await find(nodes, path.relayer_id)
       if (healed.system_disabled) throw conflict('relayer', healed.disabled_reason ?? 'the relayer is disabled')
-      return nonceState(path.relayer_id)
+      return nonceState(nodes, path.relayer_id)
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Incident } from '../core/incident.ts'
 import type { KeyServiceState } from '../core/key-service-state.ts'
 import type { Observer } from '../core/observer.ts'
 import type { Caller, Share } from '../core/operation.ts'
-import type { Chains } from '../evm/chains.ts'
+import type { CallerChains, Chains } from '../evm/chains.ts'
 import type { KeyServices } from '../keys/key-services.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import type { TargetCheck } from '../outbound/address-guard.ts'
@@ -21,7 +21,10 @@ export interface OperationDependencies {
   findPool: FindPool
   keyServices: Pick<KeyServices, 'admit'>
   vault: Pick<Vault, 'seal'>
-  chains: Chains
+  /** A node is called for a request with the request's access only. */
+  chains: CallerChains
+  /** For facts that are read once for everybody. */
+  background: Pick<Chains, 'networkClient'>
   sending: Sending
   webhooks: {
     sendTest: Deliverer['test']
@@ -35,8 +38,6 @@ export interface OperationDependencies {
     streams: Share
     /** Requests that wait for a status of a transaction. */
     waits: Share
-    /** Calls of nodes in flight. */
-    rpcCalls: Share
     /** Characters of `data` in pages that are being written. */
     pages: Share
   }

@@ -1,6 +1,7 @@
 import type { FundingSettings, FundingState, PoolFundingState } from '../../generated/openapi.ts'
 import { ApiError, badRequest, conflict, relayerNotFound } from '../core/errors.ts'
 import { type AppliedFunding, refillsOf } from '../core/funding.ts'
+import type { NodeAccess } from '../core/node-access.ts'
 import { type Handlers, single } from '../core/operation.ts'
 import type { Funding, PoolRow, RelayerRow } from '../core/rows.ts'
 import { readAddress, readAmount } from '../core/values.ts'
@@ -57,11 +58,15 @@ export function funding({
     return { funding: its, ...(await spentOf(chain_id, its, refillsOf(0, pool))), relayers }
   }
 
-  async function stateOf(relayer: RelayerRow, { funding: its, pool }: AppliedFunding): Promise<FundingState> {
+  async function stateOf(
+    nodes: NodeAccess,
+    relayer: RelayerRow,
+    { funding: its, pool }: AppliedFunding,
+  ): Promise<FundingState> {
     const { row_id, address, chain_id } = relayer
     const [spent, client, notes, refills, fees] = await Promise.all([
       spentOf(chain_id, its, refillsOf(row_id, pool)),
-      chains.networkClient(relayer),
+      chains.clientFor(nodes, relayer),
       store.fundingNotes(),
       store.refills(row_id),
       store.feesSince(row_id, Math.floor(now() / 1_000) - day_s),
@@ -81,21 +86,21 @@ export function funding({
   }
 
   return {
-    async getFunding({ path }) {
+    async getFunding({ path, nodes }) {
       const relayer = await findRelayer(path.relayer_id)
       const applied = await store.fundingOf(relayer)
       if (!applied) throw none('relayer')
-      return single(await stateOf(relayer, applied))
+      return single(await stateOf(nodes, relayer, applied))
     },
 
-    async setFunding({ path, body, auditEntry }) {
+    async setFunding({ path, body, auditEntry, nodes }) {
       const its = readFunding(body)
       const outcome = await store.setFunding(path.relayer_id, its, auditEntry)
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'unknown_treasury') throw unknownTreasury()
       if (outcome === 'circle') throw conflict('/body/from', 'the treasury itself gets its funds from this relayer')
       sending.fund(outcome.row_id)
-      return single(await stateOf(outcome, { funding: its, pool: null }))
+      return single(await stateOf(nodes, outcome, { funding: its, pool: null }))
     },
 
     async deleteFunding({ path, auditEntry }) {
@@ -130,12 +135,13 @@ export function funding({
       return single('Funding deleted successfully')
     },
 
-    async sweepRelayer({ path, header, body, caller, auditEntry, authorize }) {
+    async sweepRelayer({ path, header, body, caller, auditEntry, authorize, nodes }) {
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
-      const accepted = await sending.submit.sweep(path.relayer_id, body, idempotency, auditEntry, () =>
-        authorize('sweepRelayer'),
-      )
+      const accepted = await sending.submit.sweep(path.relayer_id, body, idempotency, auditEntry, {
+        authorize: () => authorize('sweepRelayer'),
+        nodes,
+      })
       auditEntry.subject = accepted.transaction.id
       return single(accepted.transaction)
     },

@@ -6,6 +6,7 @@ import type {
   UpdateNetworkRequest,
 } from '../../generated/openapi.ts'
 import { ApiError, conflict } from '../core/errors.ts'
+import type { NodeAccess } from '../core/node-access.ts'
 import { type Handlers, list, single } from '../core/operation.ts'
 import { readSubmission } from '../core/submission.ts'
 import { readAddress, readAmount } from '../core/values.ts'
@@ -40,8 +41,8 @@ export function networks({
   'listNodes' | 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'
 > {
   /** Adds warnings about its nodes. */
-  async function showChecked(network: Network): Promise<Network> {
-    const warnings = await nodeWarnings(chains, network.name)
+  async function showChecked(nodes: NodeAccess, network: Network): Promise<Network> {
+    const warnings = await nodeWarnings(chains, nodes, network.name)
     return warnings.length === 0 ? show(network) : { ...show(network), warnings }
   }
 
@@ -49,7 +50,7 @@ export function networks({
     readPrivateRpcUrls(inputs ?? [], '/body/private_rpc_urls', checkTarget)
 
   return {
-    async createNetwork({ body, auditEntry }) {
+    async createNetwork({ body, auditEntry, nodes }) {
       const network: Network = {
         ...defaultsOf(body.chain_id),
         ...normalized(body),
@@ -61,7 +62,7 @@ export function networks({
       auditEntry.subject = network.id
       const isNew = await store.createNetwork(network, auditEntry)
       if (!isNew) throw conflict('/body/name', 'a network with this name already exists')
-      return single(await showChecked(network))
+      return single(await showChecked(nodes, network))
     },
 
     listNetworks: ({ query }) => page(query, store.listNetworks, show),
@@ -72,16 +73,16 @@ export function networks({
       return single(show(network))
     },
 
-    async listNodes({ path }) {
+    async listNodes({ path, nodes: access }) {
       const network = await store.getNetwork(path.network_id)
       if (!network) throw missing(path.network_id)
       const urls = showRpcUrls(network.rpc_urls)
-      const client = await chains.networkClient({ network: network.name, custom_rpc_urls: [] })
+      const client = await chains.clientFor(access, { network: network.name, custom_rpc_urls: [] })
       const nodes = ((await client?.nodes()) ?? []).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
       return list(nodes, { current_page: 1, per_page: nodes.length, total_items: nodes.length })
     },
 
-    async updateNetwork({ path, body, auditEntry }) {
+    async updateNetwork({ path, body, auditEntry, nodes }) {
       const { rpc_urls, private_rpc_urls, ...rest } = normalized(body)
       const urls = rpc_urls && { rpc_urls: readRpcUrls(rpc_urls, '/body/rpc_urls', checkTarget) }
       const relays = private_rpc_urls !== undefined && { private_rpc_urls: privateUrls(private_rpc_urls) }
@@ -95,7 +96,7 @@ export function networks({
         auditEntry,
       )
       if (!network) throw missing(path.network_id)
-      return single(urls === undefined ? show(network) : await showChecked(network))
+      return single(urls === undefined ? show(network) : await showChecked(nodes, network))
     },
 
     async deleteNetwork({ path, auditEntry }) {

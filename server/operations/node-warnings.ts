@@ -1,5 +1,6 @@
 import type { RpcUrl } from '../../generated/openapi.ts'
-import type { Chains } from '../evm/chains.ts'
+import type { NodeAccess } from '../core/node-access.ts'
+import type { CallerChains } from '../evm/chains.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { showRpcUrls } from './rpc-urls.ts'
 
@@ -12,16 +13,17 @@ const late = () => new Error(`nodes did not answer within ${patience_ms / 1_000}
  * `custom`: a relayer's own endpoints; empty: the network's.
  */
 export async function nodeWarnings(
-  chains: Pick<Chains, 'networkClient'>,
+  chains: CallerChains,
+  nodes: NodeAccess,
   network: string,
   custom: RpcUrl[] = [],
 ): Promise<string[]> {
   try {
-    const client = await chains.networkClient({ network, custom_rpc_urls: custom })
+    const client = await chains.clientFor(nodes, { network, custom_rpc_urls: custom })
     if (!client) return []
     const urls = showRpcUrls(custom.length > 0 ? custom : client.network.rpc_urls)
-    const nodes = await withTimeout(patience_ms, late, () => client.nodes())
-    return nodes.flatMap(({ status, error }, index) =>
+    const states = await withTimeout(patience_ms, late, () => client.nodes())
+    return states.flatMap(({ status, error }, index) =>
       status === 'healthy' ? [] : `node ${urls[index]?.url}: ${error}`.slice(0, 1_000),
     )
   } catch (error) {

@@ -96,20 +96,21 @@ export function pools(
       return single('Pool deleted successfully')
     },
 
-    async sendPoolTransaction({ path, query, header, body, caller, auditEntry, authorize, onClose }) {
+    async sendPoolTransaction({ path, query, header, body, caller, auditEntry, authorize, nodes, onClose }) {
       const awaited = awaitedBy({ query, caller, onClose })
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
       const pool = await find(path.pool_id, caller)
-      const accepted = await sending.submit.sendToPool(pool, body, idempotency, auditEntry, async () =>
-        find(path.pool_id, await authorize('sendPoolTransaction')),
-      )
+      const accepted = await sending.submit.sendToPool(pool, body, idempotency, auditEntry, {
+        authorize: async () => find(path.pool_id, await authorize('sendPoolTransaction')),
+        nodes,
+      })
       auditEntry.subject = accepted.transaction.id
       auditEntry.relayer_id = accepted.transaction.relayer_id
       return single(await awaited(accepted.transaction))
     },
 
-    async sendPoolTransactionBatch({ path, header, body, caller, auditEntry, authorize }) {
+    async sendPoolTransactionBatch({ path, header, body, caller, auditEntry, authorize, nodes }) {
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
       const pool = await find(path.pool_id, caller)
@@ -119,14 +120,17 @@ export function pools(
         body.transactions,
         idempotency,
         auditEntry,
-        async () => find(path.pool_id, await authorize('sendPoolTransactionBatch')),
+        {
+          authorize: async () => find(path.pool_id, await authorize('sendPoolTransactionBatch')),
+          nodes,
+        },
         (index, work) => ofMember('transactions', index, work),
       )
       return list(accepted, { current_page: 1, per_page: accepted.length, total_items: accepted.length })
     },
 
-    async dryRunPoolTransaction({ path, body, caller }) {
-      return single(await sending.dryRunInPool(await find(path.pool_id, caller), body))
+    async dryRunPoolTransaction({ path, body, caller, nodes }) {
+      return single(await sending.dryRunInPool(nodes, await find(path.pool_id, caller), body))
     },
 
     async listPoolTransactions(request) {
@@ -140,17 +144,18 @@ export function pools(
       return single(shownBehind(row, await store.firstInLine(row.relayer_row_id), row.pool_row_id))
     },
 
-    async explainPoolTransaction({ path, caller }) {
+    async explainPoolTransaction({ path, caller, nodes }) {
       const { row } = await findIn(path, caller)
-      return single(await sending.explain(await relayerOf(row), row, row.pool_row_id))
+      return single(await sending.explain(nodes, await relayerOf(row), row, row.pool_row_id))
     },
 
-    async movePoolTransaction({ path, caller, auditEntry, authorize }) {
+    async movePoolTransaction({ path, caller, auditEntry, authorize, nodes }) {
       const { pool, row } = await findIn(path, caller)
       const from = await relayerOf(row)
-      const { transaction } = await sending.submit.moveInPool(pool, from, row, auditEntry, async () =>
-        find(path.pool_id, await authorize('movePoolTransaction')),
-      )
+      const { transaction } = await sending.submit.moveInPool(pool, from, row, auditEntry, {
+        authorize: async () => find(path.pool_id, await authorize('movePoolTransaction')),
+        nodes,
+      })
       auditEntry.subject = transaction.id
       auditEntry.relayer_id = transaction.relayer_id
       return single(transaction)

@@ -11,7 +11,7 @@ import { createLastSeen } from './last-seen.ts'
 import { showRpcUrls } from './rpc-urls.ts'
 
 type Operations = Pick<Handlers, 'listProblems' | 'acknowledgeProblem' | 'deleteAcknowledgement' | 'search'>
-type Dependencies = Pick<OperationDependencies, 'store' | 'chains' | 'sending' | 'now' | 'elapsed' | 'unready'>
+type Dependencies = Pick<OperationDependencies, 'store' | 'background' | 'sending' | 'now' | 'elapsed' | 'unready'>
 type Snapshot = { at: number; facts: Facts; problems: FoundProblem[] }
 
 /** One look serves everybody who asks within this time. */
@@ -25,7 +25,7 @@ const turn_queues = 50
 const max_page = 1_000
 const minute_ms = 60_000
 
-export function problems({ store, chains, sending, now, elapsed, unready }: Dependencies): Operations {
+export function problems({ store, background, sending, now, elapsed, unready }: Dependencies): Operations {
   const accounts = createLastSeen<Account>(accounts_ms, elapsed)
   const nodes = createLastSeen<NetworkSeen>(nodes_ms, elapsed)
   let last: { until: number; snapshot: Promise<Snapshot> } | undefined
@@ -79,7 +79,7 @@ export function problems({ store, chains, sending, now, elapsed, unready }: Depe
   }
 
   async function accountOf(relayer: RelayerRow): Promise<Account> {
-    const client = await chains.networkClient(relayer)
+    const client = await background.networkClient(relayer)
     if (!client) throw new Error('the network of the relayer was deleted')
     const { estimates: chain } = client
     const [balance, latest] = await Promise.all([chain.balance(relayer.address), chain.latestNonce(relayer.address)])
@@ -88,7 +88,7 @@ export function problems({ store, chains, sending, now, elapsed, unready }: Depe
   }
 
   async function nodesOf(network: string): Promise<NetworkSeen> {
-    const client = await chains.networkClient({ network, custom_rpc_urls: [] })
+    const client = await background.networkClient({ network, custom_rpc_urls: [] })
     if (!client) return { nodes: [], average_blocktime_ms: null }
     const urls = showRpcUrls(client.network.rpc_urls)
     const nodes = (await client.nodes()).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))

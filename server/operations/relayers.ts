@@ -31,7 +31,7 @@ export function relayers({
   }
 
   return {
-    async createRelayer({ body, caller, auditEntry }) {
+    async createRelayer({ body, caller, auditEntry, nodes }) {
       const { id = makeId(), notification_id, notification_ids, policies = {}, custom_rpc_urls = [], ...rest } = body
       const relayer: NewRelayer = {
         ...rest,
@@ -46,7 +46,7 @@ export function relayers({
       const created = await store.createRelayer(relayer, auditEntry)
       if (typeof created === 'string') throw refusal(created, body)
       return single(
-        await showOne(created, caller, await nodeWarnings(chains, created.network, created.custom_rpc_urls)),
+        await showOne(created, caller, await nodeWarnings(chains, nodes, created.network, created.custom_rpc_urls)),
       )
     },
 

@@ -3,6 +3,7 @@ import type { Authorization, SponsoredCall } from '../../generated/openapi.ts'
 import { authorityOf } from '../core/decoding/signed-transaction.ts'
 import { ApiError, badRequest, notFound } from '../core/errors.ts'
 import { toHex } from '../core/hex.ts'
+import type { NodeAccess } from '../core/node-access.ts'
 import { feeOf } from '../core/policies/fee-policies.ts'
 import {
   type AskedCall,
@@ -21,7 +22,7 @@ import { isFinal } from '../core/statuses.ts'
 import { readAddress } from '../core/values.ts'
 import type { NetworkClient } from '../evm/chains.ts'
 import { hashOf } from '../sending/request/submit.ts'
-import type { Accepted, Complete, Idempotency } from '../sending/request/submit-parts.ts'
+import type { Accepted, Asker, Complete, Idempotency } from '../sending/request/submit-parts.ts'
 import type { SponsorshipRow } from '../store/sponsorship-store.ts'
 import type { OperationDependencies } from './dependencies.ts'
 
@@ -37,9 +38,6 @@ export interface FoundCall {
   row: TransactionRow
   relayer: RelayerRow
 }
-
-/** Checks the rights of the caller as they are now, and resolves to the sponsorship as it is now. Throws ApiError. */
-export type AuthorizeSponsorship = () => Promise<SponsorshipRow>
 
 /** Accepts and finds the calls of sponsorships, for the operations and for JSON-RPC. */
 export function createSponsoredCalls({
@@ -64,9 +62,9 @@ export function createSponsoredCalls({
     return { pool, relayers: relayers as [RelayerRow, ...RelayerRow[]] }
   }
 
-  async function clientOf(sponsorship: SponsorshipRow): Promise<NetworkClient> {
+  async function clientOf(nodes: NodeAccess, sponsorship: SponsorshipRow): Promise<NetworkClient> {
     const { relayers } = await sendersOf(sponsorship)
-    const client = await chains.networkClient(relayers[0])
+    const client = await chains.clientFor(nodes, relayers[0])
     if (!client) throw notFound('The network of the sponsorship was deleted')
     return client
   }
@@ -85,7 +83,7 @@ export function createSponsoredCalls({
       call: GivenCall,
       given: Idempotency | undefined,
       auditEntry: PendingAuditEntry,
-      authorize: AuthorizeSponsorship,
+      asker: Asker<SponsorshipRow>,
     ): Promise<Accepted> {
       const asked: AskedCall = {
         to: readAddress(call.to, '/body/to'),
@@ -108,7 +106,7 @@ export function createSponsoredCalls({
       // An early check, before the chain is asked. The commit counts.
       sponsoredSpending(sponsorship.row_id, sponsorship, user)
       if (sponsorship.paused) throw refused('paused', 'the sponsorship is paused')
-      const account = kind === 'account' ? await checkAccount(sponsorship, asked) : undefined
+      const account = kind === 'account' ? await checkAccount(asker.nodes, sponsorship, asked) : undefined
 
       let [current, currentPool] = [sponsorship, pool]
       const complete: Complete = (transaction, quote, relayer) => {
@@ -133,7 +131,7 @@ export function createSponsoredCalls({
         }
       }
       const authorized = async () => {
-        current = await authorize()
+        current = await asker.authorize()
         if (current.paused) throw refused('paused', 'the sponsorship is paused')
         await checkReceivers(judgeCall(current, asked, now()), isRelayer)
         currentPool = pool && ((await store.getPool(pool.id)) ?? pool)
@@ -150,11 +148,18 @@ export function createSponsoredCalls({
             body,
             once,
             auditEntry,
-            async () => (await authorized()) ?? pool,
+            { authorize: async () => (await authorized()) ?? pool, nodes: asker.nodes },
             undefined,
             complete,
           )
-        : sending.submit.send(relayers[0].id, body, once, auditEntry, authorized, { complete })
+        : sending.submit.send(
+            relayers[0].id,
+            body,
+            once,
+            auditEntry,
+            { authorize: authorized, nodes: asker.nodes },
+            { complete },
+          )
     },
 
     /** Undefined: it is no call of this sponsorship. */
@@ -171,10 +176,11 @@ export function createSponsoredCalls({
 
   /** The code that an account runs already, or the authorization to send with its call. Throws ApiError (400, 403). */
   async function checkAccount(
+    nodes: NodeAccess,
     sponsorship: SponsorshipRow,
     { to, authorization }: AskedCall,
   ): Promise<{ delegate?: string | undefined; authorization?: Authorization }> {
-    const { callers } = await clientOf(sponsorship)
+    const { callers } = await clientOf(nodes, sponsorship)
     const delegate = delegation.exec(toHex(await callers.code(to)))?.[1]
     const runs = delegate === undefined ? undefined : `0x${delegate}`
     if (!authorization) {

@@ -103,15 +103,16 @@ export function sponsorships(
       return single({ user, count, fee })
     },
 
-    async sendSponsoredCall({ path, header, body, caller, auditEntry, authorize }) {
+    async sendSponsoredCall({ path, header, body, caller, auditEntry, authorize, nodes }) {
       const sponsorship = await ofCaller(path.sponsorship_id, caller)
       if (body.user !== undefined && caller.roles.has('relay'))
         throw badRequest('/body/user', 'may be given only with an API key that has the scope send')
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
-      const { transaction } = await calls.send(sponsorship, body, idempotency, auditEntry, async () =>
-        ofCaller(path.sponsorship_id, await authorize('sendSponsoredCall')),
-      )
+      const { transaction } = await calls.send(sponsorship, body, idempotency, auditEntry, {
+        authorize: async () => ofCaller(path.sponsorship_id, await authorize('sendSponsoredCall')),
+        nodes,
+      })
       auditEntry.subject = transaction.id
       auditEntry.relayer_id = transaction.relayer_id
       return single(shownCallOf(await rowOf(transaction)))

@@ -47,19 +47,20 @@ export function transactions(
   }
 
   return {
-    async sendTransaction({ path, query, header, body, caller, auditEntry, authorize, onClose }) {
+    async sendTransaction({ path, query, header, body, caller, auditEntry, authorize, nodes, onClose }) {
       const awaited = awaitedBy({ query, caller, onClose })
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
-      const accepted = await submit.send(path.relayer_id, body, idempotency, auditEntry, () =>
-        authorize('sendTransaction'),
-      )
+      const accepted = await submit.send(path.relayer_id, body, idempotency, auditEntry, {
+        authorize: () => authorize('sendTransaction'),
+        nodes,
+      })
       // A repeated request is recorded with the transaction of the first one.
       auditEntry.subject = accepted.transaction.id
       return single(await awaited(accepted.transaction))
     },
 
-    async sendTransactionBatch({ path, header, body, caller, auditEntry, authorize }) {
+    async sendTransactionBatch({ path, header, body, caller, auditEntry, authorize, nodes }) {
       const key = readIdempotencyKey(header['Idempotency-Key'])
       const idempotency = key === undefined ? undefined : { caller: caller.id, key }
       await countCalls(caller, body.transactions.length - 1)
@@ -68,13 +69,13 @@ export function transactions(
         body.transactions,
         idempotency,
         auditEntry,
-        () => authorize('sendTransactionBatch'),
+        { authorize: () => authorize('sendTransactionBatch'), nodes },
         (index, work) => ofMember('transactions', index, work),
       )
       return list(accepted, { current_page: 1, per_page: accepted.length, total_items: accepted.length })
     },
 
-    dryRunTransaction: async ({ path, body }) => single(await sending.dryRun(path.relayer_id, body)),
+    dryRunTransaction: async ({ path, body, nodes }) => single(await sending.dryRun(nodes, path.relayer_id, body)),
 
     async getTransaction({ path }) {
       const { row_id } = await findRelayer(path.relayer_id)
@@ -94,15 +95,16 @@ export function transactions(
       return page(query, (slice) => store.listAttempts(row.row_id, slice), showAttempt(row))
     },
 
-    async explainTransaction({ path }) {
+    async explainTransaction({ path, nodes }) {
       const relayer = await findRelayer(path.relayer_id)
-      return single(await sending.explain(relayer, await get(relayer.row_id, path.transaction_id)))
+      return single(await sending.explain(nodes, relayer, await get(relayer.row_id, path.transaction_id)))
     },
 
-    async replaceTransaction({ path, body, auditEntry, authorize }) {
-      const row = await submit.replace(path.relayer_id, path.transaction_id, body, auditEntry, () =>
-        authorize('replaceTransaction'),
-      )
+    async replaceTransaction({ path, body, auditEntry, authorize, nodes }) {
+      const row = await submit.replace(path.relayer_id, path.transaction_id, body, auditEntry, {
+        authorize: () => authorize('replaceTransaction'),
+        nodes,
+      })
       pollNow(row.relayer_row_id)
       return single(show(row))
     },

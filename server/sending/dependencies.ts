@@ -2,7 +2,7 @@ import type { Observer } from '../core/observer.ts'
 import type { Tier } from '../core/prices.ts'
 import type { RelayerRow } from '../core/rows.ts'
 import type { TransactionRow } from '../core/sending-rows.ts'
-import type { NetworkClient } from '../evm/chains.ts'
+import type { CallerChains, NetworkClient } from '../evm/chains.ts'
 import type { HeldRelayer } from '../keys/keyring.ts'
 import type { Store } from '../store/store.ts'
 
@@ -15,7 +15,10 @@ export interface SendingDependencies {
   findSigner(relayer_id: string): Promise<HeldRelayer | undefined>
   /** Throws ApiError (404) when the relayer does not exist. */
   findRelayer(relayer_id: string): Promise<RelayerRow>
+  /** For the background work. */
   networkClient(relayer: RelayerRow): Promise<NetworkClient | undefined>
+  /** For requests. */
+  clientFor: CallerChains['clientFor']
   makeId(): string
   /** The wall clock: milliseconds since the Unix epoch. */
   now(): number

@@ -1,4 +1,5 @@
 import type { DryRun, NonceState, SendTransactionRequest } from '../../generated/openapi.ts'
+import type { NodeAccess } from '../core/node-access.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../core/rows.ts'
 import type { createDryRun } from './request/dry-run.ts'
 import type { createExplain } from './request/explain-transaction.ts'
@@ -12,7 +13,7 @@ export interface Sending {
   fund(relayer_row_id: number): void
   dryRun: ReturnType<typeof createDryRun>
   /** For the relayer of the pool that would take it now; if none would, for the first choice. */
-  dryRunInPool(pool: PoolRow, body: SendTransactionRequest): Promise<DryRun>
+  dryRunInPool(nodes: NodeAccess, pool: PoolRow, body: SendTransactionRequest): Promise<DryRun>
   explain: ReturnType<typeof createExplain>
   waitUntil: Waiting['until']
   nextChange: Waiting['nextChange']

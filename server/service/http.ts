@@ -28,7 +28,6 @@ const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
 /** The data of transactions, as hex, in the pages that are being written. */
 const page_byte_limits = { name: 'page_bytes', limit: 128 * 1024 * 1024, each: max_page_characters }
 const wait_limits = { name: 'waits', limit: 5_000, each: 1_250 }
-const rpc_call_limits = { name: 'rpc_calls', limit: 32, each: 8 }
 
 /** Work of up to 50 ms that can wait runs between bursts of requests. */
 const quiet_ms = 50
@@ -126,13 +125,13 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
     keyServices,
     vault,
     chains,
+    background: chains,
     sending,
     webhooks,
     checkTarget,
     shares: {
       streams: createShares(stream_limits),
       waits: createShares(wait_limits),
-      rpcCalls: createShares(rpc_call_limits),
       pages: createShares(page_byte_limits),
     },
     countCalls: counting(rateLimit),

@@ -25,7 +25,7 @@ export interface StartedSending extends Sending {
 
 export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'poll'>): StartedSending {
   const { store, observer, now, elapsed, chains, keyring } = foundation
-  const { networkClient } = chains
+  const { networkClient, clientFor } = chains
   const waiting = createWaiting(store)
   const noteChange = () => {
     waiting.changed()
@@ -45,6 +45,7 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     findSigner: keyring.find,
     findRelayer: keyring.findRelayer,
     networkClient,
+    clientFor,
     changed() {
       noteChange()
       store.tell({ kind: 'changed' })

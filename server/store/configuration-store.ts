@@ -1,4 +1,4 @@
-import type { Abi, ApiKey, ListedAbi, Network, Notification, Signer } from '../../generated/openapi.ts'
+import type { Abi, ApiKey, ListedAbi, Network, Notification, RpcUrl, Signer } from '../../generated/openapi.ts'
 import type {
   AbiRow,
   ApiKeyRow,
@@ -26,6 +26,8 @@ export interface ConfigurationStore {
   createNetwork(network: Network, auditEntry?: PendingAuditEntry): Promise<boolean>
   getNetwork(id: string): Promise<Network | undefined>
   listNetworks(slice: Slice): Promise<Listing<Network>>
+  /** Each network with its own URLs (empty `custom_rpc_urls`), and with the URLs of each of its relayers that has its own. */
+  namedEndpoints(): Promise<{ network: Network; custom_rpc_urls: RpcUrl[] }[]>
   updateNetwork(
     id: string,
     change: (network: Network) => Network,

@@ -62,6 +62,67 @@ test('does not delay the sender by slow RPC calls of a read key', async () => {
   await Promise.all(asking)
 })
 
+/** A chain behind a proxy that holds some calls about an account until the test ends, and a key of that account's relayer. */
+async function startHeld(methods: string[]) {
+  const chain = await testChain({ blockTime_s: 1 })
+  const proxy = await testFaultProxy(chain)
+  const service = await startTestService()
+  const { client, url } = service
+  const network = { rpc_urls: [proxy.url], required_confirmations: 1, average_blocktime_ms: 1_000 }
+  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: network })
+  const [slow, other] = [await createRelayer(client), await createRelayer(client)]
+  for (const { address } of [slow, other]) await chain.setBalance(address, 10n ** 20n)
+  const held = { calls: 0, release: () => {} }
+  const end = new Promise<undefined>((resolve) => {
+    held.release = () => resolve(undefined)
+  })
+  proxy.setLiar(async ({ method, params }) => {
+    if (!methods.includes(method) || !JSON.stringify(params).includes(slow.address)) return undefined
+    held.calls += 1
+    return end
+  })
+  const key = { name: 'slow', scopes: ['read' as const, 'send' as const], relayer_ids: [slow.id] }
+  const { token } = (await client.post('/api/v1/api-keys', { body: key })).data
+  return { client, held, slow, other, tenant: createRelayerClient({ baseUrl: url, token, maxRetries: 0 }) }
+}
+
+/** Counts the answers to requests. */
+function counting() {
+  const counted = { answers: 0, all: [] as Promise<unknown>[] }
+  const count = () => {
+    counted.answers += 1
+  }
+  return Object.assign(counted, { add: (answer: Promise<unknown>) => void counted.all.push(answer.then(count, count)) })
+}
+
+test('accepts the transactions of others while nodes work on the dry runs of one key', async () => {
+  const { client, held, slow, other, tenant } = await startHeld(['eth_estimateGas'])
+  const body = { to: receiver, value: '1' }
+  const runs = counting()
+  for (let index = 1; index <= 4; index += 1) {
+    runs.add(tenant.post(`${base}/transactions/dry-run`, { path: { relayer_id: slow.id }, body }))
+    await until('a node works on it', () => held.calls >= index)
+  }
+  for (let index = 0; index < 20; index += 1)
+    runs.add(tenant.post(`${base}/transactions/dry-run`, { path: { relayer_id: slow.id }, body }))
+  await client.post(`${base}/transactions`, { path: { relayer_id: other.id }, body })
+  expect(runs.answers).toBe(0)
+  held.release()
+  await Promise.all(runs.all)
+})
+
+test('reads for others while nodes work on the reads of one key', async () => {
+  const { client, held, slow, other, tenant } = await startHeld(['eth_getBalance'])
+  const reads = counting()
+  for (let index = 0; index < 100; index += 1)
+    reads.add(tenant.get(`${base}/balance`, { path: { relayer_id: slow.id } }))
+  await until('a node works on some', () => held.calls >= 8)
+  await client.get(`${base}/balance`, { path: { relayer_id: other.id } })
+  expect(reads.answers).toBe(0)
+  held.release()
+  await Promise.all(reads.all)
+})
+
 /** A node that answers every call with the result; its chain id is 31337. */
 async function startNode(result: (method: string) => string): Promise<string> {
   const server = createServer(async (request, response) => {

@@ -2,6 +2,7 @@ import type { FundingStatus, SendTransactionRequest } from '../../../generated/o
 import { transferCall } from '../../core/encoding/erc20.ts'
 import { ApiError, type Detail } from '../../core/errors.ts'
 import { type AppliedFunding, refillsOf } from '../../core/funding.ts'
+import { serviceAccess } from '../../core/node-access.ts'
 import { overLimit } from '../../core/policies/transaction-policies.ts'
 import { gwei, limit, nextPrice, priceColumns, quote } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
@@ -50,6 +51,7 @@ const result = (state: FundingStatus, reason: string | null = null): Result => (
  */
 export function createFunding(dependencies: FundingDependencies) {
   const { store, findRelayer, networkClient, submit, dryRun, now, elapsed } = dependencies
+  const nodes = serviceAccess()
   /** Since when the balance is unknown, and when to look again, by the relayer's row id. */
   const unknownSince = new Map<number, number>()
   const nextAt = new Map<number, number>()
@@ -110,7 +112,7 @@ export function createFunding(dependencies: FundingDependencies) {
         : { to: funding.asset, value: '0', data: transferCall(relayer.address, amount) }),
       reference: `refill ${relayer.id}`,
     }
-    const { refusals, gas_limit } = await dryRun(treasury.id, request)
+    const { refusals, gas_limit } = await dryRun(nodes, treasury.id, request)
     const [first] = refusals
     if (first) return refusedAs(first)
     const spend = spendOf(relayer, applied, amount, { gas_limit: gas_limit ?? 0, data_fee: 0n })
@@ -145,7 +147,7 @@ export function createFunding(dependencies: FundingDependencies) {
         JSON.parse(request),
         idempotency,
         auditEntry(treasury_id),
-        async () => undefined,
+        { authorize: async () => undefined, nodes },
         { complete },
       )
       await store.noteRefillSent(row_id, transaction.id)

@@ -15,19 +15,19 @@ import { createFundsReader } from '../request/funds.ts'
 import { asApiError } from '../request/preparation.ts'
 import { default_tier } from '../request/pricing.ts'
 import type { Prepare } from '../request/replace.ts'
-import type { Accepted, Authorize, Idempotency, SubmitParts } from '../request/submit-parts.ts'
+import type { Accepted, Asker, Idempotency, SubmitParts } from '../request/submit-parts.ts'
 
 export type Sweep = (
   relayer_id: string,
   body: SweepRequest,
   idempotency: Idempotency | undefined,
   auditEntry: PendingAuditEntry,
-  authorize: Authorize,
+  asker: Asker,
 ) => Promise<Accepted>
 
 interface SweepParts extends Pick<SubmitParts, 'store' | 'newTransaction' | 'wake'> {
   findRelayer(relayer_id: string): Promise<RelayerRow>
-  networkClient: SendingDependencies['networkClient']
+  clientFor: SendingDependencies['clientFor']
   prepare: Prepare
   hashOf(body: object): string
   /** Throws ApiError for a creation that was refused. */
@@ -39,7 +39,7 @@ const max_attempts = 3
 
 /** Sends all that a relayer has left, after everything that is unfinished. */
 export function createSweep(parts: SweepParts): Sweep {
-  const { store, findRelayer, networkClient } = parts
+  const { store, findRelayer, clientFor } = parts
   const readFunds = createFundsReader(store)
 
   /** The whole price is paid: nothing of the fee comes back. */
@@ -76,7 +76,7 @@ export function createSweep(parts: SweepParts): Sweep {
     return { to: asset, value: '0', data: transferCall(to, amount) }
   }
 
-  return async (relayer_id, body, idempotency, auditEntry, authorize) => {
+  return async (relayer_id, body, idempotency, auditEntry, asker) => {
     const found = await findRelayer(relayer_id)
     const once = idempotency && { ...idempotency, body_hash: parts.hashOf({ sweep: true, ...body }) }
     if (once) {
@@ -87,7 +87,7 @@ export function createSweep(parts: SweepParts): Sweep {
     const to = readAddress(body.to, '/body/to')
     const asset = body.asset === undefined ? undefined : readAddress(body.asset, '/body/asset')
     const keep = BigInt(readAmount(body.keep ?? '0', '/body/keep'))
-    const client = await networkClient(found)
+    const client = await clientFor(asker.nodes, found)
     if (!client) throw conflict('relayer', 'the network of the relayer was deleted')
 
     /** Undefined: another transaction was accepted or priced anew meanwhile. */
@@ -101,7 +101,7 @@ export function createSweep(parts: SweepParts): Sweep {
       })
       const request = readTransactionRequest(wanted)
       // A drained relayer may be swept.
-      const prepared = await parts.prepare(found, request, authorize, undefined, false).catch((error) => {
+      const prepared = await parts.prepare(found, request, asker, undefined, false).catch((error) => {
         if (!(error instanceof ApiError) || error.code !== 'insufficient_funds') throw error
       })
       if (!prepared) return undefined

@@ -1,5 +1,6 @@
 import type { DryRun, SendTransactionRequest } from '../../../generated/openapi.ts'
 import { ApiError, statusOf } from '../../core/errors.ts'
+import type { NodeAccess } from '../../core/node-access.ts'
 import { checkPoolPolicies, overLimit, poolSpendingOf } from '../../core/policies/transaction-policies.ts'
 import type { PoolRow } from '../../core/rows.ts'
 import { readTransactionRequest } from '../../core/transaction-request.ts'
@@ -14,14 +15,14 @@ interface Parts extends Pick<SendingDependencies, 'store'> {
 
 /** Runs every check of sending through a pool without accepting the transaction. */
 export function createDryRunInPool({ store, order, dryRun }: Parts) {
-  return async (pool: PoolRow, body: SendTransactionRequest): Promise<DryRun> => {
+  return async (nodes: NodeAccess, pool: PoolRow, body: SendTransactionRequest): Promise<DryRun> => {
     const request = readTransactionRequest(body)
     const { members, done } = await order.inOrder(pool, request.ordering_key)
     try {
       const refusals = await refusalsOf(pool, (members[0] as Member).relayer.chain_id)
       let shown: DryRun | undefined
       for (const { relayer } of members) {
-        const its = { ...(await dryRun(relayer.id, body)), relayer_id: relayer.id }
+        const its = { ...(await dryRun(nodes, relayer.id, body)), relayer_id: relayer.id }
         if (shown === undefined || its.accepted) shown = its
         if (its.accepted) break
       }

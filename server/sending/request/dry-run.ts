@@ -1,6 +1,7 @@
 import type { DryRun, SendTransactionRequest } from '../../../generated/openapi.ts'
 import { readCall } from '../../core/decoding/decoded-call.ts'
 import { ApiError, statusOf } from '../../core/errors.ts'
+import type { NodeAccess } from '../../core/node-access.ts'
 import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
 import { priceColumns } from '../../core/prices.ts'
@@ -19,15 +20,15 @@ const no_prices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per
 
 /** Runs every check of sending without accepting the transaction. Collects all failures instead of stopping at the first. */
 export function createDryRun({ store, findRelayer, preparation, now }: DryRunDependencies) {
-  return async (relayer_id: string, body: SendTransactionRequest): Promise<DryRun> => {
+  return async (nodes: NodeAccess, relayer_id: string, body: SendTransactionRequest): Promise<DryRun> => {
     const relayer = await findRelayer(relayer_id)
     const { chain_id, address } = relayer
     const request = readTransactionRequest(body)
     const refusals = objections(relayer, request, now())
 
     const [quote, gas] = await Promise.all([
-      preparation.quote(relayer, request).catch(noting),
-      preparation.gasOf(relayer, request),
+      preparation.quote(nodes, relayer, request).catch(noting),
+      preparation.gasOf(nodes, relayer, request),
     ])
     for (const check of [() => quote && checkFees(relayer, quote), () => quote && checkFunds(relayer, quote)]) {
       try {

@@ -1,4 +1,5 @@
 import type { Explanation } from '../../../generated/openapi.ts'
+import type { NodeAccess } from '../../core/node-access.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { WholeTransactionRow } from '../../core/sending-rows.ts'
 import { isOfPool } from '../../core/shown-transaction.ts'
@@ -11,13 +12,18 @@ const patience_ms = 2_000
 /** The maximum age of the cached newest block. */
 const max_age_ms = 1_000
 
-type ExplainDependencies = Pick<SendingDependencies, 'store' | 'networkClient' | 'now'>
+type ExplainDependencies = Pick<SendingDependencies, 'store' | 'clientFor' | 'now'>
 
 /** Gathers the facts about a transaction, from the store and from the nodes, and explains it. */
-export function createExplain({ store, networkClient, now }: ExplainDependencies) {
+export function createExplain({ store, clientFor, now }: ExplainDependencies) {
   /** `pool_row_id`: given when a pool asks: then of a blocking transaction only its nonce is told, unless that is the pool's too. */
-  return async (relayer: RelayerRow, row: WholeTransactionRow, pool_row_id?: number | null): Promise<Explanation> => {
-    const [client, first] = await Promise.all([networkClient(relayer), store.firstInLine(relayer.row_id)])
+  return async (
+    nodes: NodeAccess,
+    relayer: RelayerRow,
+    row: WholeTransactionRow,
+    pool_row_id?: number | null,
+  ): Promise<Explanation> => {
+    const [client, first] = await Promise.all([clientFor(nodes, relayer), store.firstInLine(relayer.row_id)])
     const seen = client && (await within(patience_ms, ask(client, relayer, row)))
     const facts: Facts = {
       relayer,

@@ -5,10 +5,7 @@ import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../core/rows.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
 import { type Member, noRelayer, type Order, type PoolOrder } from './pool-order.ts'
 import { type Quote, tooLittle } from './preparation.ts'
-import { type Accepted, type Complete, type SubmitParts, unchanged } from './submit-parts.ts'
-
-/** Checks the rights of the caller as they are now, and resolves to the pool as it is now. Throws ApiError (401, 403, 404). */
-export type AuthorizePool = () => Promise<PoolRow>
+import { type Accepted, type Asker, type Complete, type SubmitParts, unchanged } from './submit-parts.ts'
 
 export type Commit = (wanted: PoolTransaction, auditEntry: PendingAuditEntry) => Promise<PoolCreation>
 
@@ -45,16 +42,16 @@ export function createOffers(parts: PoolParts) {
     members: Member[],
     request: TransactionRequest,
     id: string,
-    authorize: AuthorizePool,
+    asker: Asker<PoolRow>,
     complete: Complete,
   ) {
     const prepared = await Promise.allSettled(
       members.map(async ({ relayer, weight }) => ({
         weight,
-        ...(await prepare(relayer, request, async () => undefined)),
+        ...(await prepare(relayer, request, { ...asker, authorize: async () => undefined })),
       })),
     )
-    const pool = await authorize()
+    const pool = await asker.authorize()
     checkPoolPolicies(pool, request)
     const candidates: Candidate[] = []
     const errors: unknown[] = []
@@ -88,7 +85,7 @@ export function createOffers(parts: PoolParts) {
     request: TransactionRequest,
     more: Pick<NewTransaction, 'idempotency' | 'expected_nonce' | 'status_reason'>,
     auditEntry: PendingAuditEntry,
-    authorize: AuthorizePool,
+    asker: Asker<PoolRow>,
     commit: Commit,
     complete: Complete,
   ): Promise<Accepted | undefined> {
@@ -96,7 +93,7 @@ export function createOffers(parts: PoolParts) {
     const count = prepared_at_once[request.gas_limit === null ? 'estimated' : 'given']
     for (let from = 0; from < members.length; from += count) {
       const asked = members.slice(from, from + count)
-      const { candidates, errors } = await ask(asked, request, parts.makeId(), authorize, complete)
+      const { candidates, errors } = await ask(asked, request, parts.makeId(), asker, complete)
       refusal ??= errors[0]
       const [first] = candidates
       if (!first) {
@@ -130,7 +127,7 @@ export function createOffers(parts: PoolParts) {
     inOrder: () => Promise<Order>,
     more: Pick<NewTransaction, 'idempotency' | 'expected_nonce' | 'status_reason'>,
     auditEntry: PendingAuditEntry,
-    authorize: AuthorizePool,
+    asker: Asker<PoolRow>,
     commit: Commit,
     complete: Complete = unchanged,
   ): Promise<Accepted> {
@@ -139,7 +136,7 @@ export function createOffers(parts: PoolParts) {
     for (let count = 0; count < max_attempts; count += 1) {
       const { members, done } = await inOrder()
       try {
-        const accepted = await offer(members, pool, request, more, auditEntry, authorize, commit, complete)
+        const accepted = await offer(members, pool, request, more, auditEntry, asker, commit, complete)
         if (!accepted) continue
         const { row_id } = await findRelayer(accepted.transaction.relayer_id)
         order.chose(row_id)

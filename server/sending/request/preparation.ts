@@ -3,6 +3,7 @@ import { hasNoCoin } from '../../core/data-fee.ts'
 import { decodeError } from '../../core/decoding/decoded-call.ts'
 import { authorityOf } from '../../core/decoding/signed-transaction.ts'
 import { ApiError, badRequest, insufficientFunds, refusedBy } from '../../core/errors.ts'
+import type { NodeAccess } from '../../core/node-access.ts'
 import { feeOf } from '../../core/policies/fee-policies.ts'
 import type { Market, Prices } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
@@ -53,9 +54,9 @@ export interface Preparation {
    * Asks the chain. Throws ApiError: 400 for a transaction that would fail, 503 for a chain that does not answer. `replaced`: the
    * transaction that it replaces.
    */
-  quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
+  quote(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
   /** What a dry run tells about gas. */
-  gasOf(relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']>
+  gasOf(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']>
 }
 
 /** The balance where balances say nothing. */
@@ -67,15 +68,20 @@ export const dataFeeColumn = ({ data_fee }: Quote): string | null => (data_fee =
 /** 0x and 4 bytes. */
 const selector_length = 10
 
-type PreparationDependencies = Pick<SendingDependencies, 'store' | 'networkClient'> & { nonces: Nonces }
+type PreparationDependencies = Pick<SendingDependencies, 'store' | 'clientFor'> & { nonces: Nonces }
 
-export function createPreparation({ store, networkClient: clientOf, nonces }: PreparationDependencies): Preparation {
+export function createPreparation({ store, clientFor, nonces }: PreparationDependencies): Preparation {
   const readFunds = createFundsReader(store)
 
-  async function quote(relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote> {
+  async function quote(
+    nodes: NodeAccess,
+    relayer: RelayerRow,
+    request: TransactionRequest,
+    replaced?: TransactionRow,
+  ): Promise<Quote> {
     checkAuthorizations(relayer, request.authorization_list, authorityOf)
     const fragments = request.fragments ?? (await knownFragments(relayer, request))
-    const networkClient = await clientOf(relayer)
+    const networkClient = await clientFor(nodes, relayer)
     if (!networkClient) throw unavailable('network', 'The network of the relayer was deleted')
     const submission = submissionOf(request, networkClient.network, replaced)
     const mempool = networkClient.mempoolOf({ submission })
@@ -150,8 +156,8 @@ export function createPreparation({ store, networkClient: clientOf, nonces }: Pr
     return isEnough && remembered.funds >= BigInt(min_balance) ? remembered : readFunds.byChain(relayer, chain)
   }
 
-  async function gasOf(relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']> {
-    const client = await clientOf(relayer)
+  async function gasOf(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']> {
+    const client = await clientFor(nodes, relayer)
     if (!client) return { needed: null, limit: request.gas_limit, creates_account: null }
     const { gas } = client.mempoolOf({ submission: submissionOf(request, client.network, undefined) })
     const [needed, creates_account] = await Promise.all([

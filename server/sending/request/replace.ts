@@ -16,21 +16,21 @@ import { capacityOf, tooMany } from './capacity.ts'
 import { dataFeeColumn, type Quote } from './preparation.ts'
 import { default_tier } from './pricing.ts'
 import { atLeast, checkDifference } from './replacement.ts'
-import type { Authorize } from './submit-parts.ts'
+import type { Asker } from './submit-parts.ts'
 
 export type Replace = (
   relayer_id: string,
   transaction_id: string,
   body: SendTransactionRequest,
   auditEntry: PendingAuditEntry,
-  authorize: Authorize,
+  asker: Asker,
 ) => Promise<WholeTransactionRow>
 
 /** The checks of a request before its commit. `replaced`: the transaction that it replaces. */
 export type Prepare = (
   before: RelayerRow,
   request: TransactionRequest,
-  authorize: Authorize,
+  asker: Asker,
   replaced?: TransactionRow,
   /** Whether the policy `allow_transactions` applies; the default: unless it replaces another one. */
   isNew?: boolean,
@@ -54,13 +54,13 @@ export function createReplace({ store, findRelayer, prepare, wake, now }: Replac
     return row
   }
 
-  return async (relayer_id, transaction_id, body, auditEntry, authorize) => {
+  return async (relayer_id, transaction_id, body, auditEntry, asker) => {
     const found = await findRelayer(relayer_id)
     checkPause(found)
     const replaced = await findOpen(found, transaction_id)
     checkContent(body)
     const request = readTransactionRequest(body)
-    const { relayer, quote } = await prepare(found, request, authorize, replaced)
+    const { relayer, quote } = await prepare(found, request, asker, replaced)
     const { prices, market, gas_limit, data_fee } = quote
 
     // The sender may change the row meanwhile; then it is read again.

@@ -8,10 +8,10 @@ import { readTransactionRequest, type TransactionRequest } from '../../core/tran
 import { nextTurn } from '../../next-turn.ts'
 import { holderOf } from '../../store/acceptance.ts'
 import { checkPause } from './admission.ts'
-import { type AuthorizePool, countedBy, isOfRelayer } from './offer-to-pool.ts'
+import { countedBy, isOfRelayer } from './offer-to-pool.ts'
 import { type Member, noRelayer, type PoolOrder } from './pool-order.ts'
 import { type Quote, tooLittle } from './preparation.ts'
-import type { Authorize, Idempotency, SubmitParts } from './submit-parts.ts'
+import type { Asker, Idempotency, SubmitParts } from './submit-parts.ts'
 
 interface BatchParts extends SubmitParts {
   order: PoolOrder
@@ -27,7 +27,7 @@ export type SendBatch = (
   bodies: SendTransactionRequest[],
   idempotency: Idempotency | undefined,
   auditEntry: PendingAuditEntry,
-  authorize: Authorize,
+  asker: Asker,
   ofMember: OfMember,
 ) => Promise<AcceptedTransaction[]>
 
@@ -36,7 +36,7 @@ export type SendBatchToPool = (
   bodies: SendTransactionRequest[],
   idempotency: Idempotency | undefined,
   auditEntry: PendingAuditEntry,
-  authorize: AuthorizePool,
+  asker: Asker<PoolRow>,
   ofMember: OfMember,
 ) => Promise<AcceptedTransaction[]>
 
@@ -48,21 +48,16 @@ const quoted_at_once = 10
 export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; sendBatchToPool: SendBatchToPool } {
   const { store, findRelayer, prepare } = parts
 
-  async function prepareAll(
-    found: RelayerRow,
-    requests: TransactionRequest[],
-    authorize: Authorize,
-    ofMember: OfMember,
-  ) {
+  async function prepareAll(found: RelayerRow, requests: TransactionRequest[], asker: Asker, ofMember: OfMember) {
     const prepared: { relayer: RelayerRow; quote: Quote }[] = []
     while (prepared.length < requests.length) {
       const from = prepared.length
       const some = requests.slice(from, from + quoted_at_once)
-      const quoted = some.map((request, index) => ofMember(from + index, () => prepare(found, request, authorize)))
+      const quoted = some.map((request, index) => ofMember(from + index, () => prepare(found, request, asker)))
       prepared.push(...(await Promise.all(quoted)))
     }
     // The last member may have been prepared long after the first.
-    await authorize()
+    await asker.authorize()
     const relayer = await findRelayer(found.id)
     for (const [index, request] of requests.entries()) {
       await ofMember(index, () => parts.check(relayer, request, (prepared[index] as (typeof prepared)[number]).quote))
@@ -86,11 +81,11 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
     requests: TransactionRequest[],
     once: NewTransaction['idempotency'],
     auditEntry: PendingAuditEntry,
-    authorize: Authorize,
+    asker: Asker,
     ofMember: OfMember,
     inPool: (its: NewTransaction, request: TransactionRequest) => NewTransaction | PoolTransaction = (its) => its,
   ): Promise<AcceptedTransaction[] | undefined> {
-    const prepared = await prepareAll(found, requests, authorize, ofMember)
+    const prepared = await prepareAll(found, requests, asker, ofMember)
     const wanted = prepared.map(({ relayer, quote }, index) => {
       const request = requests[index] as TransactionRequest
       return inPool(parts.newTransaction(relayer, request, quote), request)
@@ -117,18 +112,18 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
   }
 
   return {
-    async sendBatch(relayer_id, bodies, idempotency, auditEntry, authorize, ofMember) {
+    async sendBatch(relayer_id, bodies, idempotency, auditEntry, asker, ofMember) {
       const found = await findRelayer(relayer_id)
       const once = idempotency && { ...idempotency, body_hash: hashOfAll(bodies.map(parts.hashOf)) }
       const before = await replayed(once, found.row_id, relayer_id)
       if (before) return before
       checkPause(found)
       const requests = await readAll(bodies, ofMember)
-      const accepted = await acceptAll(found, requests, once, auditEntry, authorize, ofMember)
+      const accepted = await acceptAll(found, requests, once, auditEntry, asker, ofMember)
       return accepted as AcceptedTransaction[]
     },
 
-    async sendBatchToPool(pool, bodies, idempotency, auditEntry, authorize, ofMember) {
+    async sendBatchToPool(pool, bodies, idempotency, auditEntry, asker, ofMember) {
       const { row_id: pool_row_id } = pool
       const body_hash = hashOfAll(bodies.map(parts.hashOf))
       const once = idempotency && { ...idempotency, body_hash, pool_row_id }
@@ -149,15 +144,23 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
         let refusal: unknown
         for (const { relayer, weight } of members) {
           auditEntry.relayer_id = relayer.id
-          const permitted = async () => {
-            now = await authorize()
+          const authorize = async () => {
+            now = await asker.authorize()
             await checkAll(now)
           }
           try {
-            return await acceptAll(relayer, requests, once, auditEntry, permitted, ofMember, (its, request) => ({
-              ...{ pool_row_id, ordering_key: request.ordering_key },
-              candidates: [{ transaction: countedBy(now, request, its), weight }],
-            }))
+            return await acceptAll(
+              relayer,
+              requests,
+              once,
+              auditEntry,
+              { ...asker, authorize },
+              ofMember,
+              (its, request) => ({
+                ...{ pool_row_id, ordering_key: request.ordering_key },
+                candidates: [{ transaction: countedBy(now, request, its), weight }],
+              }),
+            )
           } catch (error) {
             if (!isOfRelayer(error)) throw error
             refusal ??= error

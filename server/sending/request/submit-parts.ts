@@ -1,12 +1,17 @@
 import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
 import type { NewTransaction } from '../../core/new-transaction.ts'
+import type { NodeAccess } from '../../core/node-access.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRequest } from '../../core/transaction-request.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import type { Quote } from './preparation.ts'
 
-/** Checks the rights of the caller as they are now. Throws ApiError (401, 403, 404). */
-export type Authorize = () => Promise<unknown>
+/** Who asks for a transaction: a caller of the API, or background work. */
+export interface Asker<Rights = unknown> {
+  /** Checks the rights of the caller as they are now. Throws ApiError (401, 403, 404). */
+  authorize(): Promise<Rights>
+  nodes: NodeAccess
+}
 
 export interface Idempotency {
   caller: string
@@ -32,7 +37,7 @@ export interface SubmitParts {
   prepare(
     relayer: RelayerRow,
     request: TransactionRequest,
-    authorize: Authorize,
+    asker: Asker,
   ): Promise<{ relayer: RelayerRow; quote: Quote }>
   /** The checks of the relayer's present state. Throws ApiError. */
   check(relayer: RelayerRow, request: TransactionRequest, quote: Quote): void

@@ -3,17 +3,17 @@ import { ApiError, transactionNotFound } from '../../core/errors.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../core/transaction-request.ts'
-import { type AuthorizePool, type Commit, createOffers, type PoolParts } from './offer-to-pool.ts'
+import { type Commit, createOffers, type PoolParts } from './offer-to-pool.ts'
 import { noRelayer } from './pool-order.ts'
 import { stateOf } from './replace.ts'
-import type { Accepted, Complete, Idempotency } from './submit-parts.ts'
+import type { Accepted, Asker, Complete, Idempotency } from './submit-parts.ts'
 
 export type SendToPool = (
   pool: PoolRow,
   body: SendTransactionRequest,
   idempotency: Idempotency | undefined,
   auditEntry: PendingAuditEntry,
-  authorize: AuthorizePool,
+  asker: Asker<PoolRow>,
   /** The relayer that the caller names; absent: the service chooses. `nonce`: the one that it must get. */
   by?: { relayer: RelayerRow; nonce: number | undefined },
   complete?: Complete,
@@ -25,7 +25,7 @@ export type MoveInPool = (
   from: RelayerRow,
   row: WholeTransactionRow,
   auditEntry: PendingAuditEntry,
-  authorize: AuthorizePool,
+  asker: Asker<PoolRow>,
 ) => Promise<Accepted>
 
 /** Sends through one relayer of a pool. */
@@ -34,7 +34,7 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
   const submit = createOffers(parts)
 
   return {
-    async sendToPool(pool, body, idempotency, auditEntry, authorize, by, complete) {
+    async sendToPool(pool, body, idempotency, auditEntry, asker, by, complete) {
       const { row_id: pool_row_id } = pool
       const asked = by ? { ...body, from: by.relayer.id, nonce: by.nonce } : body
       const once = idempotency && { body_hash: parts.hashOf(asked), ...idempotency, pool_row_id }
@@ -52,10 +52,10 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
         ...(once && { idempotency: once }),
         ...(by?.nonce !== undefined && { expected_nonce: by.nonce }),
       }
-      return submit(pool, request, inOrder, more, auditEntry, authorize, store.createPoolTransaction, complete)
+      return submit(pool, request, inOrder, more, auditEntry, asker, store.createPoolTransaction, complete)
     },
 
-    async moveInPool(pool, from, row, auditEntry, authorize) {
+    async moveInPool(pool, from, row, auditEntry, asker) {
       // An early check. The commit checks again.
       if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)
       // Its user knows it by this id, and a moved transaction gets another one.
@@ -82,7 +82,7 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
             return creation
         }
       }
-      const accepted = await submit(pool, requestOf(row), inOrder, more, auditEntry, authorize, commit)
+      const accepted = await submit(pool, requestOf(row), inOrder, more, auditEntry, asker, commit)
       parts.wake(from.row_id)
       return accepted
     },

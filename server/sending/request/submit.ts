@@ -17,12 +17,12 @@ import { checkFunds, dataFeeColumn, type Preparation, type Quote, tooLittle } fr
 import { default_tier } from './pricing.ts'
 import { createReplace, type Prepare, type Replace } from './replace.ts'
 import { createSubmitBatch, type SendBatch, type SendBatchToPool } from './submit-batch.ts'
-import { type Accepted, type Authorize, type Complete, type Idempotency, unchanged } from './submit-parts.ts'
+import { type Accepted, type Asker, type Complete, type Idempotency, unchanged } from './submit-parts.ts'
 import { createSubmitToPool, type MoveInPool, type SendToPool } from './submit-to-pool.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface SubmitDependencies
-  extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'networkClient' | 'makeId' | 'now'> {
+  extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'clientFor' | 'makeId' | 'now'> {
   preparation: Preparation
   order: PoolOrder
   /** Called after every change; wakes requests that wait for a status. */
@@ -37,7 +37,7 @@ export interface Submit {
     body: SendTransactionRequest,
     idempotency: Idempotency | undefined,
     auditEntry: PendingAuditEntry,
-    authorize: Authorize,
+    asker: Asker,
     more?: {
       /** The nonce that it must get; absent: any. Throws NonceTaken when another one is next. */
       nonce?: number
@@ -54,17 +54,17 @@ export interface Submit {
 
 /** The request half of sending: every check that can fail early, and then one database transaction that assigns the nonce. */
 export function createSubmit(dependencies: SubmitDependencies): Submit {
-  const { store, findRelayer, networkClient, preparation, wake, makeId, now } = dependencies
+  const { store, findRelayer, clientFor, preparation, wake, makeId, now } = dependencies
 
   /**
    * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
    * is checked.
    */
-  const prepare: Prepare = async (before, request, authorize, replaced, isNew = replaced === undefined) => {
+  const prepare: Prepare = async (before, request, asker, replaced, isNew = replaced === undefined) => {
     admit(before, request, now(), isNew)
-    const quote = await preparation.quote(before, request, replaced)
+    const quote = await preparation.quote(asker.nodes, before, request, replaced)
     // They read the generation at the same time.
-    const [relayer] = await Promise.all([findRelayer(before.id), authorize()])
+    const [relayer] = await Promise.all([findRelayer(before.id), asker.authorize()])
     check(relayer, request, quote, isNew)
     return { relayer, quote }
   }
@@ -133,8 +133,8 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   return {
     ...batches,
     ...createSubmitToPool({ ...parts, order: dependencies.order, makeId, accepted }),
-    sweep: createSweep({ ...parts, networkClient, accepted }),
-    async send(relayer_id, body, idempotency, auditEntry, authorize, { nonce, complete = unchanged } = {}) {
+    sweep: createSweep({ ...parts, clientFor, accepted }),
+    async send(relayer_id, body, idempotency, auditEntry, asker, { nonce, complete = unchanged } = {}) {
       const found = await findRelayer(relayer_id)
       // A repeated request gets its first response, even if the relayer was changed since.
       const once = idempotency && { body_hash: hashOf(body, nonce), ...idempotency }
@@ -152,7 +152,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       // An early check, before the chain is asked. The commit checks again.
       const exceeded = await store.exceededCapacity(found.row_id, dataBytes(request), capacityOf(found))
       if (exceeded) throw tooMany(exceeded)
-      const { relayer, quote } = await prepare(found, request, authorize)
+      const { relayer, quote } = await prepare(found, request, asker)
 
       const transaction = complete(newTransaction(relayer, request, quote), quote, relayer)
       auditEntry.subject = transaction.id

@@ -1,4 +1,4 @@
-import type { Network } from '../../../generated/openapi.ts'
+import type { Network, RpcUrl } from '../../../generated/openapi.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { type StoredSeal, sealedColumns } from './rights-rows.ts'
@@ -60,6 +60,10 @@ const update = sql(`
     features = $features, tags = $tags, private_rpc_urls = $private_rpc_urls, submission = $submission,
     min_priority_fee_per_gas = $min_priority_fee_per_gas, min_gas_price = $min_gas_price, coin_token = $coin_token
   WHERE row_id = $row_id`)
+const every = sql<Row>(`SELECT ${columns} FROM networks`)
+const custom = sql<{ network: string; custom_rpc_urls: string }>(
+  `SELECT DISTINCT network, custom_rpc_urls FROM relayers WHERE custom_rpc_urls <> '[]'`,
+)
 const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM networks WHERE id = $id')
 const used = sql('SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = $id) LIMIT 1')
 const remove = sql('DELETE FROM networks WHERE row_id = $row_id')
@@ -67,7 +71,10 @@ const ofNetwork = (table: string) =>
   sql(`DELETE FROM ${table} WHERE network = (SELECT name FROM networks WHERE row_id = $row_id)`)
 const [removeAbis, removePools] = [ofNetwork('abis'), ofNetwork('pools')]
 
-type Networks = Pick<Store, 'createNetwork' | 'getNetwork' | 'listNetworks' | 'updateNetwork' | 'deleteNetwork'>
+type Networks = Pick<
+  Store,
+  'createNetwork' | 'getNetwork' | 'listNetworks' | 'namedEndpoints' | 'updateNetwork' | 'deleteNetwork'
+>
 
 export function networks({ read, lister, writeCached, rights }: Database): Networks {
   /** Throws ApiError (503) for a row that another program has changed. */
@@ -87,6 +94,16 @@ export function networks({ read, lister, writeCached, rights }: Database): Netwo
       }, auditEntry),
     getNetwork: async (id) => (await trusted(read, id))?.network,
     listNetworks: lister('networks', columns, readRow),
+    async namedEndpoints() {
+      const networks = (await read.all(every)).map(readRow)
+      const byName = new Map(networks.map((network) => [network.name, network]))
+      const own = networks.map((network) => ({ network, custom_rpc_urls: [] as RpcUrl[] }))
+      const customs = (await read.all(custom)).flatMap(({ network: name, custom_rpc_urls }) => {
+        const network = byName.get(name)
+        return network ? [{ network, custom_rpc_urls: JSON.parse(custom_rpc_urls) as RpcUrl[] }] : []
+      })
+      return [...own, ...customs]
+    },
     updateNetwork: (id, change, auditEntry) =>
       writeCached(async (transaction) => {
         const found = await trusted(transaction, id)
