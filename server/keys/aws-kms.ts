@@ -71,7 +71,12 @@ export function throwFault(error: SdkError): never {
   const name = /^[A-Za-z]{1,80}$/.test(error.name) ? error.name : 'an error'
   if (httpStatusCode === undefined) throw withoutAnswer(error)
   const request = requestId ? `, request ${requestId.slice(0, 80)}` : ''
-  throw new KeyServiceFault(kindOf(error, httpStatusCode), `AWS KMS answered ${name}${request}`, error.message)
+  throw new KeyServiceFault(
+    kindOf(error, httpStatusCode),
+    `AWS KMS answered ${name}${request}`,
+    error.message,
+    requestId,
+  )
 }
 
 function withoutAnswer(error: SdkError): KeyServiceFault {

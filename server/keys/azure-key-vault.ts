@@ -75,5 +75,6 @@ function faultOf(answer: JsonAnswer): KeyServiceFault {
     kindOfStatus(answer.status),
     `${name} answered ${shown}${request}`,
     textMember(error, 'message'),
+    id,
   )
 }

@@ -41,33 +41,29 @@ export type FaultKind = 'throttled' | 'unavailable' | 'refused' | 'wrong' | 'mis
 export class KeyServiceFault extends Error {
   readonly kind: FaultKind
   readonly detail: string
-  /** Whether a signature may exist. */
-  readonly may_be_signed: boolean
+  /** The key service's own id of the request. */
+  readonly request_id: string | undefined
 
-  constructor(
-    kind: FaultKind,
-    message: string,
-    detail = '',
-    may_be_signed = kind === 'unavailable' || kind === 'wrong',
-  ) {
+  constructor(kind: FaultKind, message: string, detail = '', request_id?: string) {
     super(printable(message))
     this.name = 'KeyServiceFault'
     this.kind = kind
-    this.may_be_signed = may_be_signed
     this.detail = printable(detail.slice(0, max_detail_length))
+    this.request_id = request_id
   }
 }
 
 /** 503: the key service does not sign now. */
 export class KeyServiceUnavailable extends ApiError {
   readonly reason: string
-  readonly may_be_signed: boolean
+  /** The fault of the last call; undefined when there was none. */
+  readonly fault: KeyServiceFault | undefined
 
-  constructor(reason: string, retry_after_ms: number, may_be_signed = false) {
+  constructor(reason: string, retry_after_ms: number, fault?: KeyServiceFault) {
     const headers = { 'Retry-After': `${Math.max(1, Math.ceil(retry_after_ms / 1_000))}` }
     super('unavailable', 'Service Unavailable', [{ path: 'signer', message: reason }], headers)
     this.reason = reason
-    this.may_be_signed = may_be_signed
+    this.fault = fault
   }
 }
 
@@ -81,14 +77,17 @@ export class CannotSign extends ApiError {
   }
 }
 
-/** Whether it is certain that no signature exists after this error of a signature: a check refused it, or no call was sent. */
+/**
+ * Whether nobody has a signature after this error. A check refused it, or no answer with one arrived: a signature that was made and lost
+ * on the way is in nobody's hands. Only a wrong answer was signed by something.
+ */
 export const isUnsigned = (error: unknown): boolean =>
-  error instanceof ApiError && !(error instanceof KeyServiceUnavailable && error.may_be_signed)
+  error instanceof ApiError && !(error instanceof KeyServiceUnavailable && error.fault?.kind === 'wrong')
 
 const max_detail_length = 500
 
 /** By the codes of Node's errors. Each completes a sentence that begins with the name of the key service. */
-const before_the_request: [codes: RegExp, told: string][] = [
+const connection_errors: [codes: RegExp, told: string][] = [
   [/^ECONNREFUSED$/, 'refuses connections: nothing listens at its host and port'],
   [/^(?:ENOTFOUND|EAI_AGAIN)$/, 'has a host name that cannot be resolved'],
   [/^(?:EHOSTUNREACH|ENETUNREACH)$/, 'cannot be reached: there is no route to its host'],
@@ -96,7 +95,7 @@ const before_the_request: [codes: RegExp, told: string][] = [
   [/^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/, 'has a certificate that is not trusted'],
 ]
 
-/** The fault of a call that ended without an answer. Only after some errors is it certain that no request was sent. */
+/** The fault of a call that ended without an answer. */
 export function unanswered(name: string, error: unknown): KeyServiceFault {
   const { code = '', message } = error as NodeJS.ErrnoException
   // Node reads the PEM texts when it opens a connection.
@@ -106,8 +105,8 @@ export function unanswered(name: string, error: unknown): KeyServiceFault {
       `the client certificate, its key or the certificate of the authority for ${name} is not valid PEM (${code})`,
     )
   }
-  const known = before_the_request.find(([codes]) => codes.test(code))
-  if (known) return new KeyServiceFault('unavailable', `${name} ${known[1]} (${code})`, message, false)
+  const known = connection_errors.find(([codes]) => codes.test(code))
+  if (known) return new KeyServiceFault('unavailable', `${name} ${known[1]} (${code})`, message)
   const told = code === 'ECONNRESET' ? `${name} closed the connection without an answer` : `no answer from ${name}`
   return new KeyServiceFault('unavailable', told, message)
 }

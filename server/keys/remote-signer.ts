@@ -46,8 +46,8 @@ interface Job {
   /** Of the first call. */
   began: number
   attempts: number
-  /** Whether one of its calls may have been signed without an answer. */
-  may_be_signed: boolean
+  /** Of its last call; a wrong answer stays, because something was signed. */
+  fault: KeyServiceFault | undefined
   resolve(signature: Signature): void
   reject(error: unknown): void
 }
@@ -114,7 +114,7 @@ export function createRemoteSigner(
     refuse(job, rest?.reason ?? 'the key service is too slow: no signature arrived in time', 1_000)
 
   const refuse = (job: Job, reason: string, retry_after_ms: number) =>
-    job.reject(new KeyServiceUnavailable(reason, retry_after_ms, job.may_be_signed))
+    job.reject(new KeyServiceUnavailable(reason, retry_after_ms, job.fault))
 
   async function attempt(job: Job): Promise<void> {
     const left_ms = job.due - elapsed()
@@ -137,7 +137,7 @@ export function createRemoteSigner(
     } catch (error) {
       if (!(error instanceof KeyServiceFault)) return job.reject(error)
       report.called?.(error.kind, elapsed() - began)
-      job.may_be_signed ||= error.may_be_signed
+      if (job.fault?.kind !== 'wrong') job.fault = error
       if (error.kind === 'unavailable' && elapsed() >= job.due - timer_ms) late(job, error)
       else failed(job, error)
     }
@@ -218,7 +218,7 @@ export function createRemoteSigner(
             due: now + deadline_ms,
             began: now,
             attempts: 0,
-            may_be_signed: false,
+            fault: undefined,
           },
           resolve(signature) {
             report.waits?.(-1)

@@ -4,7 +4,7 @@ import type { SignatureKind } from '../core/observer.ts'
 import type { Caller, OperationId, OperationRequest } from '../core/operation.ts'
 import { overLimit } from '../core/policies/transaction-policies.ts'
 import type { Account, Spend } from '../core/sending-rows.ts'
-import { isUnsigned } from '../keys/key-service.ts'
+import { isUnsigned, KeyServiceUnavailable } from '../keys/key-service.ts'
 import type { HeldRelayer } from '../keys/keyring.ts'
 import type { Signature } from '../keys/signer.ts'
 import type { OperationDependencies } from './dependencies.ts'
@@ -79,8 +79,13 @@ export function createKeyUse({
       observer.signed?.(kind)
       return signature
     }
+    const failed = (error: unknown) => {
+      const request_id = error instanceof KeyServiceUnavailable ? error.fault?.request_id : undefined
+      if (request_id !== undefined) auditEntry.key_request_id = request_id
+      throw error
+    }
     const signature = rights.held.signer.sign(content.digest, content.preimage, undefined, again)
-    return signature instanceof Promise ? signature.then(signed) : signed(signature)
+    return signature instanceof Promise ? signature.then(signed, failed) : signed(signature)
   }
 
   /**

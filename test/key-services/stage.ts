@@ -29,7 +29,12 @@ export const throttled_per_second = 5
 /** As a key service in the same region. */
 export const usual_ms = 20
 
-const calm: Omit<KeyFaults, 'error'> = { delay_ms: 0, per_second: Number.POSITIVE_INFINITY, signature: 'right' }
+const calm: Omit<KeyFaults, 'error'> = {
+  delay_ms: 0,
+  per_second: Number.POSITIVE_INFINITY,
+  signature: 'right',
+  silent: false,
+}
 const faultsOf: Record<Trouble, Partial<KeyFaults>> = {
   stopped: {},
   throttled: { per_second: throttled_per_second },

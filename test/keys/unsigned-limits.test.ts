@@ -69,4 +69,21 @@ test('records the reservation and the result of a signature apart, with the id o
   expect(signed?.request_id).toBe(first?.request_id)
   expect(kms.request_ids).toContain(signed?.key_request_id)
   expect([first?.key_request_id, refused?.key_request_id]).toEqual([null, null])
+
+  // An answer that refuses has an id too.
+  await kms.start()
+  kms.faults.error = 'AccessDeniedException'
+  expect((await sign(1)).status).toBe(503)
+  await expect.poll(async () => kms.request_ids.includes((await entries())[0]?.key_request_id ?? '')).toBe(true)
+})
+
+test('gives an amount back when the key service takes the request and never answers', async () => {
+  const { kms, sign } = await start()
+  kms.faults.silent = true
+  // Two of them would use up the limit of 2,000.
+  for (let nonce = 0; nonce < 3; nonce += 1) expect((await sign(nonce)).status).toBe(503)
+  kms.faults.silent = false
+  expect((await sign(0)).status).toBe(200)
+  expect((await sign(1)).status).toBe(200)
+  expect((await sign(2)).status).toBe(403)
 })

@@ -126,7 +126,8 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
       const operation = /^TrentService\.(\w+)$/.exec(`${request.headers['x-amz-target']}`)?.[1] ?? ''
       const isThrottled = await faulty.enter(operation)
       if (isThrottled) throw new Refusal('ThrottlingException', 'Rate exceeded')
-      const { error } = faulty.faults
+      const { error, silent } = faulty.faults
+      if (silent) return void request.socket.destroy()
       if (error) throw new Refusal(error, error, /Internal|Dependency|Unavailable/.test(error) ? 500 : 400)
       checkRequest(request, body, region)
       const input = JSON.parse(body.toString())

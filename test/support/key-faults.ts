@@ -17,6 +17,8 @@ export interface KeyFaults {
   signature: 'right' | 'high_s' | 'other_key' | 'garbage'
   /** The name of an error that every call answers with, in the words of the service. */
   error: string | undefined
+  /** A call is taken, and its connection closed without an answer. */
+  silent: boolean
 }
 
 export interface FaultyKeys {
@@ -30,7 +32,9 @@ export interface FaultyKeys {
 }
 
 export function createFaultyKeys(): FaultyKeys {
-  const faults: KeyFaults = { delay_ms: 0, per_second: Number.POSITIVE_INFINITY, signature: 'right', error: undefined }
+  const faults: KeyFaults = {
+    ...{ delay_ms: 0, per_second: Number.POSITIVE_INFINITY, signature: 'right', error: undefined, silent: false },
+  }
   const calls: Record<string, number> = {}
   let second = 0
   let in_second = 0
