@@ -518,6 +518,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "next_nonce",
    "integer",
    "The transaction count of the address from a source that the operator trusts."
+  ],
+  [
+   "acknowledge_unknown",
+   "boolean",
+   "What the service has listed as unknown transactions was compared with what should be sent."
   ]
  ],
  "post /api/v1/notifications": [

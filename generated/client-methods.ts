@@ -58,6 +58,8 @@ export interface GeneratedMethods {
     getNonce(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/nonce', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/nonce', 'get'>>
     /** Repair a relayer's nonces. */
     healNonce(relayer_id: string, body?: Body<'/api/v1/relayers/{relayer_id}/nonce/heal', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/nonce/heal', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/nonce/heal', 'post'>>
+    /** List the transactions that the database does not know. */
+    listUnknownTransactions(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/unknown-transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/unknown-transactions'>, void, undefined>
     /** List relayers. */
     list(options?: Options<'/api/v1/relayers', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers'>, void, undefined>
     /** Create a relayer. */
@@ -270,6 +272,7 @@ export const methods = {
     callRpc: ['post', '/api/v1/relayers/{relayer_id}/rpc', 'body'],
     getNonce: ['get', '/api/v1/relayers/{relayer_id}/nonce', 'plain'],
     healNonce: ['post', '/api/v1/relayers/{relayer_id}/nonce/heal', 'body'],
+    listUnknownTransactions: ['get', '/api/v1/relayers/{relayer_id}/unknown-transactions', 'list'],
     list: ['get', '/api/v1/relayers', 'list'],
     create: ['post', '/api/v1/relayers', 'body'],
     get: ['get', '/api/v1/relayers/{relayer_id}', 'plain'],

@@ -869,8 +869,42 @@ export interface paths {
          *     `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is
          *     enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id
          *     1337 or 31337), or if the chain was not reset.
+         *
+         *     `{"acknowledge_unknown": true}`: what "List the transactions that the database does not know" lists was compared with what
+         *     should be sent. The list becomes empty, and equal requests are accepted again.
          */
         post: operations["healNonce"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/unknown-transactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the transactions that the database does not know
+         * @description Lists the transactions of the address that this service found when it started, on chain or in a node's pool, and that its
+         *     database does not know, by nonce: the database was restored from an older backup, or another program uses the key.
+         *
+         *     Until they are acknowledged ("Repair a relayer's nonces" with `acknowledge_unknown`), a request with the receiver, value and
+         *     data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its
+         *     `hash` is null), every request is.
+         */
+        get: operations["listUnknownTransactions"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2419,7 +2453,7 @@ export interface components {
          * @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known
          *     codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`,
          *     `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
-         *     (408), `conflict`, `already_sent` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417),
+         *     (408), `conflict`, `already_sent`, `possibly_sent` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417),
          *     `unprocessable`, `gas_limit_too_low` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented`
          *     (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503).
          */
@@ -3230,6 +3264,11 @@ export interface components {
              *     it, and the next transaction gets this nonce. If absent, the nodes alone determine the count.
              */
             next_nonce?: number;
+            /**
+             * @description What the service has listed as unknown transactions was compared with what should be sent.
+             * @default false
+             */
+            acknowledge_unknown?: boolean;
         };
         RelayerDrain: {
             /** @description The number of transactions that are not mined yet. */
@@ -3361,6 +3400,18 @@ export interface components {
             /** @description Null when no node shows the transaction. */
             hash: components["schemas"]["HashOrNull"];
             noticed_at: components["schemas"]["Timestamp"];
+        };
+        /** @description A transaction of a relayer's address that the database does not know. */
+        UnknownTransaction: {
+            nonce: number;
+            noticed_at: components["schemas"]["Timestamp"];
+            /** @description Null while no node shows the transaction. The members below are null too then. */
+            hash: components["schemas"]["HashOrNull"];
+            /** @description The receiver. Null also for a transaction that creates a contract. */
+            to: components["schemas"]["AddressOrNull"];
+            value: components["schemas"]["AmountOrNull"];
+            /** @description The keccak-256 of the data. */
+            data_hash: components["schemas"]["HashOrNull"];
         };
         Blocking: {
             transaction_id: components["schemas"]["Id"];
@@ -5412,6 +5463,21 @@ export interface components {
                 };
             };
         };
+        /** @description Transactions that the database does not know. */
+        UnknownTransactionList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    success: components["schemas"]["Succeeded"];
+                    data: components["schemas"]["UnknownTransaction"][];
+                    error: components["schemas"]["NoError"];
+                    pagination: components["schemas"]["Pagination"];
+                };
+            };
+        };
         /** @description The explanation. */
         ExplanationResponse: {
             headers: {
@@ -6190,6 +6256,7 @@ export type Refill = components['schemas']['Refill'];
 export type SweepRequest = components['schemas']['SweepRequest'];
 export type NonceState = components['schemas']['NonceState'];
 export type ForeignTransaction = components['schemas']['ForeignTransaction'];
+export type UnknownTransaction = components['schemas']['UnknownTransaction'];
 export type Blocking = components['schemas']['Blocking'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
@@ -6357,6 +6424,7 @@ export type ResponseNonceStateResponse = components['responses']['NonceStateResp
 export type ResponseTransactionList = components['responses']['TransactionList'];
 export type ResponseAuthorizationResponse = components['responses']['AuthorizationResponse'];
 export type ResponseAttemptList = components['responses']['AttemptList'];
+export type ResponseUnknownTransactionList = components['responses']['UnknownTransactionList'];
 export type ResponseExplanationResponse = components['responses']['ExplanationResponse'];
 export type ResponseNotificationResponse = components['responses']['NotificationResponse'];
 export type ResponseNotificationHealthResponse = components['responses']['NotificationHealthResponse'];
@@ -7365,6 +7433,37 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    listUnknownTransactions: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /**
+                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
+                 *     digits only.
+                 */
+                per_page?: components["parameters"]["per_page"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["UnknownTransactionList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
     };

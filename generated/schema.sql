@@ -68,7 +68,7 @@ CREATE TABLE accounts (
   chain_id     INTEGER NOT NULL,
   address      TEXT NOT NULL,
   next_nonce   INTEGER NOT NULL CHECK (next_nonce >= 0),
-  genesis_hash TEXT, used_below INTEGER NOT NULL DEFAULT 0, reserved TEXT NOT NULL DEFAULT '0', released TEXT NOT NULL DEFAULT '0', foreign_nonce INTEGER, foreign_hash TEXT, foreign_at TEXT,
+  genesis_hash TEXT, used_below INTEGER NOT NULL DEFAULT 0, reserved TEXT NOT NULL DEFAULT '0', released TEXT NOT NULL DEFAULT '0', foreign_nonce INTEGER, foreign_hash TEXT, foreign_at TEXT, compared_count INTEGER,
   PRIMARY KEY (chain_id, address)
 ) STRICT, WITHOUT ROWID;
 
@@ -752,6 +752,18 @@ CREATE TABLE deduplication_ids (
 CREATE INDEX deduplication_ids_by_transaction ON deduplication_ids (transaction_row_id);
 
 CREATE UNIQUE INDEX api_keys_by_name ON api_keys (name);
+
+CREATE TABLE unknown_transactions (
+  chain_id   INTEGER NOT NULL,
+  address    TEXT NOT NULL,
+  nonce      INTEGER NOT NULL,
+  noticed_at TEXT NOT NULL,
+  hash       TEXT,
+  "to"       TEXT,
+  value      TEXT,
+  data_hash  TEXT,
+  PRIMARY KEY (chain_id, address, nonce)
+) STRICT, WITHOUT ROWID;
 
 INSERT INTO generation VALUES (1, 1);
 

@@ -241,6 +241,11 @@ export const documentClaims: Claims = {
     'sending/data-fee.test: counts the data fee of the OP stack in the cost, the balance, and what unfinished transactions reserve',
     'sending/data-fee.test: counts the data fee in max_fee_per_transaction and max_fee_per_day',
   ],
+  restore: [
+    'sending/faults/restored.test: after a restore of a relayer%s, what was paid after the copy is listed, and is not paid again before that is acknowledged',
+    'sending/faults/restored.test: after a restore, payments that wait in the pool of a node are listed, and not accepted again through the pool of relayers',
+    'sending/faults/restored.test: takes no transaction from before its relayer for one of a newer copy',
+  ],
   'sponsored-targets': [
     'sponsorships/sponsorships.test: spends nothing for a forward request with %s',
     'sponsorships/sponsorships.test: carries out calls of an account only with listed code, and with an authorization that is fresh and its own',

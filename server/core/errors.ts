@@ -18,6 +18,7 @@ export const statusOf = {
   request_timeout: 408,
   conflict: 409,
   already_sent: 409,
+  possibly_sent: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
   expectation_failed: 417,

@@ -136,6 +136,10 @@ function readTransactionHash(result: unknown): string | null {
   return result === null ? null : readHash(readObject(result, 'result').hash, 'hash')
 }
 
+/** The whole transaction of `eth_getTransactionByHash`; null: the node has none. */
+export const decodeTransaction = (result: unknown): ListedTransaction | null =>
+  result === null ? null : readListed(result)
+
 function positive(number: number): number {
   if (number === 0) throw new Malformed('result is 0, and no transaction runs with that')
   return number

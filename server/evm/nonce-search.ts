@@ -3,7 +3,7 @@ import { readSigned, type SignedContent } from '../core/decoding/signed-transact
 import { keccak256 } from '../core/encoding/digest.ts'
 import { fromHex } from '../core/encoding/envelope.ts'
 import { toHex } from '../core/hex.ts'
-import type { ListedTransaction } from './answers.ts'
+import { decodeTransaction, type ListedTransaction } from './answers.ts'
 import { call, isOfItem, type Rpc, RpcError } from './rpc.ts'
 
 /** A transaction of an account that a block contains, proven by its own signed bytes. */
@@ -71,13 +71,17 @@ export async function findByNonce(
     .slice(0, max_candidates)
     .find((one) => isSignedBy(one, owner))
   if (!listed) return undefined
-  return {
-    nonce,
-    content: readSigned(rawOf(listed, owner.chain_id)).content,
-    hash: listed.hash,
-    block_number: high,
-    block_hash: block.hash,
-  }
+  const { content } = readSigned(rawOf(listed, owner.chain_id))
+  return { nonce, content, hash: listed.hash, block_number: high, block_hash: block.hash }
+}
+
+/** The content of the account's transaction that a node has in its pool, as its signed bytes prove; undefined: the node has none. */
+export async function findInPool(rpc: Rpc, owner: Owner, hash: string): Promise<SignedContent | undefined> {
+  const listed = (await rpc('eth_getTransactionByHash', [hash], { decode: decodeTransaction })) as ReturnType<
+    typeof decodeTransaction
+  >
+  if (listed?.hash !== hash || !isSignedBy(listed, owner)) return undefined
+  return readSigned(rawOf(listed, owner.chain_id)).content
 }
 
 const readBlock = (rpc: Rpc, number: number) =>

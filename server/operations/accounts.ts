@@ -6,8 +6,12 @@ import type { TransactionRow } from '../core/sending-rows.ts'
 import { shownReason } from '../core/wait-reason.ts'
 import { isRpcFailure, RpcError, RpcUnavailable } from '../evm/rpc.ts'
 import type { OperationDependencies } from './dependencies.ts'
+import { page } from './page.ts'
 
-type Accounts = Pick<Handlers, 'getRelayerBalance' | 'getRelayerStatus' | 'callRpc' | 'getNonce' | 'healNonce'>
+type Accounts = Pick<
+  Handlers,
+  'getRelayerBalance' | 'getRelayerStatus' | 'callRpc' | 'getNonce' | 'healNonce' | 'listUnknownTransactions'
+>
 
 /** The state of a relayer's account on the chain and in the store. */
 export function accounts({
@@ -98,12 +102,22 @@ export function accounts({
 
     getNonce: ({ path, nodes }) => nonceState(nodes, path.relayer_id),
 
+    async listUnknownTransactions({ path, query }) {
+      const relayer = await keyring.findRelayer(path.relayer_id)
+      return page(
+        query,
+        (slice) => store.unknownTransactions(relayer, slice),
+        (row) => row,
+      )
+    },
+
     async healNonce({ path, body, auditEntry, nodes }) {
       const { relayer } = await find(nodes, path.relayer_id)
       if (body.chain_restarted) await ask(sending.restart(relayer, auditEntry))
       const { relayer: current } = await find(nodes, path.relayer_id)
       await ask(sending.heal(current, body.next_nonce))
       const { relayer: healed } = await find(nodes, path.relayer_id)
+      if (body.acknowledge_unknown) await store.acknowledgeUnknown(healed)
       if (healed.system_disabled) throw conflict('relayer', healed.disabled_reason ?? 'the relayer is disabled')
       return nonceState(nodes, path.relayer_id)
     },

@@ -19,7 +19,7 @@ export function relayers({
   makeId,
   checkTarget,
   chains,
-  sending: { changed },
+  sending: { changed, noteNew },
 }: Pick<OperationDependencies, 'store' | 'makeId' | 'checkTarget' | 'chains' | 'sending'>): Relayers {
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
 
@@ -45,6 +45,7 @@ export function relayers({
       auditEntry.relayer_id = id
       const created = await store.createRelayer(relayer, auditEntry)
       if (typeof created === 'string') throw refusal(created, body)
+      noteNew(created)
       return single(
         await showOne(created, caller, await nodeWarnings(chains, nodes, created.network, created.custom_rpc_urls)),
       )

@@ -34,6 +34,8 @@ export interface Sending {
    * as the operator knows it. Throws ApiError (409).
    */
   heal(relayer: RelayerRow, stated_nonce: number | undefined): Promise<void>
+  /** Notes in the background what the address of a new relayer has sent until now. */
+  noteNew(relayer: RelayerRow): void
   /** Resets the relayer for a restarted test chain. Throws ApiError (409) when the chain did not restart or is not a test chain. */
   restart(relayer: RelayerRow, auditEntry: PendingAuditEntry): Promise<void>
 }

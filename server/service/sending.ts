@@ -3,7 +3,6 @@ import { createFunding } from '../sending/funding/funding.ts'
 import { createSender } from '../sending/lane/sender.ts'
 import { createChainRestart } from '../sending/nonces/chain-restart.ts'
 import { createNonces } from '../sending/nonces/nonces.ts'
-import { checkAtStart } from '../sending/nonces/start-check.ts'
 import { createDryRun } from '../sending/request/dry-run.ts'
 import { createDryRunInPool } from '../sending/request/dry-run-in-pool.ts'
 import { createExplain } from '../sending/request/explain-transaction.ts'
@@ -31,7 +30,7 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     waiting.changed()
     webhooks.poll()
   }
-  const nonces = createNonces({ store, observer, makeId, now, elapsed })
+  const nonces = createNonces({ store, networkClient, observer, makeId, now, elapsed })
   const share = store.share('sender')
   const dependencies = {
     store,
@@ -97,12 +96,6 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     }
   })
 
-  let isStopping = false
-  // In the background: a node that does not answer delays no start.
-  checkAtStart(dependencies, nonces, () => isStopping).catch((error) => {
-    if (!isStopping) foundation.logger.error({ err: error }, 'check of nonces at the start failed')
-  })
-
   return {
     changed: dependencies.changed,
     pollNow,
@@ -130,6 +123,9 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
       return Math.max(next_nonce, latest ?? 0)
     },
     /** An account without unfinished transactions has no lane that follows its chain, so the request does it. */
+    noteNew(relayer) {
+      nonces.noteNew(relayer).catch(() => undefined)
+    },
     async heal(relayer, stated_nonce) {
       const client = await networkClient(relayer)
       if (client) await nonces.heal(relayer, client, stated_nonce)
@@ -142,7 +138,6 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     },
     stopWaiting: waiting.stop,
     async stop() {
-      isStopping = true
       await Promise.all([worker.stop(), refills.stop()])
     },
   }

@@ -5,7 +5,8 @@ import type { Account, TransactionRow } from '../core/sending-rows.ts'
 export interface AccountStore {
   /**
    * `reserved`: the most wei that its unfinished transactions can still cost. `released`: the sum of all amounts that ever left
-   * `reserved`, because transactions were mined or withdrawn. `used_below`: every lower nonce is proven to be used.
+   * `reserved`, because transactions were mined or withdrawn. `used_below`: every lower nonce is proven to be used. `compared_count`:
+   * the count on chain when it was last compared with this database (unknown-store.ts); null: never.
    */
   getAccount(
     chain_id: number,
@@ -13,6 +14,7 @@ export interface AccountStore {
   ): Promise<{
     next_nonce: number
     used_below: number
+    compared_count: number | null
     genesis_hash: string | null
     reserved: string
     released: string

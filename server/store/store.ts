@@ -10,6 +10,7 @@ import type { ProblemStore } from './problem-store.ts'
 import type { SignalStore } from './signal-store.ts'
 import type { SponsorshipStore } from './sponsorship-store.ts'
 import type { TransactionStore } from './transaction-store.ts'
+import type { UnknownStore } from './unknown-store.ts'
 import type { WorkKind, WorkShare } from './work-share.ts'
 
 /**
@@ -39,6 +40,7 @@ export interface Store
   extends ConfigurationStore,
     TransactionStore,
     AccountStore,
+    UnknownStore,
     OutboxStore,
     ProblemStore,
     FundingStore,

@@ -151,6 +151,7 @@ function addRareRows(file: string): void {
   const db = new Database(file)
   db.exec(`
     INSERT OR IGNORE INTO watches (relayer_row_id) SELECT min(row_id) FROM relayers;
+    INSERT INTO unknown_transactions (chain_id, address, nonce, noticed_at) VALUES (1, '0x', 7, '2026-01-01T00:00:00.000Z');
     INSERT OR IGNORE INTO former_relayers (row_id, relayer_id) VALUES (1000000, 'gone');
     INSERT OR IGNORE INTO token_logins (token, accepted, since) VALUES ('["/module.so","relayers"]', x'0102', 1);
     INSERT OR IGNORE INTO activity_days (at, relayer_row_id, accepted) SELECT 1699920000, min(row_id), 7 FROM relayers;

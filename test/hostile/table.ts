@@ -191,6 +191,7 @@ export const table: Record<string, Make> = {
     )(stored, attempt),
   ],
   getNonce: get('/relayers/full/nonce', '/relayers/demo/nonce'),
+  listUnknownTransactions: get(`/relayers/full/unknown-transactions?${page}&page={last}`),
   healNonce: send('POST', '/relayers/full/nonce/heal'),
   streamEvents: () => [{ name: 'all events', method: 'GET', path: '/api/v1/relayers/full/events', stream: true }],
   listNotifications: get(`/notifications?${page}&page={last}`),

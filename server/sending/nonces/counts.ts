@@ -8,6 +8,7 @@ import type { SignedTransaction } from '../../evm/nonce-search.ts'
 import { min_witnesses, proveAnyMined, proveCount, proveSigned, type Witnesses } from '../../evm/proofs.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 import type { Irreversible } from './irreversible.ts'
+import type { UnknownTransactions } from './unknown.ts'
 
 /** A longer search continues in the background, and the next round uses its result. */
 const patience_ms = 2_000
@@ -38,6 +39,7 @@ export interface HealRequest {
 
 interface CountsDependencies extends Pick<SendingDependencies, 'store' | 'elapsed' | 'observer'> {
   irreversible: Irreversible
+  unknown: Pick<UnknownTransactions, 'beforeRaise'>
   /** See `Gaps`. */
   noteHead(chain_id: number, head: number): void
 }
@@ -51,7 +53,14 @@ interface Doubt {
   signed: Proof<SignedTransaction> | undefined
 }
 
-export function createCounts({ store, elapsed, observer, irreversible, noteHead }: CountsDependencies): Counts {
+export function createCounts({
+  store,
+  elapsed,
+  observer,
+  irreversible,
+  unknown,
+  noteHead,
+}: CountsDependencies): Counts {
   const doubts = new BoundedMap<number, Doubt>(max_remembered)
   /** Concurrent requests for one relayer share a survey. */
   const asking = new Map<number, Promise<number | undefined>>()
@@ -118,6 +127,7 @@ export function createCounts({ store, elapsed, observer, irreversible, noteHead 
     // A transaction that a reorganization may still remove is no permanent proof.
     const isDeep = proof === doubt?.signed && signed && head - signed.block_number + 1 >= network.required_confirmations
     if (signed && proof === doubt?.signed) raisedBy.set(relayer.row_id, signed)
+    await unknown.beforeRaise(relayer, to)
     await irreversible.raise(relayer, to, proof, evidence, isDeep === true)
     await irreversible.noteForeign(relayer, { nonce: to - 1, hash: signed?.nonce === to - 1 ? signed.hash : null })
     doubts.delete(relayer.row_id)

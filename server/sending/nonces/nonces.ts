@@ -9,6 +9,7 @@ import { type Counts, createCounts, needed } from './counts.ts'
 import { createGaps, type Gaps } from './gaps.ts'
 import { createIrreversible, type Irreversible } from './irreversible.ts'
 import { createTracing } from './trace.ts'
+import { createUnknown, type UnknownTransactions } from './unknown.ts'
 
 const max_compared = 10_000
 /** Each costs three calls per endpoint. */
@@ -35,6 +36,10 @@ export interface Nonces extends Pick<Counts, 'believe' | 'isInDoubt'>, Pick<Irre
    * it is enabled again. Only `same_chain` permits to send.
    */
   follow(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<Followed>
+  /** See `UnknownTransactions.check`. */
+  checkUnknown: UnknownTransactions['check']
+  /** See `UnknownTransactions.noteNew`. */
+  noteNew: UnknownTransactions['noteNew']
   /** Called before a nonce is assigned: when the chain is ahead, follows it on evidence. False: the relayer is disabled. */
   mayAssign(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<boolean>
   /** Disables the relayer when all nodes are on another chain. Resolves to whether they are. */
@@ -58,14 +63,18 @@ export interface Nonces extends Pick<Counts, 'believe' | 'isInDoubt'>, Pick<Irre
   ): Promise<NonceState>
 }
 
-type NonceDependencies = Pick<SendingDependencies, 'store' | 'makeId' | 'now' | 'elapsed' | 'observer'>
+type NonceDependencies = Pick<
+  SendingDependencies,
+  'store' | 'networkClient' | 'makeId' | 'now' | 'elapsed' | 'observer'
+>
 
 export function createNonces(dependencies: NonceDependencies): Nonces {
   const { store, observer } = dependencies
   const irreversible = createIrreversible(dependencies)
   const gaps = createGaps({ ...dependencies, usedBelow: (...about) => counts.usedBelow(...about) })
   const { noteHead } = gaps
-  const counts = createCounts({ ...dependencies, irreversible, noteHead })
+  const unknown = createUnknown({ ...dependencies, noteForeign: irreversible.noteForeign })
+  const counts = createCounts({ ...dependencies, irreversible, unknown, noteHead })
   const tracing = createTracing({ ...dependencies, irreversible, noteHead })
   const identify = createChainIdentity(dependencies)
   /** By relayer: the highest count at which the chain was the former one. A lower count, or a change of the account, is looked at anew. */
@@ -112,6 +121,8 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
     believe: counts.believe,
     isInDoubt: counts.isInDoubt,
     noteForeign: irreversible.noteForeign,
+    checkUnknown: unknown.check,
+    noteNew: unknown.noteNew,
     mend: gaps.close,
     takeFill: gaps.takeFill,
     trace: tracing.trace,

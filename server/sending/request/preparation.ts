@@ -93,6 +93,7 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
         gasLimit(relayer, mempool, request),
         networkClient.hasCode(relayer.address),
       ])
+      if (!replaced) await nonces.checkUnknown(relayer, networkClient, request)
       // A disabled relayer is enabled again when its chain is the right one.
       if (!(await nonces.mayAssign(relayer, networkClient, known.latest))) {
         throw disabled(await currentOf({ store }, relayer))

@@ -80,3 +80,17 @@ ALTER TABLE transactions ADD COLUMN is_sweep INTEGER NOT NULL DEFAULT 0 CHECK (i
 ALTER TABLE transactions ADD COLUMN call TEXT;
 ALTER TABLE attempts ADD COLUMN content_hash TEXT NOT NULL DEFAULT '';
 ALTER TABLE attempts ADD COLUMN sig TEXT NOT NULL DEFAULT '';
+-- Transactions of an account that this database does not know: another copy of it may have sent them. Without a hash: not found yet.
+CREATE TABLE unknown_transactions (
+  chain_id   INTEGER NOT NULL,
+  address    TEXT NOT NULL,
+  nonce      INTEGER NOT NULL,
+  noticed_at TEXT NOT NULL,
+  hash       TEXT,
+  "to"       TEXT,
+  value      TEXT,
+  data_hash  TEXT,
+  PRIMARY KEY (chain_id, address, nonce)
+) STRICT, WITHOUT ROWID;
+-- The account's count on chain when it was last compared with this database.
+ALTER TABLE accounts ADD COLUMN compared_count INTEGER;

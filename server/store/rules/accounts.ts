@@ -15,11 +15,12 @@ export type StoredAccount = Omit<StoredState, 'foreign'> & {
 }
 
 export const accountColumns =
-  'next_nonce, used_below, genesis_hash, reserved, released, foreign_nonce, foreign_hash, foreign_at'
+  'next_nonce, used_below, compared_count, genesis_hash, reserved, released, foreign_nonce, foreign_hash, foreign_at'
 
 const unused: StoredState = {
   next_nonce: 0,
   used_below: 0,
+  compared_count: null,
   genesis_hash: null,
   reserved: '0',
   released: '0',
@@ -29,12 +30,13 @@ const unused: StoredState = {
 /** An account without a row never had a transaction. */
 export function readAccount(row: StoredAccount | undefined): StoredState {
   if (!row) return unused
-  const { next_nonce, used_below, genesis_hash, reserved, released, foreign_nonce, foreign_hash, foreign_at } = row
+  const { next_nonce, used_below, compared_count, genesis_hash, reserved, released } = row
+  const { foreign_nonce, foreign_hash, foreign_at } = row
   const foreign =
     foreign_nonce === null || foreign_at === null
       ? null
       : { nonce: foreign_nonce, hash: foreign_hash, noticed_at: foreign_at }
-  return { next_nonce, used_below, genesis_hash, reserved, released, foreign }
+  return { next_nonce, used_below, compared_count, genesis_hash, reserved, released, foreign }
 }
 
 export type AccountRow = Account & ReservationSums & StoredAccount

@@ -17,7 +17,8 @@ const restart = sql(`
   INSERT INTO accounts (next_nonce, genesis_hash, chain_id, address)
   VALUES ($next_nonce, $genesis_hash, $chain_id, $address)
   ON CONFLICT (chain_id, address) DO UPDATE SET next_nonce = excluded.next_nonce,
-    genesis_hash = excluded.genesis_hash, used_below = 0`)
+    genesis_hash = excluded.genesis_hash, used_below = 0, compared_count = NULL`)
+const forgetUnknown = sql('DELETE FROM unknown_transactions WHERE chain_id = $chain_id AND address = $address')
 
 /** Accounts on a restarted chain. */
 export function restarts(
@@ -42,6 +43,7 @@ export function restarts(
         await transaction.lockRelayers({ accounts: [account] })
         if (await transaction.one(holders, { ...account, limit: 1 })) return false
         await transaction.run(restart, { ...account, next_nonce, genesis_hash })
+        await transaction.run(forgetUnknown, account)
         return true
       }, auditEntry),
   }

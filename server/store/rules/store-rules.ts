@@ -32,6 +32,7 @@ import { transactionLists } from './transaction-lists.ts'
 import { transactionReads } from './transaction-reads.ts'
 import { transactions } from './transactions.ts'
 import { relayersAtWork } from './unfinished.ts'
+import { unknownTransactions } from './unknown-transactions.ts'
 import { watches } from './watches.ts'
 
 /** What each database does in its own way. */
@@ -72,6 +73,7 @@ export const storeRules = (database: Database, dependencies: StoreDependencies):
   ...transactionLists(database),
   ...restarts(database, dependencies),
   ...nonces(database, dependencies.now),
+  ...unknownTransactions(database, dependencies.now),
   ...watches(database),
   ...activity(database),
   ...service(database),

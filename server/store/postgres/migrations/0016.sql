@@ -111,3 +111,16 @@ ALTER TABLE transactions ADD COLUMN is_sweep INTEGER NOT NULL DEFAULT 0 CHECK (i
 ALTER TABLE transactions ADD COLUMN call TEXT;
 ALTER TABLE attempts ADD COLUMN content_hash TEXT NOT NULL DEFAULT '';
 ALTER TABLE attempts ADD COLUMN sig TEXT NOT NULL DEFAULT '';
+-- Transactions that this database does not know: see 0034.sql.
+CREATE TABLE unknown_transactions (
+  chain_id   BIGINT NOT NULL,
+  address    TEXT NOT NULL,
+  nonce      BIGINT NOT NULL,
+  noticed_at TEXT NOT NULL,
+  hash       TEXT,
+  "to"       TEXT,
+  value      TEXT,
+  data_hash  TEXT,
+  PRIMARY KEY (chain_id, address, nonce)
+);
+ALTER TABLE accounts ADD COLUMN compared_count BIGINT;

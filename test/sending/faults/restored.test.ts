@@ -1,0 +1,127 @@
+import { Wallet } from 'ethers'
+import { expect, test } from 'vitest'
+import { RelayerError } from '../../../client/index.ts'
+import type { Account, Rig } from '../../support/rig.ts'
+import { backUp, restore } from '../../support/service-database.ts'
+import { testRig } from '../../support/test-rig.ts'
+import { until } from '../../support/until.ts'
+
+const receiver = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const relayer = '/api/v1/relayers/{relayer_id}'
+
+const received = async ({ chain }: Rig) => BigInt(await chain.rpc('eth_getBalance', [receiver, 'latest']))
+
+/** Accepted, or the refusal. `key`: the Idempotency-Key. */
+const send = (rig: Rig, { relayer_id }: Account, value: number, key = `payment-${value}`): Promise<string> =>
+  rig
+    .client()
+    .post(`${relayer}/transactions`, {
+      path: { relayer_id },
+      header: { 'Idempotency-Key': key },
+      body: { to: receiver, value: `${value}` },
+    })
+    .then(() => 'accepted', told)
+
+const told = (error: unknown) => {
+  if (!(error instanceof RelayerError)) throw error
+  return `${error.status} ${error.code}`
+}
+
+const unknownOf = async (rig: Rig, { relayer_id }: Account) => {
+  const { data } = await rig.client().get(`${relayer}/unknown-transactions`, { path: { relayer_id } })
+  return data
+}
+
+const acknowledge = (rig: Rig, { relayer_id }: Account) =>
+  rig.client().post(`${relayer}/nonce/heal`, { path: { relayer_id }, body: { acknowledge_unknown: true } })
+
+const payments = Array.from({ length: 10 }, (_, index) => 1_000 + index)
+const paid = BigInt(payments.reduce((sum, value) => sum + value))
+const sendAll = async (rig: Rig, account: Account) => {
+  const outcomes: string[] = []
+  for (const value of payments) outcomes.push(await send(rig, account, value))
+  return new Set(outcomes)
+}
+
+test.each([
+  ['', 1],
+  [' that never sent', 0],
+])(
+  'after a restore of a relayer%s, what was paid after the copy is listed, and is not paid again before that is acknowledged',
+  async (_name, before) => {
+    const rig = await testRig()
+    const account = await rig.addAccount()
+    if (before > 0) expect(await send(rig, account, 1)).toBe('accepted')
+    await account.finished()
+    const start = await received(rig)
+    await rig.restart(() => backUp(rig))
+    expect(await sendAll(rig, account)).toEqual(new Set(['accepted']))
+    await account.finished()
+    const hashes = (await account.transactions()).map(({ hash }) => hash).slice(0, payments.length)
+    expect((await received(rig)) - start).toBe(paid)
+
+    await rig.restart(() => restore(rig))
+    expect(await sendAll(rig, account)).toEqual(new Set(['409 possibly_sent']))
+    expect(await send(rig, account, 1_000, 'another-key')).toBe('409 possibly_sent')
+    const listed = await unknownOf(rig, account)
+    expect(listed.map(({ nonce, hash, to, value }) => ({ nonce, hash, to, value }))).toEqual(
+      payments.map((value, index) => ({
+        ...{ nonce: before + index, hash: hashes.toReversed()[index], to: receiver, value: `${value}` },
+      })),
+    )
+    expect(await send(rig, account, 2_000)).toBe('accepted')
+    await account.finished()
+    expect((await received(rig)) - start).toBe(paid + 2_000n)
+
+    // It is remembered, and so is its acknowledgement.
+    await rig.restart()
+    expect(await send(rig, account, 1_000)).toBe('409 possibly_sent')
+    await acknowledge(rig, account)
+    await rig.restart()
+    expect(await unknownOf(rig, account)).toEqual([])
+    expect(await send(rig, account, 1_000)).toBe('accepted')
+    await account.finished()
+    expect((await received(rig)) - start).toBe(paid + 3_000n)
+  },
+)
+
+test('after a restore, payments that wait in the pool of a node are listed, and not accepted again through the pool of relayers', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const [one, other] = [await rig.addAccount(), await rig.addAccount()]
+  const relayer_ids = [one.relayer_id, other.relayer_id]
+  await rig.client().post('/api/v1/pools', { body: { id: 'payouts', network: 'local', relayer_ids } })
+  expect(await send(rig, one, 1)).toBe('accepted')
+  await one.finished(rig.chain.mine)
+  await rig.restart(() => backUp(rig))
+  expect(await send(rig, one, 21)).toBe('accepted')
+  const newest = async () => (await one.transactions())[0]
+  await until('a node has it', async () => (await newest())?.status === 'submitted')
+  const hash = (await newest())?.hash
+  await rig.restart(() => restore(rig))
+  const byPool = (value: number) =>
+    rig
+      .client()
+      .post('/api/v1/pools/{pool_id}/transactions', {
+        path: { pool_id: 'payouts' },
+        body: { to: receiver, value: `${value}` },
+      })
+      .then(() => 'accepted', told)
+  expect(await byPool(21)).toBe('409 possibly_sent')
+  expect(await send(rig, other, 21)).toBe('409 possibly_sent')
+  expect(await unknownOf(rig, one)).toMatchObject([{ nonce: 1, hash, to: receiver, value: '21' }])
+  expect(await byPool(22)).toBe('accepted')
+})
+
+test('takes no transaction from before its relayer for one of a newer copy', async () => {
+  const rig = await testRig()
+  const wallet = Wallet.createRandom()
+  await rig.chain.setBalance(wallet.address, 10n ** 20n)
+  for (let nonce = 0; nonce < 2; nonce += 1) {
+    const body = { to: receiver, value: 5n, nonce, gasLimit: 21_000, gasPrice: 10n ** 10n, chainId: 31_337, type: 0 }
+    await rig.chain.rpc('eth_sendRawTransaction', [await wallet.signTransaction(body)])
+  }
+  const account = await rig.addAccount({ key: wallet.privateKey })
+  await rig.restart()
+  expect(await send(rig, account, 5)).toBe('accepted')
+  expect(await unknownOf(rig, account)).toEqual([])
+})
