@@ -176,8 +176,8 @@ export const securityClaims: Claims = {
     'sending/faults/nonces.test: H4: confirms nothing while two of three endpoints are silent and the third lies',
     'sending/lying-nodes.test: does not believe one node of three that shows a receipt of a transaction in no block',
     'sending/lying-nodes.test: confirms nothing early when one node of three shows a block far ahead',
-    'sending/lying-nodes.test: does not block the account after a transaction failed because its nonce was reported as used for an hour',
-    'sending/lying-nodes.test: corrects a failed transaction when the node that denied its receipt for an hour shows it',
+    'sending/lying-nodes.test: ends nothing because the only node reports its nonce as used, and sends it when that ends',
+    'sending/faults/endings.test: a payment whose receipt %i nodes do not show waits for it, and never ends without it',
     'evm/market.test',
     'policies/fee-limits.test: does not pay the balance to the proposer after a mistake in a price, with only max_value and a whitelist',
   ],
@@ -216,9 +216,14 @@ export const documentClaims: Claims = {
     'sending/private-submission.test: releases private_then_public while another step of the same round fails',
     'sending/private-submission.test: releases private_then_public by the height that most nodes prove, not by that of one',
   ],
+  'sponsored-executed': [
+    'sending/faults/endings.test: a sponsored call ends as reverted, and not as a success, when %s',
+    'sending/faults/endings.test: an account call is a success by the code that most nodes show in its block, and waits while they show none',
+  ],
   'private-word': [
     'sending/private-submission.test: waits for a relay that is down, and falls back only by the caller’s word',
   ],
+  'private-cancellation': ['sending/faults/ways-out.test'],
   'private-hashes': [
     'sending/private-submission.test: tells no node the hash of a private transaction, whichever relayer or pool is asked for it',
     'sending/private-submission.test: gives the bytes of a private transaction, of its repricing and of its cancellation to relays only',

@@ -1,7 +1,8 @@
 import type { TransactionStatus } from '../../generated/openapi.ts'
+import type { Outcome } from './effect.ts'
 import type { Tier } from './prices.ts'
 import type { Proof } from './proof.ts'
-import { isFinal } from './statuses.ts'
+import { type FinalStatus, isFinal } from './statuses.ts'
 
 /*
  * The life of a transaction.
@@ -100,11 +101,15 @@ export interface Receipt {
   l1_fee?: bigint
   contract_address?: string
   logs_count?: number
+  /** What ERC-2771 forwarders tell of the calls that they carried out, in lower case; absent: nothing. */
+  forwarded?: { forwarder: string; signer: string; succeeded: boolean }[]
 }
 
 export interface Seen extends Receipt {
   /** The purpose of the attempt that is in the block. */
   purpose: 'send' | 'cancel'
+  /** Whether its effect took place; absent: its status says all. */
+  outcome?: Outcome
 }
 
 export type Step =
@@ -120,10 +125,10 @@ export type Step =
   /** It is in this block. */
   | { do: 'note'; seen: Seen }
   /** A node shows it deep in the chain, and most endpoints do not: it waits. */
-  | { do: 'doubt' }
+  | { do: 'doubt'; seen: Seen }
   /** It is no longer in a block: broadcast it again. */
   | { do: 'return' }
-  | { do: 'end'; status: 'confirmed' | 'failed' | 'canceled' | 'expired'; proof: Proof<Seen> }
+  | { do: 'end'; status: FinalStatus; proof: Proof<Seen> }
   /** Its `valid_until` has passed. */
   | { do: 'withdraw' }
   /** Sign it: for the first time, with new content, or (`slow`) at another price if the market requires one. */
@@ -137,7 +142,12 @@ export type Step =
 /** How many blocks must have left out a transaction before it is repriced; few, because the tier's time must pass too. */
 const min_blocks: Record<Tier, number> = { safe_low: 3, average: 2, fast: 2, fastest: 1 }
 
-const endOfIntent = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
+/** Whether a transaction in a block did what it was sent for, as far as is known. */
+export const isDone = ({ succeeded, outcome }: Pick<Seen, 'succeeded' | 'outcome'>): boolean =>
+  succeeded && outcome !== 'missed'
+
+/** How a withdrawal ends. */
+export const endOfIntent = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
 /** The longest wait of a tier before repricing. A `reprice_at` further ahead was written before the clock was set back. */
 export const reprice_ms: Record<Tier, number> = { safe_low: 300_000, average: 120_000, fast: 45_000, fastest: 15_000 }
 
@@ -169,13 +179,13 @@ function settle({ block_number, block_hash }: Tracked, { head, confirmations, pr
   if (seen.block_number > head) return { do: 'rest' }
   const isDeep = head - Math.min(block_number ?? head, seen.block_number) + 1 >= confirmations
   if (isDeep && proof === undefined) return { do: 'prove' }
-  if (isDeep && proof === null) return { do: 'doubt' }
+  if (isDeep && proof === null) return { do: 'doubt', seen }
   return block_hash === seen.block_hash && block_number === seen.block_number ? { do: 'rest' } : { do: 'note', seen }
 }
 
 function end({ intent }: Tracked, proof: Proof<Seen>): Step {
-  const { purpose, succeeded } = proof.fact
-  if (purpose === 'send') return { do: 'end', status: succeeded ? 'confirmed' : 'failed', proof }
+  const { purpose } = proof.fact
+  if (purpose === 'send') return { do: 'end', status: isDone(proof.fact) ? 'confirmed' : 'failed', proof }
   return { do: 'end', status: intent === 'send' ? 'canceled' : endOfIntent[intent], proof }
 }
 

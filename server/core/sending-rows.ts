@@ -1,5 +1,8 @@
 import type { DecodedCall, Metadata, Transaction, TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
 import type { Intent } from './decide.ts'
+import type { Effect } from './effect.ts'
+import type { Ending } from './ending.ts'
+import type { UnfinishedStatus } from './statuses.ts'
 import type { PrivateSubmission } from './submission.ts'
 import type { TransactionType } from './transaction-form.ts'
 
@@ -94,6 +97,8 @@ export interface Sponsored {
   charge: string
   /** The time step that it is counted in. */
   bucket: number
+  /** What its success needs beyond the receipt; absent: nothing. Its content never changes. */
+  effect?: Effect
   /** Under which names it is counted, by `holderOf`. Absent in rows from older versions. */
   holders?: string[]
 }
@@ -162,9 +167,11 @@ export interface AttemptRow {
 export interface Move {
   row_id: number
   revision: number
+  /** Everything but a final status, which `end` sets. */
   set: Partial<
     Omit<
       WholeTransactionRow,
+      | 'status'
       | 'row_id'
       | 'id'
       | 'relayer_row_id'
@@ -176,8 +183,9 @@ export interface Move {
       | 'waits_told'
       | 'data_bytes'
       | 'data_row_id'
-    >
+    > & { status: UnfinishedStatus }
   >
+  end?: Ending
   attempt?: Omit<Attempt, 'taken_at' | 'refusal' | 'refusal_kind' | 'created_at'>
   /** The key service's id of the request for the attempt's signature, for its audit entry. */
   key_request_id?: string

@@ -1,4 +1,5 @@
 import type { Network, Submission, Transaction } from '../../generated/openapi.ts'
+import type { Intent } from './decide.ts'
 import { badRequest, conflict } from './errors.ts'
 import type { Proof } from './proof.ts'
 
@@ -10,15 +11,64 @@ export interface PrivateSubmission {
   from_block: number | null
   /** When its bytes were released to the public nodes; null: they are private. */
   public_since: string | null
+  /** Only its cancellation is released. */
+  is_original_private?: true
 }
 
 /** Whether only private relays may have its bytes and its hash. */
 export const isPrivate = ({ submission }: { submission: PrivateSubmission | null }): boolean =>
   submission !== null && submission.public_since === null
 
+/** The submission of a private transaction whose caller releases its bytes. `public_since`: null: those that are signed next. */
+const released = (before: PrivateSubmission, public_since: string | null): PrivateSubmission => ({
+  ...before,
+  mode: 'public',
+  after_blocks: null,
+  public_since,
+})
+
+/**
+ * Of a transaction that is withdrawn. Its cancellation says nothing of what it cancels, and is released as soon as it is signed; the bytes
+ * that it replaces stay with the relays, and their hashes too. Null: it is public.
+ */
+export function releasedCancellation(
+  row: { submission: PrivateSubmission | null },
+  signed_at: number | undefined,
+): PrivateSubmission | null {
+  if (row.submission === null || !isPrivate(row)) return null
+  const public_since = signed_at === undefined ? null : new Date(signed_at).toISOString()
+  return { ...released(row.submission, public_since), is_original_private: true }
+}
+
+/**
+ * Of a transaction whose caller releases what is signed, or is signed next. `newest`: the purpose of what is broadcast; undefined: it is
+ * signed first. Null: nothing is left to release.
+ */
+export function releasedSubmission(
+  row: { intent: Intent; submission: PrivateSubmission | null },
+  newest: 'send' | 'cancel' | undefined,
+  now: number,
+): PrivateSubmission | null {
+  if (row.submission === null || !isPrivate(row)) return null
+  if (row.intent === 'send') return released(row.submission, new Date(now).toISOString())
+  if (newest !== 'cancel' && isReleasedWhenSigned(row)) return null
+  return releasedCancellation(row, newest === 'cancel' ? now : undefined)
+}
+
+/** Whether its cancellation goes to the public nodes as soon as it is signed. */
+export const isReleasedWhenSigned = (row: { submission: PrivateSubmission | null }): boolean =>
+  isPrivate(row) && row.submission?.mode === 'public'
+
 /** Whether a node must not be asked for its hash: nobody but private relays knows of it. */
 export const isSecret = (row: { submission: PrivateSubmission | null; block_hash: string | null }): boolean =>
   isPrivate(row) && row.block_hash === null
+
+/** The same for one of its hashes: of a released cancellation only its newest is known to be public. */
+export const isSecretOf = (
+  row: { submission: PrivateSubmission | null; block_hash: string | null; hash: string | null },
+  hash: string,
+): boolean =>
+  isSecret(row) || (row.submission?.is_original_private === true && row.block_hash === null && row.hash !== hash)
 
 /** Checks a request's or a network's submission. Null: public. Throws ApiError (400). */
 export function readSubmission(
@@ -57,12 +107,7 @@ export function replacedSubmission(
     throw conflict('/body/submission/mode', 'the transaction is public already, and stays public')
   }
   return asked === null
-    ? {
-        ...(before as PrivateSubmission),
-        mode: 'public',
-        after_blocks: null,
-        public_since: new Date(now).toISOString(),
-      }
+    ? released(before as PrivateSubmission, new Date(now).toISOString())
     : { ...asked, from_block: before?.from_block ?? null }
 }
 

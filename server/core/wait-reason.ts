@@ -1,5 +1,5 @@
 import type { TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
-import type { Intent } from './decide.ts'
+import type { Intent, Seen } from './decide.ts'
 import { gwei } from './prices.ts'
 
 /** The reason why a transaction makes no progress. `text` completes the sentence "Waits: ...". */
@@ -105,4 +105,13 @@ export function waitForPrice({
 export const tooLow = (ceiling: bigint, why: string): Wait => ({
   waiting_for: 'fee_too_low',
   text: `the request allows a price of at most ${gwei(ceiling)}, and ${why}. Replace it with a higher price or without one, or cancel it`,
+})
+
+/** A node shows its receipt, and most endpoints prove no outcome. */
+export const unprovenWait = ({ outcome, block_number }: Pick<Seen, 'outcome' | 'block_number'>): Wait => ({
+  waiting_for: 'unproven',
+  text:
+    outcome === 'unknown'
+      ? `the endpoints do not show what it did in block ${block_number}, whose state they no longer have: it is final when more than half of all do`
+      : 'the endpoints disagree about its receipt: it is final when more than half of all have the same one',
 })

@@ -222,8 +222,26 @@ export function readReceipt(result: unknown, asked: string): Receipt | null {
     succeeded: readStatus(receipt.status, 'status'),
     ...(gas_used !== undefined && { gas_used, ...feeOf(receipt, gas_used) }),
     ...(contract_address !== undefined && { contract_address }),
-    ...(Array.isArray(receipt.logs) && { logs_count: receipt.logs.length }),
+    ...(Array.isArray(receipt.logs) && readLogs(receipt.logs)),
   }
+}
+
+/** keccak-256 of ExecutedForwardRequest(address,uint256,bool), by which an ERC-2771 forwarder tells what became of a call. */
+const executed_forward_request = '0x842fb24a83793558587a3dab2be7674da4a51d09c5542d6dd354e5d0ea70813c'
+
+function readLogs(logs: unknown[]): Pick<Receipt, 'logs_count' | 'forwarded'> {
+  const forwarded = logs.flatMap((log) => {
+    const { address, topics, data } = (log ?? {}) as { address?: unknown; topics?: unknown; data?: unknown }
+    const [name, signer] = Array.isArray(topics) ? topics : []
+    if (`${name}`.toLowerCase() !== executed_forward_request) return []
+    const [forwarder, word] = [readAddress(address, 'address'), readHash(signer, 'topic')]
+    // The nonce of the forwarder comes first.
+    const succeeded = readBytes(data, 'data')
+      .subarray(32)
+      .some((byte) => byte !== 0)
+    return { forwarder, signer: `0x${word.slice(26)}`, succeeded }
+  })
+  return { logs_count: logs.length, ...(forwarded.length > 0 && { forwarded }) }
 }
 
 function feeOf(

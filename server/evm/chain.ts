@@ -47,8 +47,8 @@ export interface Chain {
   pendingNonce(address: string): Promise<number>
   /** The hash of the account's transaction with this nonce in the node's pool; undefined: the node does not show it. */
   pooledHash(address: string, nonce: number): Promise<string | undefined>
-  /** The code of an address; that of a delegated account (EIP-7702) names its delegate. */
-  code(address: string): Promise<Buffer>
+  /** The code of an address, in the newest block or in one given; that of a delegated account (EIP-7702) names its delegate. */
+  code(address: string, block_number?: number): Promise<Buffer>
   market(): Promise<Market>
   /** The block gas limit; undefined when the node does not report it. */
   blockGasLimit(): Promise<number | undefined>
@@ -113,7 +113,8 @@ export function createChain(rpc: Rpc): Chain {
       if (shown !== null) return shown
       return (await ask(rpc, 'txpool_contentFrom', [address]).catch(() => undefined))?.get(nonce)
     },
-    code: (address) => ask(rpc, 'eth_getCode', [address, 'latest']),
+    code: (address, block_number) =>
+      ask(rpc, 'eth_getCode', [address, block_number === undefined ? 'latest' : hex(block_number)]),
     market: () => readMarket(rpc),
     blockGasLimit: async () => (await newest(rpc)).gas_limit,
     estimateGas: (call, at_s) => ask(rpc, 'eth_estimateGas', [encodeCall(call), ...atTime(at_s)]),

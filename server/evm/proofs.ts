@@ -1,8 +1,10 @@
 import type { Receipt, Seen } from '../core/decide.ts'
+import type { Effect } from '../core/effect.ts'
 import { given, majorityOf, reachedByMost, saidByMost } from '../core/majority.ts'
 import { Proof } from '../core/proof.ts'
 import { askEach, pollNode, within } from './ask-each.ts'
 import type { Chain, Receipts } from './chain.ts'
+import { outcomeOf } from './effects.ts'
 import type { SignedTransaction } from './nonce-search.ts'
 import { RpcUnavailable } from './rpc.ts'
 
@@ -51,23 +53,34 @@ interface Own {
   purpose: 'send' | 'cancel'
 }
 
+/** A row whose receipt is to be proven. `shown`: the receipt that the asked node has. */
+export interface Asked {
+  attempts: Own[]
+  shown?: Seen
+  /** What its success needs beyond the receipt; absent: nothing. */
+  effect?: Effect | undefined
+}
+
 /** `shallow`: more than half of all endpoints have the receipt, but not with the required confirmations. */
 export type ReceiptProof = Proof<Seen> | 'shallow' | undefined
 
 /**
  * For each row the receipt of one of its attempts, with the required confirmations: more than half of all endpoints agree about the
- * attempt, its block and whether it succeeded; other members that they do not agree about are left out. `shown`: the receipt that the
- * asked node has, at a chain of the height `head`.
+ * attempt, its block and whether it succeeded, its effect included; other members that they do not agree about are left out. `head`: of
+ * the chain at which the asked node shows them.
  */
 export async function proveReceipts(
   { each, network }: Witnesses,
-  rows: { attempts: Own[]; shown?: Seen }[],
+  rows: Asked[],
   head?: number,
 ): Promise<ReceiptProof[]> {
   const isDeep = (receipt: Receipt, height: number) =>
     height - receipt.block_number + 1 >= network.required_confirmations
   if (each.length < min_witnesses && head !== undefined) {
-    return rows.map(({ shown }) => shown && (isDeep(shown, head) ? new Proof(shown) : 'shallow'))
+    return rows.map(({ shown, effect }) => {
+      if (shown === undefined || !isDeep(shown, head)) return shown && 'shallow'
+      return isKnown(shown, effect) ? new Proof(shown) : undefined
+    })
   }
   const proofs: ReceiptProof[] = []
   for (let at = 0; at < rows.length; at += max_rows_at_once) {
@@ -75,11 +88,14 @@ export async function proveReceipts(
     const hashes = some.flatMap(({ attempts }) => attempts.map(({ hash }) => hash))
     const answers = await askEach(each, async (node) => {
       const [{ number }, receipts] = await Promise.all([node.head(), node.receipts(hashes)])
-      return { head: number, receipts }
+      return { head: number, seen: await Promise.all(some.map((row) => withOutcome(node, row, receipts))) }
     })
-    for (const { attempts } of some) {
-      const seen = answers.map((answer) => answer && newestOf(attempts, answer.receipts))
-      const deep = seen.map((one, index) => (one && isDeep(one, answers[index]?.head ?? 0) ? one : undefined))
+    for (const [index, { effect }] of some.entries()) {
+      const seen = answers.map((answer) => answer?.seen[index])
+      const deep = answers.map((answer) => {
+        const one = answer?.seen[index]
+        return one && isDeep(one, answer.head) && isKnown(one, effect) ? one : undefined
+      })
       const proven = sameOfMost(deep, place)
       if (proven) proofs.push(new Proof({ ...proven, ...sameOfMost(deep, amounts), ...sameOfMost(deep, results) }))
       else proofs.push(sameOfMost(seen, place) && 'shallow')
@@ -88,7 +104,25 @@ export async function proveReceipts(
   return proofs
 }
 
-const place = ['hash', 'purpose', 'block_number', 'block_hash', 'succeeded'] as const
+const isNeeded = ({ succeeded, purpose }: Seen, effect: Effect | undefined): effect is Effect =>
+  effect !== undefined && succeeded && purpose === 'send'
+
+/** A receipt without the effect that its transaction needs proves nothing. */
+const isKnown = (seen: Seen, effect: Effect | undefined): boolean =>
+  !isNeeded(seen, effect) || seen.outcome === 'done' || seen.outcome === 'missed'
+
+/** What a node shows of a row. Only what needs an effect costs another call. */
+export async function withOutcome(
+  node: Pick<Chain, 'code'>,
+  { attempts, effect }: Asked,
+  receipts: Receipts,
+): Promise<Seen | undefined> {
+  const seen = newestOf(attempts, receipts)
+  if (!seen || !isNeeded(seen, effect)) return seen
+  return { ...seen, outcome: await outcomeOf(node, effect, seen) }
+}
+
+const place = ['hash', 'purpose', 'block_number', 'block_hash', 'succeeded', 'outcome'] as const
 const amounts = ['gas_used', 'effective_gas_price', 'l1_fee', 'fee'] as const
 const results = ['contract_address', 'logs_count'] as const
 
@@ -168,17 +202,26 @@ export async function proveAbsent(
 /** The transaction that used a nonce, as its signed bytes prove: they recover to the account and the chain. */
 export async function proveSigned(
   { each }: Witnesses,
-  account: { chain_id: number; address: string },
+  account: Account,
   nonce: number,
 ): Promise<Proof<SignedTransaction> | undefined> {
   for (const node of each) {
-    const found = await within(max_search_ms, searchOne(node, account, nonce))
+    const found = await searchOne(node, account, nonce)
     if (found) return new Proof(found)
   }
   return undefined
 }
 
-async function searchOne(node: Chain, account: { chain_id: number; address: string }, nonce: number) {
+interface Account {
+  chain_id: number
+  address: string
+}
+
+/** Undefined: the node has not found it in time. */
+const searchOne = (node: Chain, account: Account, nonce: number) =>
+  within(max_search_ms, searchBlocks(node, account, nonce))
+
+async function searchBlocks(node: Chain, account: Account, nonce: number) {
   const { head, latest } = await pollNode(node, account.address)
   return latest > nonce ? node.findByNonce(account, nonce, head) : undefined
 }
@@ -188,12 +231,33 @@ export interface MinedFact extends SignedTransaction {
   receipt: Receipt
 }
 
-export async function proveMined(
+/**
+ * Who used a nonce of the account. `nobody`: more than half of all endpoints count no further. `ours`: a block lists one of our attempts,
+ * as its signed bytes prove; that ends nothing, because only a receipt tells the outcome. `foreign`: another transaction of the account, mined by the word of more than half of all endpoints.
+ */
+export type NonceUser =
+  | { by: 'nobody'; proof: Proof<CountFact> }
+  | { by: 'ours'; proof: Proof<SignedTransaction> }
+  | { by: 'foreign'; proof: Proof<MinedFact> }
+
+/** `hashes`: of our attempts. Every endpoint is asked until one shows a proven foreign transaction. Undefined: nothing is proven. */
+export async function proveNonceUser(
   witnesses: Witnesses,
-  { fact }: Proof<SignedTransaction>,
-): Promise<Proof<MinedFact> | undefined> {
-  const [mined] = await proveReceipts(witnesses, [{ attempts: [{ hash: fact.hash, purpose: 'send' }] }])
-  return mined instanceof Proof ? new Proof({ ...fact, receipt: mined.fact }) : undefined
+  account: Account,
+  { nonce, hashes, counted }: { nonce: number; hashes: string[]; counted: Proof<CountFact> | undefined },
+): Promise<NonceUser | undefined> {
+  if (counted && counted.fact.at_most <= nonce) return { by: 'nobody', proof: counted }
+  let ours: NonceUser | undefined
+  for (const node of witnesses.each) {
+    const found = await searchOne(node, account, nonce)
+    if (!found) continue
+    if (hashes.includes(found.hash)) ours ??= { by: 'ours', proof: new Proof(found) }
+    else {
+      const [mined] = await proveReceipts(witnesses, [{ attempts: [{ hash: found.hash, purpose: 'send' }] }])
+      if (mined instanceof Proof) return { by: 'foreign', proof: new Proof({ ...found, receipt: mined.fact }) }
+    }
+  }
+  return ours
 }
 
 /** The chain's first block. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Authorization, SponsoredCall } from '../../generated/openapi.ts'
 import { authorityOf } from '../core/decoding/signed-transaction.ts'
+import type { Effect } from '../core/effect.ts'
 import { ApiError, badRequest, notFound } from '../core/errors.ts'
 import { toHex } from '../core/hex.ts'
 import type { NodeAccess } from '../core/node-access.ts'
@@ -107,6 +108,7 @@ export function createSponsoredCalls({
       sponsoredSpending(sponsorship.row_id, sponsorship, user)
       if (sponsorship.paused) throw refused('paused', 'the sponsorship is paused')
       const account = kind === 'account' ? await checkAccount(asker.nodes, sponsorship, asked) : undefined
+      const effect = account?.effect ?? (kind === 'forward' ? forwardedBy(asked.to, judged.user as string) : undefined)
 
       let [current, currentPool] = [sponsorship, pool]
       const complete: Complete = (transaction, quote, relayer) => {
@@ -127,7 +129,7 @@ export function createSponsoredCalls({
           gas_is_given: true,
           fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
           spending: [...(transaction.spending ?? []), ...spending, ...moved],
-          sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, holders, lane },
+          sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, holders, lane, ...(effect && { effect }) },
         }
       }
       const authorized = async () => {
@@ -174,34 +176,38 @@ export function createSponsoredCalls({
     },
   }
 
-  /** The code that an account runs already, or the authorization to send with its call. Throws ApiError (400, 403). */
+  /**
+   * What a call of an account needs: the code that it runs already, or the authorization to send with it; and its effect. Throws ApiError
+   * (400, 403).
+   */
   async function checkAccount(
     nodes: NodeAccess,
     sponsorship: SponsorshipRow,
     { to, authorization }: AskedCall,
-  ): Promise<{ delegate?: string | undefined; authorization?: Authorization }> {
+  ): Promise<{ effect: Effect; delegate?: string | undefined; authorization?: Authorization }> {
     const { callers } = await clientOf(nodes, sponsorship)
     const delegate = delegation.exec(toHex(await callers.code(to)))?.[1]
     const runs = delegate === undefined ? undefined : `0x${delegate}`
-    if (!authorization) {
-      checkDelegate(sponsorship, to, runs)
-      return { delegate: runs }
-    }
+    if (!authorization) return { effect: delegatedTo(to, checkDelegate(sponsorship, to, runs)), delegate: runs }
     const wanted = authorization.address.toLowerCase()
     checkDelegate(sponsorship, to, wanted)
     const place = '/body/authorization_list/0'
     if (authorityOf(authorization) !== to) throw badRequest(place, 'must be signed by the account to')
     // Some chains refuse an authorization that changes nothing.
-    if (runs === wanted) return { delegate: runs }
+    const effect = delegatedTo(to, wanted)
+    if (runs === wanted) return { effect, delegate: runs }
     const nonce = await callers.latestNonce(to)
     if (authorization.nonce !== nonce)
       throw badRequest(
         `${place}/nonce`,
         `must be ${nonce}, the present nonce of the account; it is ${authorization.nonce}`,
       )
-    return { authorization }
+    return { effect, authorization }
   }
 }
+
+const delegatedTo = (account: string, delegate: string): Effect => ({ kind: 'delegated', account, delegate })
+const forwardedBy = (forwarder: string, signer: string): Effect => ({ kind: 'forwarded', forwarder, signer })
 
 /** EIP-7702: the code of an account that runs another contract's. */
 const delegation = /^0xef0100([0-9a-f]{40})$/
@@ -234,12 +240,14 @@ function transactionIdOf(call_id: string): string | undefined {
   return a === undefined ? undefined : [a, b, c, d, e].join('-')
 }
 
+/** The errors of a transaction that is in a block. */
+const ofExecution: ReadonlySet<string> = new Set(['reverted', 'out_of_gas', 'not_delegated', 'not_forwarded'])
+
 /** A transaction as the call that it carries out. */
 export function shownCallOf(row: TransactionRow): SponsoredCall {
   const { id, relayer_id, receipt, error, hash, created_at, status_reason } = shownTransaction({ ...row, data: null })
   const isReverted =
-    receipt !== null &&
-    (error?.code === 'reverted' || error?.code === 'out_of_gas' || (row.status === 'failed' && row.intent === 'send'))
+    receipt !== null && (ofExecution.has(error?.code ?? '') || (row.status === 'failed' && row.intent === 'send'))
   const status = isReverted ? 'reverted' : statusOf(row)
   return {
     id: callIdOf(id),
@@ -255,7 +263,9 @@ export function shownCallOf(row: TransactionRow): SponsoredCall {
   }
 }
 
-function statusOf({ status }: TransactionRow): Exclude<SponsoredCall['status'], 'reverted'> {
+function statusOf({ status, waiting_for }: TransactionRow): Exclude<SponsoredCall['status'], 'reverted'> {
+  // In a block, and no node shows what it did there.
+  if (status === 'mined' && waiting_for === 'unproven') return 'submitted'
   if (status === 'mined' || status === 'confirmed') return 'success'
   // Its nonce may be used by a transaction that is in a block: the cancellation.
   if (isFinal(status)) return 'rejected'

@@ -1,8 +1,10 @@
-import type { Attempt } from '../../generated/openapi.ts'
+import type { Attempt, SendTransactionRequest, Transaction } from '../../generated/openapi.ts'
 import { ApiError, badRequest, notFound, transactionNotFound } from '../core/errors.ts'
 import { type Handlers, list, single } from '../core/operation.ts'
+import type { PendingAuditEntry } from '../core/rows.ts'
 import type { AttemptRow, TransactionRow, WholeTransactionRow } from '../core/sending-rows.ts'
 import { shownTransaction as show, shownBehind } from '../core/shown-transaction.ts'
+import { isUnmined } from '../core/statuses.ts'
 import { nextTurn } from '../next-turn.ts'
 import { stateOf } from '../sending/request/replace.ts'
 import { createAwaited } from './awaited.ts'
@@ -44,6 +46,23 @@ export function transactions(
     const row = await store.getTransaction(relayer_row_id, id)
     if (!row) throw transactionNotFound(id)
     return row
+  }
+
+  /** Releases what is signed of a private transaction, or of its cancellation. Throws ApiError (404, 409). */
+  async function release(
+    { relayer_id, transaction_id }: { relayer_id: string; transaction_id: string },
+    auditEntry: PendingAuditEntry,
+  ): Promise<Transaction> {
+    const { row_id } = await findRelayer(relayer_id)
+    const released = await store.release(row_id, transaction_id, auditEntry)
+    if (released === 'missing') throw transactionNotFound(transaction_id)
+    if ('refused' in released) {
+      const { refused } = released
+      const state = isUnmined(refused.status) ? 'public already' : stateOf(refused)
+      throw new ApiError('conflict', `The transaction is ${state}`)
+    }
+    pollNow(row_id)
+    return show(released)
   }
 
   return {
@@ -101,6 +120,10 @@ export function transactions(
     },
 
     async replaceTransaction({ path, body, auditEntry, authorize, nodes }) {
+      if (isRelease(body)) {
+        await authorize('replaceTransaction')
+        return single(await release(path, auditEntry))
+      }
       const row = await submit.replace(path.relayer_id, path.transaction_id, body, auditEntry, {
         authorize: () => authorize('replaceTransaction'),
         nodes,
@@ -109,19 +132,17 @@ export function transactions(
       return single(show(row))
     },
 
-    async cancelTransaction({ path, auditEntry }) {
+    async cancelTransaction({ path, query, auditEntry }) {
       const { row_id } = await findRelayer(path.relayer_id)
-      const withdrawn = await store.withdraw(
-        row_id,
-        path.transaction_id,
-        'cancel',
-        'Canceled by request',
-        undefined,
-        auditEntry,
-      )
-      if (withdrawn === 'missing') throw transactionNotFound(path.transaction_id)
+      const { transaction_id } = path
+      const isReleased = query.submission === 'public'
+      const reason = 'Canceled by request'
+      const withdrawn = await store.withdraw(row_id, transaction_id, 'cancel', reason, { isReleased }, auditEntry)
+      if (withdrawn === 'missing') throw transactionNotFound(transaction_id)
       if ('refused' in withdrawn) {
-        throw new ApiError('conflict', `The transaction is ${stateOf(withdrawn.refused)}`)
+        const { refused } = withdrawn
+        if (isReleased && refused.intent !== 'send') return single(await release(path, auditEntry))
+        throw new ApiError('conflict', `The transaction is ${stateOf(refused)}`)
       }
       pollNow(row_id)
       return single(show(withdrawn))
@@ -155,6 +176,10 @@ export function transactions(
     },
   }
 }
+
+/** A replacement of nothing but the way to the chain. */
+const isRelease = ({ submission, ...others }: SendTransactionRequest): boolean =>
+  submission?.mode === 'public' && Object.values(others).every((member) => member == null)
 
 const showAttempt =
   ({ hash, block_hash }: TransactionRow) =>

@@ -1,3 +1,5 @@
+import type { FirstBlock } from '../core/ending.ts'
+import type { Proof } from '../core/proof.ts'
 import type { PendingAuditEntry } from '../core/rows.ts'
 import type { Account, TransactionRow } from '../core/sending-rows.ts'
 
@@ -53,7 +55,7 @@ export interface AccountStore {
    * Removes the nonces of an account's transactions after a restart of the chain, at most `limit` in one database transaction.
    * Unfinished ones fail with the reason. Resolves to how many had a nonce; 0 at the end.
    */
-  forgetNonces(account: Account, reason: string, limit: number): Promise<number>
+  forgetNonces(account: Account, reason: string, proof: Proof<FirstBlock>, limit: number): Promise<number>
   /** Resets the account for a restarted chain. False, without a change, while a transaction holds a nonce. */
   restartAccount(
     account: Account,

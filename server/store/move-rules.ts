@@ -23,9 +23,10 @@ export function batchesOfMoves(moves: Move[]): Move[][] {
 }
 
 /** The row after a move, except for its data and the amount that is reserved for it. `now`: milliseconds since the Unix epoch. */
-export function movedRow(before: TransactionRow, set: Move['set'], now: number): TransactionRow {
+export function movedRow(before: TransactionRow, { set, end }: Pick<Move, 'set' | 'end'>, now: number): TransactionRow {
   const { data: _, ...others } = set
-  const after: TransactionRow = { ...before, ...waitOf(set), ...others, revision: before.revision + 1 }
+  const status = end?.status ?? set.status ?? before.status
+  const after: TransactionRow = { ...before, ...waitOf(set), ...others, status, revision: before.revision + 1 }
   if (isFinal(after.status)) Object.assign(after, { waiting_for: null, wait_text: null })
   const isChanged = after.status !== before.status || after.waiting_for !== before.waiting_for
   if (isChanged) after.changed_at = new Date(now).toISOString()

@@ -1,4 +1,5 @@
 import type { TransactionError } from '../../generated/openapi.ts'
+import type { ForeignUse, NeverSigned } from '../core/ending.ts'
 import type {
   AtCapacity,
   BatchCreation,
@@ -9,6 +10,7 @@ import type {
   PoolTransaction,
   Replay,
 } from '../core/new-transaction.ts'
+import type { Proof } from '../core/proof.ts'
 import type { Listing, PendingAuditEntry, RelayerRow, Slice } from '../core/rows.ts'
 import type {
   Account,
@@ -135,15 +137,24 @@ export interface TransactionStore {
   wouldExceed(account: Account, spending: Spend[], transaction_row_id?: number): Promise<OverLimit | undefined>
   /**
    * Withdraws a transaction. When it was never signed and has the account's highest nonce, it ends at once and the nonce is returned;
-   * otherwise its intent is set, and the sender uses the nonce. `error`: of a transaction that fails. `refused`: it is already mined,
-   * final or withdrawn.
+   * otherwise its intent is set, and the sender uses the nonce. `error`: of a transaction that fails. `isReleased`: the cancellation of a
+   * private transaction goes to the public nodes. `refused`: it is already mined, final or withdrawn.
    */
   withdraw(
     relayer_row_id: number,
     id: string,
     intent: Exclude<Intent, 'send'>,
     reason: string | null,
-    error?: TransactionError,
+    more?: { error?: TransactionError | undefined; isReleased?: boolean },
+    auditEntry?: PendingAuditEntry,
+  ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'>
+  /**
+   * Releases the bytes of a private transaction to the public nodes; of a withdrawn one its cancellation, and no bytes from before. Each
+   * is released once. `refused`: it is public, or in a block, or final.
+   */
+  release(
+    relayer_row_id: number,
+    id: string,
     auditEntry?: PendingAuditEntry,
   ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'>
   /**
@@ -154,12 +165,14 @@ export interface TransactionStore {
   withdrawBatch(auditEntry: PendingAuditEntry, batch: WithdrawalBatch): Promise<WithdrawnBatch>
   /**
    * Gives the account's next nonce to a transaction whose nonce was used outside this service. It is `pending` and unsigned again.
-   * Counts `spending` once more; when a daily limit is exceeded, the transaction fails. `reason`: why, to which the outcome is added.
+   * Counts `spending` once more; when a daily limit is exceeded, the transaction fails, which `proof` allows: it was never signed for
+   * its nonce, or another one is mined there. `reason`: why, to which the outcome is added.
    * Undefined: the revision has changed.
    */
   renumber(
     row_id: number,
     revision: number,
+    proof: Proof<ForeignUse> | NeverSigned,
     reason: string,
     spending: Spend[],
   ): Promise<TransactionRow | OverLimit | undefined>

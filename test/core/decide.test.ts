@@ -179,7 +179,13 @@ describe('final states', () => {
     ],
     ['by most of all, less deep', mined, { ...deep, receipt: seen, proof: 'shallow' }, rest],
     ['in another block', inFlight, { ...deep, receipt: seen, proof: 'shallow' }, note(seen)],
-    ['not by most of all: it waits', mined, { ...deep, receipt: seen, proof: null }, { do: 'doubt' }],
+    ['not by most of all: it waits', mined, { ...deep, receipt: seen, proof: null }, { do: 'doubt', seen }],
+    [
+      'whose effect did not take place',
+      mined,
+      proven({ ...seen, outcome: 'missed' }),
+      end('failed', { ...seen, outcome: 'missed' }),
+    ],
     ['a filled gap', inFlight, proven(transfer), end('canceled', transfer)],
   ])
 

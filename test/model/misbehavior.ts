@@ -51,6 +51,8 @@ export const troubles = {
     answer: (call) => (isSend(call) ? result(hashOf(`${call.params[0]}`)) : undefined),
   },
   lags: { answer: (call, honest, { chain }) => (isSend(call) ? honest() : answerHonestly(behind(chain), call)) },
+  // The index of receipts is behind for hours, and blocks and counts are right.
+  late_receipts: { answer: ({ method }) => (method === 'eth_getTransactionReceipt' ? result(null) : undefined) },
   no_fee_history: { answer: ({ method }) => (method === 'eth_feeHistory' ? result(null) : undefined) },
   bad_fee_history: {
     answer: ({ method }) => (method === 'eth_feeHistory' ? result({ baseFeePerGas: 'x', reward: {} }) : undefined),
@@ -72,7 +74,6 @@ export const lies = {
   count_of_2_to_the_53: count(() => 2n ** 53n),
   count_behind: count((nonce) => (nonce > 0n ? nonce - 1n : 0n)),
   count_zero: count(() => 0n),
-  no_receipts: { answer: ({ method }) => (method === 'eth_getTransactionReceipt' ? result(null) : undefined) },
   forged_listing: { answer: forgedListing },
   // The attacker of the payment that was signed eight times: its nonce is used, by something that nobody signed.
   thief: {

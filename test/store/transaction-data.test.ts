@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
+import { endAs } from '../support/ending.ts'
 import { temporaryFolder } from '../support/service.ts'
 
 const migrations = join(import.meta.dirname, '..', '..', 'server', 'store', 'migrations')
@@ -70,7 +71,7 @@ test('deletes a version of data with the last row that names it, and not before'
   const row_id = 1
   const revision = (await store.getTransaction(1, 't1'))?.revision as number
   const move = (data: string | null, status: 'failed' | 'confirmed', at: number) =>
-    store.move([{ row_id, revision: at, set: { data, status } }])
+    store.move([{ row_id, revision: at, set: { data }, end: endAs(status) }])
   // Two events have the second version and none has the first one, which is deleted with the replacement.
   await move('0xef', 'failed', revision)
   expect(versionsIn(file)).toHaveLength(1)

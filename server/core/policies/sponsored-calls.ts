@@ -136,9 +136,11 @@ function checkTarget({ targets }: SponsorshipRules, { to, data }: Pick<AccountCa
   }
 }
 
-/** Throws ApiError (403) unless the code of the account may be run. `delegate`: what its account runs; undefined: it runs none. */
-export function checkDelegate({ delegates }: SponsorshipRules, account: string, delegate: string | undefined): void {
-  if (delegate !== undefined && delegates.includes(delegate)) return
+/**
+ * The code that the account runs. Throws ApiError (403) unless it may be run. `delegate`: undefined: it runs none.
+ */
+export function checkDelegate({ delegates }: SponsorshipRules, account: string, delegate: string | undefined): string {
+  if (delegate !== undefined && delegates.includes(delegate)) return delegate
   const runs =
     delegate === undefined ? 'is not listed, and runs no code of another contract' : `runs the code of ${delegate}`
   throw refused('delegates', `${account} ${runs}; delegates lists what accounts may run`)

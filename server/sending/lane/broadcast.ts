@@ -199,7 +199,9 @@ async function contestedMoves(
   { attempt, text, kind }: Refused,
 ): Promise<Move[]> {
   const { store } = dependencies
-  const own = (await store.attempts(row.row_id)).filter(({ nonce }) => nonce === row.nonce)
+  const own = (await store.attempts(row.row_id)).filter(
+    ({ nonce, purpose }) => nonce === row.nonce && (purpose === 'cancel' || !row.submission?.is_original_private),
+  )
   const isKnown = await Promise.all(own.map(({ hash }) => mempool.isKnown(hash)))
   const known = own.filter((_, index) => isKnown[index])
   const taken = known.filter(({ taken_at }) => taken_at === null).map(({ number }) => number)

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { decide } from '../../core/decide.ts'
+import { effectOf } from '../../core/effect.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
 import { proveReceipts } from '../../evm/proofs.ts'
 import type { Commit } from './commit.ts'
@@ -33,9 +34,9 @@ interface GivenUpDependencies extends Pick<SenderDependencies, 'store' | 'now' |
 }
 
 /**
- * Signed transactions that failed without being in a block, because nodes called their nonces used for an hour and showed no
- * receipt. Nodes that denied a receipt may show it later: the rows are looked up for a day, at growing intervals, and corrected
- * when a majority of all endpoints has the receipt of an attempt with enough confirmations.
+ * Signed transactions that failed without being in a block, because another transaction was proven at their nonces. A deep reorganization
+ * may bring theirs back: the rows are looked up for a day, at growing intervals, and corrected when a majority of all endpoints has the
+ * receipt of an attempt with enough confirmations.
  */
 export function createGivenUp({ store, now, elapsed, observer, commit, settlement }: GivenUpDependencies): GivenUp {
   const cases = new BoundedMap<number, Case>(max_remembered)
@@ -55,7 +56,7 @@ export function createGivenUp({ store, now, elapsed, observer, commit, settlemen
   async function correctOne(lane: Lane, row: TransactionRow): Promise<boolean> {
     const { networkClient } = lane
     const attempts = (await store.attempts(row.row_id)).filter(({ nonce }) => nonce === row.nonce)
-    const [proof] = await proveReceipts(networkClient, [{ attempts }])
+    const [proof] = await proveReceipts(networkClient, [{ attempts, effect: effectOf(row) }])
     if (!proof || proof === 'shallow') return false
     const sight = sightOf(lane, row, { now: now(), elapsed: elapsed() }, { proof })
     const step = decide({ ...trackedOf(row), status: 'submitted' }, sight)

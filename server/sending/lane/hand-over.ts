@@ -210,7 +210,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     let ended = 0
     for (const { row, reason, error, isConfirmed } of hopeless) {
       if (isConfirmed || (await nonces.takeFill(relayer))) {
-        await store.withdraw(relayer.row_id, row.id, 'fail', reason, error)
+        await store.withdraw(relayer.row_id, row.id, 'fail', reason, { error })
         ended += 1
       } else {
         const text = `${reason}; the policy max_gap_fills_per_hour does not allow a transfer at its nonce now`

@@ -1,7 +1,9 @@
 import { decide, type Seen, type Sight, type Step } from '../../core/decide.ts'
+import { readSigned } from '../../core/decoding/signed-transaction.ts'
+import { type Effect, effectOf } from '../../core/effect.ts'
 import { isPayable, type Market, pricesOf } from '../../core/prices.ts'
 import type { AttemptRow, TransactionRow } from '../../core/sending-rows.ts'
-import { newestOf, proveReceipts } from '../../evm/proofs.ts'
+import { type Asked, newestOf, proveReceipts, withOutcome } from '../../evm/proofs.ts'
 import { isRpcFailure } from '../../evm/rpc.ts'
 import { currentOf, type NetworkClient } from '../dependencies.ts'
 import type { AccountViews } from './account-view.ts'
@@ -27,7 +29,7 @@ export interface Polled {
   isNewBlock: boolean
 }
 
-type Facts = Pick<Sight, 'receipt' | 'replaced' | 'proof'>
+type Facts = Pick<Sight, 'receipt' | 'replaced' | 'proof'> & { effect: Effect | undefined }
 
 /** Looks at the chain for a lane. It changes what the lane remembers, and nothing in the store but reasons to wait. */
 export function createObserve({ store, nonces, now, elapsed, waits, views, reorganized }: ObserveDependencies) {
@@ -135,23 +137,37 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
   const attemptsOf = (rows: TransactionRow[]): Promise<AttemptRow[][]> =>
     Promise.all(rows.map(({ row_id }) => store.attempts(row_id)))
 
+  /** The effect of the attempt that is in a block: a replaced transaction may be there with its former content. */
+  async function effectIn(row: TransactionRow, mined: Seen | undefined): Promise<Effect | undefined> {
+    if (!mined || row.sponsored || mined.hash === row.hash) return effectOf(row)
+    const number = (await store.attempts(row.row_id)).findIndex(({ hash }) => hash === mined.hash) + 1
+    const { content } = readSigned(await store.rawOf(row.row_id, number))
+    const { to, data, authorization_list } = content
+    return effectOf({ sponsored: null, to, data_bytes: data?.length ?? 0, authorization_list })
+  }
+
   const questions = {
     /** The receipts of the asked node, of any attempt, in few requests. */
     async ask({ networkClient, seen }: Lane, rows: TransactionRow[]): Promise<Partial<Facts>[]> {
       const attempts = await attemptsOf(rows)
       const receipts = await networkClient.chain.receipts(attempts.flat().map(({ hash }) => hash))
-      const found = attempts.map((own) => newestOf(own, receipts) ?? null)
-      // An endpoint that was asked alone has a receipt that the asked node denies: most of all decide.
-      const denied = rows.flatMap(({ row_id }, index) =>
-        found[index] === null && seen.shown.delete(row_id) ? index : [],
+      const asked = await Promise.all(
+        rows.map(async (row, index): Promise<Asked> => {
+          const own = attempts[index] ?? []
+          return { attempts: own, effect: await effectIn(row, newestOf(own, receipts)) }
+        }),
       )
+      const found = await Promise.all(asked.map((one) => withOutcome(networkClient.chain, one, receipts)))
+      // An endpoint that was asked alone has a receipt that the asked node denies: most of all decide.
+      const denied = rows.flatMap(({ row_id }, index) => (!found[index] && seen.shown.delete(row_id) ? index : []))
       const proofs = await proveReceipts(
         networkClient,
-        denied.map((index) => ({ attempts: attempts[index] ?? [] })),
+        denied.map((index) => ({ attempts: attempts[index] ?? [], effect: effectOf(rows[index] as TransactionRow) })),
       )
-      return found.map((receipt, index) => {
+      return asked.map(({ effect }, index) => {
         const proof = proofs[denied.indexOf(index)]
-        return proof && proof !== 'shallow' ? { receipt: proof.fact, proof } : { receipt }
+        if (proof && proof !== 'shallow') return { receipt: proof.fact, proof, effect }
+        return { receipt: found[index] ?? null, effect }
       })
     },
     /** Whether the blocks of transactions without a receipt were replaced: a lagging node has no receipt either. */
@@ -164,8 +180,8 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
     ): Promise<Partial<Facts>[]> {
       const attempts = await attemptsOf(rows)
       const wanted = rows.map(({ row_id }, index) => {
-        const shown = facts.get(row_id)?.receipt as Seen
-        return { attempts: attempts[index] ?? [], shown }
+        const { receipt, effect } = facts.get(row_id) ?? {}
+        return { attempts: attempts[index] ?? [], shown: receipt as Seen, effect }
       })
       const proofs = await proveReceipts(networkClient, wanted, seen.head?.number)
       return proofs.map((proof) => ({ proof: proof ?? null }))

@@ -13,6 +13,8 @@ export function createPublish({ now }: Pick<SenderDependencies, 'now'>, commit: 
   return async ({ networkClient, seen, pool }: Lane, decided: Decided[]): Promise<Decided[]> => {
     const height = seen.head?.number ?? 0
     const isSigned = ({ status }: TransactionRow) => isUnmined(status) && status !== 'pending'
+    // What a caller has released, which no node has yet.
+    for (const { row } of decided) if (!isPrivate(row) && pool.given_to_relays.delete(row.row_id)) pool.resend = true
     const due = decided.flatMap(({ row }) => (isSigned(row) && isDueToPublish(row, height) ? row : []))
     const proof = due.length === 0 ? undefined : await proveHead(networkClient)
     if (!proof) return decided

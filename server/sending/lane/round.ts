@@ -1,7 +1,7 @@
 import { decide } from '../../core/decide.ts'
 import type { Market } from '../../core/prices.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
-import { isSameWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
+import { isSameWait, unprovenWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
 import { tierOf } from '../dependencies.ts'
 import type { AccountViews } from './account-view.ts'
 import type { Commit } from './commit.ts'
@@ -165,7 +165,8 @@ export function createRound(dependencies: RoundDependencies) {
       pollSoon(schedule, elapsed())
       changed()
     } else if (step.do === 'doubt') {
-      if (!isSameWait(row, unproven)) await commit([{ row_id, revision, set: waitColumns(row, unproven) }])
+      const wait = unprovenWait(step.seen)
+      if (!isSameWait(row, wait)) await commit([{ row_id, revision, set: waitColumns(row, wait) }])
     } else if (step.do === 'yield') {
       await waitForForeign(lane, row)
     } else if (step.do === 'trace') {
@@ -230,11 +231,6 @@ export function createRound(dependencies: RoundDependencies) {
   }
 
   return round
-}
-
-const unproven: Wait = {
-  waiting_for: 'unproven',
-  text: 'the endpoints disagree about its receipt: it is final when more than half of all have the same one',
 }
 
 const droppedWait = (blocks: number, height: number): Wait => ({

@@ -1,12 +1,14 @@
 import type { TransactionError } from '../../../generated/openapi.ts'
-import type { Seen, Step } from '../../core/decide.ts'
+import { isDone, type Seen, type Step } from '../../core/decide.ts'
 import { readCall } from '../../core/decoding/decoded-call.ts'
 import { readSigned, type SignedContent } from '../../core/decoding/signed-transaction.ts'
+import { effectOf, missedError } from '../../core/effect.ts'
 import { receiptOf, revertError, revertText } from '../../core/outcome.ts'
 import { feeSpending } from '../../core/policies/fee-policies.ts'
 import type { Proof } from '../../core/proof.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
+import { unprovenWait, waitColumns } from '../../core/wait-reason.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 import type { Lane } from './lane.ts'
 
@@ -30,13 +32,12 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
       const mined = content && { ...content, call: readCall(row.fragments, content.data) }
       const shown = { ...(seen.purpose === 'send' && mined), ...others }
       const isMined = row.status === 'mined' && row.block_hash === seen.block_hash
-      const isReverted = !seen.succeeded && seen.purpose === 'send' && !isMined
-      // For the mined content, which may differ from the row's; asked once, while the node still has the state.
-      const found = isReverted
-        ? await replayed(chain, { ...row, data: await store.dataOf(row.row_id), ...content }, seen)
-        : undefined
+      const whole = { ...row, ...content, ...(content && { data_bytes: content.data?.length ?? 0 }) }
+      const found =
+        seen.purpose === 'cancel' || isDone(seen) ? undefined : await failureOf(chain, whole, { seen, isMined })
       const reason = found ? revertText(found) : row.status_reason
-      const error = seen.purpose === 'send' && seen.succeeded ? null : (found ?? row.error)
+      const isSuccess = seen.purpose === 'send' && isDone(seen)
+      const error = isSuccess ? null : (found ?? row.error)
       const sent_at = row.sent_at ?? new Date(now()).toISOString()
       const { row_id, revision } = row
 
@@ -49,8 +50,10 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
           ...block,
           sent_at,
           status: seen.purpose === 'send' ? 'mined' : 'submitted',
-          status_reason: seen.purpose === 'send' && seen.succeeded ? null : reason,
+          status_reason: isSuccess ? null : reason,
           error,
+          // A node that does not show its effect: it is in the block, and its outcome is not known.
+          ...(seen.outcome === 'unknown' && waitColumns(row, unprovenWait(seen))),
         },
       }
       if (step.do === 'note') return [noted]
@@ -59,11 +62,11 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
         row_id,
         revision: isMined || seen.purpose === 'cancel' ? revision : revision + 1,
         ...paidMore(held.relayer, step.proof),
+        end: { status: step.status, proof: step.proof },
         set: {
           ...shown,
           ...block,
           sent_at,
-          status: step.status,
           status_reason: step.status === 'confirmed' ? null : reason,
           error,
           confirmed_at: step.status === 'confirmed' ? new Date(now()).toISOString() : null,
@@ -79,6 +82,17 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
     const attempt = (await store.attempts(row.row_id)).find(({ hash }) => hash === seen.hash) as AttemptRow
     const { content, signature } = readSigned(await store.rawOf(row.row_id, attempt.number))
     return { content, signature, hash: attempt.hash, ...pricesIn(attempt) }
+  }
+
+  /** Why it had no effect. The reason of a revert is asked for once, while the node still has the state. */
+  async function failureOf(
+    chain: NetworkClient['chain'],
+    mined: TransactionRow,
+    { seen, isMined }: { seen: Seen; isMined: boolean },
+  ): Promise<TransactionError | undefined> {
+    const effect = seen.succeeded ? effectOf(mined) : undefined
+    if (effect) return missedError(effect, seen)
+    return isMined ? undefined : replayed(chain, { data: await store.dataOf(mined.row_id), ...mined }, seen)
   }
 
   async function replayed(

@@ -25,6 +25,7 @@ import {
 } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { AttemptRow, Move, TransactionRow } from '../../core/sending-rows.ts'
+import { isReleasedWhenSigned, releasedCancellation } from '../../core/submission.ts'
 import { formOf, plainForm, priceKindOf } from '../../core/transaction-form.ts'
 import { isSameWait, tooLow, type Wait, waitColumns } from '../../core/wait-reason.ts'
 import { isRpcFailure } from '../../evm/rpc.ts'
@@ -130,8 +131,9 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
         ...(made.request_id !== undefined && { key_request_id: made.request_id }),
         ...(spending.length > 0 && { spending }),
         set: {
-          status: row.status === 'pending' ? 'sent' : row.status,
+          ...(row.status === 'pending' && { status: 'sent' }),
           ...waitColumns(row, null),
+          ...(purpose === 'cancel' && isReleasedWhenSigned(row) && { submission: releasedCancellation(row, now()) }),
           hash,
           signature,
           resign: false,

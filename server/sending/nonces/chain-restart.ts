@@ -51,7 +51,7 @@ export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>
     await store.updateRelayer(id, (current) => ({ ...current, system_disabled: true, disabled_reason }))
     const account = { chain_id, address }
     do {
-      while ((await store.forgetNonces(account, reason, rows_per_batch)) > 0) await nextTurn()
+      while ((await store.forgetNonces(account, reason, genesis, rows_per_batch)) > 0) await nextTurn()
     } while (!(await store.restartAccount(account, genesis.fact.genesis_hash, latest, auditEntry)))
     await store.updateRelayer(id, (current) => ({ ...current, system_disabled: false, disabled_reason: null }))
   }

@@ -1,8 +1,9 @@
+import type { ForeignUse, NeverSigned } from '../../core/ending.ts'
 import type { Proof } from '../../core/proof.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { Spend, TransactionRow } from '../../core/sending-rows.ts'
 import type { SignedTransaction } from '../../evm/nonce-search.ts'
-import type { CountFact, MinedFact } from '../../evm/proofs.ts'
+import type { CountFact } from '../../evm/proofs.ts'
 import type { SendingDependencies } from '../dependencies.ts'
 
 /** The steps about nonces that cannot be taken back. Each takes the proof that it relies on. */
@@ -15,10 +16,13 @@ export interface Irreversible {
     evidence: string,
     isDeep: boolean,
   ): Promise<void>
-  /** Gives a transaction whose nonce somebody else used a new one. Resolves to whether it has one. */
+  /**
+   * Gives a transaction whose nonce somebody else used a new one: another transaction is mined there, or this one was never signed and
+   * most endpoints count further. Resolves to whether it has one.
+   */
   renumber(
     row: TransactionRow,
-    proof: Proof<MinedFact> | Proof<CountFact>,
+    proof: Proof<ForeignUse> | { unsigned: NeverSigned; used: Proof<CountFact> },
     reason: string,
     spending: Spend[],
   ): Promise<boolean>
@@ -41,8 +45,9 @@ export function createIrreversible({ store, observer }: Pick<SendingDependencies
       observer.nonceNoticed?.('nonce counter raised', { relayer_id: id, from: next_nonce, to, evidence })
       await store.raiseNonce(chain_id, address, to, isDeep)
     },
-    renumber: async ({ row_id, revision }, _proof, reason, spending) =>
-      (await store.renumber(row_id, revision, reason, spending)) !== undefined,
+    renumber: async ({ row_id, revision }, proof, reason, spending) =>
+      (await store.renumber(row_id, revision, 'used' in proof ? proof.unsigned : proof, reason, spending)) !==
+      undefined,
     disable: (relayer, _proof, reason) => setDisabled(relayer, reason),
     enable: (relayer, _proof) => setDisabled(relayer, null),
     async noteForeign({ id, chain_id, address }, foreign) {

@@ -1,19 +1,23 @@
 import { BoundedMap } from '../../core/bounded-map.ts'
-import { majorityOf } from '../../core/majority.ts'
+import { endOfIntent, isDone } from '../../core/decide.ts'
+import { effectOf, missedError } from '../../core/effect.ts'
+import { type Ending, neverSigned } from '../../core/ending.ts'
 import { errorOf, receiptOf } from '../../core/outcome.ts'
 import { spendingOf } from '../../core/policies/transaction-policies.ts'
 import type { Proof } from '../../core/proof.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
-import { isSameWait, waitColumns } from '../../core/wait-reason.ts'
-import { askEach, pollNode } from '../../evm/ask-each.ts'
+import { isSameWait, unprovenWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
+import { askEach } from '../../evm/ask-each.ts'
+import type { SignedTransaction } from '../../evm/nonce-search.ts'
 import {
   type CountFact,
   type MinedFact,
   min_witnesses,
+  type NonceUser,
   proveCount,
-  proveMined,
-  proveSigned,
+  proveNonceUser,
+  proveReceipts,
   type Witnesses,
 } from '../../evm/proofs.ts'
 import type { SendingDependencies } from '../dependencies.ts'
@@ -21,7 +25,7 @@ import type { Irreversible } from './irreversible.ts'
 
 const first_wait_ms = 1_000
 const max_wait_ms = 60_000
-/** For how long every survey must report a nonce as used, by a transaction that cannot be found, before its transaction fails. */
+/** For how long every survey must report a nonce as used before a transaction that was never signed, and has no proven successor, fails. */
 const give_up_ms = 3_600_000
 const max_at_once = 4
 const max_remembered = 10_000
@@ -42,6 +46,8 @@ interface Case {
   isOpen: boolean
 }
 
+type Used = Exclude<NonceUser, { by: 'nobody' }>
+
 interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' | 'elapsed'> {
   irreversible: Irreversible
   /** See `Gaps`. */
@@ -55,7 +61,8 @@ interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' 
  * - most of all endpoints have it in a block with enough confirmations, and none has a receipt of one of our attempts,
  * - and the transaction was accepted after this process started: one from a restored backup may have been sent already.
  * For a transaction from before the start, an other one with the same content was sent by another copy of this service, and its result
- * is taken over. Without proof the transaction waits; it fails after an hour in which every survey reported the nonce as used.
+ * is taken over. Without proof the transaction waits. One that was never signed fails after an hour in which every survey reported the
+ * nonce as used: nothing of it can be on the chain.
  */
 export function createTracing({ store, now, elapsed, irreversible, noteHead }: TracingDependencies) {
   const cases = new BoundedMap<number, Case>(max_remembered)
@@ -96,56 +103,57 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
   ): Promise<Finding> {
     const nonce = row.nonce as number
     const hashes = (await store.attempts(row.row_id)).map(({ hash }) => hash)
-    const answers = await askEach(witnesses.each, async (node) => {
-      const [{ latest }, receipts] = await Promise.all([pollNode(node, relayer.address), node.receipts(hashes)])
-      return { latest, hasReceipt: [...receipts.values()].some((receipt) => receipt) }
-    })
-    const answered = answers.filter((answer) => answer !== undefined)
-    if (answered.some(({ hasReceipt }) => hasReceipt)) {
+    const answers = await askEach(witnesses.each, (node) => node.receipts(hashes))
+    if (answers.some((receipts) => receipts?.values().some((receipt) => receipt))) {
       known.since = undefined
       return 'shown'
     }
-    const usedBy = answered.filter(({ latest }) => latest > nonce).length
-    if (usedBy < majorityOf(answered.length)) {
-      known.since = undefined
-      const isMost = answered.length - usedBy >= majorityOf(witnesses.each.length)
-      return isMost && witnesses.each.length >= min_witnesses ? 'disputed' : 'nothing'
-    }
     const counted = await proveCount(witnesses, relayer.address)
+    const user = await proveNonceUser(witnesses, relayer, { nonce, hashes, counted })
+    if (user?.by === 'nobody') {
+      known.since = undefined
+      return witnesses.each.length >= min_witnesses ? 'disputed' : 'nothing'
+    }
     const isUsed = counted !== undefined && counted.fact.at_least > nonce
     if (counted) noteHead(relayer.chain_id, counted.fact.head)
     // The hour and the blocks count only while most endpoints answer: the one that does may lie.
     if (known.since === undefined || !isUsed) {
       Object.assign(known, { since: elapsed(), from_block: counted?.fact.head ?? 0 })
     }
-    const isChanged = await resolve(relayer, witnesses, row, known, hashes, isUsed ? counted : undefined)
+    const isChanged = await resolve(relayer, row, known, { user, used: isUsed ? counted : undefined, witnesses })
     return isChanged ? 'changed' : 'nothing'
   }
 
   /** `used`: most endpoints call the nonce used, while none has a receipt of ours. Resolves to whether the row has changed. */
   async function resolve(
     relayer: RelayerRow,
-    witnesses: Witnesses,
     row: TransactionRow,
     known: Case,
-    hashes: string[],
-    used: Proof<CountFact> | undefined,
+    { user, used, witnesses }: { user: Used | undefined; used: Proof<CountFact> | undefined; witnesses: Witnesses },
   ): Promise<boolean> {
-    const signed = await proveSigned(witnesses, relayer, row.nonce as number)
-    const mined = signed && (await proveMined(witnesses, signed))
-    if (mined && !hashes.includes(mined.fact.hash)) return conclude(relayer, row, mined)
-    const isWitnessed = used !== undefined && witnesses.each.length >= min_witnesses
-    if (!signed && isWitnessed && (await isNew(row)) && row.hash === null) {
-      if (used.fact.head - known.from_block >= unsigned_blocks) {
-        const reason = `Nonce ${row.nonce} was used outside this service before this was signed`
-        return irreversible.renumber(row, used, reason, [])
-      }
+    if (user?.by === 'foreign') return conclude(relayer, witnesses, row, user.proof)
+    if (user) return wait(row, missingReceipt(user.proof.fact))
+    const unsigned = neverSigned(row)
+    if (!unsigned) return wait(row, uncertainNonce(row))
+    if (used && row.intent !== 'send') return endUnsigned(row, { status: endOfIntent[row.intent], proof: unsigned })
+    const isWitnessed = witnesses.each.length >= min_witnesses
+    if (used && isWitnessed && used.fact.head - known.from_block >= unsigned_blocks && (await isNew(row))) {
+      const reason = `Nonce ${row.nonce} was used outside this service before this was signed`
+      return irreversible.renumber(row, { unsigned, used }, reason, [])
     }
-    if (elapsed() - (known.since ?? 0) >= give_up_ms) return giveUp(row)
-    return wait(row)
+    if (elapsed() - (known.since ?? 0) < give_up_ms) return wait(row, uncertainNonce(row))
+    const text =
+      `The nodes say that nonce ${row.nonce} is used, but none of them shows the transaction that used it. ` +
+      'Check the chain before you send this transaction again'
+    return endUnsigned(row, { status: 'failed', proof: unsigned }, text)
   }
 
-  async function conclude(relayer: RelayerRow, row: TransactionRow, proof: Proof<MinedFact>): Promise<boolean> {
+  async function conclude(
+    relayer: RelayerRow,
+    witnesses: Witnesses,
+    row: TransactionRow,
+    proof: Proof<MinedFact>,
+  ): Promise<boolean> {
     const { row_id, revision } = row
     const { hash } = proof.fact
     cases.delete(row_id)
@@ -156,55 +164,55 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
         const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service`
         return irreversible.renumber(row, proof, reason, row.hash === null ? [] : spendingOf(relayer, whole))
       }
-    } else if (isSameContent(whole, proof.fact)) return takeOver(row, proof)
+    } else if (isSameContent(whole, proof.fact)) return takeOver(witnesses, row, proof)
     const status_reason = (await isNew(row))
       ? `Not sent: the transaction ${hash}, which this service did not send, used nonce ${row.nonce}`
       : `The transaction ${hash} used nonce ${row.nonce}. Another copy of this service may have sent this one at another nonce: ` +
         'check the chain before you send it again'
     const error = errorOf('nonce_used', status_reason)
-    return isMoved(await store.move([{ row_id, revision, set: { status: 'failed', status_reason, error } }]))
+    return isMoved(
+      await store.move([{ row_id, revision, set: { status_reason, error }, end: { status: 'failed', proof } }]),
+    )
   }
 
   /** A row from before the start of this process, whose content another copy of this service has sent. */
-  async function takeOver({ row_id, revision }: TransactionRow, { fact }: Proof<MinedFact>): Promise<boolean> {
+  async function takeOver(witnesses: Witnesses, row: TransactionRow, { fact }: Proof<MinedFact>): Promise<boolean> {
     const { hash, receipt } = fact
+    const effect = effectOf(row)
+    const [proof] = await proveReceipts(witnesses, [{ attempts: [{ hash, purpose: 'send' }], effect }])
+    if (!(proof && proof !== 'shallow')) return wait(row, unprovenWait({ ...receipt, outcome: 'unknown' }))
     const copy = 'Sent at this nonce by another copy of this service'
-    const end = receipt.succeeded
-      ? { status: 'confirmed' as const, status_reason: copy, confirmed_at: new Date(now()).toISOString() }
-      : { status: 'failed' as const, status_reason: `Reverted. ${copy}`, error: errorOf('reverted', copy) }
-    const { block_number, block_hash } = receipt
+    const { row_id, revision } = row
+    const { block_number, block_hash, succeeded } = receipt
     const block = { hash, block_number, block_hash, receipt: receiptOf(receipt) }
-    return isMoved(await store.move([{ row_id, revision, set: { ...block, ...end } }]))
+    const missed = succeeded && effect ? missedError(effect, proof.fact) : errorOf('reverted', copy)
+    const outcome = isDone(proof.fact)
+      ? { status_reason: copy, confirmed_at: new Date(now()).toISOString() }
+      : { status_reason: `${succeeded ? missed.message : 'Reverted'}. ${copy}`, error: missed }
+    const end: Ending = { status: isDone(proof.fact) ? 'confirmed' : 'failed', proof }
+    return isMoved(await store.move([{ row_id, revision, set: { ...block, ...outcome }, end }]))
   }
 
-  async function wait(row: TransactionRow): Promise<boolean> {
-    const text =
-      `the nodes say that nonce ${row.nonce} is used, but by no transaction of this service, and none of them shows the ` +
-      'transaction that used it'
-    const wait = { waiting_for: 'uncertain_nonce', text } as const
+  async function wait(row: TransactionRow, wait: Wait): Promise<boolean> {
     if (isSameWait(row, wait)) return false
     const { row_id, revision } = row
     return isMoved(await store.move([{ row_id, revision, set: waitColumns(row, wait) }]))
   }
 
-  async function giveUp({ row_id, revision, nonce, hash }: TransactionRow): Promise<boolean> {
+  /** A transaction that was never signed does not hold its nonce. */
+  async function endUnsigned({ row_id, revision }: TransactionRow, end: Ending, text?: string): Promise<boolean> {
     cases.delete(row_id)
-    const status_reason =
-      `The nodes say that nonce ${nonce} is used, but none of them shows the transaction that used it. ` +
-      'Check the chain before you send this transaction again'
-    // A transaction that was never signed does not hold its nonce.
-    const unsigned = hash === null ? { nonce: null } : {}
-    const error = errorOf('nonce_uncertain', status_reason)
-    const set = { status: 'failed' as const, status_reason, error, ...unsigned }
-    return isMoved(await store.move([{ row_id, revision, set }]))
+    const failure = text === undefined ? {} : { status_reason: text, error: errorOf('nonce_uncertain', text) }
+    return isMoved(await store.move([{ row_id, revision, set: { ...failure, nonce: null }, end }]))
   }
 
   /** On request: gives new nonces to unsigned transactions whose nonces are below the account's count. */
   async function renumberUnsigned({ row_id }: RelayerRow, proof: Proof<CountFact>, below: number): Promise<void> {
     for (const row of await store.pending(row_id, 0, below, max_renumbered)) {
-      if (row.hash !== null || !(await isNew(row))) continue
+      const unsigned = neverSigned(row)
+      if (!unsigned || !(await isNew(row))) continue
       const reason = `Nonce ${row.nonce} was used outside this service, as POST .../nonce/heal accepted`
-      await irreversible.renumber(row, proof, reason, [])
+      await irreversible.renumber(row, { unsigned, used: proof }, reason, [])
     }
   }
 
@@ -213,6 +221,20 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
 
   return { trace, renumberUnsigned }
 }
+
+const uncertainNonce = ({ nonce }: TransactionRow): Wait => ({
+  waiting_for: 'uncertain_nonce',
+  text:
+    `the nodes say that nonce ${nonce} is used, but by no transaction of this service, and none of them shows the ` +
+    'transaction that used it',
+})
+
+const missingReceipt = (fact: SignedTransaction): Wait => ({
+  waiting_for: 'missing_receipt',
+  text:
+    `block ${fact.block_number} lists its transaction ${fact.hash}, and no node shows the receipt, without which its outcome is ` +
+    'not known. It ends when more than half of all nodes show the receipt',
+})
 
 /** Everything that signed bytes do, apart from their prices. */
 function isSameContent(row: WholeTransactionRow, { content }: MinedFact): boolean {

@@ -4,6 +4,7 @@ import { capOf, multipleOf } from '../../core/policies/fee-policies.ts'
 import { leastToReplace, type Market, most, priceColumns, pricesOf, quote, type Tier } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
+import { isPrivate } from '../../core/submission.ts'
 import { priceKindOf } from '../../core/transaction-form.ts'
 import { waitForPrice } from '../../core/wait-reason.ts'
 import { ceilingOf, tierOf } from '../dependencies.ts'
@@ -177,14 +178,22 @@ export function suggestionsOf(
         advise(
           'Compare the account with a block explorer. If the count there is higher, heal the nonces with it: {"next_nonce": 5000}.',
         ),
+        advise(
+          "Or add the URL of a node that has old blocks to the network's rpc_urls: it shows the transaction that used the nonce.",
+        ),
+      ]
+    case 'missing_receipt':
+      return [
+        advise(
+          "Add the URL of a node that has the receipt to the network's rpc_urls: more than half of all must show it.",
+        ),
       ]
     case 'unproven':
       return [advise("Check the nodes in the network's rpc_urls: more than half of all must agree.")]
     case 'private_relay':
-      return [
-        ...replace('Release it to the public nodes.', { speed: 'fast', submission: { mode: 'public' } }),
-        ...cancel,
-      ]
+    case 'block':
+    case 'acceptance':
+      return isPrivate(row) ? [...release(row), ...cancel] : []
     case 'paused':
       return [update('Resume the relayer.', { paused: false })]
     case 'disabled':
@@ -192,6 +201,17 @@ export function suggestionsOf(
     default:
       return []
   }
+}
+
+/** The bytes of a cancellation say nothing of what it cancels; those of the caller are the caller's to release. */
+function release({ id, relayer_id, intent, submission }: TransactionRow): Suggestion[] {
+  if (submission?.mode === 'public') return []
+  const summary =
+    intent === 'send'
+      ? 'Release it to the public nodes.'
+      : 'Release its cancellation to the public nodes. The transaction that it cancels stays with the private relays.'
+  const body = { submission: { mode: 'public' as const } }
+  return [{ operation: 'replaceTransaction', summary, relayer_id, transaction_id: id, body }]
 }
 
 /** The members of a replacement that does the same. */

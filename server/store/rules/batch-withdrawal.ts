@@ -1,3 +1,4 @@
+import { neverSigned } from '../../core/ending.ts'
 import type { Move } from '../../core/sending-rows.ts'
 import type { Store } from '../store.ts'
 import type { Row } from '../transaction-rows.ts'
@@ -40,11 +41,12 @@ export function batchWithdrawal(
         for (const row of open) {
           const { row_id, id, revision, chain_id, from, nonce, attempts } = row
           const account = { chain_id, address: from }
-          const neverSigned = row.status === 'pending' && row.hash === null
-          if (neverSigned && attempts === 0) await giveBack(transaction, row)
-          const isHighest = neverSigned && (await nextNonce(transaction, account)) === nonce + 1
+          const unsigned = neverSigned(row)
+          if (unsigned && attempts === 0) await giveBack(transaction, row)
+          const isHighest = unsigned && (await nextNonce(transaction, account)) === nonce + 1
           if (isHighest) await setNonce(transaction, account, nonce)
-          moves.push({ row_id, revision, set: withdrawn(intent, reason, isHighest) })
+          const change = withdrawn({ intent, status_reason: reason, error: null }, isHighest ? unsigned : undefined)
+          moves.push({ row_id, revision, ...change })
           transaction.record({ ...auditEntry, subject: id })
         }
         for (const row of await moveAll(transaction, moves)) done(row)

@@ -97,7 +97,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     const { revision, set, spending: spends } = move
     if (before.revision !== revision) return undefined
     if (spends && (await spending.takeMore(transaction, before, spends))) return undefined
-    const after = movedRow(before, set, now())
+    const after = movedRow(before, move, now())
     const { data } = set
     if (data !== undefined && data !== (await readData(transaction, before.data_row_id))) {
       after.data_bytes = bytesOf(data)

@@ -1,3 +1,6 @@
+import { endOfIntent } from '../../core/decide.ts'
+import type { FirstBlock } from '../../core/ending.ts'
+import type { Proof } from '../../core/proof.ts'
 import type { Move } from '../../core/sending-rows.ts'
 import { isFinal } from '../../core/statuses.ts'
 import type { Store } from '../store.ts'
@@ -8,7 +11,7 @@ import { createEvents } from './events.ts'
 import { createMoves } from './moves.ts'
 import { createSpending } from './spending.ts'
 import { sql } from './statement.ts'
-import { done, endOf } from './withdrawal.ts'
+import { done } from './withdrawal.ts'
 
 const holders = sql<Row>(`
   SELECT ${columns} FROM transactions
@@ -28,12 +31,16 @@ export function restarts(
   const { now } = dependencies
   const moveAll = createMoves(createEvents(dependencies), createSpending(now), now)
   return {
-    forgetNonces: ({ chain_id, address }, reason, limit) =>
+    forgetNonces: ({ chain_id, address }, reason, proof, limit) =>
       write(async (transaction) => {
         const account = { chain_id, address }
         await transaction.lockRelayers({ accounts: [account] })
         const rows = await transaction.all(holders, { ...account, limit })
-        const moves = rows.map((row) => ({ row_id: row.row_id, revision: row.revision, set: forgotten(row, reason) }))
+        const moves = rows.map((row) => ({
+          row_id: row.row_id,
+          revision: row.revision,
+          ...forgotten(row, reason, proof),
+        }))
         for (const row of await moveAll(transaction, moves)) done(row)
         return rows.length
       }),
@@ -53,12 +60,17 @@ export function restarts(
 const max_reason_length = 1_000
 
 /** A block of the former chain is unrelated to the block of the same height on the new chain. */
-function forgotten({ status, intent, status_reason }: Row, reason: string): Move['set'] {
+function forgotten(
+  { status, intent, status_reason }: Row,
+  reason: string,
+  proof: Proof<FirstBlock>,
+): Pick<Move, 'set' | 'end'> {
   const place = { nonce: null, block_number: null, block_hash: null }
-  if (isFinal(status)) return place
+  if (isFinal(status)) return { set: place }
   const error = { code: 'chain_restarted' as const, message: reason, revert_data: null }
-  if (intent === 'send') return { ...place, status: 'failed', status_reason: reason, error }
+  if (intent === 'send') return { set: { ...place, status_reason: reason, error }, end: { status: 'failed', proof } }
   // The reason of the withdrawal comes first.
   const reasons = status_reason === null ? reason : `${status_reason}; ${reason}`
-  return { ...place, status: endOf[intent], status_reason: reasons.slice(0, max_reason_length), error }
+  const set = { ...place, status_reason: reasons.slice(0, max_reason_length), error }
+  return { set, end: { status: endOfIntent[intent], proof } }
 }

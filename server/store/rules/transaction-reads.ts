@@ -1,6 +1,6 @@
 import { exceededBy } from '../../core/capacity.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
-import { isSecret } from '../../core/submission.ts'
+import { isSecretOf } from '../../core/submission.ts'
 import { nextTurn } from '../../next-turn.ts'
 import type { Store } from '../store.ts'
 import { columns, type Row, read as readRow, readWhole, type WholeRow, wholeColumns } from '../transaction-rows.ts'
@@ -114,7 +114,7 @@ export function transactionReads({ read, readTogether }: Database): Reads {
       return new Map(found.map(({ id, status, resign }) => [id, { status, resign: resign === 1 }]))
     },
     getTransactionByHash: async (relayer_row_id, hash) => whole(await read.one(byHash, { hash, relayer_row_id })),
-    isSecretHash: async (hash) => (await rows(hiddenByHash, { hash })).some(isSecret),
+    isSecretHash: async (hash) => (await rows(hiddenByHash, { hash })).some((row) => isSecretOf(row, hash)),
     getTransactionByNonce: async (chain_id, address, nonce) =>
       whole(await read.one(byNonce, { chain_id, address, nonce })),
     dataOf: async (row_id) => hexOf((await read.one(dataOf, { row_id }))?.data ?? null),

@@ -1,4 +1,7 @@
 import { exceededBy } from '../../core/capacity.ts'
+import { isUnmined } from '../../core/statuses.ts'
+import { releasedSubmission } from '../../core/submission.ts'
+import { waitColumns } from '../../core/wait-reason.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { bytesOf } from '../transaction-rows.ts'
@@ -9,12 +12,14 @@ import type { Database } from './database.ts'
 import { createEvents } from './events.ts'
 import { createMoves, type MoveOne, moves, rowById } from './moves.ts'
 import { createSpending } from './spending.ts'
+import { hexOf } from './transaction-data.ts'
 import { unfinishedOf } from './unfinished.ts'
-import { createWithdrawal, isSigned } from './withdrawal.ts'
+import { createWithdrawal, done, isSigned, newestPurpose, transactionById, withoutData } from './withdrawal.ts'
 
 type Transactions = Pick<
   Store,
-  'attempts' | 'listAttempts' | 'rawOf' | 'move' | 'replaceTransaction' | 'renumber' | 'withdraw' | 'withdrawBatch'
+  | ('attempts' | 'listAttempts' | 'rawOf' | 'move' | 'replaceTransaction' | 'renumber' | 'withdraw' | 'withdrawBatch')
+  | 'release'
 >
 
 /** Changes of transactions after their acceptance. */
@@ -29,7 +34,7 @@ export function transactions(database: Database, dependencies: StoreDependencies
   return {
     ...attempts(database),
     ...moves(database, moveAll),
-    renumber: (row_id, revision, reason, spending) =>
+    renumber: (row_id, revision, proof, reason, spending) =>
       write(async (transaction) => {
         await transaction.lockRelayers({ transactions: [row_id] })
         const row = await transaction.one(rowById, { row_id })
@@ -40,7 +45,7 @@ export function transactions(database: Database, dependencies: StoreDependencies
           const { policy, limit } = over.spend
           const status_reason = `${reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
           const error = { code: 'policy_violation', message: status_reason, revert_data: null }
-          await move(transaction, { row_id, revision, set: { status: 'failed', status_reason, error } })
+          await move(transaction, { row_id, revision, set: { status_reason, error }, end: { status: 'failed', proof } })
           return over
         }
         const nonce = (await nextNonce(transaction, account)) as number
@@ -64,10 +69,24 @@ export function transactions(database: Database, dependencies: StoreDependencies
         const exceeded = exceededBy(unfinished, { count: 0, bytes }, capacity)
         return exceeded ?? (await spendings.takeMore(transaction, row, spending)) ?? (await move(transaction, wanted))
       }, auditEntry),
-    withdraw: (relayer_row_id, id, intent, status_reason, failure, auditEntry) =>
+    withdraw: (relayer_row_id, id, intent, status_reason, more, auditEntry) =>
       write(async (transaction) => {
         await transaction.lockRelayers({ relayers: [relayer_row_id] })
-        return withdraw(transaction, relayer_row_id, id, intent, status_reason, failure)
+        return withdraw(transaction, relayer_row_id, id, intent, status_reason, more)
+      }, auditEntry),
+    release: (relayer_row_id, id, auditEntry) =>
+      write(async (transaction) => {
+        await transaction.lockRelayers({ relayers: [relayer_row_id] })
+        const whole = await transactionById(transaction, relayer_row_id, id)
+        if (!whole) return 'missing'
+        const row = withoutData(whole)
+        const newest = row.resign ? undefined : await newestPurpose(transaction, row.row_id)
+        const submission = isUnmined(row.status) ? releasedSubmission(row, newest, dependencies.now()) : null
+        if (!submission) return { refused: row }
+        const { row_id, revision, intent, status_reason } = row
+        // What it waits for at the relays has ended.
+        const set = { submission, ...waitColumns({ intent, status_reason }, null) }
+        return { ...done(await move(transaction, { row_id, revision, set })), data: hexOf(whole.data) }
       }, auditEntry),
     ...batchWithdrawal(database, spendings, moveAll),
   }

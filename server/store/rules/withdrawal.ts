@@ -1,5 +1,8 @@
+import { endOfIntent } from '../../core/decide.ts'
+import { type NeverSigned, neverSigned } from '../../core/ending.ts'
 import type { Intent, Move, TransactionRow } from '../../core/sending-rows.ts'
 import { isUnmined } from '../../core/statuses.ts'
+import { releasedCancellation } from '../../core/submission.ts'
 import type { Store } from '../store.ts'
 import { read, type WholeRow, wholeColumns } from '../transaction-rows.ts'
 import { nextNonce, setNonce } from './accounts.ts'
@@ -17,6 +20,14 @@ const signed = sql<{ signed: number }>('SELECT 1 AS signed FROM attempts WHERE t
 export const isSigned = async (transaction: Transaction, row_id: number): Promise<boolean> =>
   (await transaction.one(signed, { row_id })) !== undefined
 
+const newest = sql<{ purpose: 'send' | 'cancel' }>(
+  'SELECT purpose FROM attempts WHERE transaction_row_id = $row_id ORDER BY number DESC LIMIT 1',
+)
+
+/** Of the attempt that is broadcast; undefined: nothing is signed. */
+export const newestPurpose = async (transaction: Transaction, row_id: number) =>
+  (await transaction.one(newest, { row_id }))?.purpose
+
 export const transactionById = (transaction: Transaction, relayer_row_id: number, id: string) =>
   transaction.one(byId, { id, relayer_row_id })
 
@@ -25,35 +36,33 @@ export const createWithdrawal =
   (spendings: ReturnType<typeof createSpending>, move: MoveOne) =>
   async (
     transaction: Transaction,
-    ...[relayer_row_id, id, intent, status_reason, failure]: Parameters<Store['withdraw']>
+    ...[relayer_row_id, id, intent, status_reason, { error, isReleased = false } = {}]: Parameters<Store['withdraw']>
   ): ReturnType<Store['withdraw']> => {
     const row = await transactionById(transaction, relayer_row_id, id)
     if (!row) return 'missing'
-    const { row_id, revision, chain_id, from, nonce, status, hash } = row
+    const { row_id, revision, chain_id, from, nonce, status } = row
     const account = { chain_id, address: from }
     const data = hexOf(row.data)
     if (!isUnmined(status) || row.intent !== 'send') return { refused: withoutData(row) }
-    const neverSigned = status === 'pending' && hash === null
+    const unsigned = neverSigned(row)
     // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
-    if (neverSigned && !(await isSigned(transaction, row_id))) await spendings.giveBack(transaction, row)
-    const isHighest = neverSigned && nonce !== null && (await nextNonce(transaction, account)) === nonce + 1
+    if (unsigned && !(await isSigned(transaction, row_id))) await spendings.giveBack(transaction, row)
+    const isHighest = unsigned && nonce !== null && (await nextNonce(transaction, account)) === nonce + 1
     if (isHighest) await setNonce(transaction, account, nonce)
-    const set = withdrawn(intent, status_reason, isHighest, failure)
-    return { ...done(await move(transaction, { row_id, revision, set })), data }
+    const change = withdrawn({ intent, status_reason, error: error ?? null }, isHighest ? unsigned : undefined)
+    const submission = isReleased ? releasedCancellation(withoutData(row), undefined) : null
+    const set = { ...change.set, ...(submission && { submission }) }
+    return { ...done(await move(transaction, { row_id, revision, ...change, set })), data }
   }
 
-export const endOf = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
-
-/** The columns that a withdrawal sets. `isHighest`: it was never signed and has the account's highest nonce, so it ends at once. */
+/** What a withdrawal changes. `unsigned`: it was never signed and has the account's highest nonce, so it ends at once. */
 export const withdrawn = (
-  intent: Exclude<Intent, 'send'>,
-  status_reason: string | null,
-  isHighest: boolean,
-  error: TransactionRow['error'] = null,
-): Move['set'] =>
-  isHighest
-    ? { nonce: null, status: endOf[intent], intent, status_reason, error }
-    : { intent, resign: true, status_reason, error }
+  given: { intent: Exclude<Intent, 'send'> } & Pick<TransactionRow, 'status_reason' | 'error'>,
+  unsigned: NeverSigned | undefined,
+): Pick<Move, 'set' | 'end'> =>
+  unsigned
+    ? { set: { nonce: null, ...given }, end: { status: endOfIntent[given.intent], proof: unsigned } }
+    : { set: { resign: true, ...given } }
 
 export const withoutData = ({ data: _, ...row }: WholeRow): TransactionRow => read(row)
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { endAs } from '../../support/ending.ts'
 import { newTransaction, plantRelayer } from './relayers.ts'
 import { onEveryStore } from './stores.ts'
 
@@ -118,18 +119,18 @@ onEveryStore((opened) => {
         { row_id: first, revision: 1, set: {}, refused: { number: 1, refusal: 'a \ud800 b', kind: 'unknown' } },
         { row_id: first, revision: 2, set: { status: 'submitted' }, taken: [1] },
         { row_id: first, revision: 3, set: { status: 'mined', block_number: 1, block_hash: '0x1' } },
-        { row_id: first, revision: 4, set: { status: 'confirmed' } },
+        { row_id: first, revision: 4, set: {}, end: endAs('confirmed') },
       ]),
       store.move([
         { row_id: second, revision: 0, set: { status: 'sent' }, attempt: attemptOf(second) },
-        { row_id: first, revision: 0, set: { status: 'failed' } },
+        { row_id: first, revision: 0, set: {}, end: endAs('failed') },
         {
           row_id: second,
           revision: 1,
           set: { waiting_for: 'node', wait_text: 'a \ud800 b' },
           refused: { number: 1, refusal: 'x', kind: 'unknown' },
         },
-        { row_id: third, revision: 7, set: { status: 'failed' } },
+        { row_id: third, revision: 7, set: {}, end: endAs('failed') },
       ]),
     ])
     expect(moved.flat().map((row) => row?.status)).toEqual([

@@ -1,5 +1,7 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import type { Move, Spend, TransactionFilter, TransactionRow } from '../../../server/core/sending-rows.ts'
+import { isFinal } from '../../../server/core/statuses.ts'
+import { endAs, firstBlock, foreignUse } from '../../support/ending.ts'
 import { randomFrom } from '../../support/random.ts'
 import { newTransaction, type PlantedRelayer } from './relayers.ts'
 import type { OpenedStore } from './stores.ts'
@@ -78,8 +80,10 @@ export function history(seed: number): () => Call {
     const id = pick(known)
     const [status, waiting_for, isStale] = [pick(statuses), pick(waits), below(8) === 0]
     const isMined = status === 'mined' || status === 'confirmed'
+    const isSet = below(3) > 0
+    const end = isSet && isFinal(status) ? { end: endAs(status) } : {}
     const set: Move['set'] = {
-      ...(below(3) > 0 && { status }),
+      ...(isSet && !isFinal(status) && { status }),
       ...(isMined && { block_number: below(100), block_hash: `0x${below(9)}` }),
       ...pick([
         {},
@@ -114,6 +118,7 @@ export function history(seed: number): () => Call {
           row_id: row.row_id,
           revision: row.revision + (isStale ? 1 : 0),
           set: { ...set, ...(signs && { hash: attempt.hash }) },
+          ...end,
           ...(signs && { attempt }),
           ...(spends.length > 0 && { spending: spends }),
           ...(takes && attempts.length > 0 && { taken: [1] }),
@@ -144,7 +149,7 @@ export function history(seed: number): () => Call {
     const [id, spends] = [pick(known), spending()]
     return async (opened, relayers) => {
       const row = await rowOf(opened, relayers, id)
-      return row && opened.store.renumber(row.row_id, row.revision, 'used outside', spends)
+      return row && opened.store.renumber(row.row_id, row.revision, foreignUse, 'used outside', spends)
     }
   }
   const withdrawBatch = (): Call => {
@@ -168,7 +173,7 @@ export function history(seed: number): () => Call {
       if (verb === 3) return store.watch(row_id)
       if (verb === 4) return store.unwatch(row_id)
       if (verb === 5) return store.setGenesis(chain_id, address, `0x${nonce}`)
-      if (verb === 6 && nonce === 0) return store.forgetNonces(its, 'restarted', 5)
+      if (verb === 6 && nonce === 0) return store.forgetNonces(its, 'restarted', firstBlock, 5)
       if (verb === 7) return store.restartAccount(its, '0xnew', 0)
       const before = new Date(start + nonce * 5_000).toISOString()
       if (verb === 8 && nonce < 3) return store.prune(kind, before, 0)

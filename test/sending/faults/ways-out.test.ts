@@ -1,0 +1,467 @@
+import { JsonRpcProvider, keccak256, Transaction, Wallet } from 'ethers'
+import { expect, onTestFinished, test } from 'vitest'
+import type { RelayerPoliciesInput, SendTransactionRequest, WaitingFor } from '../../../client/index.ts'
+import { startHeldSigner } from '../../support/held-signer.ts'
+import { type Liar, type Lie, testLiar } from '../../support/liar.ts'
+import { type PrivateRelay, startPrivateRelay } from '../../support/private-relay.ts'
+import type { Account, Rig } from '../../support/rig.ts'
+import { testRig } from '../../support/test-rig.ts'
+import { until } from '../../support/until.ts'
+
+// Every state in which a transaction can wait, and an operation that ends it or moves it on, carried out against the service.
+
+const gwei = 10n ** 9n
+const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const to = `0x${'6b'.repeat(20)}`
+
+/** One relayer that reaches its chain by `node`, and private relays that include nothing until they build. */
+interface Stage {
+  rig: Rig
+  node: Liar
+  relay: PrivateRelay
+  account: Account
+  /** Of the transaction that waits. */
+  path: { relayer_id: string; transaction_id: string }
+  send(body?: Partial<SendTransactionRequest>): Promise<string>
+  updateRelayer(body: {
+    paused?: boolean
+    policies?: RelayerPoliciesInput
+    custom_rpc_urls?: string[]
+  }): Promise<unknown>
+  signer: { stop(): Promise<unknown> } | undefined
+}
+
+interface Way {
+  /** How the state comes about. */
+  bring(stage: Stage): Promise<unknown>
+  policies?: RelayerPoliciesInput
+  key?: 'known'
+  signer?: 'held'
+  submission?: 'private'
+  intent?: 'cancel' | 'expire'
+  /** The operation, and how it is called. */
+  operation: string
+  carryOut(stage: Stage): Promise<unknown>
+  ends: string
+}
+
+const refusing =
+  (message: string): Lie =>
+  (method) =>
+    method === 'eth_sendRawTransaction' ? new Error(message) : undefined
+/** Says that it took the bytes, and drops them: blocks pass without them. */
+const forgetting: Lie = (method, [raw]) => (method === 'eth_sendRawTransaction' ? keccak256(`${raw}`) : undefined)
+
+const toGoodNode = {
+  operation: 'updateRelayer: custom_rpc_urls',
+  carryOut: ({ rig, updateRelayer }: Stage) => updateRelayer({ custom_rpc_urls: [rig.proxy.url] }),
+}
+const release = {
+  operation: 'replaceTransaction: submission',
+  carryOut: ({ rig, path }: Stage) => rig.client().put(one, { path, body: { submission: { mode: 'public' } } }),
+}
+const cancelPublicly = {
+  operation: 'cancelTransaction: submission',
+  carryOut: ({ rig, path }: Stage) => rig.client().delete(one, { path, query: { submission: 'public' } }),
+}
+/** As the explanation suggests it. */
+const suggested = (operation: string) => ({
+  operation,
+  async carryOut({ rig, path }: Stage) {
+    let body: unknown
+    await until('it is suggested', async () => {
+      const { suggestions } = (await rig.client().get(`${one}/explanation`, { path })).data
+      body = suggestions.find((suggestion) => suggestion.operation === operation)?.body
+      return body !== undefined
+    })
+    if (operation === 'replaceTransaction') await rig.client().put(one, { path, body: body as never })
+    else await rig.client().patch('/api/v1/relayers/{relayer_id}', { path, body: body as never })
+  },
+})
+
+async function submitted({ send, rig, path }: Stage, body: Partial<SendTransactionRequest> = {}) {
+  await send(body)
+  const status = async () => (await rig.client().get(one, { path })).data.status
+  await until('it is with a node', async () => (await status()) === 'submitted')
+}
+
+/** The account's key in another program, at the nonce of the transaction. */
+async function useElsewhere({ rig }: Stage, price = 10n * gwei) {
+  const provider = new JsonRpcProvider(rig.chain.url, rig.chain.chain_id, { staticNetwork: true })
+  onTestFinished(() => provider.destroy())
+  const fees = { maxFeePerGas: price, maxPriorityFeePerGas: price / 2n }
+  const wallet = new Wallet(rig.chain.accounts[1]?.key as string, provider)
+  await wallet.sendTransaction({ to, value: 5n, nonce: 0, gasLimit: 21_000, ...fees })
+}
+
+const cancelPrivate = async (stage: Stage) => {
+  await submitted(stage, { submission: { mode: 'private' } })
+  await stage.rig.client().delete(one, { path: stage.path })
+}
+const expirePrivate = async (stage: Stage) => {
+  const valid_until = new Date(Date.now() + stage.rig.clock.passed_ms + 60_000).toISOString()
+  await submitted(stage, { submission: { mode: 'private' }, valid_until })
+  stage.rig.clock.passed_ms += 61_000
+}
+
+/** Of a transaction that waits for no reason but a block, and for each reason. */
+const ways: Record<WaitingFor | 'block', Way[]> = {
+  price_cap: [
+    {
+      policies: { gas_price_cap: `${5n * gwei}` },
+      async bring({ rig, send }) {
+        await rig.chain.setBaseFee(10n * gwei)
+        await rig.chain.mine()
+        await send()
+      },
+      ...suggested('updateRelayer'),
+      ends: 'confirmed',
+    },
+  ],
+  fee_multiple: [
+    {
+      policies: { max_fee_multiple: 1 },
+      async bring(stage) {
+        stage.node.lie = forgetting
+        await submitted(stage, { speed: 'fastest' })
+      },
+      ...suggested('updateRelayer'),
+      ends: 'confirmed',
+    },
+  ],
+  fee_budget: [
+    {
+      async bring(stage) {
+        stage.node.lie = forgetting
+        await submitted(stage, { speed: 'fastest' })
+        const [{ max_fee_per_gas } = {}] = await stage.account.transactions()
+        // No room for 10 % more.
+        const max_fee_per_transaction = `${(BigInt(max_fee_per_gas ?? 0) * 21_000n * 105n) / 100n}`
+        await stage.updateRelayer({ policies: { max_fee_per_transaction } })
+      },
+      ...suggested('updateRelayer'),
+      ends: 'confirmed',
+    },
+  ],
+  base_fee: [
+    {
+      async bring(stage) {
+        await submitted(stage)
+        await stage.rig.chain.setBaseFee(50n * gwei)
+        await stage.rig.chain.mine()
+      },
+      ...suggested('replaceTransaction'),
+      ends: 'confirmed',
+    },
+  ],
+  fee_too_low: [
+    {
+      async bring({ rig, send }) {
+        await rig.chain.setBaseFee(50n * gwei)
+        await rig.chain.mine()
+        await send({ gas_price: `${20n * gwei}` })
+      },
+      ...suggested('replaceTransaction'),
+      ends: 'confirmed',
+    },
+  ],
+  funds: [
+    {
+      async bring({ rig, account, node, send }) {
+        node.lie = refusing('the node is busy')
+        await send()
+        await rig.chain.setBalance(account.address, 0n)
+        node.lie = undefined
+      },
+      operation: 'outside the API: fund the account',
+      carryOut: ({ rig, account }) => rig.chain.setBalance(account.address, 10n ** 24n),
+      ends: 'confirmed',
+    },
+  ],
+  node: [
+    {
+      async bring({ node, send }) {
+        // It refuses all but cancellations.
+        node.lie = (method, [raw]) =>
+          method === 'eth_sendRawTransaction' && Transaction.from(`${raw}`).to?.toLowerCase() === to
+            ? new Error('refused by this node')
+            : undefined
+        await send()
+      },
+      operation: 'cancelTransaction',
+      carryOut: ({ rig, path }) => rig.client().delete(one, { path }),
+      ends: 'canceled',
+    },
+  ],
+  unreachable: [
+    {
+      async bring({ node, send }) {
+        await send()
+        node.lie = () => new Error('Service unavailable')
+      },
+      ...toGoodNode,
+      ends: 'confirmed',
+    },
+  ],
+  contested_nonce: [
+    {
+      key: 'known',
+      async bring(stage) {
+        await useElsewhere(stage)
+        await stage.send()
+      },
+      operation: 'replaceTransaction',
+      carryOut: ({ rig, path }) =>
+        rig.client().put(one, {
+          path,
+          body: { to, value: '7', max_fee_per_gas: `${12n * gwei}`, max_priority_fee_per_gas: `${6n * gwei}` },
+        }),
+      ends: 'confirmed',
+    },
+  ],
+  uncertain_nonce: [
+    {
+      key: 'known',
+      async bring(stage) {
+        await submitted(stage)
+        await stage.rig.chain.dropAll()
+        await useElsewhere(stage)
+        await stage.rig.chain.mine()
+        stage.node.lie = (method, [, block]) =>
+          method === 'eth_getTransactionCount' && `${block}`.startsWith('0x')
+            ? new Error('missing trie node')
+            : undefined
+      },
+      ...toGoodNode,
+      ends: 'confirmed',
+    },
+    {
+      // Never signed, because of the cap, when its nonce is used: no transfer is needed.
+      policies: { gas_price_cap: `${5n * gwei}` },
+      async bring({ rig, account, send }) {
+        await rig.chain.setBaseFee(10n * gwei)
+        await rig.chain.mine()
+        await send()
+        await account.send(1, { to })
+        await rig.chain.setNonce(account.address, 1)
+      },
+      operation: 'cancelTransaction',
+      async carryOut({ rig, path, updateRelayer }) {
+        await rig.client().delete(one, { path })
+        await updateRelayer({ policies: { gas_price_cap: `${100n * gwei}` } })
+      },
+      ends: 'canceled',
+    },
+  ],
+  missing_receipt: [
+    {
+      async bring(stage) {
+        await submitted(stage)
+        stage.node.lie = (method) => (method === 'eth_getTransactionReceipt' ? null : undefined)
+        await stage.rig.chain.mine()
+      },
+      ...toGoodNode,
+      ends: 'confirmed',
+    },
+  ],
+  unproven: [
+    {
+      async bring(stage) {
+        await submitted(stage)
+        const silent = await testLiar(stage.rig.chain)
+        await stage.updateRelayer({ custom_rpc_urls: [stage.node.url, silent.url] })
+        silent.lie = (method) => (method === 'eth_getTransactionReceipt' ? null : undefined)
+        await stage.rig.chain.mine()
+      },
+      ...toGoodNode,
+      ends: 'confirmed',
+    },
+  ],
+  earlier_nonce: [
+    {
+      async bring({ node, account, send }) {
+        node.lie = (method, [raw]) =>
+          method === 'eth_sendRawTransaction' &&
+          Transaction.from(`${raw}`).nonce === 0 &&
+          Transaction.from(`${raw}`).to?.toLowerCase() === to
+            ? new Error('refused by this node')
+            : undefined
+        await account.send(1, { to })
+        await send()
+      },
+      operation: 'cancelTransaction, of the first one',
+      async carryOut({ rig, path }) {
+        const { data } = await rig.client().get(`${one}/explanation`, { path })
+        const first = { ...path, transaction_id: `${data.blocked_by}` }
+        return rig.client().delete(one, { path: first })
+      },
+      ends: 'confirmed',
+    },
+  ],
+  paused: [
+    {
+      async bring({ node, send, updateRelayer }) {
+        node.lie = refusing('busy')
+        await send()
+        await updateRelayer({ paused: true })
+        node.lie = undefined
+      },
+      ...suggested('updateRelayer'),
+      ends: 'confirmed',
+    },
+  ],
+  disabled: [
+    {
+      async bring({ rig, account, send, node }) {
+        await account.send(3, { to })
+        await account.finished(rig.chain.mine)
+        node.lie = refusing('busy')
+        await send()
+        await rig.chain.restart()
+        node.lie = undefined
+      },
+      operation: 'healNonces',
+      carryOut: ({ rig, path }) =>
+        rig.client().post('/api/v1/relayers/{relayer_id}/nonce/heal', { path, body: { chain_restarted: true } }),
+      ends: 'failed',
+    },
+  ],
+  key_service: [
+    {
+      signer: 'held',
+      async bring({ send, signer }) {
+        await signer?.stop()
+        await send()
+      },
+      operation: 'cancelTransaction',
+      carryOut: ({ rig, path }) => rig.client().delete(one, { path }),
+      ends: 'canceled',
+    },
+  ],
+  private_relay: [
+    {
+      submission: 'private',
+      async bring({ relay, send }) {
+        relay.refuse({ code: -32_603, message: 'overloaded' })
+        await send({ submission: { mode: 'private' } })
+      },
+      ...release,
+      ends: 'confirmed',
+    },
+  ],
+  block: [
+    {
+      submission: 'private',
+      bring: (stage) => submitted(stage, { submission: { mode: 'private' } }),
+      ...release,
+      ends: 'confirmed',
+    },
+    {
+      submission: 'private',
+      bring: (stage) => submitted(stage, { submission: { mode: 'private' } }),
+      ...cancelPublicly,
+      ends: 'canceled',
+    },
+    { submission: 'private', intent: 'cancel', bring: cancelPrivate, ...release, ends: 'canceled' },
+    {
+      submission: 'private',
+      intent: 'cancel',
+      bring: cancelPrivate,
+      ...suggested('replaceTransaction'),
+      ends: 'canceled',
+    },
+    { submission: 'private', intent: 'cancel', bring: cancelPrivate, ...cancelPublicly, ends: 'canceled' },
+    { submission: 'private', intent: 'expire', bring: expirePrivate, ...cancelPublicly, ends: 'expired' },
+    { submission: 'private', intent: 'expire', bring: expirePrivate, ...release, ends: 'expired' },
+  ],
+  // No part of the service gives it.
+  other: [],
+}
+
+const rows = Object.entries(ways).flatMap(([reason, its]) =>
+  its.map((way) => ({ reason, kind: [way.submission ?? 'public', way.intent ?? 'send'].join(', '), ...way })),
+)
+
+test('each reason to wait has a way out', () => {
+  const without = Object.entries(ways).flatMap(([reason, its]) => (its.length === 0 ? reason : []))
+  expect(without).toEqual(['other'])
+})
+
+test.each(rows)('$reason ($kind) is left by $operation', async (way) => {
+  const stage = await start(way)
+  const { rig, node, account, relay, path } = stage
+  await way.bring(stage)
+  const [waiting] = (await account.transactions()).filter(({ id }) => id === path.transaction_id)
+  const original = waiting?.hash
+  const explained = async () => (await rig.client().get(`${one}/explanation`, { path })).data
+  const get = async () => (await rig.client().get(one, { path })).data
+  const pass = async () => {
+    rig.clock.passed_ms += 16_000
+    await rig.chain.mine()
+  }
+  // Blocks pass where the state lasts.
+  const isLasting = !['base_fee', 'funds', 'node', 'contested_nonce', 'earlier_nonce'].includes(way.reason)
+  await until(
+    `it waits for ${way.reason}`,
+    async () => (await explained()).waiting_for === way.reason,
+    isLasting ? pass : undefined,
+  )
+  if (way.intent !== undefined && way.submission === 'private') {
+    const isCancellation = ({ transaction, isAccepted }: PrivateRelay['sent'][number]) =>
+      isAccepted && transaction.value === 0n
+    await until('the relay has the cancellation', () => relay.sent.some(isCancellation), pass)
+    expect(await get()).toMatchObject({ status: 'submitted', is_canceling: true })
+  }
+
+  await way.carryOut(stage)
+  const isCanceled = way.ends === 'canceled' || way.ends === 'expired'
+  if (way.submission === 'private' && isCanceled) {
+    await until('a public node has the cancellation', () => rig.proxy.broadcast().length > 0)
+    // What is canceled stays with the relays, its hash too.
+    expect(rig.proxy.broadcast()).not.toContain(original)
+    expect(relay.timeline.join()).not.toContain(original)
+  }
+  // What is released waits for a block as before.
+  if (way.submission !== 'private')
+    await until('it has moved on', async () => (await explained()).waiting_for !== way.reason, pass)
+  node.lie = undefined
+  await account.finished(pass)
+  expect((await get()).status).toBe(way.ends)
+  if (way.submission !== 'private') return
+  // Nothing is held up by it.
+  await stage.send()
+  await account.finished(pass)
+  expect(await account.latest()).toBe(2)
+})
+
+async function start({ policies = {}, key, signer: kind, submission }: Way): Promise<Stage> {
+  const rig = await testRig({ chain: { noMining: true } })
+  const node = await testLiar(rig.chain)
+  const relay = await startPrivateRelay(rig.chain)
+  relay.watch(rig.proxy)
+  await rig.client().patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { private_rpc_urls: [{ url: relay.url, drops_after_blocks: 1_000 }] },
+  })
+  const signer = kind && (await startHeldSigner())
+  const account = await rig.addAccount({
+    policies,
+    ...(key && { key: rig.chain.accounts[1]?.key as string }),
+    ...(signer && { signer: { type: 'remote' as const, config: { url: signer.url, address: signer.address } } }),
+    rpc_urls: submission === 'private' ? [] : [node.url],
+  })
+  const { relayer_id } = account
+  const path = { relayer_id, transaction_id: '' }
+  return {
+    ...{ rig, node, relay, account, path, signer },
+    async send(body = {}) {
+      const base = { to, value: '1', gas_limit: 21_000 }
+      const { data } = await rig
+        .client()
+        .post('/api/v1/relayers/{relayer_id}/transactions', { path: { relayer_id }, body: { ...base, ...body } })
+      path.transaction_id = data.id
+      return data.id
+    },
+    updateRelayer: (body) => rig.client().patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id }, body }),
+  }
+}

@@ -1,0 +1,12 @@
+import type { Ending, FirstBlock, ForeignUse } from '../../server/core/ending.ts'
+import { Proof } from '../../server/core/proof.ts'
+import type { FinalStatus } from '../../server/core/statuses.ts'
+
+const receipt = { hash: '0x1', block_number: 1, block_hash: '0x1', succeeded: true }
+const proof = new Proof<ForeignUse>({ nonce: 0, hash: '0x1', receipt })
+
+/** An end for tests of the store, which takes one in no other form and looks at the status only. */
+export const endAs = (status: FinalStatus): Ending => ({ status, proof })
+
+export const foreignUse = proof
+export const firstBlock = new Proof<FirstBlock>({ genesis_hash: '0x1' })
