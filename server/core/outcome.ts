@@ -1,6 +1,7 @@
 import type { TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
 import type { Seen } from './decide.ts'
 import { decodeError } from './decoding/decoded-call.ts'
+import type { Effect } from './effect.ts'
 
 /** Why a call reverts. */
 export interface Revert {
@@ -63,3 +64,14 @@ export const errorOf = (code: string, message: string): TransactionError => ({
   message: message.slice(0, max_message_length),
   revert_data: null,
 })
+
+/** Of a transaction whose effect did not take place. */
+export function missedError(effect: Effect, { block_number }: Pick<Seen, 'block_number'>): TransactionError {
+  if (effect.kind === 'forwarded')
+    return errorOf('not_forwarded', `The forwarder ${effect.forwarder} did not carry out the call of ${effect.signer}`)
+  const { account, delegate } = effect
+  const text =
+    `Nothing was executed: in block ${block_number} the account ${account} does not run the code ${delegate} (EIP-7702). ` +
+    'Its authorization did not apply, or its delegation was changed. A value that it was sent has arrived'
+  return errorOf('not_delegated', text)
+}

@@ -116,7 +116,7 @@ export interface TransactionStore {
   move(moves: Move[]): Promise<(TransactionRow | undefined)[]>
   /** A `move` that also checks the daily limits for the added spending, and the room for its data. */
   replaceTransaction(
-    move: Move,
+    move: Omit<Move, 'end'>,
     spending: Spend[],
     capacity: Capacity,
     auditEntry?: PendingAuditEntry,
