@@ -5,6 +5,7 @@ import { startHeldSigner } from '../../support/held-signer.ts'
 import { type Liar, type Lie, testLiar } from '../../support/liar.ts'
 import { type PrivateRelay, startPrivateRelay } from '../../support/private-relay.ts'
 import type { Account, Rig } from '../../support/rig.ts'
+import { newUser, sponsoredRig } from '../../support/sponsorship.ts'
 import { testRig } from '../../support/test-rig.ts'
 import { until } from '../../support/until.ts'
 
@@ -38,6 +39,8 @@ interface Way {
   key?: 'known'
   signer?: 'held'
   submission?: 'private'
+  /** Through a pool that the relayer is in. */
+  relayer?: 'pool'
   intent?: 'cancel' | 'expire'
   /** The operation, and how it is called. */
   operation: string
@@ -373,13 +376,18 @@ const ways: Record<WaitingFor | 'block', Way[]> = {
     { submission: 'private', intent: 'cancel', bring: cancelPrivate, ...cancelPublicly, ends: 'canceled' },
     { submission: 'private', intent: 'expire', bring: expirePrivate, ...cancelPublicly, ends: 'expired' },
     { submission: 'private', intent: 'expire', bring: expirePrivate, ...release, ends: 'expired' },
+    { submission: 'private', intent: 'cancel', relayer: 'pool', bring: cancelPrivate, ...release, ends: 'canceled' },
   ],
   // No part of the service gives it.
   other: [],
 }
 
 const rows = Object.entries(ways).flatMap(([reason, its]) =>
-  its.map((way) => ({ reason, kind: [way.submission ?? 'public', way.intent ?? 'send'].join(', '), ...way })),
+  its.map((way) => ({
+    reason,
+    kind: [way.submission ?? 'public', way.intent ?? 'send', ...(way.relayer ? [way.relayer] : [])].join(', '),
+    ...way,
+  })),
 )
 
 test('each reason to wait has a way out', () => {
@@ -434,7 +442,7 @@ test.each(rows)('$reason ($kind) is left by $operation', async (way) => {
   expect(await account.latest()).toBe(2)
 })
 
-async function start({ policies = {}, key, signer: kind, submission }: Way): Promise<Stage> {
+async function start({ policies = {}, key, signer: kind, submission, relayer }: Way): Promise<Stage> {
   const rig = await testRig({ chain: { noMining: true } })
   const node = await testLiar(rig.chain)
   const relay = await startPrivateRelay(rig.chain)
@@ -452,16 +460,43 @@ async function start({ policies = {}, key, signer: kind, submission }: Way): Pro
   })
   const { relayer_id } = account
   const path = { relayer_id, transaction_id: '' }
+  if (relayer === 'pool') await rig.client().pools.create({ id: 'its', network: 'local', relayer_ids: [relayer_id] })
   return {
     ...{ rig, node, relay, account, path, signer },
-    async send(body = {}) {
-      const base = { to, value: '1', gas_limit: 21_000 }
-      const { data } = await rig
-        .client()
-        .post('/api/v1/relayers/{relayer_id}/transactions', { path: { relayer_id }, body: { ...base, ...body } })
+    async send(given = {}) {
+      const body = { to, value: '1', gas_limit: 21_000, ...given }
+      const { data } =
+        relayer === 'pool'
+          ? await rig.client().post('/api/v1/pools/{pool_id}/transactions', { path: { pool_id: 'its' }, body })
+          : await rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path: { relayer_id }, body })
       path.transaction_id = data.id
       return data.id
     },
     updateRelayer: (body) => rig.client().patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id }, body }),
   }
 }
+
+test('the cancellation of a private call of a sponsorship is released to the public nodes', async () => {
+  const its = await sponsoredRig({}, { chain: { noMining: true } })
+  const { rig, client } = its
+  const relay = await startPrivateRelay(rig.chain)
+  relay.watch(rig.proxy)
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { private_rpc_urls: [{ url: relay.url, drops_after_blocks: 1_000 }], submission: { mode: 'private' } },
+  })
+  const body = { to: its.forwarder, data: await its.forward(newUser()) }
+  const sent = await client.post('/api/v1/sponsorships/{sponsorship_id}/calls', {
+    path: { sponsorship_id: 'game' },
+    body,
+  })
+  const path = { relayer_id: its.relayer.id, transaction_id: sent.data.transaction_id }
+  const get = async () => (await client.get(one, { path })).data
+  await until('a relay has it', async () => (await get()).status === 'submitted')
+  const { hash } = await get()
+  await client.delete(one, { path })
+  await release.carryOut({ rig, path } as Stage)
+  await until('it is canceled', async () => (await get()).status === 'canceled', rig.chain.mine)
+  expect(rig.proxy.broadcast()).not.toContain(hash)
+  expect(await its.plays()).toBe(0n)
+})
