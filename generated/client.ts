@@ -367,6 +367,10 @@ export interface paths {
          *     of it, prices in the request must be at least 10 % higher; absent prices are set so. If no node has, the prices
          *     may be lower. Either transaction may be mined; the response of "Get a transaction" shows which one was. A
          *     transaction that is mined, finished or being canceled is refused with 409, and so is the call of a sponsorship.
+         *
+         *     A body with nothing but `{"submission": {"mode": "public"}}` replaces nothing: the public nodes get the signed
+         *     bytes of a private transaction. Of one that is being canceled or expires they get the cancellation, which holds
+         *     nothing of the transaction; its own bytes stay with the private relays. This applies to the calls of sponsorships too.
          */
         put: operations["replaceTransaction"];
         post?: never;
@@ -376,6 +380,10 @@ export interface paths {
          *     other is replaced by a transfer of 0 wei from the relayer to itself at the same nonce; it is `canceled` when
          *     that transfer is confirmed. If the original is mined first, it continues as if it had not been canceled. A
          *     transaction that is mined or finished is refused with 409.
+         *
+         *     Of a private transaction, the transfer goes to the private relays, and to the public nodes with
+         *     `submission=public`: it holds nothing of the transaction, whose own bytes stay with the relays. This also applies to a
+         *     transaction that is being canceled already, or that expires.
          */
         delete: operations["cancelTransaction"];
         options?: never;
@@ -2729,9 +2737,10 @@ export interface components {
              *     `reverted`: the transaction is in a block, and its execution reverted. `out_of_gas`: it is in a block, and
              *     its gas limit was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it for a
              *     reason that applies to every node. `nonce_used`: a transaction that this service did not send used its
-             *     nonce. `nonce_uncertain`: nodes count its nonce as used, but none of them has the transaction that used it.
+             *     nonce. `nonce_uncertain`: it was never signed, and nodes count its nonce as used by a transaction that none shows.
              *     `policy_violation`: it needed another nonce, and a daily limit refused it. `chain_restarted`: a test chain
-             *     was restarted. `other`: see `message`.
+             *     was restarted. `not_delegated`: it is in a block, and the account that it calls did not run its code there (EIP-7702).
+             *     `not_forwarded`: it is in a block, and the forwarder did not carry out the call. `other`: see `message`.
              */
             code: string;
             /**
@@ -3532,7 +3541,8 @@ export interface components {
          *     budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price
          *     that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse
          *     it. `unreachable`: no node answers. `contested_nonce`: a node has another transaction with its nonce.
-         *     `uncertain_nonce`: it is not known yet which transaction used its nonce. `unproven`: a node shows its receipt,
+         *     `uncertain_nonce`: it is not known yet which transaction used its nonce. `missing_receipt`: a block lists it, and
+         *     no node shows its receipt. `unproven`: a node shows its receipt,
          *     and most endpoints of the network do not.
          *     `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`:
          *     the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private
@@ -3540,7 +3550,7 @@ export interface components {
          *     get it again. `other`: see `status_reason`.
          * @enum {string}
          */
-        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
+        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "missing_receipt" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
         /**
          * @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same
          *     bytes.
@@ -6943,7 +6953,13 @@ export interface operations {
     };
     cancelTransaction: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The way of the cancellation of a private transaction. `unchanged`, that of the transaction.
+                 * @example public
+                 */
+                submission?: "unchanged" | "public";
+            };
             header?: never;
             path: {
                 /**
@@ -6962,6 +6978,7 @@ export interface operations {
         requestBody?: never;
         responses: {
             200: components["responses"]["TransactionResponse"];
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -9484,6 +9501,7 @@ type ReadonlyArray<T> = [
     unknown[]
 ] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
 export const pathsApiV1RelayersRelayer_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/relayers/{relayer_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
+export const pathsApiV1RelayersRelayer_idTransactionsTransaction_idDeleteParametersQuerySubmissionValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/relayers/{relayer_id}/transactions/{transaction_id}"]["delete"]["parameters"]["query"]["submission"]> = ["unchanged", "public"];
 export const pathsApiV1ActivityGetParametersQueryPeriodValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/activity"]["get"]["parameters"]["query"]["period"]> = ["hour", "day", "week", "month", "quarter"];
 export const pathsApiV1PoolsPool_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/pools/{pool_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
 export const pathsApiV1AuditGetParametersQueryOutcomeValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/audit"]["get"]["parameters"]["query"]["outcome"]> = ["succeeded", "refused"];
@@ -9505,7 +9523,7 @@ export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
-export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
+export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "missing_receipt", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];

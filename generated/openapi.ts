@@ -325,12 +325,16 @@ export interface paths {
         /**
          * Replace a transaction
          * @description Replaces a transaction with another one at the same nonce, under the same id. If a node has accepted a version of it, prices in the request must be at least 10 % higher; absent prices are set so. If no node has, the prices may be lower. Either transaction may be mined; the response of "Get a transaction" shows which one was. A transaction that is mined, finished or being canceled is refused with 409, and so is the call of a sponsorship.
+         *
+         *     A body with nothing but `{"submission": {"mode": "public"}}` replaces nothing: the public nodes get the signed bytes of a private transaction. Of one that is being canceled or expires they get the cancellation, which holds nothing of the transaction; its own bytes stay with the private relays. This applies to the calls of sponsorships too.
          */
         put: operations["replaceTransaction"];
         post?: never;
         /**
          * Cancel a transaction
          * @description An unsigned transaction with the relayer's highest nonce is `canceled` at once, and its nonce is used again. Any other is replaced by a transfer of 0 wei from the relayer to itself at the same nonce; it is `canceled` when that transfer is confirmed. If the original is mined first, it continues as if it had not been canceled. A transaction that is mined or finished is refused with 409.
+         *
+         *     Of a private transaction, the transfer goes to the private relays, and to the public nodes with `submission=public`: it holds nothing of the transaction, whose own bytes stay with the relays. This also applies to a transaction that is being canceled already, or that expires.
          */
         delete: operations["cancelTransaction"];
         options?: never;
@@ -2488,7 +2492,7 @@ export interface components {
         };
         /** @description The error of a transaction that reverted or failed. */
         TransactionError: {
-            /** @description The kind of the error, for programs. The meaning of a code never changes. Later versions may add codes. `reverted`: the transaction is in a block, and its execution reverted. `out_of_gas`: it is in a block, and its gas limit was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it for a reason that applies to every node. `nonce_used`: a transaction that this service did not send used its nonce. `nonce_uncertain`: nodes count its nonce as used, but none of them has the transaction that used it. `policy_violation`: it needed another nonce, and a daily limit refused it. `chain_restarted`: a test chain was restarted. `other`: see `message`. */
+            /** @description The kind of the error, for programs. The meaning of a code never changes. Later versions may add codes. `reverted`: the transaction is in a block, and its execution reverted. `out_of_gas`: it is in a block, and its gas limit was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it for a reason that applies to every node. `nonce_used`: a transaction that this service did not send used its nonce. `nonce_uncertain`: it was never signed, and nodes count its nonce as used by a transaction that none shows. `policy_violation`: it needed another nonce, and a daily limit refused it. `chain_restarted`: a test chain was restarted. `not_delegated`: it is in a block, and the account that it calls did not run its code there (EIP-7702). `not_forwarded`: it is in a block, and the forwarder did not carry out the call. `other`: see `message`. */
             code: string;
             /** @description For `reverted`: the revert reason of the contract, decoded from `Error(string)`, `Panic(uint256)` or a custom error in the ABI of `call`; of other custom errors the selector and the length. For other codes: a sentence. */
             message: string;
@@ -3149,10 +3153,10 @@ export interface components {
         /** @enum {string} */
         EventName: "transaction_update" | "transaction_waiting" | "relayer_state_update" | "test";
         /**
-         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiple`: the policy `max_fee_multiple` does not allow a higher price. `fee_budget`: the fee budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `contested_nonce`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `unproven`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private relay answers, the network has none any more, or they had it for `drops_after_blocks` blocks and dropped it then; they get it again. `other`: see `status_reason`.
+         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiple`: the policy `max_fee_multiple` does not allow a higher price. `fee_budget`: the fee budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `contested_nonce`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `missing_receipt`: a block lists it, and no node shows its receipt. `unproven`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private relay answers, the network has none any more, or they had it for `drops_after_blocks` blocks and dropped it then; they get it again. `other`: see `status_reason`.
          * @enum {string}
          */
-        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
+        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "missing_receipt" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
         /** @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same bytes. */
         Event: {
             /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
@@ -6315,7 +6319,13 @@ export interface operations {
     };
     cancelTransaction: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The way of the cancellation of a private transaction. `unchanged`, that of the transaction.
+                 * @example public
+                 */
+                submission?: "unchanged" | "public";
+            };
             header?: never;
             path: {
                 /**
@@ -6334,6 +6344,7 @@ export interface operations {
         requestBody?: never;
         responses: {
             200: components["responses"]["TransactionResponse"];
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -8795,6 +8806,7 @@ type ReadonlyArray<T> = [
     unknown[]
 ] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
 export const pathsApiV1RelayersRelayer_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/relayers/{relayer_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
+export const pathsApiV1RelayersRelayer_idTransactionsTransaction_idDeleteParametersQuerySubmissionValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/relayers/{relayer_id}/transactions/{transaction_id}"]["delete"]["parameters"]["query"]["submission"]> = ["unchanged", "public"];
 export const pathsApiV1ActivityGetParametersQueryPeriodValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/activity"]["get"]["parameters"]["query"]["period"]> = ["hour", "day", "week", "month", "quarter"];
 export const pathsApiV1PoolsPool_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/pools/{pool_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
 export const pathsApiV1AuditGetParametersQueryOutcomeValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/audit"]["get"]["parameters"]["query"]["outcome"]> = ["succeeded", "refused"];
@@ -8816,7 +8828,7 @@ export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
-export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
+export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "missing_receipt", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];

@@ -18,6 +18,7 @@ const certain = {
   wait_seconds: true,
   period: true,
   days: true,
+  submission: true,
   q: true,
 } satisfies Record<CertainOfAny, true>
 interface Parameter {
