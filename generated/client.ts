@@ -3009,7 +3009,8 @@ export interface components {
             /**
              * @description The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`,
              *     `error Paused(uint256 until)`), or the objects that compilers write. Only the function (of at most
-             *     20 overloads) and the first 20 custom errors are read. A custom error that it has is decoded in `error`.
+             *     20 overloads) and the first 20 custom errors are read, of at most 1,000 types together. An entry has at most
+             *     256 types, and tuples at most 8 levels deep. A custom error that it has is decoded in `error`.
              */
             abi?: (string | {
                 [key: string]: unknown;

@@ -68,7 +68,7 @@ export function withService<T>(
 async function worstOf(what: string, child: ChildProcess, url: string, requests: Wide[]): Promise<Finding> {
   let worst = { name: '', ...no_block }
   for (const request of requests) {
-    let least = await blockOf(child, url, request)
+    let least: Block = await blockOf(child, url, request)
     for (let attempt = 1; attempt < tries && judged(least) > judged(worst); attempt += 1) {
       least = lesser(least, await blockOf(child, url, request))
     }
@@ -80,7 +80,7 @@ async function worstOf(what: string, child: ChildProcess, url: string, requests:
 /** The longest turn of the service's event loop: see blocks.ts. */
 export type Block = Longest
 
-export const no_block: Block = { wall_ms: 0, own_ms: 0, cpu_ms: 0, wait_p99_ms: 0 }
+export const no_block: Block = { wall_ms: 0, own_ms: 0, cpu_ms: 0, wait_p99_ms: 0, total_cpu_ms: 0 }
 /**
  * The time that the bound limits: the duration of a turn without the time in which other programs had its core, because that time shows
  * the load of the machine and not the cost of a request. `--shared`: only CPU time, for a machine whose disk other programs use too.
@@ -93,6 +93,7 @@ export const worse = (one: Block, other: Block): Block => ({
   own_ms: Math.max(one.own_ms, other.own_ms),
   cpu_ms: Math.max(one.cpu_ms, other.cpu_ms),
   wait_p99_ms: Math.max(one.wait_p99_ms, other.wait_p99_ms),
+  total_cpu_ms: Math.max(one.total_cpu_ms, other.total_cpu_ms),
 })
 
 export const blockFinding = (what: string, block: Block): Finding => ({
@@ -103,14 +104,20 @@ export const blockFinding = (what: string, block: Block): Finding => ({
   block_ms: judged(block),
 })
 
-/** The longest block during a request. */
-export async function blockOf(child: ChildProcess, url: string, request: Wide): Promise<Block> {
+/** The longest block during a request, its status, and how long it was measured. */
+export async function blockOf(
+  child: ChildProcess,
+  url: string,
+  request: Wide,
+  token = api_key,
+): Promise<Block & { status: number; elapsed_ms: number }> {
   const { method, path, body, type, after_ms = 3 } = request
   await longest(child)
+  const began = performance.now()
   // Measuring begins at the next timer of blocks.ts.
   await pause(5)
   const headers = {
-    Authorization: `Bearer ${api_key}`,
+    Authorization: `Bearer ${token}`,
     ...(body !== undefined && { 'Content-Type': type }),
     ...(request.stream && { 'Last-Event-ID': '0' }),
   }
@@ -123,7 +130,7 @@ export async function blockOf(child: ChildProcess, url: string, request: Wide): 
   const isWrong = (answer.status >= 500 && answer.status !== 503) || (request.succeeds && !answer.ok)
   if (isWrong) throw new Error(`${method} ${path} answers ${answer.status}: ${text.slice(0, 300)}`)
   await pause(after_ms)
-  return longest(child)
+  return { ...(await longest(child)), status: answer.status, elapsed_ms: performance.now() - began }
 }
 
 /** The longest block since the last call. */

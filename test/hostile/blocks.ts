@@ -14,6 +14,8 @@ export interface Longest {
   own_ms: number
   cpu_ms: number
   wait_p99_ms: number
+  /** CPU time of the process since the last report, all its threads, apart from this measurement. */
+  total_cpu_ms: number
 }
 
 const delay = monitorEventLoopDelay({ resolution: 1 })
@@ -32,6 +34,15 @@ const short_ms = 2
 let before = times()
 let longest = nothing
 let long_turns_ms: number[] = []
+let cpu_before = process.cpuUsage()
+let look_ms = 0
+
+/** CPU time of this thread. */
+function ranMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}
+
 const look = setInterval(() => {
   const now = times()
   const waited_ms = now.waited_ms - before.waited_ms
@@ -44,6 +55,7 @@ const look = setInterval(() => {
   }
   if (own_ms > short_ms) long_turns_ms.push(own_ms)
   before = now
+  look_ms += ranMs() - now.ran_ms
 }, 1)
 look.unref()
 
@@ -69,16 +81,24 @@ async function tell(): Promise<void> {
     Object.values(cluster.workers ?? {}).flatMap((worker) => (worker ? ofWorker(worker) : [])),
   )
   const { own_ms, cpu_ms } = longest
-  const all: Longest[] = [{ wall_ms: delay.max / 1_000_000, own_ms, cpu_ms, wait_p99_ms: waitP99() }, ...workers]
+  const { user, system } = process.cpuUsage(cpu_before)
+  const total_cpu_ms = Math.max(0, (user + system) / 1_000 - look_ms)
+  const all: Longest[] = [
+    { wall_ms: delay.max / 1_000_000, own_ms, cpu_ms, wait_p99_ms: waitP99(), total_cpu_ms },
+    ...workers,
+  ]
   process.send?.({
     wall_ms: Math.max(...all.map((one) => one.wall_ms)),
     own_ms: Math.max(...all.map((one) => one.own_ms)),
     cpu_ms: Math.max(...all.map((one) => one.cpu_ms)),
     wait_p99_ms: Math.max(...all.map((one) => one.wait_p99_ms)),
+    total_cpu_ms: all.reduce((sum, one) => sum + one.total_cpu_ms, 0),
   })
   delay.reset()
   longest = nothing
   long_turns_ms = []
+  cpu_before = process.cpuUsage()
+  look_ms = 0
   before = times()
 }
 

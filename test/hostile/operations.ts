@@ -93,7 +93,7 @@ async function measure(child: ChildProcess, url: string, id: string, stored: Sto
 }
 
 /** What requests of the table are about: one of each kind for every attempt, and the relayers that they use. Returns ids of API keys. */
-async function prepare(client: RelayerClient): Promise<string[]> {
+export async function prepare(client: RelayerClient): Promise<string[]> {
   const attempts = Array.from({ length: tries }, (_, attempt) => `${attempt}`)
   const kept = attempts.map((attempt) => `kept-${attempt}`)
   for (const id of attempts) {

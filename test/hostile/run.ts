@@ -1,13 +1,14 @@
 import { parseArgs } from 'node:util'
 import { bodies, lists } from './blocking.ts'
 import type { Finding, Point } from './finding.ts'
+import { largest } from './largest.ts'
 import { operations } from './operations.ts'
 import { attacks, points } from './points.ts'
 import { random } from './random.ts'
 import { shutdown } from './shutdown.ts'
 import { sockets } from './sockets.ts'
 
-// `npm run test:hostile [-- sockets ... --rows=1000000 --minutes=2 --processes=1,2 --shared]`: the effects of hostile clients, and of a
+// `npm run test:hostile [-- sockets ... --rows=1000000 --minutes=2 --processes=1,2 --shared --only=eth_]`: the effects of hostile clients, and of a
 // stop at the worst moment, in figures: before the service was hardened, now, and the bound. A summary follows with one line for each
 // kind of attack. A figure that misses its bound ends the run with exit code 1.
 
@@ -18,6 +19,7 @@ const { values, positionals: wanted } = parseArgs({
     shared: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '2' },
     processes: { type: 'string', default: '1,2' },
+    only: { type: 'string', default: '' },
   },
 })
 const parts: Record<string, (processes: number) => Promise<Finding[]>> = {
@@ -27,6 +29,7 @@ const parts: Record<string, (processes: number) => Promise<Finding[]>> = {
   bodies,
   lists,
   operations: (processes) => operations(Number(values.rows), processes),
+  largest: (processes) => largest(processes, values.only),
   random: (processes) => random(Number(values.minutes), processes),
 }
 
