@@ -5079,8 +5079,8 @@ export interface components {
             };
         };
         /**
-         * @description A limit is reached (`rate_limited`): the rate limit of the caller; the event streams, waits, calls of nodes, request
-         *     bodies or pages that one API key may hold at once; or the unfinished transactions of the relayer. `details` names the
+         * @description A limit is reached (`rate_limited`): the rate limit of the caller; the event streams, waits, calls of nodes, bytes
+         *     of requests or of responses that one API key may hold at once; or the unfinished transactions of the relayer. `details` names the
          *     limit. Nothing was done. In the rate limit, a request counts once more for each 64 KiB of its body and of its
          *     response, and for each call of a node beyond its eighth.
          */

@@ -92,7 +92,13 @@ async function run(): Promise<void> {
     }
     return {
       ...{ query: undefined as never, header: undefined as never, caller, auditEntry, beginAudit },
-      ...{ authorize: async () => caller, nodes: serviceAccess(), onClose: () => {}, hasLeft: () => false },
+      ...{
+        authorize: async () => caller,
+        nodes: serviceAccess(),
+        holdAnswer: () => {},
+        onClose: () => {},
+        hasLeft: () => false,
+      },
     }
   }
   const path = { api_key_id: id }

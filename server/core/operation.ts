@@ -85,6 +85,11 @@ export interface OperationRequest<Id extends OperationId> {
   authorize(operation: OperationId): Promise<Caller>
   /** The request's access to nodes. */
   nodes: NodeAccess
+  /**
+   * Holds so many bytes of the response under the caller's share until it is written; a later call holds what is more. Throws ApiError
+   * (429, 503). To be called before anything is changed.
+   */
+  holdAnswer(bytes: number): void
   /** Calls back when the response is written or the client has disconnected. */
   onClose(callback: () => void): void
   /** Whether the client closed the connection before the response was written, as it does after a timeout of its own. */

@@ -7,31 +7,35 @@ import type { Operation } from './contract.ts'
 import { encodeList, isLong, isLongList } from './long-list.ts'
 
 /**
- * Sends a body after its validation against the contract; undefined: 204, without a body. Rejects when the body violates the
- * contract.
+ * Sends a body after its validation against the contract; undefined: 204, without a body. `hold`: called with the length before
+ * anything is written; an error ends it. Rejects when the body violates the contract.
  */
 export async function answer(
   response: Response,
   { status, checkResponse }: Pick<Operation, 'status' | 'checkResponse'>,
   body: unknown,
+  hold: (bytes: number) => void,
 ): Promise<void> {
   if (body === undefined) return void response.status(204).end()
   response.status(status)
   if (!checkResponse) return void response.json(body)
-  if (isLongList(body)) return sendPieces(response, await encodeList(body, checkResponse))
+  if (isLongList(body)) return sendPieces(response, await encodeList(body, checkResponse), hold)
   // The requests of one group commit resolve in the same turn of the event loop.
   if (isLong(body)) await nextTurn()
   checkResponse(body)
   // `response.json` also negotiates content type, cache freshness and encoding, which costs a tenth of a request.
   const text = JSON.stringify(body)
+  const length = Buffer.byteLength(text)
+  hold(length)
   response.setHeader('Content-Type', 'application/json; charset=utf-8')
-  response.setHeader('Content-Length', Buffer.byteLength(text))
+  response.setHeader('Content-Length', length)
   response.end(text)
 }
 
 /** Writes a long response at the pace of the client. */
-async function sendPieces(response: Response, pieces: Buffer[]): Promise<void> {
+async function sendPieces(response: Response, pieces: Buffer[], hold: (bytes: number) => void): Promise<void> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  hold(length)
   response.set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(length) })
   if (response.req.method === 'HEAD') return void response.end()
   await pipeline(Readable.from(pieces), response).catch(unlessGone)

@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts'
 import { NodeAccess } from '../core/node-access.ts'
 import type { Caller, Handlers, OperationId } from '../core/operation.ts'
 import { answer, streamEvents } from './answer.ts'
-import type { Audit } from './audit.ts'
+import { type Audit, isAudited } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
 import { authorize, checkRoles } from './authorization.ts'
 import { checkMediaType, max_body_bytes, readBody } from './body.ts'
@@ -19,7 +19,7 @@ import { bytes_each, type RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
 import type { RequestContext } from './request-context.ts'
 import { normalizeTarget, searchOf } from './request-target.ts'
-import type { Shares } from './shares.ts'
+import type { Held, Shares } from './shares.ts'
 
 export interface AppDependencies {
   operations: Operation[]
@@ -30,6 +30,8 @@ export interface AppDependencies {
   reference: Reference
   /** Shares of the bytes of request bodies, held from their arrival to the end of the response. */
   bodyBytes: Shares
+  /** Shares of the bytes of responses, held until they are written. */
+  answerBytes: Shares
   countConnection: CountConnection
   /** The milliseconds to wait before the next event of the caller's streams. */
   streamPace: (caller: Caller, characters: number) => number
@@ -41,7 +43,7 @@ export interface AppDependencies {
 
 /** The Express application. Its middleware is in the order of the checks. A failed check throws ApiError. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { operations, authenticate, audit, reference, callsFromPages, quiet, logger } = dependencies
+  const { operations, authenticate, rateLimit, audit, reference, callsFromPages, quiet, logger } = dependencies
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -67,17 +69,23 @@ export function createApp(dependencies: AppDependencies): Express {
     contextOf(response).caller = await authenticate(request)
     next()
   })
+  /** A request that no operation answers counts as any other. */
+  const countRefused = async (response: Response) => {
+    response.set(await rateLimit.take(contextOf(response).caller as Caller))
+  }
   for (const [path, its] of byPath(operations)) {
     const route = app.route(expressPath(path))
     for (const operation of its) if (operation.guarded) mount(route, operation, dependencies)
-    route.all(() => {
+    route.all(async (_request, response) => {
+      await countRefused(response)
       const Allow = methodsOf(its)
       const details = [{ path: '/method', message: `must be one of ${Allow}` }]
       throw new ApiError('method_not_allowed', 'Method Not Allowed', details, { Allow })
     })
   }
   const paths = operations.map(({ path }) => path)
-  app.use((request) => {
+  app.use(async (request, response) => {
+    await countRefused(response)
     const nearest = nearestPath(paths, request.path)
     const hint = nearest === undefined ? 'GET /docs lists all paths' : `the nearest path is ${nearest}`
     throw new ApiError('not_found', 'Not Found', [{ path: '/path', message: `there is no such path; ${hint}` }])
@@ -86,6 +94,8 @@ export function createApp(dependencies: AppDependencies): Express {
   return app
 }
 
+/** A shorter response needs no share. */
+const unnoticed_bytes = 16 * 1024
 /** A change of the configuration counts as five requests: every process reads the changed rows again. */
 const change_bytes = 4 * bytes_each
 
@@ -127,9 +137,11 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
 
 /** Runs the operation's handler, records its audit entry, and sends the response. */
 function handle(operation: Operation, dependencies: AppDependencies): RequestHandler {
-  const { operations, handlers, audit, authenticate, rateLimit, streamPace } = dependencies
+  const { operations, handlers, audit, authenticate, rateLimit, answerBytes, streamPace } = dependencies
   const handler = handlers[operation.id] as (request: unknown) => Promise<unknown>
   const readHeader = headerReader(operation.parameters)
+  // What has changed something is answered: its response is about as large as its body, which is held until then. JSON-RPC holds its own.
+  const mayRefuse = operation.guarded && !isAudited(operation) && !operation.speaksJsonRpc
   const recorder = audit.of(operation)
   const operationOf = (id: OperationId) => operations.find((known) => known.id === id) as Operation
 
@@ -148,6 +160,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
     audit.flushOverdue()
     context.started = true
     const auditEntry = recorder.begin(context, path)
+    const holdAnswer = answerHolder(response, () => answerBytes.hold(caller, 0))
     try {
       const result = await handler({
         path,
@@ -162,6 +175,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
           return { auditEntry: entry, end: (result: number) => other.end(entry, result) }
         },
         authorize: (id: OperationId) => authorize(request, operationOf(id), authenticate),
+        holdAnswer,
         nodes: new NodeAccess(caller?.id ?? '', () => rateLimit.weigh(caller, bytes_each)),
         onClose: (callback: () => void) => onClose(response, callback),
         // A client that has closed its side gets the whole response only if it was written before.
@@ -169,7 +183,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
       })
       recorder.end(auditEntry, operation.status)
       if (!operation.streams) {
-        await answer(response, operation, result)
+        await answer(response, operation, result, mayRefuse ? holdAnswer : () => undefined)
         if (operation.limited) rateLimit.weigh(caller, Number(response.getHeader('Content-Length') ?? 0))
         return
       }
@@ -189,6 +203,21 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
 }
 
 const securityHeaderMap = new Map(Object.entries(securityHeaders))
+
+/** Holds the bytes of one response until it is written or the client has disconnected. */
+function answerHolder(response: Response, hold: () => Held): (bytes: number) => void {
+  let held: Held | undefined
+  let held_bytes = 0
+  return (bytes) => {
+    if (bytes <= Math.max(held_bytes, unnoticed_bytes)) return
+    if (!held) {
+      held = hold()
+      onClose(response, held.release)
+    }
+    held.add(bytes - held_bytes)
+    held_bytes = bytes
+  }
+}
 
 /** Calls back when the response is complete or the client has disconnected. */
 function onClose(response: Response, callback: () => void): void {

@@ -149,7 +149,7 @@ export async function createAudit(
 }
 
 /** An operation that only reads requires the role `read` or is a GET. */
-const isAudited = ({ method, guarded, roles }: Operation): boolean =>
+export const isAudited = ({ method, guarded, roles }: Operation): boolean =>
   guarded && method !== 'get' && !roles.includes('read')
 
 /** The last path parameter other than the relayer. */

@@ -121,12 +121,15 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
       place: placeOf(request),
     }
     const { body } = request
-    if (!Array.isArray(body)) return answer(body, { ...parts, index: undefined })
+    const spend = createBudget(request.holdAnswer)
+    if (!Array.isArray(body)) {
+      const one = await answer(body, { ...parts, index: undefined })
+      return one && spend(one)
+    }
     if (body.length === 0 || body.length > max_calls)
       return refusal(invalid(`a batch must have 1 to ${max_calls} calls; it has ${body.length}`))
     await countCalls(request.caller, body.length - 1)
     request.nodes.extend(body.length - 1)
-    const spend = createBudget()
     const answers = await pLimit(calls_at_once).map(body, async (member, index) => {
       const one = await answer(member, { ...parts, index })
       return one && spend(one)

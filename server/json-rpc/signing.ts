@@ -72,6 +72,7 @@ export const partsOf = ({ relayer, request }: Context) => ({
   onClose: request.onClose,
   hasLeft: request.hasLeft,
   nodes: request.nodes,
+  holdAnswer: request.holdAnswer,
 })
 
 /** The caller must give the nonce and the prices: the service does not know when a transaction is sent that it only signs. */

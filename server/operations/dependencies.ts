@@ -38,8 +38,6 @@ export interface OperationDependencies {
     streams: Share
     /** Requests that wait for a status of a transaction. */
     waits: Share
-    /** Characters of `data` in pages that are being written. */
-    pages: Share
   }
   /** Counts this many additional requests of the caller. Throws ApiError (429). */
   countCalls(caller: Caller, count: number): Promise<void>

@@ -10,22 +10,19 @@ import { page } from './page.ts'
 /** Characters of `data` as hex in one page. */
 export const max_page_characters = 32 * 1024 * 1024
 const max_page_kib = max_page_characters / 2 / 1024
-/** Pages with less data need no share. */
-const unnoticed_characters = 512 * 1024
-
-type ListDependencies = Pick<OperationDependencies, 'store' | 'shares'>
-type Asking = Pick<OperationRequest<'listAllTransactions'>, 'query' | 'caller' | 'onClose'>
+type ListDependencies = Pick<OperationDependencies, 'store'>
+type Asking = Pick<OperationRequest<'listAllTransactions'>, 'query' | 'holdAnswer'>
 
 /** Refuses a page with too much data, and holds the caller's share of the memory for it until the response is written. */
 const admission =
-  ({ shares }: Pick<ListDependencies, 'shares'>, { caller, onClose }: Pick<Asking, 'caller' | 'onClose'>) =>
+  ({ holdAnswer }: Pick<Asking, 'holdAnswer'>) =>
   (data_bytes: number) => {
     const characters = 2 * data_bytes
     if (characters > max_page_characters) {
       const size = `the data of these transactions has ${Math.ceil(data_bytes / 1024)} KiB`
       throw badRequest('/query/per_page', `is too large: ${size}, and a page has at most ${max_page_kib} KiB`)
     }
-    if (characters > unnoticed_characters) onClose(shares.pages.hold(caller, characters).release)
+    holdAnswer(characters)
   }
 
 /** The transactions of several relayers (undefined: of all), or those that were sent through a pool. */
@@ -41,7 +38,7 @@ export const createListOf =
     const { query } = asking
     const firsts = new Map<string, TransactionRow | undefined>()
     const read = async (slice: Slice) => {
-      const admit = admission(dependencies, asking)
+      const admit = admission(asking)
       const filter = { ...readFilter(query), ...pool }
       const listing = await store.listTransactionsOf(relayer_ids, slice, filter, admit)
       if (listing === 'too_deep') throw badRequest('/query/page', too_deep)
@@ -76,7 +73,7 @@ export function transactionLists(
       const first = await store.firstInLine(row_id)
       return page(
         query,
-        (slice) => store.listTransactions(row_id, slice, filter, admission(dependencies, asking)),
+        (slice) => store.listTransactions(row_id, slice, filter, admission(asking)),
         (transaction) => shownBehind(transaction, first),
       )
     },

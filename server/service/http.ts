@@ -25,8 +25,12 @@ import type { Webhooks } from './webhooks.ts'
 const body_byte_limits = { name: 'body_bytes', limit: 64 * 1024 * 1024, each: 16 * 1024 * 1024 }
 const connection_limits = { name: 'connections', limit: 10_000, each: 2_500 }
 const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
-/** The data of transactions, as hex, in the pages that are being written. */
-const page_byte_limits = { name: 'page_bytes', limit: 128 * 1024 * 1024, each: max_page_characters }
+/** Responses that are read, checked and written. One key may have the largest page and some more. */
+const answer_byte_limits = {
+  name: 'answer_bytes',
+  limit: 5 * max_page_characters,
+  each: 1.25 * max_page_characters,
+}
 const wait_limits = { name: 'waits', limit: 5_000, each: 1_250 }
 
 /** Work of up to 50 ms that can wait runs between bursts of requests. */
@@ -73,6 +77,7 @@ export async function serveHttp(
     audit,
     reference: [...readReference(), ...pages],
     bodyBytes: createShares(body_byte_limits),
+    answerBytes: createShares(answer_byte_limits),
     streamPace: createStreamPace(() => performance.now()),
     callsFromPages: callsFromPages(byGeneration(store.generation, store.sponsorshipOrigins)),
     quiet,
@@ -132,7 +137,6 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
     shares: {
       streams: createShares(stream_limits),
       waits: createShares(wait_limits),
-      pages: createShares(page_byte_limits),
     },
     countCalls: counting(rateLimit),
     findPool: createFindPool(store),

@@ -49,13 +49,36 @@ test('charges unread pages to the share of their API key only', async () => {
   expect(held.status).toBe(200)
   const next = await ask()
   expect(next.status).toBe(429)
-  expect(await next.json()).toMatchObject({ details: [{ path: 'page_bytes' }] })
+  expect(await next.json()).toMatchObject({ details: [{ path: 'answer_bytes' }] })
   expect((await client.get(route, { path, query: { per_page: 10 } })).data).toHaveLength(10)
   slow.abort()
   const reader = createRelayerClient({ baseUrl: url, token })
   await expect
     .poll(() => reader.get(route, { path, query: { per_page: 100 } }).then(({ data }) => data.length))
     .toBe(100)
+})
+
+test('charges every unread response to the share of its API key, whatever it has', async () => {
+  const { client, url } = await startTestService()
+  const explorer_urls = Array.from({ length: 20 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(2_000)}`)
+  const network = { network_type: 'evm' as const, rpc_urls: ['http://127.0.0.1:1'], explorer_urls }
+  const usual = { required_confirmations: 1, average_blocktime_ms: 1_000, is_testnet: true }
+  for (let index = 1; index <= 150; index += 1)
+    await client.post('/api/v1/networks', {
+      body: { ...network, ...usual, name: `long-${index}`, chain_id: 1_000 + index },
+    })
+  const { data } = await client.post('/api/v1/api-keys', { body: { name: 'reader', scopes: ['read'] } })
+  const slow = new AbortController()
+  const answers = []
+  for (let index = 0; index < 12; index += 1) {
+    const headers = { Authorization: `Bearer ${data.token}` }
+    answers.push(await fetch(`${url}/api/v1/networks?per_page=1000`, { headers, signal: slow.signal }))
+  }
+  const last = answers.at(-1)
+  expect([last?.status, await last?.json()]).toMatchObject([429, { details: [{ path: 'answer_bytes' }] }])
+  expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(1)
+  expect((await client.get('/api/v1/networks', { query: { per_page: 1_000 } })).data.length).toBeGreaterThan(150)
+  slow.abort()
 })
 
 test('limits the pace of all streams of an API key together', () => {

@@ -213,6 +213,21 @@ describe('the API', () => {
     }
     expect((await raw(sign, post('{"message":""}'))).status).toBe(200)
     expect((await raw(sign, post('no JSON'))).status).toBe(429)
-    expect((await raw('/api/v1/relayers/demo/sign')).status).toBe(405)
+    expect((await raw('/api/v1/relayers/demo/sign')).status).toBe(429)
   })
+})
+
+test('counts requests that no operation answers', async () => {
+  const { client, url } = await startTestService()
+  const rate_limit = { per_second: 1, burst: 3 }
+  const { data } = await client.post('/api/v1/api-keys', { body: { name: 'a', scopes: ['read'], rate_limit } })
+  const headers = { Authorization: `Bearer ${data.token}` }
+  const status = async (path: string, method = 'GET') => (await fetch(`${url}${path}`, { method, headers })).status
+  expect([
+    await status('/api/v1/nothing'),
+    await status('/api/v1/relayers/demo', 'PUT'),
+    await status('/api/v1/relayers/none'),
+    await status('/api/v1/nothing'),
+    await status('/api/v1/relayers/demo', 'PUT'),
+  ]).toEqual([404, 405, 404, 429, 429])
 })

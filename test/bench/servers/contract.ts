@@ -67,6 +67,7 @@ const app = createApp({
   ),
   reference: [],
   bodyBytes: createShares({ name: 'body_bytes', limit: 2 ** 26, each: 2 ** 26 }),
+  answerBytes: createShares({ name: 'answer_bytes', limit: 2 ** 26, each: 2 ** 26 }),
   callsFromPages: (_request, _response, next) => next(),
   countConnection() {},
   streamPace: () => 0,
