@@ -12,6 +12,7 @@ process.umask(0o077)
 
 let service: Pick<Processes, 'close'> | undefined
 let stopping = false
+const stopped = new AbortController()
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
 // A cluster worker ends by itself when the primary process ends.
 if (process.env.npm_lifecycle_event === 'start' && cluster.isPrimary) stopWithParent()
@@ -38,8 +39,11 @@ async function start(config: Config, secrets: Record<string, string>): Promise<P
     return startProcesses(config.processes, secrets, (line) => process.stderr.write(line))
   }
   // The primary process of a cluster serves nothing and must not load the service.
-  const { startService } = await import('./service.ts')
-  const service = await startService(config)
+  const { startWithDatabase } = await import('./service.ts')
+  const service = await startWithDatabase(config, stopped.signal, (error) =>
+    process.stderr.write(`The service waits for the database, and starts when it can be used.\n${explain(error)}\n`),
+  )
+  if (!service) process.exit(0)
   // Startup leaves garbage that V8 would keep: collecting it once reduces the resident set by 55 MB. For the same reason `npm start` sets
   // --heap-growing-percent (by default V8 collects when the heap has several times its live size, 100 MB more) and --v8-pool-size (each of
   // V8's threads has memory of its own: one in place of four saves 4 MB).
@@ -55,6 +59,7 @@ async function start(config: Config, secrets: Record<string, string>): Promise<P
 function stop(): void {
   if (stopping) return
   stopping = true
+  stopped.abort()
   if (cluster.isPrimary) process.stdout.write('Stopping: waiting for requests and background work in progress.\n')
   void service?.close().then(
     () => process.exit(0),

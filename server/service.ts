@@ -1,12 +1,14 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { createBelievedClock } from './background/believed-clock.ts'
 import { createRetention } from './background/retention.ts'
 import type { Config } from './config.ts'
 import type { Contract } from './http/contract.ts'
 import { compiledCheck } from './http/schema-check.ts'
-import { closeFoundation, type Foundation, openFoundation, type World } from './service/foundation.ts'
+import { type Foundation, openFoundation, type World } from './service/foundation.ts'
 import { serveHttp } from './service/http.ts'
 import { startSending } from './service/sending.ts'
 import { startWebhooks } from './service/webhooks.ts'
+import { isOfDatabase } from './start-failure.ts'
 
 export interface Service {
   /** The address that the service listens on: http://host:port, without a trailing slash. */
@@ -29,34 +31,58 @@ export interface Service {
  */
 export async function startService(config: Config, world: World = {}): Promise<Service> {
   const foundation = await openFoundation(config, world)
+  const { store, secrets, contract, audit, observation, keyServices } = foundation
+  const workers: { stop(): Promise<unknown> }[] = []
+  const stop = async () => {
+    await observation.close()
+    keyServices.stop()
+    await Promise.all(workers.map((worker) => worker.stop()))
+    await audit.stop()
+    await store.close()
+  }
   try {
     const webhooks = startWebhooks(foundation)
+    workers.push(webhooks)
     const sending = startSending(foundation, webhooks)
-    const retention = startRetention(foundation)
+    workers.push(sending, startRetention(foundation))
+    const demo = (await store.listRelayers({ offset: 0, limit: 1 }, new Set(['demo']))).total_items > 0
     const http = await serveHttp({ foundation, sending, webhooks }, world.http_times)
-    const { store, secrets, contract, audit, observation, keyServices } = foundation
-    const warm = warmUp(contract, http.untilQuiet)
-
+    const { api_key, api_key_file } = secrets
     return {
-      url: http.url,
-      metrics_url: http.metrics_url,
-      api_key: secrets.api_key,
-      api_key_file: secrets.api_key_file,
-      warm,
-      demo: (await store.listRelayers({ offset: 0, limit: 1 }, new Set(['demo']))).total_items > 0,
+      ...{ url: http.url, metrics_url: http.metrics_url, api_key, api_key_file, demo },
+      warm: warmUp(contract, http.untilQuiet),
       async close() {
         await http.close()
-        await observation.close()
-        keyServices.stop()
-        await Promise.all([sending.stop(), webhooks.stop(), retention.stop()])
-        await audit.stop()
-        await store.close()
+        await stop()
       },
     }
   } catch (error) {
-    await closeFoundation(foundation)
+    await stop()
     throw error
   }
+}
+
+const again_ms = 1_000
+
+/**
+ * `startService`, again each second while the database is down: what a database does ends no process. `waits`: called with the first
+ * reason. Resolves to undefined when the signal aborts.
+ */
+export async function startWithDatabase(
+  config: Config,
+  signal: AbortSignal,
+  waits: (error: unknown) => void,
+): Promise<Service | undefined> {
+  for (let attempt = 1; !signal.aborted; attempt += 1) {
+    try {
+      return await startService(config)
+    } catch (error) {
+      if (!isOfDatabase(error)) throw error
+      if (attempt === 1) waits(error)
+    }
+    await pause(again_ms, undefined, { signal }).catch(() => undefined)
+  }
+  return undefined
 }
 
 async function warmUp(contract: Contract, untilQuiet: () => Promise<void>): Promise<void> {

@@ -22,7 +22,7 @@ import type { Vault } from '../secrets/vault.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreWorld } from '../store/store-dependencies.ts'
-import { StoreError } from '../store/store-errors.ts'
+import { DatabaseDown, StoreError } from '../store/store-errors.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createDemo } from './first-start.ts'
 import { createObservation, type Observation } from './observation.ts'
@@ -180,6 +180,7 @@ async function orConfigError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw error instanceof StoreError ? new ConfigError(error.message) : error
+    const isLasting = error instanceof StoreError && !(error instanceof DatabaseDown)
+    throw isLasting ? new ConfigError(error.message) : error
   }
 }

@@ -3,6 +3,9 @@ import { ApiError } from '../core/errors.ts'
 /** The database cannot be used. The message gives the operator the reason. */
 export class StoreError extends Error {}
 
+/** The database cannot be used at present. It may be started again, or be reached again, at any time. */
+export class DatabaseDown extends StoreError {}
+
 /** The connection was lost, or the disk failed, at a commit: the changes were made or not. Nothing repeats them by itself. */
 export class UnknownOutcome extends ApiError {
   constructor(

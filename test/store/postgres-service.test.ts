@@ -1,9 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { readConfig } from '../../server/config.ts'
+import { type Service, startWithDatabase } from '../../server/service.ts'
 import { explain } from '../../server/start-failure.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { production } from '../support/resources.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
 
 const password = 'hunter2-of-the-database'
 
@@ -112,6 +114,41 @@ test('says that the database is unavailable when it goes down at any moment of t
     expect(explain(started)).toMatch(/^(?:PostgreSQL cannot be reached \([\w ]+\)|The database became unavailable\.)$/)
   }
   expect(refused).toBeGreaterThan(10)
+})
+
+test('waits for a database that is down, or goes down at some moment of the start, and starts when it is back', async () => {
+  const { url } = await database()
+  for (const messages of [0, 1, 9, 19, 29]) {
+    const proxy = await startDatabaseProxy(url)
+    onTestFinished(proxy.stop)
+    if (messages === 0) await proxy.set('closed')
+    else proxy.closeAfter(messages)
+    const config = readConfig({
+      ...{ PORT: '0', DATA_DIR: temporaryFolder(), LOG_LEVEL: 'silent' },
+      ...{ DATABASE_URL: proxy.url, MASTER_KEY: '5a'.repeat(32) },
+    })
+    const waits = Promise.withResolvers<unknown>()
+    const starting = startWithDatabase(config, new AbortController().signal, waits.resolve)
+    expect(explain(await waits.promise)).toMatch(/cannot be reached|became unavailable/)
+    proxy.closeAfter(Number.POSITIVE_INFINITY)
+    await proxy.set('open')
+    const service = (await starting) as Service
+    const headers = { Authorization: `Bearer ${service.api_key}` }
+    expect((await fetch(`${service.url}/api/v1/relayers/demo`, { headers })).status).toBe(200)
+    await service.close()
+  }
+})
+
+test('ends the wait for the database when it is stopped', async () => {
+  const { url } = await database()
+  const config = readConfig({
+    PORT: '0',
+    DATA_DIR: temporaryFolder(),
+    DATABASE_URL: url.replace(/host=[^&]*/, 'host=%2Fnowhere'),
+  })
+  const stopped = new AbortController()
+  const started = startWithDatabase(config, stopped.signal, () => stopped.abort())
+  expect(await started).toBeUndefined()
 })
 
 test('stops in order while the database is down, and logs the audit entries that it could not write', async () => {

@@ -1,6 +1,7 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
-import { StoreError } from '../store-errors.ts'
+import { DatabaseDown, StoreError } from '../store-errors.ts'
+import { isUnavailable } from './failures.ts'
 
 export interface PoolSettings {
   url: string
@@ -150,6 +151,7 @@ export async function connectClient(settings: ClientSettings, other: pg.ClientCo
     const { code, message } = error as { code?: string; message: string }
     if (/unsupported startup parameter/.test(message)) throw pooled()
     // The messages of the network name the address, those of PostgreSQL the user or the database.
-    throw new StoreError(`PostgreSQL cannot be reached (${code ?? message})`)
+    const reason = `PostgreSQL cannot be reached (${code ?? message})`
+    throw isUnavailable(error) ? new DatabaseDown(reason) : new StoreError(reason)
   }
 }
