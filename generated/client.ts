@@ -2716,7 +2716,7 @@ export interface components {
             /** @description The price that was paid per unit of gas, in wei. */
             effective_gas_price: components["schemas"]["AmountOrNull"];
             /**
-             * @description The fee that was paid, in wei, including `l1_fee`. Of a transaction that is not final yet, as one node says it;
+             * @description The fee that was paid, in wei, including `l1_fee` and the operator's fee (OP stack). Of a transaction that is not final yet, as one node says it;
              *     of a final one, as most nodes say it, or null.
              */
             fee: components["schemas"]["AmountOrNull"];

@@ -242,6 +242,7 @@ export const documentClaims: Claims = {
     'sending/data-fee.test: answers 503 while the oracle does not tell the fee',
   ],
   'data-fee': [
+    'sending/data-fee.test: counts the fee of the operator in what was paid, as the oracle tells it for the used gas',
     'sending/data-fee.test: counts what was paid for max_fee_per_day when the chain charged more for the data than it had told',
     'sending/data-fee.test: counts the data fee of the OP stack in the cost, the balance, and what unfinished transactions reserve',
     'sending/data-fee.test: counts the data fee in max_fee_per_transaction and max_fee_per_day',

@@ -1,4 +1,5 @@
 import type { Receipt } from '../core/decide.ts'
+import { feeParts } from '../core/encoding/gas-price-oracle.ts'
 import { percentileOf } from '../core/prices.ts'
 import {
   Malformed,
@@ -245,13 +246,19 @@ function readLogs(logs: unknown[]): Pick<Receipt, 'logs_count' | 'forwarded'> {
 }
 
 function feeOf(
-  { effectiveGasPrice, l1Fee }: Record<string, unknown>,
+  receipt: Record<string, unknown>,
   gas_used: number,
-): Pick<Receipt, 'fee' | 'effective_gas_price' | 'l1_fee'> {
-  const effective_gas_price = optional(readQuantity, effectiveGasPrice, 'effectiveGasPrice')
+): Pick<Receipt, 'fee' | 'effective_gas_price' | 'l1_fee' | 'lacks_fee_parts'> {
+  const read = (name: string) => optional(readQuantity, receipt[name], name)
+  const effective_gas_price = read('effectiveGasPrice')
   if (effective_gas_price === undefined) return {}
-  const l1_fee = optional(readQuantity, l1Fee, 'l1Fee')
-  const fee = BigInt(gas_used) * effective_gas_price + (l1_fee ?? 0n)
+  const l1_fee = read('l1Fee')
+  const told = feeParts.reduce((sum, { amount }) => sum + ((amount && read(amount)) || 0n), 0n)
+  const fee = BigInt(gas_used) * effective_gas_price + told
   if (fee > max_fee) return {}
-  return { fee, effective_gas_price, ...(l1_fee !== undefined && { l1_fee }) }
+  const isLacking = feeParts.some(({ factors = [] }) => factors.some((name) => (read(name) ?? 0n) > 0n))
+  return {
+    ...{ fee, effective_gas_price, ...(l1_fee !== undefined && { l1_fee }) },
+    ...(isLacking && { lacks_fee_parts: true }),
+  }
 }

@@ -1,7 +1,7 @@
 import type { AccessList, Authorization } from '../../generated/openapi.ts'
 import type { Receipt } from '../core/decide.ts'
 import { balanceOfCall } from '../core/encoding/erc20.ts'
-import { dataFeeCall, gas_price_oracle, oldDataFeeCall, operatorFeeCall } from '../core/encoding/gas-price-oracle.ts'
+import { type FeePart, feeParts, gas_price_oracle } from '../core/encoding/gas-price-oracle.ts'
 import { toHex } from '../core/hex.ts'
 import type { Revert } from '../core/outcome.ts'
 import type { Market } from '../core/prices.ts'
@@ -82,19 +82,43 @@ export function createChain(rpc: Rpc): Chain {
   const nonceAt = (address: string, block: string) => ask(rpc, 'eth_getTransactionCount', [address, block])
 
   /** The number that a contract returns; undefined: there is no such contract. */
-  const readContract = async (to: string, data: string): Promise<bigint | undefined> => {
-    const answer = await ask(rpc, 'eth_call', [{ to, data }, 'latest'])
+  const readContract = async (to: string, data: string, block = 'latest'): Promise<bigint | undefined> => {
+    const answer = await ask(rpc, 'eth_call', [{ to, data }, block])
     if (answer.length === 0) return undefined
     if (answer.length !== word_bytes) throw new MalformedAnswer(`The contract ${to} returns no number`)
     return BigInt(toHex(answer))
   }
 
   /** Undefined: there is no such contract, or it has no such function. */
-  const oracle = (data: string): Promise<bigint | undefined> =>
-    readContract(gas_price_oracle, data).catch((error) => {
+  const oracle = (data: string, block?: string): Promise<bigint | undefined> =>
+    readContract(gas_price_oracle, data, block).catch((error) => {
       if (error instanceof RpcError && error.kind === 'reverted') return undefined
       throw error
     })
+
+  /** The sum of the parts; undefined: the oracle lacks one that no fork has brought. */
+  async function feeOfParts(parts: FeePart[], about: { bytes: number; gas: number }, block?: string) {
+    const fees = await Promise.all(
+      parts.map(async ({ calls, isOptional }) => {
+        for (const data of calls(about)) {
+          const fee = await oracle(data, block)
+          if (fee !== undefined) return fee
+        }
+        return isOptional ? 0n : undefined
+      }),
+    )
+    return fees.reduce((sum, fee) => (sum === undefined || fee === undefined ? undefined : sum + fee), 0n)
+  }
+
+  /** With the parts of the fee that the receipt does not tell, by the state of its block; without a fee if that is not to be had. */
+  async function withWholeFee(receipt: Receipt | null): Promise<Receipt | null> {
+    if (!receipt?.lacks_fee_parts) return receipt
+    const { fee, lacks_fee_parts: _, ...others } = receipt
+    const lacking = feeParts.filter(({ factors }) => factors !== undefined)
+    const about = { bytes: 0, gas: receipt.gas_used ?? 0 }
+    const rest = await feeOfParts(lacking, about, hex(receipt.block_number)).catch(() => undefined)
+    return fee === undefined || rest === undefined ? others : { ...others, fee: fee + rest }
+  }
 
   return {
     rpc,
@@ -128,26 +152,21 @@ export function createChain(rpc: Rpc): Chain {
       }
     },
     forkTimes: () => ask(rpc, 'eth_config', []).catch(() => []),
-    async dataFee(bytes, gas_limit) {
-      // Chains before the fork Fjord have the older function only, those before Isthmus no operator fee.
-      const [data, operator] = await Promise.all([
-        oracle(dataFeeCall(bytes)).then((fee) => fee ?? oracle(oldDataFeeCall(bytes))),
-        oracle(operatorFeeCall(gas_limit)),
-      ])
-      return data === undefined ? undefined : data + (operator ?? 0n)
-    },
+    dataFee: (bytes, gas_limit) => feeOfParts(feeParts, { bytes, gas: gas_limit }),
     async receipts(hashes) {
       const receipts = new Map<string, Receipt | null>()
       let silence: unknown
       await Promise.all(
         hashes.map((hash) =>
-          ask(rpc, 'eth_getTransactionReceipt', [hash]).then(
-            (receipt) => void receipts.set(hash.toLowerCase(), receipt),
-            (error) => {
-              if (isAbsence(error)) receipts.set(hash.toLowerCase(), null)
-              else if (!isOfItem(error)) silence = error
-            },
-          ),
+          ask(rpc, 'eth_getTransactionReceipt', [hash])
+            .then(withWholeFee)
+            .then(
+              (receipt) => void receipts.set(hash.toLowerCase(), receipt),
+              (error) => {
+                if (isAbsence(error)) receipts.set(hash.toLowerCase(), null)
+                else if (!isOfItem(error)) silence = error
+              },
+            ),
         ),
       )
       if (silence !== undefined && receipts.size === 0) throw silence

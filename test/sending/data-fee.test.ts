@@ -91,6 +91,23 @@ test('counts what was paid for max_fee_per_day when the chain charged more for t
   expect(await send({ to, value: '3', ...gas }).catch(refusal)).toBe('policy_violation policies/max_fee_per_day')
 })
 
+test('counts the fee of the operator in what was paid, as the oracle tells it for the used gas', async () => {
+  const { rig, send, account } = await opChain()
+  rig.proxy.setLiar(async (call, honest) => {
+    if (call.method !== 'eth_getTransactionReceipt') return undefined
+    const { result } = await honest()
+    const fees = { l1Fee: '0x10', operatorFeeScalar: '0xf4240', operatorFeeConstant: '0x0' }
+    return { result: result && { ...result, ...fees } }
+  })
+  await send({ to, value: '1', ...gas })
+  await account.finished(rig.chain.mine)
+  const [{ receipt } = {}] = await account.transactions()
+  const { gas_used, effective_gas_price, l1_fee, fee } = receipt ?? {}
+  expect(l1_fee).toBe('16')
+  const of_gas = BigInt(gas_used ?? 0) * BigInt(effective_gas_price ?? 0)
+  expect(BigInt(fee ?? 0)).toBe(of_gas + 16n + BigInt(gas_used ?? 0) * 10n ** 6n)
+})
+
 test('answers 503 while the oracle does not tell the fee', async () => {
   const { rig, send } = await opChain()
   await rig.chain.rpc('anvil_setCode', [oracle, '0x'])
