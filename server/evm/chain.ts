@@ -38,6 +38,7 @@ export interface Chain {
   rpc: Rpc
   /** The newest block. */
   head(): Promise<Head>
+  /** Undefined: the node has no such block, or does not say. */
   blockHash(number: number): Promise<string | undefined>
   balance(address: string): Promise<bigint>
   /** The balance of an ERC-20 token, in its smallest unit; 0 when the address is no token. */
@@ -126,7 +127,14 @@ export function createChain(rpc: Rpc): Chain {
       const { number, hash, parent_hash, at_ms } = await newest(rpc)
       return { number, hash, parent_hash, at_ms }
     },
-    blockHash: async (number) => (await ask(rpc, 'eth_getBlockByNumber', [hex(number), false]))?.hash,
+    blockHash: (number) =>
+      ask(rpc, 'eth_getBlockByNumber', [hex(number), false]).then(
+        (block) => block?.hash,
+        (error) => {
+          if (isOfItem(error)) return undefined
+          throw error
+        },
+      ),
     balance: (address) => ask(rpc, 'eth_getBalance', [address, 'latest']),
     tokenBalance: async (token, owner) => (await readContract(token, balanceOfCall(owner))) ?? 0n,
     latestNonce: (address) => nonceAt(address, 'latest'),

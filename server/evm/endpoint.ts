@@ -112,11 +112,11 @@ export function createEndpoint(
 
   function verify(answer: RpcAnswer | undefined) {
     if (!answer || !('result' in answer)) {
-      const words = answer && 'error' in answer ? `: ${answer.error.message ?? show(answer.error)}` : ''
+      const words = answer && 'error' in answer ? `: ${messageOf(answer.error)}` : ''
       throw new Error(`It returned no chain id${words}`)
     }
     const id = chainIdIn(answer.result)
-    if (id === undefined) throw new Error(`Its chain id is ${shown(answer.result)}`)
+    if (id === undefined) throw new Error(`Its chain id is ${scrubbed(show(answer.result))}`)
     if (id !== BigInt(chain_id)) {
       endpoint.wrong_chain = id
       endpoint.rest_until = now() + wrong_chain_rest_ms
@@ -139,7 +139,6 @@ export function createEndpoint(
   }
 
   const scrubbed = (text: string): string => String(scrub({ message: text }).message)
-  const shown = (value: unknown): string => scrubbed(show(value))
 
   async function send(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]> {
     if (calls.length > smaller.calls && now() < smaller.until) return sendInParts(calls, smaller.calls)
@@ -222,6 +221,8 @@ function chainIdIn(result: unknown): bigint | undefined {
   return id !== undefined && id > 0n && id < 2n ** 63n ? id : undefined
 }
 
+const messageOf = ({ message, code }: RpcErrorObject): string => message ?? `code ${code ?? 'unknown'}`
+
 /** The refusals of a transaction that are about the node. */
 const ill: ReadonlySet<RpcErrorKind> = new Set(['rate_limited', 'unavailable'])
 
@@ -236,7 +237,7 @@ export function faultIn(call: RpcCall, answer: RpcAnswer | undefined): string | 
   const kind = classifyRpcError(answer.error)
   const isRead = call.decode !== undefined && !call.method.startsWith('eth_send')
   const isFault = ill.has(kind) || (kind === 'unknown' && isRead)
-  return isFault ? `It answers ${call.method} with an error: ${answer.error.message ?? show(answer.error)}` : undefined
+  return isFault ? `It answers ${call.method} with an error: ${messageOf(answer.error)}` : undefined
 }
 
 /** The node limits the rate of requests (429). */

@@ -165,11 +165,8 @@ export async function surveyBlocks({ each }: Witnesses, blocks: Block[]): Promis
   }
   const distinct = [...new Set(heights.values())]
   const answers = await askEach(each, async (chain) => {
-    // A node without one of the blocks keeps its vote on the others.
-    const found = await Promise.allSettled(distinct.map((height) => chain.blockHash(height)))
-    return new Map(
-      found.flatMap((one, index) => (one.status === 'fulfilled' ? [[distinct[index] as number, one.value]] : [])),
-    )
+    const found = await Promise.all(distinct.map((height) => chain.blockHash(height)))
+    return new Map(distinct.map((height, index) => [height, found[index]]))
   })
   return new Map(
     [...heights].map(([block_hash, height]) => {

@@ -35,34 +35,48 @@ const texts: readonly (readonly [RpcErrorKind, RegExp])[] = [
   ['rejected', /nonce has max value|exceeds max nonce|nonce overflow|authority nonce too low/i],
   ['replacement_underpriced', /replacement transaction (?:is )?underpriced|to replace existing transaction/i],
   ['replacement_underpriced', /could not replace existing|replacementnotallowed/i],
+  ['replacement_underpriced', /(?:tx|transaction) with same nonce already|not enough to bump transaction/i],
+  ['replacement_underpriced', /toolowpriority|too low priority to replace|toocheaptoreplace/i],
   // Nethermind's OwnNonceAlreadyUsed means another transaction, so it is not a success.
   ['replacement_underpriced', /ownnoncealreadyused|another (?:tx|transaction) (?:with|which has the) same nonce/i],
   ['already_known', /(?<!block )already ?known|already ?imported|already_exists|\bknown transaction/i],
   ['already_known', /existing txn? with same hash|(?:tx|transaction) already (?:in mempool|exists)/i],
+  ['already_known', /(?:tx|transaction) (?:already exist\b|with same hash already exists)/i],
   ['nonce_too_low', /nonce (?:\d{1,20} )?(?:is )?too low|oldnonce|invalid transaction nonce|pool\(stale\)/i],
+  ['nonce_too_low', /too stale nonce|nonce is lower than account nonce|already in the blockchain/i],
+  ['nonce_too_low', /invalidtransaction(?:\(|::)+(?:invalidtransaction::)?stale/i],
   ['nonce_too_high', /nonce (?:\d{1,20} )?(?:is )?too (?:high|far in future|distant)|noncegap|noncetoofarinfuture/i],
   // A full pool answers the third of these to a transaction whose predecessors it lacks: send the predecessors again.
   ['nonce_too_high', /gapped-nonce|delegation nonce gap|future transaction tries to replace pending/i],
   ['nonce_too_high', /notcurrentnoncefordelegation|invalid transaction with a lower nonce/i],
+  ['nonce_too_high', /discarded due to in too distant future|nonce is higher than account nonce/i],
+  ['nonce_too_high', /invalidtransaction(?:\(|::)+(?:invalidtransaction::)?future/i],
   ['insufficient_funds', /insufficient ?(?:sender )?(?:funds|balance)|insufficient maxfeepergas for sender/i],
   ['insufficient_funds', /(?:not|n't have) enough funds|exceeds (?:transaction sender )?account balance|outoffunds/i],
   ['insufficient_funds', /overdraft|overdraws from account|lack of funds/i],
+  ['insufficient_funds', /out of balance, needs|balance is too low|balance < tx cost|sender account doesn't exist/i],
+  ['insufficient_funds', /invalidtransaction(?:\(|::)+(?:invalidtransaction::)?payment|inability to pay some fees/i],
   // No gas limit is below 21,000, so a lower allowance results from the balance.
   ['insufficient_funds', /gas required exceeds allowance:? \(?(?:\d{1,4}|1\d{4}|20\d{3})\b/i],
   // Anvil also answers "intrinsic gas too high" when the cost exceeds the gas limit.
   ['gas_limit_too_low', /intrinsic ?gas(?! too high)|intrinsic gas too high -- (?:callgascost|gasfloor)/i],
   ['gas_limit_too_low', /floor data gas|requires at least \d{1,20} gas but got|not enough gas to cover minimal/i],
   ['gas_limit_too_low', /gas (?:cost|floor) (?:\(\d{1,20}\) )?exceeds the gas limit/i],
+  ['gas_limit_too_low', /basic cost is above the gas limit|notenoughbasegas/i],
   ['gas_limit_too_high', /intrinsic gas too high|gas limit (?:is )?too high|gas limit reached|gas required exceeds/i],
   ['gas_limit_too_high', /block(?:'s)? gas limit|(?:current|max(?:imum)?)(?: (?:per-)?transaction)? gas limit/i],
   ['gas_limit_too_high', /gaslimitexceeded|txgaslimitcapexceeded|transaction gas cap|is greater than the cap/i],
+  ['gas_limit_too_high', /transaction gas \d{1,20} exceeds the maximum|max gas per sec limit|exhaustsresources/i],
   ['fee_too_high', /exceeds the configured cap|fee ?cap exceeded|per gas (?:higher than|exceeds)/i],
   ['fee_too_high', /fee is greater than max fee|invalidmaxpriorityfeepergas|fee_per_gas. greater than/i],
   ['underpriced', /underpriced|fee ?too ?low|gas less than block|gas price (?:is )?(?:too low|less than)/i],
   ['underpriced', /below (?:the )?(?:chain )?minimum|below (?:configured|current)|too low for the next block/i],
   ['underpriced', /miner premium is negative/i],
+  ['underpriced', /gas price (?:\d{1,30} less|lower) than|less than the minimum value|insufficient fees?\b(?! payer)/i],
+  ['underpriced', /minimum global fee|lower than the tx basefee|invalid unit price|equal to basefee/i],
   ['pool_full', /(?:pool|queue) (?:is )?full|account limit exceeded|too many transactions in the queue|\bspammer\b/i],
   ['pool_full', /in-flight transaction limit|pool size constraints|delegation authority has pending/i],
+  ['pool_full', /immediatelydropped|couldn't enter the pool because of the limit/i],
   // A transaction of another type, or a delegation, is pending for this account. The refusal ends when that is mined.
   ['pool_full', /already reserved|delegatorhaspendingtx|pendingtxsofconflictingtype|transaction type conflict/i],
   ['rejected', /invalid (?:sender|signature|transaction signature|transaction v, r, s|transaction type|rlp)/i],
@@ -126,6 +140,17 @@ const maxReasonLength = 500
 /** Of each string: 60 patterns are tried on it, for every answer of a batch. */
 const maxClassifiedLength = 1_000
 
+/** Cosmos chains name both nonces, and not which of them is lower. */
+const mismatch =
+  /invalid nonce; got (\d{1,20}), (?:should be )?expected (\d{1,20})|sequence mismatch, expected (\d{1,20}), got (\d{1,20})/i
+
+function mismatchIn(text: string): RpcErrorKind | undefined {
+  const [, got, expected, expectedFirst, gotLast] = mismatch.exec(text) ?? []
+  const [given, wanted] = [got ?? gotLast, expected ?? expectedFirst]
+  if (given === undefined || wanted === undefined) return undefined
+  return BigInt(given) < BigInt(wanted) ? 'nonce_too_low' : 'nonce_too_high'
+}
+
 /** Classifies a node's error by its text, at any place in the error object, otherwise by its code. */
 export function classifyRpcError(error: RpcErrorObject): RpcErrorKind {
   const certain = certainCodes.get(error.code)
@@ -133,7 +158,9 @@ export function classifyRpcError(error: RpcErrorObject): RpcErrorKind {
   const text = stringsIn(error)
     .map((part) => part.slice(0, maxClassifiedLength))
     .join('\n')
-  return texts.find(([, pattern]) => pattern.test(text))?.[0] ?? likelyCodes.get(error.code) ?? 'unknown'
+  const kind = texts.find(([, pattern]) => pattern.test(text))?.[0]
+  // After a revert the contract speaks.
+  return (kind === 'reverted' ? kind : mismatchIn(text)) ?? kind ?? likelyCodes.get(error.code) ?? 'unknown'
 }
 
 /**

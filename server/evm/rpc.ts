@@ -285,6 +285,11 @@ function wrongChain(endpoints: Endpoint[]): bigint | undefined {
 export const isRpcFailure = (error: unknown): error is RpcError | RpcUnavailable =>
   error instanceof RpcError || error instanceof RpcUnavailable
 
+/** Undefined for a fact that no node tells, where others go on without it. */
+export function orUnknown(error: unknown): undefined {
+  if (!isRpcFailure(error)) throw error
+}
+
 /** The kind of a node's error; `unreachable` when no node answered; undefined: not a node's error. */
 export const rpcKindOf = (error: unknown): RpcErrorKind | 'unreachable' | undefined => {
   if (error instanceof RpcError) return error.kind

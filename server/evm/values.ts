@@ -12,8 +12,12 @@ const spellings = /^(?:0x[0-9a-f]{0,128}|[0-9]{1,78})$/i
 const max_shown = 100
 
 /** A value of an answer as text, for a message. */
-export const show = (value: unknown): string =>
-  value === undefined ? 'missing' : printable((JSON.stringify(value) ?? typeof value).slice(0, max_shown))
+export function show(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (typeof value === 'string') return `"${printable(value.slice(0, max_shown))}"`
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : `${value}`
+}
 
 const refuse = (value: unknown, name: string, wanted: string): Malformed =>
   new Malformed(`${name} is ${show(value)}, and not ${wanted}`)

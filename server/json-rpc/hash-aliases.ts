@@ -24,24 +24,30 @@ const max_aliases = 50
 export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNode: AskNode): Record<string, Method> {
   return {
     async eth_getTransactionReceipt(context) {
-      const row = await find(context)
-      const answer = await askNode(context, context.method, context.params)
-      if (answer !== null || !row) return answer
-      const own = await signedOf(context, row)
-      return own ? await findMined(context, own) : null
+      const { found } = await search(context)
+      return found
     },
 
     async eth_getTransactionByHash(context) {
-      const row = await find(context)
-      const answer = await askNode(context, context.method, context.params)
-      if (answer !== null || !row) return answer
-      const own = await signedOf(context, row)
-      if (!own) return null
-      const mined = await findMined(context, own)
-      if (mined !== null) return mined
+      const { found, own } = await search(context)
+      if (found !== null || !own) return found
       // A node drops bytes that it replaced, and receives new ones only after they are stored.
       return !isFinal(row.status) && own.given.content_hash === contentHash(row) ? pendingForm(row, own.given) : null
     },
+  }
+
+  /**
+   * What a node has by the hash that is asked for, or by the hash of an alias that is in a block; null: neither. `own`: the attempts of the
+   * transaction. A node's error about the first hash is thrown only when no alias is found.
+   */
+  async function search(context: Context) {
+    const row = await find(context)
+    const [asked] = await Promise.allSettled([askNode(context, context.method, context.params)])
+    if (asked.status === 'fulfilled' && (asked.value !== null || !row)) return { found: asked.value }
+    const own = row && (await signedOf(context, row))
+    const found = own ? await findMined(context, own) : null
+    if (found === null && asked.status === 'rejected') throw asked.reason
+    return { found, own }
   }
 
   /** The transaction with this hash; undefined: none of the relayers has it, or the pool did not send it. */
@@ -66,8 +72,9 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
   async function findMined(context: Context, { row, others }: { row: WholeTransactionRow; others: string[] }) {
     const known = row.block_hash !== null && others.includes(row.hash ?? '') ? [row.hash as string] : others
     const asked = known.slice(-max_aliases)
-    const answers = await Promise.all(asked.map((other) => askNode(context, context.method, [other])))
-    return (answers as (Found | null)[]).find((answer) => answer?.blockNumber != null) ?? null
+    const answers = await Promise.allSettled(asked.map((other) => askNode(context, context.method, [other])))
+    const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value as Found | null] : []))
+    return found.find((answer) => answer?.blockNumber != null) ?? null
   }
 }
 

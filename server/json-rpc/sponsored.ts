@@ -1,6 +1,7 @@
 import { ApiError, statusOf } from '../core/errors.ts'
 import type { NodeAccess } from '../core/node-access.ts'
 import type { Handlers, OperationRequest } from '../core/operation.ts'
+import { orUnknown } from '../evm/rpc.ts'
 import { callIdOf, createSponsoredCalls, type FoundCall, shownCallOf } from '../operations/sponsored-calls.ts'
 import { readIdempotencyKey } from '../operations/transactions.ts'
 import { WaitPlace } from '../sending/request/waiting.ts'
@@ -89,7 +90,8 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
 
   async function receiptOf(nodes: NodeAccess, sponsorship: SponsorshipRow, hash: string | null): Promise<unknown> {
     const { callers } = await calls.clientOf(nodes, sponsorship)
-    return (await callers.rpc('eth_getTransactionReceipt', [hash])) ?? null
+    // The other calls that were asked for do not fail with it.
+    return (await callers.rpc('eth_getTransactionReceipt', [hash]).catch(orUnknown)) ?? null
   }
 
   /** Undefined: not yet. */

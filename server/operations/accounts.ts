@@ -93,7 +93,7 @@ export function accounts({
         answer.result = await chain.rpc(method, params)
       } catch (error) {
         if (!(error instanceof RpcError)) return await ask(Promise.reject(error))
-        const { code = -32603, message = 'The node answered with an error', data } = error.error
+        const { code = node_error, message = 'The node answered with an error', data } = error.error
         answer.error = { code, message: String(message).slice(0, 10_000) }
         if (data !== undefined) answer.error.data = data
       }
@@ -123,6 +123,9 @@ export function accounts({
     },
   }
 }
+
+/** The code of a node's error that has none. An internal error would be one of this service. */
+const node_error = -32_000
 
 const by_hash: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_getTransactionReceipt'])
 

@@ -8,6 +8,10 @@ import { classifyRpcError, type RpcErrorKind, revertReason } from '../../server/
 // reverted:" a contract speaks, here with the words of a node.
 const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
   already_known: `
+    skale       Same transaction already exists in the pending transaction queue.
+    conflux     "tx already exist"
+    rsk         transaction with same hash already exists
+    substrate   submit transaction to pool failed: Pool(AlreadyImported(Any { .. }))
     geth        already known | known transaction: 0x7f657507aee0511e36d2d1972a6b22e917cc89f92b6c12c4dbd57eaabb236960
     erigon      ALREADY_EXISTS: already known | INTERNAL_ERROR: existing tx with same hash
     nethermind  AlreadyKnown
@@ -19,6 +23,15 @@ const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
     moonbeam    submit transaction to pool failed: Pool(AlreadyImported)
     cosmos      failed to broadcast transaction: : tx already in mempool`,
   nonce_too_low: `
+    skale       Invalid transaction nonce. | Transaction is already in the blockchain.
+    conflux     Transaction 0x4a2cfa73267139d965ab86d41f2af16db09e62ff92a5abffd7f8e743f36f327c is discarded due to a too stale nonce
+    rsk         transaction nonce too low
+    kaia        nonce too low
+    hedera      [Request ID: 2e952947-ffad-408b-aed9-35f3ed152001] Nonce too low. Provided nonce: 15, current nonce: 16
+    cosmos      invalid nonce; got 286, expected 288: tx nonce is lower than account nonce | invalid nonce; got 9, expected 10: invalid sequence
+    cosmos      account sequence mismatch, expected 945, got 944: incorrect account sequence
+    cosmos      invalid nonce; got 2, should be expected 10 or higher with pending txs in the same block
+    substrate   submit transaction to pool failed: Pool(InvalidTransaction(InvalidTransaction::Stale))
     geth        nonce too low | nonce too low: next nonce 5, tx nonce 3
     erigon      INTERNAL_ERROR: nonce too low
     nethermind  OldNonce | OldNonce, Current nonce: 55, nonce of rejected tx: 54
@@ -28,6 +41,12 @@ const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
     arbitrum    invalid transaction nonce
     parity      Transaction nonce is too low. Try incrementing the nonce.`,
   nonce_too_high: `
+    conflux     Transaction 0xc875a03e1ce01268931a1a428d8f8313714ab5eb9c2b626bd327af7e5c3e8c03 is discarded due to in too distant future
+    rsk         transaction nonce too high
+    hedera      Nonce too high. Provided nonce: 15, current nonce: 10
+    cosmos      invalid nonce; got 7, expected 5: invalid sequence | tx nonce is higher than account nonce
+    cosmos      account sequence mismatch, expected 17, got 118: incorrect account sequence
+    substrate   submit transaction to pool failed: Pool(InvalidTransaction(InvalidTransaction::Future))
     geth        nonce too high: tx nonce 9, gapped nonce 5 | gapped-nonce tx from delegated accounts
     geth        future transaction tries to replace pending
     nethermind  NonceGap, Future nonce. Expected nonce: 10 | nonce too far in future | NotCurrentNonceForDelegation
@@ -35,6 +54,11 @@ const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
     besu        An invalid transaction with a lower nonce exists
     hardhat     Nonce too high. Expected nonce to be 0 but got 1. Note that transactions can't be queued when automining.`,
   replacement_underpriced: `
+    skale       Pending transaction with same nonce already exists (skale: we ignore gas price).
+    conflux     Tx with same nonce already inserted. To replace it, you need to specify a gas price > 5
+    rsk         gas price not enough to bump transaction
+    kaia        there is another tx which has the same nonce in the tx pool
+    substrate   submit transaction to pool failed: Pool(TooLowPriority { old: 1, new: 1 })
     geth        replacement transaction underpriced
     erigon      INTERNAL_ERROR: could not replace existing tx
     nethermind  ReplacementNotAllowed | OwnNonceAlreadyUsed
@@ -43,6 +67,15 @@ const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
     hardhat     Replacement transaction underpriced. A gasPrice/maxFeePerGas of at least 22 is necessary to replace
     parity      Transaction gas price 100wei is too low. There is another transaction with same nonce in the queue`,
   underpriced: `
+    skale       Transaction gas price lower than current eth_gasPrice.
+    conflux     transaction gas price 1 less than the minimum value 20000000000
+    rsk         transaction's gas price lower than block's minimum
+    kaia        invalid unit price | invalid gas fee cap. It must be set to value greater than or equal to baseFee
+    hedera      Gas price '218' is below configured minimum gas price '1140000000000'
+    cosmos      provided fee < minimum global fee (1 < 2). Please increase the gas price.: insufficient fee
+    cosmos      the tx gasfeecap is lower than the tx baseFee: 1 (gasfeecap), 7 (basefee): insufficient fee
+    cosmos      insufficient fees; got: 1aevmos required: 2aevmos: insufficient fee
+    frontier    gas price less than block base fee
     geth        transaction underpriced: tip needed 1000000000, tip permitted 1
     geth        transaction gas price below minimum: gas tip cap 1500000000, minimum needed 25000000000
     geth        err: max fee per gas less than block base fee: address 0xD3b2, maxFeePerGas: 0 (supplied gas 50000000)
@@ -54,6 +87,15 @@ const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
     celo        error_forwarding_sequencer: gas fee cap is below the minimum base fee
     arbitrum    gas price too low`,
   insufficient_funds: `
+    skale       Account balance is too low (balance < value + gas * gas price).
+    conflux     Transaction 0xf347 is discarded due to out of balance, needs 9000000000420000000000000 but account balance is 90095849479
+    rsk         insufficient funds | the sender account doesn't exist
+    rsk         insufficient funds to pay for pending and new transactions
+    kaia        insufficient funds of the sender for value
+    hedera      Insufficient funds for transfer
+    cosmos      failed to check sender balance: sender balance < tx cost (0 < 1000020000000000000): insufficient funds
+    substrate   submit transaction to pool failed: Pool(InvalidTransaction(InvalidTransaction::Payment))
+    substrate   1010: Invalid Transaction: Inability to pay some fees , e.g. account balance too low
     geth        insufficient funds for gas * price + value: balance 0, tx cost 42000000000000, overshot 42000000000000
     geth        gas required exceeds allowance (0) | failed with 16777216 gas: insufficient funds for gas * price + value: address 0xb68D have 0 want 1
     erigon      INTERNAL_ERROR: insufficient funds
@@ -65,6 +107,9 @@ const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
     ganache     VM Exception while processing transaction: sender doesn't have enough funds to send tx.
     arbitrum    not enough funds for gas`,
   gas_limit_too_low: `
+    skale       Transaction gas amount is less than the intrinsic gas amount for this transaction type.
+    rsk         transaction's basic cost is above the gas limit
+    conflux     NotEnoughBaseGas { required: 21000, got: 20000 }
     geth        intrinsic gas too low: gas 20000, minimum needed 21000
     geth        insufficient gas for floor data gas cost: gas 19435, minimum needed 24000
     erigon      INTERNAL_ERROR: IntrinsicGas
@@ -72,6 +117,10 @@ const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
     anvil       intrinsic gas too high -- CallGasCostMoreThanGasLimit | intrinsic gas too high -- GasFloorMoreThanGasLimit
     hardhat     Transaction requires at least 21000 gas but got 1 | gas floor (24000) exceeds the gas limit (21000)`,
   gas_limit_too_high: `
+    skale       Block gas limit reached.
+    rsk         transaction's gas limit exceeds block gas limit
+    conflux     transaction gas 20000000 exceeds the maximum value 15000000
+    substrate   submit transaction to pool failed: Pool(InvalidTransaction(InvalidTransaction::ExhaustsResources))
     geth        exceeds block gas limit | transaction gas limit too high (cap: 16777216, tx: 21000000)
     geth        gas required exceeds allowance (30000000)
     erigon      INTERNAL_ERROR: gas limit is too high
@@ -94,6 +143,10 @@ const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
     anvil       EVM error InvalidFEOpcode | EVM error OutOfGas
     hardhat     VM Exception while processing transaction: reverted with an unrecognized custom error (return data: 0x12)`,
   pool_full: `
+    skale       Transaction queue is full.
+    conflux     Failed imported to deferred pool: Transaction Pool is full
+    cosmos      mempool is full: number of txs 5000 (max: 5000)
+    substrate   submit transaction to pool failed: Pool(ImmediatelyDropped)
     geth        txpool is full | account limit exceeded: pooled 16 txs | address already reserved
     geth        in-flight transaction limit reached for delegated accounts
     erigon      INTERNAL_ERROR: pending sub-pool is full

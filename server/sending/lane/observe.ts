@@ -4,7 +4,7 @@ import { type Effect, effectOf } from '../../core/effect.ts'
 import { isPayable, type Market, pricesOf } from '../../core/prices.ts'
 import type { AttemptRow, TransactionRow } from '../../core/sending-rows.ts'
 import { type Asked, newestOf, proveReceipts, withOutcome } from '../../evm/proofs.ts'
-import { isRpcFailure } from '../../evm/rpc.ts'
+import { orUnknown } from '../../evm/rpc.ts'
 import { currentOf, type NetworkClient } from '../dependencies.ts'
 import type { AccountViews } from './account-view.ts'
 import { countLeftOut, takeIn } from './chain-seen.ts'
@@ -192,11 +192,7 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
 }
 
 /** Receipts are read even when prices cannot be: a node that returns no price may still have receipts. */
-const marketOf = ({ market }: NetworkClient): Promise<Market | undefined> =>
-  market().catch((error) => {
-    if (!isRpcFailure(error)) throw error
-    return undefined
-  })
+const marketOf = ({ market }: NetworkClient): Promise<Market | undefined> => market().catch(orUnknown)
 
 function isRowPayable(row: TransactionRow, market: Market | undefined): boolean {
   const prices = pricesOf(row)

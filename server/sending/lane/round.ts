@@ -2,6 +2,7 @@ import { decide } from '../../core/decide.ts'
 import type { Market } from '../../core/prices.ts'
 import type { TransactionRow } from '../../core/sending-rows.ts'
 import { isSameWait, unprovenWait, type Wait, waitColumns } from '../../core/wait-reason.ts'
+import { orUnknown } from '../../evm/rpc.ts'
 import { tierOf } from '../dependencies.ts'
 import type { AccountViews } from './account-view.ts'
 import type { Commit } from './commit.ts'
@@ -198,7 +199,8 @@ export function createRound(dependencies: RoundDependencies) {
   async function noteBalance({ held, networkClient }: Lane): Promise<void> {
     const { row_id, address, policies } = held.relayer
     if (policies.min_balance === undefined) return
-    const balance = await networkClient.chain.balance(address)
+    const balance = await networkClient.chain.balance(address).catch(orUnknown)
+    if (balance === undefined) return
     await store.noteBalance(row_id, balance.toString(), policies.min_balance, balance < BigInt(policies.min_balance))
   }
 

@@ -24,7 +24,7 @@ export function createExplain({ store, clientFor, now }: ExplainDependencies) {
     pool_row_id?: number | null,
   ): Promise<Explanation> => {
     const [client, first] = await Promise.all([clientFor(nodes, relayer), store.firstInLine(relayer.row_id)])
-    const seen = client && (await within(patience_ms, ask(client, relayer, row)))
+    const seen = client && (await ask(client, relayer, row))
     const facts: Facts = {
       relayer,
       first,
@@ -52,20 +52,18 @@ export function createExplain({ store, clientFor, now }: ExplainDependencies) {
   }
 }
 
+/** Each fact by itself: one that no node tells in time leaves the others. */
 async function ask(client: NetworkClient, { address }: RelayerRow, { intent }: WholeTransactionRow) {
   const [market, poll, funds, gas_limit] = await Promise.all([
-    client.market(),
-    client.chain.poll(address, max_age_ms),
-    client.funds(address),
-    intent === 'send' ? undefined : transferGas(client, address),
+    within(patience_ms, client.market()),
+    within(patience_ms, client.chain.poll(address, max_age_ms)),
+    within(patience_ms, client.funds(address)),
+    intent === 'send' ? undefined : within(patience_ms, transferGas(client, address)),
   ])
-  const { number: head, at_ms: head_at } = poll.head
-  return { market, head, head_at, next_nonce: poll.latest, balance: funds.balance, gas_limit }
+  const { number: head, at_ms: head_at } = poll?.head ?? {}
+  return { market, head, head_at, next_nonce: poll?.latest, balance: funds?.balance, gas_limit }
 }
 
-/** The gas limit of the transfer that uses the nonce of a withdrawn transaction; undefined: no node estimates it. */
-const transferGas = (client: NetworkClient, address: string): Promise<number | undefined> =>
-  client
-    .mempoolOf({ submission: null })
-    .gas.limit({ from: address, to: address, value: 0n, data: null })
-    .catch(() => undefined)
+/** The gas limit of the transfer that uses the nonce of a withdrawn transaction. */
+const transferGas = (client: NetworkClient, address: string): Promise<number> =>
+  client.mempoolOf({ submission: null }).gas.limit({ from: address, to: address, value: 0n, data: null })
