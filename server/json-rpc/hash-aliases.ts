@@ -31,8 +31,9 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
     async eth_getTransactionByHash(context) {
       const { found, own } = await search(context)
       if (found !== null || !own) return found
+      const { row, given } = own
       // A node drops bytes that it replaced, and receives new ones only after they are stored.
-      return !isFinal(row.status) && own.given.content_hash === contentHash(row) ? pendingForm(row, own.given) : null
+      return !isFinal(row.status) && given.content_hash === contentHash(row) ? pendingForm(row, given) : null
     },
   }
 
