@@ -36,6 +36,8 @@ export interface AuditEntry {
   request_id: string | null
   /** The key service's id of the request. Absent: there is none. */
   key_request_id?: string
+  /** How many equal ones it stands for. Absent: one. */
+  count?: number
 }
 
 export interface PendingAuditEntry extends AuditEntry {

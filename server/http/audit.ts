@@ -1,8 +1,11 @@
 import type { Logger } from 'pino'
-import { ApiError } from '../core/errors.ts'
+import { ApiError, statusOf } from '../core/errors.ts'
 import type { Observer } from '../core/observer.ts'
 import type { AuditEntry, PendingAuditEntry } from '../core/rows.ts'
+import { looksLikeToken } from '../secrets/token.ts'
+import { first_refusal } from '../store/audit-batches.ts'
 import type { Store } from '../store/store.ts'
+import { createRepeats } from './audit-repeats.ts'
 import type { Operation } from './contract.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -38,8 +41,9 @@ const head_ms = 60_000
 type AuditStore = Pick<Store, 'appendAudit' | 'auditHead'>
 
 /**
- * The audit trail: every operation that changes something or signs. Entries of signatures are batched, because a commit for each
- * would cost more than the signature.
+ * The audit trail: every operation that changes something or signs, as the contract declares it (`x-audit`). Entries of signatures are
+ * batched, because a commit for each would cost more than the signature. Equal refusals, and requests that change nothing again, are
+ * counted: a key that stands in web pages cannot fill the trail.
  * `now`: milliseconds since the epoch. `elapsed`: monotonic milliseconds.
  */
 export async function createAudit(
@@ -89,8 +93,16 @@ export async function createAudit(
     }
   }
 
+  function add(entry: AuditEntry): void {
+    if (waiting.length === 0) waitingSince = elapsed()
+    waiting.push(entry)
+    timer ??= setTimeout(flush, flush_ms)
+  }
+  const repeats = createRepeats(add, elapsed)
+
   // After a failure only the timer retries.
   const flushOverdue = () => {
+    repeats.settleOverdue()
     if (waiting.length > 0 && !isBroken && elapsed() - waitingSince >= flush_ms) void flush()
   }
 
@@ -109,7 +121,8 @@ export async function createAudit(
 
   return {
     of(operation) {
-      const isRecorded = isAudited(operation)
+      const { audited } = operation
+      const isRecorded = audited !== 'none'
       const subject = subjectOf(operation)
       return {
         begin({ caller, request_id }, path) {
@@ -118,8 +131,8 @@ export async function createAudit(
             at: now(),
             caller: caller?.id ?? '',
             operation: operation.id,
-            relayer_id: path.relayer_id ?? null,
-            subject: (subject === undefined ? undefined : path[subject]) ?? null,
+            relayer_id: idIn(path.relayer_id),
+            subject: idIn(subject === undefined ? undefined : path[subject]),
             result: operation.status,
             request_id,
             recorded: false,
@@ -129,15 +142,17 @@ export async function createAudit(
           if (!isRecorded || auditEntry.recorded) return
           auditEntry.result = result
           auditEntry.recorded = true
-          if (waiting.length === 0) waitingSince = elapsed()
-          waiting.push(auditEntry)
-          timer ??= setTimeout(flush, flush_ms)
+          // What does not exist is no id: it may be a secret that was pasted into the path.
+          if (result === statusOf.not_found) Object.assign(auditEntry, { relayer_id: null, subject: null })
+          if (audited === 'signature' && result < first_refusal) add(auditEntry)
+          else repeats.count(auditEntry)
         },
       }
     },
     flushOverdue,
     async stop() {
       clearInterval(heads)
+      repeats.stop()
       await writing
       await flush()
       clearTimeout(timer)
@@ -148,9 +163,7 @@ export async function createAudit(
   }
 }
 
-/** An operation that only reads requires the role `read` or is a GET. */
-export const isAudited = ({ method, guarded, roles }: Operation): boolean =>
-  guarded && method !== 'get' && !roles.includes('read')
+const idIn = (value: string | undefined): string | null => (value === undefined || looksLikeToken(value) ? null : value)
 
 /** The last path parameter other than the relayer. */
 const subjectOf = ({ path }: Operation): string | undefined =>

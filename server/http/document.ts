@@ -11,10 +11,17 @@ export interface ContractDocument {
 
 type PathItem = { parameters?: Parameter[] } & { [M in Method]?: ContractOperation }
 
+/**
+ * What of an operation is in the audit trail. `signature`: each one. `change`: each change, in its commit; what changes nothing, as a
+ * repeated request, is counted. Refusals of both are counted. `none`: it only reads, or its JSON-RPC methods are operations of their own.
+ */
+export type Audited = 'signature' | 'change' | 'none'
+
 interface ContractOperation {
   operationId: OperationId
   security?: { token?: string[] }[]
   'x-json-rpc'?: boolean
+  'x-audit'?: Audited
   parameters?: Parameter[]
   requestBody?: { required?: boolean; content: Record<string, { schema: object }> }
   responses: Record<string, unknown>
@@ -38,6 +45,7 @@ export interface OperationFacts {
   roles: string[]
   /** Whether one of the roles suffices. */
   anyRole: boolean
+  audited: Audited
   /** Whether it speaks JSON-RPC: then faults of its body are answered as JSON-RPC errors. */
   speaksJsonRpc: boolean
   /** Whether it declares 429 and so counts against the caller's rate limit. */
@@ -71,6 +79,7 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
     guarded: operation.security?.length !== 0,
     roles: rolesOf(operation),
     anyRole: (operation.security?.length ?? 1) > 1,
+    audited: auditedOf(operation, method),
     speaksJsonRpc: operation['x-json-rpc'] === true,
     limited: '429' in operation.responses,
     configures: method !== 'get' && rolesOf(operation).some((role) => configuring.has(role)),
@@ -139,4 +148,11 @@ function rolesOf({ operationId, security }: ContractOperation): string[] {
   const isClear = alternatives.every((roles) => roles.length > 0 && (alternatives.length === 1 || roles.length === 1))
   if (!isClear) throw new Error(`${operationId} must name the roles that it requires, or alternatives of one role each`)
   return alternatives.flat()
+}
+
+/** Throws for an operation that says nothing and may change something. */
+function auditedOf({ operationId, security, 'x-audit': audited }: ContractOperation, method: Method): Audited {
+  const reads = method === 'get' || security?.length === 0
+  if (reads === (audited !== undefined)) throw new Error(`${operationId} must declare x-audit, unless it is a GET`)
+  return audited ?? 'none'
 }

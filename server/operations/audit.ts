@@ -36,5 +36,6 @@ const showChain = ({ chain, ...head }: ChainHead) => ({ chain, ...showHead(head)
 const show = ({ at, ...entry }: ListedAuditEntry): Shown => ({
   ...entry,
   key_request_id: entry.key_request_id ?? null,
+  count: entry.count ?? 1,
   at: new Date(at).toISOString(),
 })

@@ -12,7 +12,12 @@ export function readToken(token: string): { id: string; secret_hash: Buffer } {
   return { id, secret_hash: digest(secret) }
 }
 
-const shape = /^relayer_([0-9a-f-]{36})_([A-Za-z0-9_-]{43})$/
+const form = 'relayer_([0-9a-f-]{36})_([A-Za-z0-9_-]{43})'
+const shape = new RegExp(`^${form}$`)
+const inside = new RegExp(form)
+
+/** Whether a text has a token in it, as where somebody pasted one into the place of an id. */
+export const looksLikeToken = (text: string): boolean => inside.test(text)
 
 /** Secrets are compared by their digests, which have one length and whose comparison reveals nothing about the secrets. */
 export const digest = (text: string): Buffer => hash('sha256', text, 'buffer')

@@ -11,8 +11,10 @@ export type AuditRow = [
   subject: string | null,
   result: number,
   request_id: string | null,
-  // Only where a key service gave one.
-  key_request_id?: string,
+  // Only where a key service gave one; null only before a count.
+  key_request_id?: string | null,
+  // Only above one.
+  count?: number,
 ]
 
 export type ListedAuditEntry = AuditEntry & { chain: number; sequence: number }
@@ -88,8 +90,13 @@ const rowOf = (entry: AuditEntry, sequence: number): AuditRow => [
   entry.subject,
   entry.result,
   entry.request_id,
-  ...(entry.key_request_id === undefined ? ([] as const) : ([entry.key_request_id] as const)),
+  ...lastOf(entry),
 ]
+
+function lastOf({ key_request_id, count = 1 }: AuditEntry): [] | [string] | [string | null, number] {
+  if (count > 1) return [key_request_id ?? null, count]
+  return key_request_id === undefined ? [] : [key_request_id]
+}
 
 /** The entries of a batch, newest first. */
 export const readBatch = (chain: number, entries: string): ListedAuditEntry[] =>
@@ -97,7 +104,7 @@ export const readBatch = (chain: number, entries: string): ListedAuditEntry[] =>
 
 const readEntry = (
   chain: number,
-  [sequence, at, caller, operation, relayer_id, subject, result, request_id, key_request_id]: AuditRow,
+  [sequence, at, caller, operation, relayer_id, subject, result, request_id, key_request_id, count]: AuditRow,
 ): ListedAuditEntry => ({
   chain,
   sequence,
@@ -108,11 +115,12 @@ const readEntry = (
   subject,
   result,
   request_id,
-  ...(key_request_id !== undefined && { key_request_id }),
+  ...(key_request_id != null && { key_request_id }),
+  ...(count !== undefined && { count }),
 })
 
 /** The lowest HTTP status of a refusal. */
-const first_refusal = 400
+export const first_refusal = 400
 
 export function matcher(filter: AuditFilter): (entry: ListedAuditEntry) => boolean {
   const { after, before, operation, outcome, callers, ...same } = filter

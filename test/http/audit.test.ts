@@ -71,6 +71,7 @@ describe('recorded entries', () => {
       result: 200,
       request_id: 'mine-1',
       key_request_id: null,
+      count: 1,
     })
     expect(second).toMatchObject({ operation: 'signTypedData', subject: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
     expect(JSON.stringify([first, second])).not.toContain('nobody')
@@ -78,10 +79,8 @@ describe('recorded entries', () => {
 
   test('records every operation that changes something, once, whether it succeeds or is refused', async () => {
     const service = await startTestService({ RATE_LIMIT_BURST: '10000' })
-    // What /rpc does is recorded as the operation that it carries out (sponsorships/json-rpc.test.ts).
-    const writing = operations.filter(
-      ({ method, path, guarded, roles }) => guarded && method !== 'GET' && !roles.includes('read') && path !== '/rpc',
-    )
+    // What the JSON-RPC endpoints do is recorded as the operation that they carry out (sponsorships/json-rpc.test.ts).
+    const writing = operations.filter(({ audited }) => audited !== undefined && audited !== 'none')
     for (const operation of writing) {
       const path = parametersIn(operation, 'path').reduce(
         (filled, { name }) => filled.replace(`{${name}}`, name === 'relayer_id' ? 'demo' : 'none'),

@@ -30,6 +30,8 @@ export interface ContractOperation {
   roles: string[]
   /** Whether one of them suffices. */
   anyRole: boolean
+  /** What of it is in the audit trail. */
+  audited: 'signature' | 'change' | 'none' | undefined
   /** The statuses it declares, beside `default`. */
   statuses: number[]
 }
@@ -39,6 +41,7 @@ type RawParameter = Omit<Parameter, 'pointer'> | { $ref: string }
 interface RawOperation {
   operationId: string
   security?: { token?: string[] }[]
+  'x-audit'?: ContractOperation['audited']
   parameters?: RawParameter[]
   requestBody?: {
     required?: boolean
@@ -98,6 +101,7 @@ export const operations: ContractOperation[] = Object.entries(contract.paths).fl
       guarded: raw.security?.length !== 0,
       roles: (raw.security ?? []).flatMap(({ token = [] }) => token),
       anyRole: (raw.security?.length ?? 0) > 1,
+      audited: raw['x-audit'],
       statuses: Object.keys(raw.responses).map(Number).filter(Number.isInteger),
     }
   }),

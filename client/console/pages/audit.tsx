@@ -45,6 +45,7 @@ const csv_header = [
   'subject',
   'result',
   'request_id',
+  'count',
 ] as const
 
 /** The audit trail with its filters, which are in the page's address. */

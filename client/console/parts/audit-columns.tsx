@@ -24,9 +24,10 @@ export const audit_columns: Column<AuditEntry>[] = [
     name: 'Result',
     isWhole: true,
     isBeside: true,
-    cell: ({ result }) => (
+    cell: ({ result, count: times }) => (
       <span title={`HTTP ${result}`}>
         <Badge state={result >= 400 ? 'refused' : 'succeeded'} />
+        {times > 1 && ` × ${count(times)}`}
       </span>
     ),
   },
