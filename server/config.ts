@@ -103,6 +103,7 @@ const settings = v.object({
   RETENTION_DAYS_IDEMPOTENCY: integer(0, 36_500, 0),
   RETENTION_DAYS_DELIVERIES: integer(0, 36_500, 30),
   RETENTION_DAYS_EVENTS: integer(0, 36_500, 30),
+  RETENTION_DAYS_AUDIT: integer(0, 36_500, 400),
   WEBHOOK_TIME_SCALE: v.optional(
     v.pipe(
       v.string(),
@@ -171,6 +172,7 @@ export function readConfig(environment: Environment) {
       idempotency: values.RETENTION_DAYS_IDEMPOTENCY,
       deliveries: values.RETENTION_DAYS_DELIVERIES,
       events: values.RETENTION_DAYS_EVENTS,
+      audit: values.RETENTION_DAYS_AUDIT,
     },
     /** Multiplies every delay of the webhook retry schedule: 1, and less in tests. */
     webhook_time_scale: values.WEBHOOK_TIME_SCALE,

@@ -376,6 +376,16 @@ export const documentClaims: Claims = {
     'http/audit.test: keeps the entries of earlier responses after a kill -9 under load',
     'http/audit.test: signs nothing while the trail cannot be written',
   ],
+  'audit-growth': [
+    'http/audit-growth.test: equal refusals are one entry with their number a minute',
+    'http/audit-growth.test: reads, refusals and repeated calls of a key that stands in web pages',
+    'http/audit-growth.test: keeps no token as an id that was pasted into a path',
+  ],
+  'audit-retention': [
+    'store/audit-retention.test: removes old entries of the audit trail',
+    'store/audit-retention.test: refuses a removal that nothing recorded',
+    'store/audit-chains.test: verifies chains whose oldest entries were removed by age',
+  ],
   'audit-verify': ['security-claims.test: takes about 180 bytes of the audit trail for a signature'],
   settings: ['config.test'],
   deliveries: [

@@ -45,7 +45,7 @@ const defaults = {
   secret_files: [],
   pkcs11: { modules: [], pin: undefined, environment: [], user: [65_534, 65_534] },
   remote_signer_headers: {},
-  retention_days: { transactions: 0, idempotency: 0, deliveries: 30, events: 30 },
+  retention_days: { transactions: 0, idempotency: 0, deliveries: 30, events: 30, audit: 400 },
   webhook_time_scale: 1,
 }
 

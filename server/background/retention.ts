@@ -3,12 +3,17 @@ import type { Logger } from 'pino'
 import type { Prunable, Store } from '../store/store.ts'
 import type { WorkShare } from '../store/work-share.ts'
 
+/** Rows with an age, in the order of their removal, and the entries of the audit trail. */
+type Kind = Prunable | 'audit'
+// Deliveries go first, because an event is kept while a delivery refers to it.
+const prunable: readonly Prunable[] = ['deliveries', 'events', 'idempotency', 'transactions']
+
 export interface RetentionDependencies {
-  store: Pick<Store, 'prune' | 'pruneActivity'>
+  store: Pick<Store, 'prune' | 'pruneActivity' | 'pruneAudit'>
   /** Milliseconds since the Unix epoch; undefined while the clock may be ahead: then nothing is removed. */
   readClock(): Promise<number | undefined>
   /** How many days rows of each kind are kept; 0: forever. */
-  days: Record<Prunable, number>
+  days: Record<Kind, number>
   /** This process sweeps while it has row 0 of this work. */
   share: Pick<WorkShare, 'claim' | 'under'>
   logger: Logger
@@ -16,7 +21,7 @@ export interface RetentionDependencies {
 
 export interface Retention {
   /** Removes expired rows in small steps, and sums up the activity of former days. Resolves to the number of removed rows by kind. */
-  sweep(): Promise<Record<Prunable, number>>
+  sweep(): Promise<Record<Kind, number>>
   /** Starts no more steps, and waits for the step in progress. */
   stop(): Promise<void>
 }
@@ -34,19 +39,18 @@ export function createRetention({ store, days, share, readClock, logger }: Reten
 
   const rest = () => pause(rest_ms, undefined, { signal: stopping.signal }).catch(() => undefined)
 
-  async function sweep(): Promise<Record<Prunable, number>> {
-    const removed: Record<Prunable, number> = { deliveries: 0, events: 0, idempotency: 0, transactions: 0 }
+  async function sweep(): Promise<Record<Kind, number>> {
+    const removed = { deliveries: 0, events: 0, idempotency: 0, transactions: 0, audit: 0 }
     if (await share.claim(row)) await share.under(row, () => sweepInto(removed))
     return removed
   }
 
-  async function sweepInto(removed: Record<Prunable, number>): Promise<void> {
+  async function sweepInto(removed: Record<Kind, number>): Promise<void> {
     const time = await readClock()
     if (time === undefined) return
     const now_s = Math.floor(time / 1_000)
     while (!stopping.signal.aborted && (await share.claim(row)) && (await store.pruneActivity(now_s)).more) await rest()
-    // Deliveries go first, because an event is kept while a delivery refers to it.
-    for (const kind of Object.keys(removed) as Prunable[]) {
+    for (const kind of prunable) {
       if (days[kind] === 0) continue
       const before = new Date(time - days[kind] * day_ms).toISOString()
       let after: number | undefined = 0
@@ -56,6 +60,13 @@ export function createRetention({ store, days, share, readClock, logger }: Reten
         after = pruned.next
         if (after !== undefined) await rest()
       }
+    }
+    let hasMore = days.audit > 0
+    while (hasMore && !stopping.signal.aborted && (await share.claim(row))) {
+      const pruned = await store.pruneAudit(time - days.audit * day_ms)
+      removed.audit += pruned.removed
+      hasMore = pruned.more
+      if (hasMore) await rest()
     }
     const isNothing = Object.values(removed).every((count) => count === 0)
     logger[isNothing ? 'debug' : 'info'](removed, 'expired rows removed')

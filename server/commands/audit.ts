@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { readConfig } from '../config.ts'
 import { ConfigError } from '../core/config-error.ts'
-import { type AuditHead, type ChainHead, headOfAll } from '../store/audit-batches.ts'
-import { checkTrail } from '../store/postgres/audit-check.ts'
+import { headOfAll, type ToldHead } from '../store/audit-batches.ts'
+import { checkTrail, type TrailVerdict } from '../store/postgres/audit-check.ts'
 import { connectClient } from '../store/postgres/pool.ts'
 import { createSession } from '../store/postgres/session.ts'
 import { checkAudit } from '../store/sqlite/audit.ts'
@@ -34,28 +34,36 @@ async function run(): Promise<number> {
   const { log } = values as { log?: string }
   if (positionals.join() !== 'verify') return refuse(usage)
   const told = log === undefined ? [] : headsIn(readFileSync(log, 'utf8'))
-  const { heads, fault } = await check(told)
+  const { heads, checkpoints, skipped, fault } = await check(told)
   if (fault !== undefined) return refuse(`${fault}.\n`)
   const { up_to, hash } = headOfAll(heads)
-  process.stdout.write(`${up_to} entries are unchanged. Head: ${hex(hash)}\n`)
+  const removed = checkpoints.reduce((sum, its) => sum + its.up_to, 0)
+  process.stdout.write(`${up_to - removed} entries are unchanged. Head: ${hex(hash)}\n`)
+  for (const its of checkpoints) {
+    const place = heads.length > 1 ? `Chain ${its.chain}: entries` : 'Entries'
+    process.stdout.write(`${place} 1 to ${its.up_to} were removed by age. Checkpoint: ${hex(its.hash)}\n`)
+  }
   if (heads.length > 1) {
     for (const its of heads) process.stdout.write(`Chain ${its.chain}: ${its.up_to} entries. Head: ${hex(its.hash)}\n`)
   }
-  if (log !== undefined) process.stdout.write(`All ${told.length} heads in the log are in the trail.\n`)
+  if (log !== undefined) {
+    const older = skipped === 0 ? '' : `; ${skipped} are older than the checkpoint, and were not compared`
+    process.stdout.write(`All ${told.length - skipped} heads in the log are in the trail${older}.\n`)
+  }
   return 0
 }
 
-async function check(told: AuditHead[]): Promise<{ heads: ChainHead[]; fault: string | undefined }> {
+async function check(told: ToldHead[]): Promise<TrailVerdict> {
   const config = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL'))
   await requireDatabase(config)
   if (config.database.type === 'postgres') return checkPostgres(config.database.url, told)
   const db = new Database(sqliteDatabase(config), { readonly: true })
-  const { head, fault } = checkAudit(db, told)
+  const { head, checkpoint, ...verdict } = checkAudit(db, told)
   db.close()
-  return { heads: [{ chain: 1, ...head }], fault }
+  return { heads: [{ chain: 1, ...head }], checkpoints: checkpoint ? [{ chain: 1, ...checkpoint }] : [], ...verdict }
 }
 
-async function checkPostgres(url: string, told: AuditHead[]) {
+async function checkPostgres(url: string, told: ToldHead[]) {
   const client = await connectClient({ url })
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
@@ -74,10 +82,10 @@ function refuse(words: string): number {
   return 1
 }
 
-function headsIn(log: string): AuditHead[] {
+function headsIn(log: string): ToldHead[] {
   return log
     .split('\n')
     .filter((line) => line.includes('"msg":"audit head"'))
-    .map((line) => JSON.parse(line) as { up_to: number; hash: string })
-    .map(({ up_to, hash }) => ({ up_to, hash: Buffer.from(hash, 'hex') }))
+    .map((line) => JSON.parse(line) as { chain: number; up_to: number; hash: string })
+    .map(({ chain, up_to, hash }) => ({ chain, up_to, hash: Buffer.from(hash, 'hex') }))
 }

@@ -134,3 +134,29 @@ export function matcher(filter: AuditFilter): (entry: ListedAuditEntry) => boole
     (callers === undefined || entry.caller !== 'service') &&
     wanted.every(([name, value]) => entry[name] === value)
 }
+
+/** The operation of an entry that records a checkpoint, and its subject. */
+export const removal = 'removeAuditEntries'
+export const recordOf = ({ up_to, hash }: AuditHead): string => `${up_to} ${Buffer.from(hash).toString('hex')}`
+
+/** The checkpoints that the entries of a batch record. */
+export function recordsIn(entries: string): string[] {
+  if (!entries.includes(`"${removal}"`)) return []
+  const rows = JSON.parse(entries) as AuditRow[]
+  return rows.flatMap(([, , , operation, , subject]) => (operation === removal && subject !== null ? [subject] : []))
+}
+
+/** The fault of a checkpoint that nothing in the trail records. */
+export const faultOfCheckpoint = (its: AuditHead, records: ReadonlySet<string>): string | undefined =>
+  records.has(recordOf(its))
+    ? undefined
+    : `Entries 1 to ${its.up_to} are missing: the checkpoint in their place is not recorded in the trail`
+
+/** A head that was recorded elsewhere, with its chain where that is known. */
+export type ToldHead = AuditHead & { chain?: number }
+
+/** The heads that are not older than what was removed. A moved trail has the number 0. */
+export const comparable = (told: ToldHead[], checkpoints: ChainHead[]): ToldHead[] =>
+  told.filter(
+    (its) => !checkpoints.some(({ chain, up_to }) => (chain === its.chain || chain === 0) && its.up_to < up_to),
+  )

@@ -112,6 +112,11 @@ export interface Store
   auditHeads(): Promise<ChainHead[]>
   /** Newest first: in the order of time, chain and number. */
   listAudit(slice: Slice, filter: AuditFilter): Promise<Listing<ListedAuditEntry>>
+  /**
+   * Removes some of the entries before a time (milliseconds since the Unix epoch), the oldest first; the newest of each chain stay.
+   * `removed`: how many. `more`: another call may remove more.
+   */
+  pruneAudit(before: number): Promise<{ removed: number; more: boolean }>
 
   /**
    * Removes a few of the oldest rows from before a time (RFC 3339, UTC, milliseconds): final transactions, from each relayer's first

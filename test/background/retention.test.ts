@@ -109,8 +109,9 @@ test('returns each page with its items and its total of the same moment during a
         return pruned
       },
       pruneActivity: async () => ({ more: false }),
+      pruneAudit: async () => ({ removed: 0, more: false }),
     },
-    days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0 },
+    days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0, audit: 0 },
     share: fakeShare(),
     readClock: async () => start + 31 * day_ms,
     logger: pino({ level: 'silent' }),
@@ -228,8 +229,9 @@ test('deletes in small steps, only in the process with the lease, and stops with
         return pruned
       },
       pruneActivity: async () => ({ more: false }),
+      pruneAudit: async () => ({ removed: 0, more: false }),
     },
-    days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0 },
+    days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0, audit: 0 },
     share: fakeShare(async () => lease.is_ours),
     readClock: async () => start + 60 * day_ms,
     logger: pino({ level: 'silent' }),

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
+import { openSqliteStore } from '../../server/store/sqlite.ts'
 import { type Rig, startRig } from '../support/rig.ts'
 import { until } from '../support/until.ts'
 
@@ -30,6 +31,7 @@ export async function makeEveryRow(folder: string): Promise<void> {
     hook.close()
   }
   addRareRows(join(folder, 'relayer.sqlite'))
+  await pruneTrail(join(folder, 'relayer.sqlite'))
 }
 
 async function listening(server: Server): Promise<string> {
@@ -160,4 +162,15 @@ function addRareRows(file: string): void {
     INSERT OR IGNORE INTO bulk_changes (kind, notification_row_id, since, done_to, up_to)
       SELECT 'redeliver', row_id, '2026-01-01T00:00:00.000Z', 0, 1000 FROM notifications;`)
   db.close()
+}
+
+/** Leaves a checkpoint in place of the oldest entries of the audit trail. */
+async function pruneTrail(file: string): Promise<void> {
+  const store = openSqliteStore(file, {
+    makeId: () => crypto.randomUUID(),
+    checkEvent: () => undefined,
+    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
+  })
+  await store.pruneAudit(Number.MAX_SAFE_INTEGER)
+  await store.close()
 }

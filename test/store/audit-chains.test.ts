@@ -88,7 +88,7 @@ test('writes a chain per server; lists all in one order at any depth, and verifi
   expect([filtered.items.map(({ at }) => at), filtered.total_items]).toEqual([[5, 4], 5])
   expect(await one.auditHead()).toMatchObject({ chain: 1, up_to: 4 })
   expect(await two.auditHead()).toMatchObject({ chain: 2, up_to: 3 })
-  expect(await check()).toEqual({ heads: await one.auditHeads(), fault: undefined })
+  expect(await check()).toEqual({ heads: await one.auditHeads(), checkpoints: [], skipped: 0, fault: undefined })
 })
 
 test('continues the chain of a server that has ended', async () => {
@@ -130,6 +130,44 @@ test('detects changes of any chain, and with the heads of the log a missing chai
       INSERT INTO audit SELECT * FROM kept; DROP TABLE kept; DROP TABLE heads`)
   }
   expect(await check(...told)).toMatchObject({ fault: undefined })
+})
+
+test('verifies chains whose oldest entries were removed by age, and refuses a checkpoint that nothing recorded', async () => {
+  const { server, check, query } = await database()
+  const [one, two] = [await server(), await server()]
+  for (const at of [1, 2, 3]) await one.record(at)
+  const [old] = await one.auditHeads()
+  for (const at of [4, 50, 60]) await one.record(at)
+  for (const at of [5, 70]) await two.record(at)
+  expect(await two.pruneAudit(10)).toEqual({ removed: 5, more: false })
+  expect(await two.pruneAudit(10)).toEqual({ removed: 0, more: false })
+  const told = await one.auditHeads()
+  const { checkpoints, fault } = await check(...told)
+  expect([checkpoints.map(({ chain, up_to }) => [chain, up_to]), fault]).toEqual([
+    [
+      [1, 4],
+      [2, 1],
+    ],
+    undefined,
+  ])
+  expect(await check(old as NonNullable<typeof old>, ...told)).toMatchObject({ skipped: 1, fault: undefined })
+  const { items, total_items } = await one.listAudit({ offset: 0, limit: 100 }, {})
+  expect([items.length, total_items]).toEqual([5, 5])
+  expect(items.filter(({ operation }) => operation === 'removeAuditEntries')).toHaveLength(2)
+  const [last] = (await one.listAudit({ offset: 4, limit: 2 }, {})).items
+  expect(last).toMatchObject({ at: 50, sequence: 5 })
+  expect((await one.listAudit({ offset: 0, limit: 9 }, { before: 65, operation: 'sign' })).total_items).toBe(2)
+
+  // What records the checkpoints is removed too, and recorded anew. The newest batch of each chain stays.
+  await one.record(2 ** 42)
+  await one.pruneAudit(2 ** 43)
+  expect(await check()).toMatchObject({ fault: undefined })
+  await query(
+    `UPDATE audit_checkpoints SET (up_to, hash) = (SELECT up_to, hash FROM audit WHERE chain = 1 ORDER BY up_to LIMIT 1)
+    WHERE chain = 1`,
+  )
+  await query('DELETE FROM audit WHERE chain = 1 AND up_to <= (SELECT up_to FROM audit_checkpoints WHERE chain = 1)')
+  expect((await check()).fault).toMatch(/^Chain 1: .* not recorded in the trail$/)
 })
 
 test('verifies all chains by the command, with the logs of all servers', async () => {

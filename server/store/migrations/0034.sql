@@ -94,3 +94,11 @@ CREATE TABLE unknown_transactions (
 ) STRICT, WITHOUT ROWID;
 -- The account's count on chain when it was last compared with this database.
 ALTER TABLE accounts ADD COLUMN compared_count INTEGER;
+
+-- In place of the oldest entries of the audit trail that were removed by their age: the number and the hash of the last of them. The
+-- only chain of SQLite is 0 here, which it is after a move to PostgreSQL.
+CREATE TABLE audit_checkpoints (
+  chain INTEGER PRIMARY KEY,
+  up_to INTEGER NOT NULL,
+  hash  BLOB NOT NULL CHECK (length(hash) = 32)
+) STRICT;

@@ -20,12 +20,14 @@ const batchesBefore = sql<Batch>(`
   SELECT chain, up_to, at, entries FROM audit WHERE (at, chain, up_to) < ($at, $chain, $up_to)
   ORDER BY at DESC, chain DESC, up_to DESC LIMIT ${max_batches}`)
 const heads = sql<ChainHead>('SELECT chain, up_to, hash FROM audit_chains WHERE up_to > 0 ORDER BY chain')
-const total = sql<{ entries: number }>('SELECT coalesce(sum(up_to), 0) AS entries FROM audit_chains')
+const removedOf = '(SELECT up_to FROM audit_checkpoints WHERE audit_checkpoints.chain = audit_chains.chain)'
+const total = sql<{ entries: number }>(`
+  SELECT coalesce(sum(up_to - coalesce(${removedOf}, 0)), 0) AS entries FROM audit_chains`)
 /** How many entries are newer than a time. The cost depends on the number of chains only. */
 const newerThan = sql<{ entries: number }>(`
   SELECT coalesce(sum(up_to - coalesce((
       SELECT up_to FROM audit WHERE audit.chain = audit_chains.chain AND at <= $at
-      ORDER BY at DESC, up_to DESC LIMIT 1), 0)), 0) AS entries
+      ORDER BY at DESC, up_to DESC LIMIT 1), ${removedOf}, 0)), 0) AS entries
   FROM audit_chains`)
 
 export function auditList({ read }: Pick<Connection, 'read'>): Pick<Store, 'auditHeads' | 'listAudit'> {

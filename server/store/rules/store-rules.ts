@@ -3,6 +3,7 @@ import type { StoreDependencies } from '../store-dependencies.ts'
 import { abis } from './abis.ts'
 import { activity } from './activity.ts'
 import { apiKeys } from './api-keys.ts'
+import { auditRetention } from './audit-retention.ts'
 import { bulkChanges } from './bulk-changes.ts'
 import { creations } from './creations.ts'
 import type { Database } from './database.ts'
@@ -65,6 +66,7 @@ export const storeRules = (database: Database, dependencies: StoreDependencies):
   ...bulkChanges(database, dependencies.now),
   ...gauges(database),
   ...retention(database),
+  ...auditRetention(database, dependencies),
   ...creations(database, dependencies),
   ...spendings(database, dependencies),
   ...transactions(database, dependencies),

@@ -1,6 +1,7 @@
 import { nextTurn } from '../../next-turn.ts'
 import { type ListedAuditEntry, matcher, max_batch, readBatch } from '../audit-batches.ts'
 import type { Store } from '../store.ts'
+import { checkpointOf } from './audit.ts'
 import type { Connection } from './connection.ts'
 
 /** The only chain. */
@@ -8,6 +9,7 @@ const chain = 1
 
 export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'auditHead' | 'auditHeads' | 'listAudit'> {
   const { reader, write, auditHead } = connection
+  const checkpoint = checkpointOf(reader)
   const batches = reader
     .prepare<[number, number], string>('SELECT entries FROM audit WHERE up_to >= +? AND up_to < +? ORDER BY up_to DESC')
     .pluck()
@@ -30,18 +32,19 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
     appendAudit: (entries) => write((transaction) => entries.forEach(transaction.record)),
     async listAudit({ offset, limit }, filter) {
       const newest = auditHead().up_to
+      const removed = checkpoint()?.up_to ?? 0
       if (Object.keys(filter).length === 0) {
         // The numbers have no gaps: a page is a range of them, at any depth.
         const to = newest - offset
-        const from = Math.max(1, to - limit + 1)
-        return { items: from <= to ? entriesOf(from, to) : [], total_items: newest }
+        const from = Math.max(removed + 1, to - limit + 1)
+        return { items: from <= to ? entriesOf(from, to) : [], total_items: newest - removed }
       }
       // An index would cost every signature a write. A search reads the whole trail instead, in steps between which other work runs.
       const matches = matcher(filter)
       const items: ListedAuditEntry[] = []
       let total_items = 0
-      for (let to = newest; to > 0; to -= max_batch) {
-        const found = entriesOf(Math.max(1, to - max_batch + 1), to).filter(matches)
+      for (let to = newest; to > removed; to -= max_batch) {
+        const found = entriesOf(Math.max(removed + 1, to - max_batch + 1), to).filter(matches)
         const skip = Math.max(0, offset - total_items)
         items.push(...found.slice(skip, skip + limit - items.length))
         total_items += found.length

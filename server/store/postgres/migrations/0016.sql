@@ -124,3 +124,9 @@ CREATE TABLE unknown_transactions (
   PRIMARY KEY (chain_id, address, nonce)
 );
 ALTER TABLE accounts ADD COLUMN compared_count BIGINT;
+
+CREATE TABLE audit_checkpoints (
+  chain BIGINT PRIMARY KEY,
+  up_to BIGINT NOT NULL,
+  hash  BYTEA NOT NULL CHECK (length(hash) = 32)
+);
