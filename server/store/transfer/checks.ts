@@ -1,13 +1,12 @@
 import type Database from 'better-sqlite3'
 import type { RightsGuard } from '../../core/rows.ts'
-import { type AuditBatch, type AuditHead, beginning, faultOfBatch } from '../audit-batches.ts'
+import { checkTrail } from '../postgres/audit-check.ts'
 import { rightsSeal } from '../rights-seal.ts'
 import { scanRights } from '../rules/rights-scan.ts'
 import { sealedColumns } from '../rules/secrets.ts'
 import type { Session } from '../rules/session.ts'
 import { sql } from '../rules/statement.ts'
 import { StoreError } from '../store-errors.ts'
-import { moved_chain as chain } from './copy.ts'
 import type { MovedTable } from './tables.ts'
 
 interface Counter {
@@ -19,9 +18,6 @@ interface Counter {
 
 const counters = 'SELECT chain_id, address, next_nonce, used_below FROM accounts'
 const selectCounters = sql<Counter>(counters)
-const selectBatches = sql<AuditBatch>(`
-  SELECT up_to, first, entries, hash FROM audit WHERE chain = $chain AND up_to > $after ORDER BY up_to LIMIT 100`)
-const selectHead = sql<AuditHead>('SELECT up_to, hash FROM audit_chains WHERE chain = $chain')
 
 /** Checks the copy before its commit. Throws StoreError. */
 export async function checkCopy(
@@ -57,22 +53,11 @@ async function checkNonces(source: Database.Database, target: Session): Promise<
   if (missing) throw failed(`the nonce counter of ${missing.address} on chain ${missing.chain_id} differs`)
 }
 
+/** Returns the number of the last entry. */
 async function checkAuditChain(target: Session): Promise<number> {
-  let head = beginning
-  for (;;) {
-    const batches = await target.all(selectBatches, { chain, after: head.up_to })
-    for (const batch of batches) {
-      const fault = faultOfBatch(batch, head)
-      if (fault !== undefined) throw failed(`audit trail: ${fault}`)
-      head = { up_to: batch.up_to, hash: batch.hash }
-    }
-    if (batches.length === 0) break
-  }
-  const recorded = await target.one(selectHead, { chain })
-  if (recorded?.up_to !== head.up_to || !Buffer.from(head.hash).equals(recorded.hash)) {
-    throw failed('the head of the audit trail differs')
-  }
-  return head.up_to
+  const { heads, fault } = await checkTrail(target)
+  if (fault !== undefined) throw failed(`audit trail: ${fault}`)
+  return heads.at(-1)?.up_to ?? 0
 }
 
 /** Opens every secret. Returns their number. */
