@@ -3737,9 +3737,15 @@ export interface components {
              *     Key Vault). Null for other keys.
              */
             key_request_id: string | null;
+            /**
+             * @description How many requests the entry stands for. Refusals, and repetitions that changed nothing, of the same caller,
+             *     operation and result are one entry a minute, beside the first. Such an entry has the ids that all of them had,
+             *     and the time and the request of the last.
+             */
+            count: number;
         };
         AuditHead: {
-            /** @description The number of entries in the trail. */
+            /** @description The number of entries that the trail has had; old ones are removed (`RETENTION_DAYS_AUDIT`). */
             entries: number;
             /**
              * @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain, it is the hash of

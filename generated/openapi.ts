@@ -3315,9 +3315,11 @@ export interface components {
             request_id: string | null;
             /** @description The id of the signature request in the audit log of the key service (AWS KMS, Azure Key Vault). Null for other keys. */
             key_request_id: string | null;
+            /** @description How many requests the entry stands for. Refusals, and repetitions that changed nothing, of the same caller, operation and result are one entry a minute, beside the first. Such an entry has the ids that all of them had, and the time and the request of the last. */
+            count: number;
         };
         AuditHead: {
-            /** @description The number of entries in the trail. */
+            /** @description The number of entries that the trail has had; old ones are removed (`RETENTION_DAYS_AUDIT`). */
             entries: number;
             /** @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain, it is the hash of that chain. With several, it is SHA-256 over one line per chain, in the order of their numbers: number, entries and hash, separated by spaces, with a line feed at the end. */
             hash: string;

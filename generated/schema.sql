@@ -765,6 +765,12 @@ CREATE TABLE unknown_transactions (
   PRIMARY KEY (chain_id, address, nonce)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE audit_checkpoints (
+  chain INTEGER PRIMARY KEY,
+  up_to INTEGER NOT NULL,
+  hash  BLOB NOT NULL CHECK (length(hash) = 32)
+) STRICT;
+
 INSERT INTO generation VALUES (1, 1);
 
 PRAGMA user_version = 34;

@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts'
 import { NodeAccess } from '../core/node-access.ts'
 import type { Caller, Handlers, OperationId } from '../core/operation.ts'
 import { answer, streamEvents } from './answer.ts'
-import { type Audit, isAudited } from './audit.ts'
+import type { Audit } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
 import { authorize, checkRoles } from './authorization.ts'
 import { checkMediaType, max_body_bytes, readBody } from './body.ts'
@@ -141,7 +141,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
   const handler = handlers[operation.id] as (request: unknown) => Promise<unknown>
   const readHeader = headerReader(operation.parameters)
   // What has changed something is answered: its response is about as large as its body, which is held until then. JSON-RPC holds its own.
-  const mayRefuse = operation.guarded && !isAudited(operation) && !operation.speaksJsonRpc
+  const mayRefuse = operation.guarded && operation.audited === 'none' && !operation.speaksJsonRpc
   const recorder = audit.of(operation)
   const operationOf = (id: OperationId) => operations.find((known) => known.id === id) as Operation
 
