@@ -7,6 +7,7 @@ export const alsoOnPostgres = [
   'test/operations/search.test.ts',
   'test/operations/transaction-lists.test.ts',
   'test/webhooks/event-data.test.ts',
+  'test/policies/coin-token.test.ts',
   'test/policies/policies.test.ts',
 ]
 

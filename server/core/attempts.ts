@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { most, type PriceColumns, type Prices, pricesOf } from './prices.ts'
+import { most, type PriceColumns, type Prices, pricesOf, stepAbove } from './prices.ts'
 
 /** The columns of an attempt that its replacement depends on. */
 export interface PricedAttempt extends PriceColumns {
@@ -8,6 +8,8 @@ export interface PricedAttempt extends PriceColumns {
   taken_at: string | null
   /** The kind of the last error with which a node refused it (rpc-error.ts); null: none. */
   refusal_kind: string | null
+  /** The text of that error. */
+  refusal: string | null
 }
 
 /**
@@ -27,6 +29,19 @@ export function highestOutbid(attempts: PricedAttempt[], nonce: number | null): 
   const isOutbid = ({ taken_at, refusal_kind }: PricedAttempt) =>
     taken_at !== null || refusal_kind === 'replacement_underpriced' || refusal_kind === 'underpriced'
   return highest(attempts.filter((attempt) => attempt.nonce === nonce && isOutbid(attempt)))
+}
+
+/**
+ * What nodes may take after they called attempts at this nonce too cheap; undefined: they have called none so. The base fee is the market's
+ * to tell: it may have fallen.
+ */
+export function aboveRefused(attempts: PricedAttempt[], nonce: number | null): Prices | undefined {
+  const steps = attempts.flatMap(({ refusal, refusal_kind, ...attempt }) => {
+    const isCheap = refusal_kind === 'underpriced' && refusal !== null && !/base ?fee/i.test(refusal)
+    const prices = isCheap && attempt.nonce === nonce ? pricesOf(attempt) : undefined
+    return prices ? stepAbove(prices, refusal as string) : []
+  })
+  return steps.sort((a, b) => (most(a) < most(b) ? 1 : -1))[0]
 }
 
 const highest = (attempts: PricedAttempt[]): Prices | undefined =>

@@ -1,4 +1,5 @@
 import type { FundingStatus } from '../../generated/openapi.ts'
+import { type CoinToken, unitOf } from './policies/coin.ts'
 import type { Funding } from './rows.ts'
 
 /** The funding of a relayer: its own, or that of a pool. */
@@ -8,6 +9,20 @@ export interface AppliedFunding {
 }
 
 const fine: FundingStatus[] = ['sufficient', 'refilling']
+
+/** In the coin's unit where the asset is the token that is the coin too: one balance. */
+export function asCoin(funding: Funding, coin: CoinToken): Funding {
+  if (coin === null || funding.asset !== coin.address) return funding
+  const inWei = (amount: string) => `${BigInt(amount) * unitOf(coin)}`
+  const { min_balance, target_balance, max_per_day } = funding
+  return {
+    ...funding,
+    asset: null,
+    min_balance: inWei(min_balance),
+    target_balance: inWei(target_balance),
+    max_per_day: inWei(max_per_day),
+  }
+}
 
 /** Whether the relayer needs funds that it does not get. */
 export const isBlocked = (state: FundingStatus): boolean => !fine.includes(state)

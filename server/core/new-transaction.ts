@@ -24,6 +24,7 @@ export type NewTransaction = Pick<
 > & {
   /** Absent: the service chooses the prices. */
   data_fee?: string | null
+  coin_spent?: string | null
   fee_ceiling?: string | null
   tip_ceiling?: string | null
   /** Absent: no. */

@@ -110,6 +110,13 @@ export function limit(prices: Prices, cap: bigint | undefined): Prices {
   }
 }
 
+/** The prices, limited to a ceiling. */
+export function limitTo(prices: Prices, { fee, tip }: Ceiling): Prices {
+  const its = limit(prices, fee)
+  if (its.kind === 'legacy') return its
+  return { ...its, max_priority_fee_per_gas: least(its.max_priority_fee_per_gas, tip) }
+}
+
 /** The highest price per unit of gas. */
 export const most = (prices: Prices): bigint => (prices.kind === 'legacy' ? prices.gas_price : prices.max_fee_per_gas)
 
@@ -145,6 +152,45 @@ export function bump(last: Prices, wanted: Prices, ceiling: Ceiling | bigint | u
     max_fee_per_gas,
   )
   return { kind: 'eip1559', max_fee_per_gas, max_priority_fee_per_gas }
+}
+
+/** The higher one of both fees. `least` may be of another kind. */
+export function atLeastPrices(prices: Prices, least: Prices): Prices {
+  const { max_fee, tip } = feesOf(least)
+  if (prices.kind === 'legacy') return { kind: 'legacy', gas_price: greatest(prices.gas_price, max_fee) }
+  const max_priority_fee_per_gas = greatest(prices.max_priority_fee_per_gas, tip)
+  const max_fee_per_gas = greatest(prices.max_fee_per_gas, max_fee, max_priority_fee_per_gas)
+  return { kind: 'eip1559', max_fee_per_gas, max_priority_fee_per_gas }
+}
+
+/**
+ * What nodes may take after they called prices too low: a step more for both fees, and the figure that they name, which is the priority fee
+ * where they say so or where it is the whole price.
+ */
+export function stepAbove(refused: Prices, refusal: string): Prices {
+  const figure = figureIn(refusal) ?? 0n
+  const step = (fee: bigint) => greatest(ceilPercent(fee, step_percent), 1n)
+  if (refused.kind === 'legacy') return { kind: 'legacy', gas_price: greatest(step(refused.gas_price), figure) }
+  const isOfTip = /tip|priority/i.test(refusal)
+  const max_priority_fee_per_gas = greatest(step(refused.max_priority_fee_per_gas), isOfTip ? figure : 0n)
+  // The rest is for the base fee, which has not changed by the refusal.
+  const rest = refused.max_fee_per_gas - refused.max_priority_fee_per_gas
+  const max_fee_per_gas = greatest(rest + max_priority_fee_per_gas, step(refused.max_fee_per_gas), figure)
+  return { kind: 'eip1559', max_fee_per_gas, max_priority_fee_per_gas }
+}
+
+const step_percent = 125n
+/** A longer number is no price. */
+const named =
+  /(?:minimum|at least|required|needed|lower than|less than|below|must be)[^0-9]{0,40}(\d{1,24}(?:\.\d{1,9})?)( ?gwei)?/i
+
+/** The least price, in wei, that a refusal names. */
+function figureIn(refusal: string): bigint | undefined {
+  const [, number, gwei] = named.exec(refusal) ?? []
+  if (number === undefined) return undefined
+  const [whole = '0', part = ''] = number.split('.')
+  if (gwei === undefined) return part === '' ? BigInt(whole) : undefined
+  return BigInt(whole + part.padEnd(9, '0'))
 }
 
 /** The lowest prices of a kind with which nodes replace a transaction. */

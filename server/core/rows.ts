@@ -10,6 +10,7 @@ import type {
   Relayer,
   Signer,
 } from '../../generated/openapi.ts'
+import type { CoinToken } from './policies/coin.ts'
 
 export interface Slice {
   offset: number
@@ -109,6 +110,8 @@ export interface RelayerRow extends Omit<Relayer, 'notification_id' | 'warnings'
   row_id: number
   /** The chain id of its network. */
   chain_id: number
+  /** Of its network. */
+  coin_token: CoinToken
   /** Null: it gets no funds from another relayer. */
   funding: Funding | null
 }
@@ -116,7 +119,7 @@ export interface RelayerRow extends Omit<Relayer, 'notification_id' | 'warnings'
 export type { Funding }
 
 /** The store reads the address from the signer and the chain id from the network, in the same database transaction. */
-export type NewRelayer = Omit<RelayerRow, 'address' | 'row_id' | 'chain_id' | 'funding'>
+export type NewRelayer = Omit<RelayerRow, 'address' | 'row_id' | 'chain_id' | 'coin_token' | 'funding'>
 
 export type RelayerObstacle =
   | 'id_taken'
@@ -127,6 +130,8 @@ export type RelayerObstacle =
 
 export interface PoolRow extends Pool {
   row_id: number
+  /** Of its network. */
+  coin_token: CoinToken
   /** Of its relayers that have none of their own. */
   funding: Funding | null
 }

@@ -55,6 +55,8 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   tip_ceiling: string | null
   /** What a rollup charges for the data besides the gas, in wei, by the estimate at its acceptance; null: nothing. */
   data_fee: string | null
+  /** What a call of the coin's token takes from the balance besides the value, in wei; null: nothing. */
+  coin_spent: string | null
   /** The caller asked to replace what another sender has put into the pool at its nonce. */
   replaces_foreign: boolean
   /** The gas limit is the request's, and never changes; otherwise the nodes' estimate, which may be raised. */

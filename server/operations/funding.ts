@@ -1,6 +1,6 @@
 import type { FundingSettings, FundingState, PoolFundingState } from '../../generated/openapi.ts'
 import { ApiError, badRequest, conflict, relayerNotFound } from '../core/errors.ts'
-import { type AppliedFunding, refillsOf } from '../core/funding.ts'
+import { type AppliedFunding, asCoin, refillsOf } from '../core/funding.ts'
 import type { NodeAccess } from '../core/node-access.ts'
 import { type Handlers, single } from '../core/operation.ts'
 import type { Funding, PoolRow, RelayerRow } from '../core/rows.ts'
@@ -44,7 +44,8 @@ export function funding({
     return { spent_today: `${spent}`, left_today: `${left > 0n ? left : 0n}` }
   }
 
-  async function poolStateOf(pool: PoolRow, its: Funding): Promise<PoolFundingState> {
+  async function poolStateOf(pool: PoolRow, given: Funding): Promise<PoolFundingState> {
+    const its = asCoin(given, pool.coin_token)
     const notes = await store.fundingNotes()
     const relayers: PoolFundingState['relayers'] = []
     let chain_id = 0
@@ -100,7 +101,7 @@ export function funding({
       if (outcome === 'unknown_treasury') throw unknownTreasury()
       if (outcome === 'circle') throw conflict('/body/from', 'the treasury itself gets its funds from this relayer')
       sending.fund(outcome.row_id)
-      return single(await stateOf(nodes, outcome, { funding: its, pool: null }))
+      return single(await stateOf(nodes, outcome, { funding: asCoin(its, outcome.coin_token), pool: null }))
     },
 
     async deleteFunding({ path, auditEntry }) {

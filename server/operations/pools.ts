@@ -174,7 +174,7 @@ export function pools(
   }
 }
 
-const show = ({ row_id: _, funding: __, ...pool }: PoolRow): Pool => pool
+const show = ({ row_id: _, funding: __, coin_token: ___, ...pool }: PoolRow): Pool => pool
 
 function shown(outcome: PoolRow | { unknown_relayer: number }): Pool {
   if (!('unknown_relayer' in outcome)) return show(outcome)

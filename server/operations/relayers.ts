@@ -143,7 +143,7 @@ function reportsTo(id: string | null | undefined, ids: string[] | undefined): st
 }
 
 /** The row as the contract shows it. */
-export function show({ row_id: _, chain_id: __, funding: ___, ...relayer }: RelayerRow): Relayer {
+export function show({ row_id: _, chain_id: __, funding: ___, coin_token: ____, ...relayer }: RelayerRow): Relayer {
   const notification_id = relayer.notification_ids[0] ?? null
   return { ...relayer, notification_id, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
 }

@@ -204,6 +204,7 @@ const newRow = (its: NewTransaction): Omit<AcceptedRow, Assigned> => ({
   fee_ceiling: its.fee_ceiling ?? null,
   tip_ceiling: its.tip_ceiling ?? null,
   data_fee: its.data_fee ?? null,
+  coin_spent: its.coin_spent ?? null,
   replaces_foreign: 0,
   gas_is_given: its.gas_is_given ? 1 : 0,
   is_sweep: its.is_sweep ? 1 : 0,

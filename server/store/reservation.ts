@@ -6,6 +6,7 @@ type Costly = Pick<
   'status' | 'block_hash' | 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'
 > & {
   data_fee?: string | null
+  coin_spent?: string | null
 }
 
 /** The sums of an account, in wei. */
@@ -34,5 +35,5 @@ export function reservedOf({ status, block_hash, ...row }: Costly): string | nul
   if (!isUnmined(status) || block_hash !== null) return null
   const price = row.gas_price ?? row.max_fee_per_gas ?? '0'
   const fee = BigInt(row.gas_limit ?? 0) * BigInt(price) + BigInt(row.data_fee ?? 0)
-  return (BigInt(row.value) + fee).toString()
+  return (BigInt(row.value) + BigInt(row.coin_spent ?? 0) + fee).toString()
 }

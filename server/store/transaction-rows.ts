@@ -44,7 +44,7 @@ export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, g
   fragments, call, metadata, submission, access_list, authorization_list,
   block_number, block_hash, waiting_for, wait_text, changed_at, intent`
 
-export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, resign, type, fee_ceiling, tip_ceiling, data_fee, replaces_foreign, gas_is_given, is_sweep, waits_told, reserved, sponsored, sponsored_lane, pool_row_id, reprice_at, revision, data_bytes,
+export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, resign, type, fee_ceiling, tip_ceiling, data_fee, coin_spent, replaces_foreign, gas_is_given, is_sweep, waits_told, reserved, sponsored, sponsored_lane, pool_row_id, reprice_at, revision, data_bytes,
   data_row_id`
 
 export const wholeColumns = `${columns}, ${dataColumn('transactions')}`

@@ -1,10 +1,11 @@
 import type { PoolPolicies, RelayerPolicies } from '../../../generated/openapi.ts'
 import { type ApiError, type Detail, refusedBy } from '../errors.ts'
 import { gwei } from '../prices.ts'
-import type { RelayerRow } from '../rows.ts'
+import type { PoolRow, RelayerRow } from '../rows.ts'
 import type { OverLimit, Spend } from '../sending-rows.ts'
+import { coinMoved, isUncounted, type Moving, tokenMoved } from './coin.ts'
 import { feeSpending } from './fee-policies.ts'
-import { readTokenCall, selectorOf } from './token-calls.ts'
+import { selectorOf } from './token-calls.ts'
 
 /** The transaction to sign, in normal form: addresses and data in lower case hex, amounts as decimal strings in wei. */
 export interface Judged {
@@ -25,22 +26,26 @@ export function checkNewTransactions({ allow_transactions }: RelayerPolicies): v
 }
 
 /** Who signs: a relayer. Its address keeps a pool, which has fewer policies, from being taken for one. */
-type Policed = Pick<RelayerRow, 'address' | 'policies'>
+type Policed = Pick<RelayerRow, 'address' | 'policies' | 'coin_token'>
 
 /**
  * Checks a transaction against the relayer's policies, for every signing path. Throws ApiError (403) with every policy that refuses
  * it. Daily limits are checked by the store, in the database transaction that accepts it.
  */
-export function checkPolicies({ policies }: Policed, transaction: Judged): void {
-  refuseFor([...brokenRules(policies, transaction, 'policies'), ...brokenRelayerRules(policies, transaction)])
+export function checkPolicies(relayer: Policed, transaction: Judged): void {
+  const broken = brokenRules(relayer, transaction, 'policies')
+  refuseFor([...broken, ...brokenRelayerRules(relayer.policies, transaction)])
 }
+
+/** Policies that a pool and a relayer can have, on a network. */
+type Limited = Pick<PoolRow, 'policies' | 'coin_token'>
 
 /** The path of a pool's policies in details. */
 const pool_place = 'pool/policies'
 
 /** The same for the policies of a pool. All others are judged for the relayer that sends. */
-export function checkPoolPolicies({ policies }: { policies: PoolPolicies }, transaction: Judged): void {
-  refuseFor(brokenRules(policies, transaction, pool_place))
+export function checkPoolPolicies(pool: Limited, transaction: Judged): void {
+  refuseFor(brokenRules(pool, transaction, pool_place))
 }
 
 function refuseFor(details: Detail[]): void {
@@ -67,8 +72,9 @@ function brokenRelayerRules(policies: RelayerPolicies, judged: Judged): Detail[]
 }
 
 /** The rules of policies that a relayer and a pool can have. */
-function brokenRules(policies: PoolPolicies, { to, value, data }: Judged, place: string): Detail[] {
+function brokenRules({ policies, coin_token: coin }: Limited, judged: Judged, place: string): Detail[] {
   const { whitelist_receivers, max_value } = policies
+  const { to, data } = judged
   const details: Detail[] = []
   const refuse = (policy: keyof PoolPolicies, message: string) => details.push({ path: `${place}/${policy}`, message })
 
@@ -76,8 +82,9 @@ function brokenRules(policies: PoolPolicies, { to, value, data }: Judged, place:
     const message = to === null ? 'A contract cannot be created' : `The receiver ${to} is not in whitelist_receivers`
     refuse('whitelist_receivers', message)
   }
-  if (max_value !== undefined && BigInt(value) > BigInt(max_value)) {
-    refuse('max_value', `${value} wei is above the limit of ${max_value} wei`)
+  const moved = coinMoved(coin, judged)
+  if (max_value !== undefined && moved > BigInt(max_value)) {
+    refuse('max_value', `${moved} wei is above the limit of ${max_value} wei`)
   }
   const selector = selectorOf(data)
   const functions = functionsOf(policies, to)
@@ -85,51 +92,62 @@ function brokenRules(policies: PoolPolicies, { to, value, data }: Judged, place:
     const call = selector === undefined ? 'A call without a function selector' : `The function ${selector}`
     refuse('allowed_functions', `${call} is not allowed for ${to}`)
   }
-  const token = tokenRule(policies, to, data)
-  if (token !== undefined) refuse('token_limits', token)
+  for (const reason of tokenRules({ policies, coin_token: coin }, judged)) refuse('token_limits', reason)
+  for (const policy of ['max_value', 'max_value_per_day'] as const) {
+    if (policies[policy] === undefined || !isUncounted(coin, judged) || isListed(policies, judged)) continue
+    refuse(
+      policy,
+      `it cannot count ${nameOf(data)} of the chain's coin, and allowed_functions does not list it for ${to}`,
+    )
+  }
   return details
 }
 
-/** The reason why `token_limits` refuses a call; undefined when it does not. */
-function tokenRule(policies: PoolPolicies, to: string | null, data: string | null): string | undefined {
-  const limit = limitOf(policies, to)
-  if (!limit) return undefined
-  const call = readTokenCall(data)
-  if (call.kind === 'malformed') return `The arguments of ${selectorOf(data)} are malformed`
-  if (call.kind === 'counted') {
-    const { max_amount } = limit
-    if (max_amount === undefined || call.amount <= BigInt(max_amount)) return undefined
-    return `${call.amount} of the token ${to} is above the limit of ${max_amount}`
-  }
-  const selector = selectorOf(data)
-  if (selector !== undefined && functionsOf(policies, to)?.includes(selector)) return undefined
-  const name = selector === undefined ? 'a call without a function selector' : `the function ${selector}`
-  return `token_limits cannot count ${name}, and allowed_functions does not list it for ${to}`
+/** The reasons why `token_limits` refuses a transaction. */
+function tokenRules({ policies, coin_token: coin }: Limited, judged: Judged): string[] {
+  return (policies.token_limits ?? []).flatMap(({ token, max_amount }) => {
+    const moved = tokenMoved(coin, token, judged)
+    if (moved?.kind === 'malformed') return `The arguments of ${selectorOf(judged.data)} are malformed`
+    if (moved?.kind === 'counted') {
+      if (max_amount === undefined || moved.amount <= BigInt(max_amount)) return []
+      return `${moved.amount} of the token ${token} is above the limit of ${max_amount}`
+    }
+    if (moved === undefined || isListed(policies, judged)) return []
+    return `token_limits cannot count ${nameOf(judged.data)}, and allowed_functions does not list it for ${judged.to}`
+  })
 }
 
-type Counted = Pick<Judged, 'to' | 'value' | 'data'>
+function isListed(policies: PoolPolicies, { to, data }: Judged): boolean {
+  const selector = selectorOf(data)
+  return selector !== undefined && functionsOf(policies, to)?.includes(selector) === true
+}
+
+function nameOf(data: string | null): string {
+  const selector = selectorOf(data)
+  return selector === undefined ? 'a call without a function selector' : `the function ${selector}`
+}
 
 /** The amounts that the daily limits of a relayer count. `fee`: the highest possible, in wei; absent while it is unknown. */
-export const spendingOf = ({ policies }: Policed, transaction: Counted, fee = 0n): Spend[] => [
-  ...feeSpending({ policies }, fee),
-  ...valueSpending(policies, transaction),
+export const spendingOf = (relayer: Policed, transaction: Moving, fee = 0n): Spend[] => [
+  ...feeSpending(relayer, fee),
+  ...valueSpending(relayer, transaction),
 ]
 
 /** The amounts that the pool's limits per day count, over all its relayers. */
-export const poolSpendingOf = (pool: { row_id: number; policies: PoolPolicies }, transaction: Counted): Spend[] =>
-  valueSpending(pool.policies, transaction).map((spend) => ({ ...spend, holder: `pool ${pool.row_id}` }))
+export const poolSpendingOf = (pool: Limited & { row_id: number }, transaction: Moving): Spend[] =>
+  valueSpending(pool, transaction).map((spend) => ({ ...spend, holder: `pool ${pool.row_id}` }))
 
-function valueSpending(policies: PoolPolicies, { to, value, data }: Counted): Spend[] {
-  const { max_value_per_day } = policies
+function valueSpending({ policies, coin_token: coin }: Limited, moving: Moving): Spend[] {
+  const { max_value_per_day, token_limits = [] } = policies
   const spending: Spend[] = []
-  if (max_value_per_day !== undefined && value !== '0') {
-    spending.push({ policy: 'max_value_per_day', asset: 'wei', amount: value, limit: max_value_per_day })
+  const wei = coinMoved(coin, moving)
+  if (max_value_per_day !== undefined && wei > 0n) {
+    spending.push({ policy: 'max_value_per_day', asset: 'wei', amount: `${wei}`, limit: max_value_per_day })
   }
-  const limit = limitOf(policies, to)
-  const call = readTokenCall(data)
-  if (limit?.max_amount_per_day !== undefined && call.kind === 'counted' && call.amount > 0n) {
-    const amount = call.amount.toString()
-    spending.push({ policy: 'token_limits', asset: limit.token, amount, limit: limit.max_amount_per_day })
+  for (const { token, max_amount_per_day } of token_limits) {
+    const moved = tokenMoved(coin, token, moving)
+    if (max_amount_per_day === undefined || moved?.kind !== 'counted' || moved.amount === 0n) continue
+    spending.push({ policy: 'token_limits', asset: token, amount: `${moved.amount}`, limit: max_amount_per_day })
   }
   return spending
 }
@@ -160,5 +178,3 @@ export function overLimit({ spend, left }: OverLimit): ApiError {
 
 const functionsOf = ({ allowed_functions }: PoolPolicies, to: string | null) =>
   allowed_functions?.find(({ receiver }) => receiver === to)?.selectors
-
-const limitOf = ({ token_limits }: PoolPolicies, to: string | null) => token_limits?.find(({ token }) => token === to)

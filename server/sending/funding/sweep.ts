@@ -2,6 +2,7 @@ import type { SendTransactionRequest, SweepRequest } from '../../../generated/op
 import { transferCall } from '../../core/encoding/erc20.ts'
 import { ApiError, conflict, insufficientFunds } from '../../core/errors.ts'
 import type { Replay } from '../../core/new-transaction.ts'
+import { unitOf } from '../../core/policies/coin.ts'
 import { most, priceColumns, quote, wholePrices } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import { readSubmission } from '../../core/submission.ts'
@@ -85,8 +86,11 @@ export function createSweep(parts: SweepParts): Sweep {
     }
     checkPause(found)
     const to = readAddress(body.to, '/body/to')
-    const asset = body.asset === undefined ? undefined : readAddress(body.asset, '/body/asset')
-    const keep = BigInt(readAmount(body.keep ?? '0', '/body/keep'))
+    const { coin_token } = found
+    const given = body.asset === undefined ? undefined : readAddress(body.asset, '/body/asset')
+    const isCoin = given !== undefined && coin_token?.address === given
+    const asset = isCoin ? undefined : given
+    const keep = BigInt(readAmount(body.keep ?? '0', '/body/keep')) * (isCoin ? unitOf(coin_token) : 1n)
     const client = await clientFor(asker.nodes, found)
     if (!client) throw conflict('relayer', 'the network of the relayer was deleted')
 

@@ -1,17 +1,20 @@
-import { contentHash, highestOutbid, highestTaken } from '../../core/attempts.ts'
+import { aboveRefused, contentHash, highestOutbid, highestTaken } from '../../core/attempts.ts'
 import { reprice_ms } from '../../core/decide.ts'
 import { type Envelope, seal } from '../../core/encoding/envelope.ts'
 import { errorOf } from '../../core/outcome.ts'
 import { capOf, feeOf, feeSpending, multipleOf } from '../../core/policies/fee-policies.ts'
 import {
   atCeiling,
+  atLeastPrices,
   bump,
+  type Ceiling,
   gwei,
   isAbove,
   isEnough,
   isNear,
   leastToReplace,
   limit,
+  limitTo,
   type Market,
   most,
   type PriceKind,
@@ -201,18 +204,13 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     const tier = purpose === 'send' ? tierOf(row) : withdrawal_tier
     const kind = purpose === 'send' ? priceKindOf(row.type) : (taken?.kind ?? kindFor(relayer))
     const wanted = given ?? atCeiling(await askedFor(market, row, purpose, tier, kind), ceiling)
-    if (!taken) return limit(wanted, cap)
+    if (!taken) return untaken(relayer, aboveRefused(attempts, row.nonce), wanted, { ceiling, cap, tier, market })
     if (given && isReplacing(given, taken)) return limit(given, cap)
     // Only within `max_fee_multiple`, which holds for a slow transaction.
     const before = (slow && highestOutbid(attempts, row.nonce)) || taken
     const raised = bump(before, wanted, under(ceiling, cap))
     if (!raised) return atLimit(relayer, row, await market(), leastToReplace(before, kind), { gas_limit, cap })
-    const multiple = multipleOf(relayer)
-    if (slow && isAbove(raised, await market(), tier, multiple)) {
-      const text = `a higher price would be more than ${multiple} times the market price (policy max_fee_multiple)`
-      return { waiting_for: 'fee_multiple', text }
-    }
-    return raised
+    return slow && isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
   }
 
   /** Records the reason to wait; undefined when the row has it already. */
@@ -261,6 +259,23 @@ function sweptBy(row: TransactionRow, gas_limit: number, prices: Prices): bigint
 
 const nothingLeft: Wait = { waiting_for: 'funds', text: 'the fee would be more than all that is left' }
 
+/** The market's prices, or (`least`) what nodes may take after they called earlier ones too low, within the policies. */
+async function untaken(
+  relayer: RelayerRow,
+  least: Prices | undefined,
+  wanted: Prices,
+  {
+    ceiling,
+    cap,
+    tier,
+    market,
+  }: { ceiling: Ceiling; cap: bigint | undefined; tier: Tier; market: () => Promise<Market> },
+): Promise<Prices | Wait> {
+  if (least === undefined) return limit(wanted, cap)
+  const raised = limitTo(atLeastPrices(wanted, least), under(ceiling, cap))
+  return isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
+}
+
 const isReplacing = (given: Prices, taken: Prices): boolean => isEnough(given, leastToReplace(taken, given.kind))
 
 const kindFor = ({ policies }: RelayerRow) => (policies.eip1559_pricing === false ? 'legacy' : undefined)
@@ -290,6 +305,11 @@ function atLimit(
   const text = `the policy max_fee_per_transaction (${max_fee_per_transaction} wei) leaves no room for a higher price`
   return { waiting_for: 'fee_budget', text }
 }
+
+const aboveMultiple = (relayer: RelayerRow): Wait => ({
+  waiting_for: 'fee_multiple',
+  text: `a higher price would be more than ${multipleOf(relayer)} times the market price (policy max_fee_multiple)`,
+})
 
 const waitForBudget = ({ policies }: RelayerRow): Wait => ({
   waiting_for: 'fee_budget',

@@ -1,7 +1,17 @@
 import type { Explanation, Suggestion } from '../../../generated/openapi.ts'
 import { type ChainPace, nextStep, reasonToWait } from '../../core/next-step.ts'
 import { capOf, multipleOf } from '../../core/policies/fee-policies.ts'
-import { leastToReplace, type Market, most, priceColumns, pricesOf, quote, type Tier } from '../../core/prices.ts'
+import {
+  atLeastPrices,
+  leastToReplace,
+  type Market,
+  most,
+  type Prices,
+  priceColumns,
+  pricesOf,
+  quote,
+  type Tier,
+} from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
 import { isPrivate } from '../../core/submission.ts'
@@ -234,8 +244,16 @@ const contentOf = ({
   authorization_list,
 })
 
-const askedFor = (row: WholeTransactionRow, market: Market | undefined, tier: Tier = tierOf(row)) =>
-  market && most(quote(market, tier, priceKindOf(row.type)))
+/** The price of a tier, and never less than what replaces what the transaction has. */
+function askedFor(row: WholeTransactionRow, market: Market | undefined, tier: Tier = tierOf(row)): bigint | undefined {
+  const asked = market && quote(market, tier, priceKindOf(row.type))
+  return asked && most(aboveHeld(row, asked))
+}
+
+function aboveHeld(row: WholeTransactionRow, asked: Prices): Prices {
+  const held = row.hash === null ? undefined : pricesOf(row)
+  return held ? atLeastPrices(asked, leastToReplace(held, asked.kind)) : asked
+}
 
 /** The fee policy that holds the transaction up, raised to what it needs. */
 function raisedBudget(
@@ -244,11 +262,9 @@ function raisedBudget(
   market: Market | undefined,
   gas_limit: number,
 ) {
-  const asked = askedFor(row, market, 'fast') ?? 0n
   const held = pricesOf(row)
-  // A version that a node has must be outbid.
   const least = held ? most(leastToReplace(held)) : 0n
-  const needed = (asked > least ? asked : least) * BigInt(gas_limit)
+  const needed = (askedFor(row, market, 'fast') ?? least) * BigInt(gas_limit)
   const { max_fee_per_transaction, max_fee_per_day } = policies
   if (max_fee_per_transaction !== undefined && BigInt(max_fee_per_transaction) < needed) {
     return { max_fee_per_transaction: needed.toString() }
@@ -259,7 +275,7 @@ function raisedBudget(
 /** Prices that are likely to replace an unknown transaction, within the policies; undefined: there is no room. */
 function pricesToEvict(row: WholeTransactionRow, relayer: RelayerRow, market: Market) {
   const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))
-  const wanted = quote(market, 'fastest', priceKindOf(row.type))
+  const wanted = aboveHeld(row, quote(market, 'fastest', priceKindOf(row.type)))
   if (cap !== undefined && most(wanted) > cap) return undefined
   const given = Object.entries(priceColumns(wanted)).filter(([, price]) => price !== null)
   return Object.fromEntries(given) as Partial<NonNullable<Suggestion['body']>>

@@ -4,6 +4,7 @@ import { decodeError } from '../../core/decoding/decoded-call.ts'
 import { authorityOf } from '../../core/decoding/signed-transaction.ts'
 import { ApiError, badRequest, insufficientFunds, refusedBy } from '../../core/errors.ts'
 import type { NodeAccess } from '../../core/node-access.ts'
+import { coinSpentByCall } from '../../core/policies/coin.ts'
 import { feeOf } from '../../core/policies/fee-policies.ts'
 import type { Market, Prices } from '../../core/prices.ts'
 import type { RelayerRow } from '../../core/rows.ts'
@@ -31,7 +32,9 @@ export interface Quote {
   market: Market
   /** What the chain charges for the data besides the gas, by its estimate (evm/data-fee.ts). */
   data_fee: bigint
-  /** The value, the gas limit at the highest price, and the data fee. */
+  /** What a call of the coin's token takes from the balance. */
+  coin_spent: bigint
+  /** The value, what a call spends, the gas limit at the highest price, and the data fee. */
   max_cost: bigint
   balance: bigint
   /** The most that it and all unfinished transactions may cost together (funds.ts). */
@@ -62,8 +65,11 @@ export interface Preparation {
 /** The balance where balances say nothing. */
 export const unlimited = 2n ** 256n
 
-/** The column of a new row; 0 elsewhere than on rollups, which is no column. */
-export const dataFeeColumn = ({ data_fee }: Quote): string | null => (data_fee === 0n ? null : `${data_fee}`)
+/** The columns of a row for what it costs besides value and gas; nothing is no column. */
+export const costColumns = ({ data_fee, coin_spent }: Quote) => ({
+  data_fee: data_fee === 0n ? null : `${data_fee}`,
+  coin_spent: coin_spent === 0n ? null : `${coin_spent}`,
+})
 
 /** 0x and 4 bytes. */
 const selector_length = 10
@@ -100,7 +106,8 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
       }
       const { type, prices } = priceRequest(relayer, request, market)
       const data_fee = await dataFeeOf(networkClient, request, gas_limit)
-      const max_cost = BigInt(request.value) + feeOf({ gas_limit, prices, data_fee })
+      const coin_spent = coinSpentByCall(relayer.coin_token, request)
+      const max_cost = BigInt(request.value) + coin_spent + feeOf({ gas_limit, prices, data_fee })
       const own = BigInt(replaced?.reserved ?? 0)
       const { min_balance = '0' } = relayer.policies
       const { balance, funds, account } = await fundsFor(relayer, networkClient, { known, before, max_cost, own })
@@ -109,7 +116,7 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
       }
       const reserved = BigInt(account.reserved) - own
       const { next_nonce } = account
-      const cost = { data_fee, max_cost, balance, funds, reserved }
+      const cost = { data_fee, coin_spent, max_cost, balance, funds, reserved }
       return {
         gas_limit,
         type,

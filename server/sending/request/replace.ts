@@ -1,10 +1,10 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
-import { highestTaken } from '../../core/attempts.ts'
+import { aboveRefused, highestTaken } from '../../core/attempts.ts'
 import { readCall } from '../../core/decoding/decoded-call.ts'
 import { ApiError, badRequest, transactionNotFound } from '../../core/errors.ts'
-import { checkFees, feeOf } from '../../core/policies/fee-policies.ts'
+import { capOf, checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
-import { percentileOf, priceColumns } from '../../core/prices.ts'
+import { atLeastPrices, limit, percentileOf, priceColumns } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import type { Move, TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
 import { isUnmined } from '../../core/statuses.ts'
@@ -13,7 +13,7 @@ import { readTransactionRequest, type TransactionRequest } from '../../core/tran
 import type { SendingDependencies } from '../dependencies.ts'
 import { ceilingColumns, checkPause, isPriced } from './admission.ts'
 import { capacityOf, tooMany } from './capacity.ts'
-import { dataFeeColumn, type Quote } from './preparation.ts'
+import { costColumns, type Quote } from './preparation.ts'
 import { default_tier } from './pricing.ts'
 import { atLeast, checkDifference } from './replacement.ts'
 import type { Asker } from './submit-parts.ts'
@@ -67,8 +67,11 @@ export function createReplace({ store, findRelayer, prepare, wake, now }: Replac
     for (;;) {
       const row = await findOpen(relayer, transaction_id)
       const tier = request.tier ?? row.speed?.tier ?? default_tier
-      const before = highestTaken(await store.attempts(row.row_id), row.nonce)
-      const replacing = before ? atLeast(before, request, relayer, quote, row) : prices
+      const attempts = await store.attempts(row.row_id)
+      const before = highestTaken(attempts, row.nonce)
+      const refused = isPriced(request) ? undefined : aboveRefused(attempts, row.nonce)
+      const asked = refused ? limit(atLeastPrices(prices, refused), capOf(relayer, gas_limit, data_fee)) : prices
+      const replacing = before ? atLeast(before, request, relayer, quote, row) : asked
       checkDifference(relayer, row, request, { ...quote, prices: replacing })
       checkFees(relayer, { gas_limit, prices: replacing, data_fee, market })
       const spending = spendingOf(relayer, request, feeOf({ gas_limit, prices: replacing, data_fee }))
@@ -88,7 +91,7 @@ export function createReplace({ store, findRelayer, prepare, wake, now }: Replac
           gas_limit,
           gas_is_given: request.gas_limit !== null,
           is_sweep: false,
-          data_fee: dataFeeColumn(quote),
+          ...costColumns(quote),
           ...(valid_until !== undefined && { valid_until }),
           ...(request.reference !== undefined && { reference: request.reference }),
           ...(request.metadata !== undefined && { metadata: request.metadata }),

@@ -13,7 +13,7 @@ import { createSweep, type Sweep } from '../funding/sweep.ts'
 import { admit, ceilingColumns, checkPause } from './admission.ts'
 import { capacityOf, dataBytes, tooMany } from './capacity.ts'
 import type { PoolOrder } from './pool-order.ts'
-import { checkFunds, dataFeeColumn, type Preparation, type Quote, tooLittle } from './preparation.ts'
+import { checkFunds, costColumns, type Preparation, type Quote, tooLittle } from './preparation.ts'
 import { default_tier } from './pricing.ts'
 import { createReplace, type Prepare, type Replace } from './replace.ts'
 import { createSubmitBatch, type SendBatch, type SendBatchToPool } from './submit-batch.ts'
@@ -89,7 +89,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       data: request.data,
       gas_limit: quote.gas_limit,
       gas_is_given: request.gas_limit !== null,
-      data_fee: dataFeeColumn(quote),
+      ...costColumns(quote),
       type: quote.type,
       ...ceilingColumns(request),
       ...priceColumns(quote.prices),

@@ -1,4 +1,4 @@
-import { isBlocked } from '../../core/funding.ts'
+import { asCoin, isBlocked } from '../../core/funding.ts'
 import type { FundingNote, FundingStore, Refill } from '../funding-store.ts'
 import { bucketAt, oldestBucket } from '../spending-rules.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
@@ -67,11 +67,11 @@ export function funding(
 
   return {
     fundedRelayers: async () => (await database.read.all(funded)).map(({ row_id }) => row_id),
-    async fundingOf({ row_id: relayer_row_id, funding: own }) {
-      if (own) return { funding: own, pool: null }
+    async fundingOf({ row_id: relayer_row_id, funding: own, coin_token }) {
+      if (own) return { funding: asCoin(own, coin_token), pool: null }
       const found = await database.read.one(poolThatFunds, { relayer_row_id })
       const pool = found && (await findPool(database.read, found.id))
-      return pool?.funding ? { funding: pool.funding, pool } : undefined
+      return pool?.funding ? { funding: asCoin(pool.funding, coin_token), pool } : undefined
     },
     planRefill: (refill) =>
       write(async (transaction) => {

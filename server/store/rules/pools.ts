@@ -7,10 +7,11 @@ import type { Session, Transaction } from './session.ts'
 import { type Engine, sql } from './statement.ts'
 import { obstacleOf } from './treasuries.ts'
 
-type Row = Omit<PoolRow, 'relayers' | 'policies' | 'funding'> & {
+type Row = Omit<PoolRow, 'relayers' | 'policies' | 'funding' | 'coin_token'> & {
   relayers: string
   policies: string
   funding: string | null
+  coin_token: string | null
 }
 
 const relayersIn: Record<Engine, string> = {
@@ -18,7 +19,8 @@ const relayersIn: Record<Engine, string> = {
   postgres: "coalesce(json_agg(json_build_object('relayer_id', id, 'address', address, 'weight', weight)), '[]')::text",
 }
 const listed = (engine: Engine) => `
-  row_id, id, name, network, policies, funding, (SELECT ${relayersIn[engine]} FROM (
+  row_id, id, name, network, policies, funding,
+  (SELECT coin_token FROM networks WHERE networks.name = pools.network) AS coin_token, (SELECT ${relayersIn[engine]} FROM (
     SELECT relayers.id, address, weight FROM pool_relayers JOIN relayers ON relayers.row_id = relayer_row_id
     WHERE pool_row_id = pools.row_id ORDER BY relayer_row_id) AS its) AS relayers`
 const columns = { sqlite: listed('sqlite'), postgres: listed('postgres') }
@@ -27,6 +29,7 @@ const readRow = ({ relayers, policies, funding, ...row }: Row): PoolRow => ({
   ...row,
   funding: funding === null ? null : JSON.parse(funding),
   policies: JSON.parse(policies),
+  coin_token: JSON.parse(row.coin_token ?? 'null'),
   relayers: JSON.parse(relayers),
 })
 

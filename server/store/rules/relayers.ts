@@ -9,7 +9,14 @@ import type { Session, Transaction } from './session.ts'
 import { type Engine, sql } from './statement.ts'
 import { isTreasury, obstacleOf, treasuryByPool } from './treasuries.ts'
 
-type Stored = 'paused' | 'system_disabled' | 'policies' | 'custom_rpc_urls' | 'notification_ids' | 'funding'
+type Stored =
+  | 'paused'
+  | 'system_disabled'
+  | 'policies'
+  | 'custom_rpc_urls'
+  | 'notification_ids'
+  | 'funding'
+  | 'coin_token'
 type Row = Omit<RelayerRow, Stored> & {
   notification_id: string | null
   other_notification_ids: string | null
@@ -18,10 +25,12 @@ type Row = Omit<RelayerRow, Stored> & {
   policies: string
   custom_rpc_urls: string
   funding: string | null
+  coin_token: string | null
 }
 
 const columns = `row_id, id, name, network, network_type, paused, address, signer_id, notification_id, other_notification_ids,
-  policies, custom_rpc_urls, system_disabled, disabled_reason, chain_id, funding`
+  policies, custom_rpc_urls, system_disabled, disabled_reason, chain_id, funding,
+  (SELECT coin_token FROM networks WHERE networks.name = relayers.network) AS coin_token`
 
 const readRow = ({ notification_id, other_notification_ids, ...row }: Row): RelayerRow => ({
   ...row,
@@ -31,6 +40,7 @@ const readRow = ({ notification_id, other_notification_ids, ...row }: Row): Rela
   policies: JSON.parse(row.policies),
   custom_rpc_urls: JSON.parse(row.custom_rpc_urls),
   funding: row.funding === null ? null : JSON.parse(row.funding),
+  coin_token: JSON.parse(row.coin_token ?? 'null'),
 })
 
 /** The columns whose stored form differs from the contract's. */
@@ -178,7 +188,7 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         const added = changed.notification_ids.filter((its) => !before.notification_ids.includes(its))
         if (await isUnknown(transaction, added, creator)) return 'unknown_notification'
         await rights.updated(transaction, 'relayers', before.row_id)
-        const { funding: _, ...itsColumns } = changed
+        const { funding: _, coin_token: __, ...itsColumns } = changed
         await transaction.run(update, { ...itsColumns, ...encode(changed) })
         await events.ofChange(transaction, before, changed)
         const { disabled_reason } = changed

@@ -44,6 +44,7 @@ export const columnTypes: Record<keyof AcceptedRow, string> = {
   fee_ceiling: 'text',
   tip_ceiling: 'text',
   data_fee: 'text',
+  coin_spent: 'text',
   replaces_foreign: 'integer',
   gas_is_given: 'integer',
   is_sweep: 'integer',

@@ -104,6 +104,8 @@ CREATE UNIQUE INDEX api_keys_by_name ON api_keys (name);
 ALTER TABLE networks ADD COLUMN min_priority_fee_per_gas TEXT;
 ALTER TABLE networks ADD COLUMN min_gas_price TEXT;
 ALTER TABLE networks ADD COLUMN coin_token TEXT;
+-- What a call of the coin's token takes from the sender's balance besides the value, in wei; NULL: nothing.
+ALTER TABLE transactions ADD COLUMN coin_spent TEXT;
 -- Whether the request gave the gas limit, and whether the value is all that the highest fee leaves (a sweep).
 ALTER TABLE transactions ADD COLUMN gas_is_given INTEGER NOT NULL DEFAULT 0 CHECK (gas_is_given IN (0, 1));
 ALTER TABLE transactions ADD COLUMN is_sweep INTEGER NOT NULL DEFAULT 0 CHECK (is_sweep IN (0, 1));
