@@ -9,6 +9,8 @@ export interface PriceChange {
   base_fee: bigint | null
   price_cap: bigint | null
   next: bigint | null
+  /** The gas limit of the replacement. */
+  gas: number
   /** The highest fee of the replacement. */
   fee: bigint | null
   /** How much more than now that is at most. */
@@ -41,6 +43,7 @@ export async function priceChange(
     base_fee: inWei(figures.base_fee),
     price_cap: inWei(figures.price_cap),
     next,
+    gas: Number(gas),
     fee: next === null ? null : next * gas,
     more: next === null ? null : next > (price ?? 0n) ? (next - (price ?? 0n)) * gas : 0n,
   }

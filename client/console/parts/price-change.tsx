@@ -8,13 +8,21 @@ import { Loaded } from './feedback.tsx'
 import { Figure } from './figure.tsx'
 import { Price } from './price.tsx'
 
-/** What a replacement with this body would pay, beside what the transaction pays now. `gas`: of another content, such as a cancellation. */
-export function PriceChange({ of: its, body, gas }: { of: Transaction; body: SendTransactionRequest; gas?: number }) {
+/** What a replacement with this body would pay, beside what the transaction pays now. `isOther`: it has another content, as a cancellation has. */
+export function PriceChange({
+  of: its,
+  body,
+  isOther,
+}: {
+  of: Transaction
+  body: SendTransactionRequest
+  isOther?: boolean
+}) {
   const { client } = useSession()
   const symbol = useSymbolOf(its.relayer_id)
   const change = useQuery({
-    queryKey: ['price change', its.id, body, gas],
-    queryFn: ({ signal }) => priceChange(client, gas === undefined ? its : { ...its, gas_limit: gas }, body, signal),
+    queryKey: ['price change', its.id, body, isOther],
+    queryFn: ({ signal }) => priceChange(client, isOther ? { ...its, gas_limit: null } : its, body, signal),
   })
   return (
     <Loaded query={change} lines={2}>
@@ -31,10 +39,10 @@ export function PriceChange({ of: its, body, gas }: { of: Transaction; body: Sen
               <Price wei={found.next} />
             </Figure>
             <Figure name="Price cap">{found.price_cap === null ? 'none' : <Price wei={found.price_cap} />}</Figure>
-            <Figure name={gas === undefined ? 'Fee at most' : `Fee at most, for ${count(gas)} gas`}>
+            <Figure name={isOther ? `Fee at most, for ${count(found.gas)} gas` : 'Fee at most'}>
               {amount(textOf(found.fee), symbol)}
             </Figure>
-            {gas === undefined && <Figure name="More than now, at most">{amount(textOf(found.more), symbol)}</Figure>}
+            {!isOther && <Figure name="More than now, at most">{amount(textOf(found.more), symbol)}</Figure>}
           </dl>
           {isAboveCap(found) && (
             <p className="problem">The price cap is below the price that nodes would take: nothing would change.</p>

@@ -13,7 +13,6 @@ import { SubmissionFields, submission_start, submissionOf, submissionText } from
 
 const path_of_one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 /** Of a transfer without data, on most chains. */
-const transfer_gas = 21_000
 const speeds = ['average', 'fast', 'fastest'] as const
 
 /** The actions on a transaction that is not mined. */
@@ -108,7 +107,7 @@ export function TransactionActions({
         run={() => client.delete(path_of_one, { path })}
       >
         {transaction.hash !== null && (
-          <PriceChange of={transaction} body={{ ...same, speed: 'fast' }} gas={transfer_gas} />
+          <PriceChange of={transaction} body={{ to: transaction.from, value: '0', speed: 'fast' }} isOther />
         )}
       </Action>
       {status === 'pending' && transaction.hash === null && <Moves transaction={transaction} />}
