@@ -164,8 +164,8 @@ export function atLeastPrices(prices: Prices, least: Prices): Prices {
 }
 
 /**
- * What nodes may take after they called prices too low: a step more for both fees, and the figure that they name, which is the priority fee
- * where they say so or where it is the whole price.
+ * What nodes may take after they called prices too low: a step more for the priority fee or the gas price, and the figure that they name. It
+ * is the priority fee where they say so.
  */
 export function stepAbove(refused: Prices, refusal: string): Prices {
   const figure = figureIn(refusal) ?? 0n
@@ -173,10 +173,14 @@ export function stepAbove(refused: Prices, refusal: string): Prices {
   if (refused.kind === 'legacy') return { kind: 'legacy', gas_price: greatest(step(refused.gas_price), figure) }
   const isOfTip = /tip|priority/i.test(refusal)
   const max_priority_fee_per_gas = greatest(step(refused.max_priority_fee_per_gas), isOfTip ? figure : 0n)
-  // The rest is for the base fee, which has not changed by the refusal.
-  const rest = refused.max_fee_per_gas - refused.max_priority_fee_per_gas
-  const max_fee_per_gas = greatest(rest + max_priority_fee_per_gas, step(refused.max_fee_per_gas), figure)
-  return { kind: 'eip1559', max_fee_per_gas, max_priority_fee_per_gas }
+  return { kind: 'eip1559', max_fee_per_gas: greatest(max_priority_fee_per_gas, figure), max_priority_fee_per_gas }
+}
+
+/** The market's prices with at least the priority fee of `least`, and the market's room for the base fee. */
+export function liftedTo(prices: Prices, least: Prices): Prices {
+  if (prices.kind === 'legacy' || least.kind === 'legacy') return atLeastPrices(prices, least)
+  const more = greatest(least.max_priority_fee_per_gas - prices.max_priority_fee_per_gas, 0n)
+  return atLeastPrices({ ...prices, max_fee_per_gas: prices.max_fee_per_gas + more }, least)
 }
 
 const step_percent = 125n

@@ -5,7 +5,6 @@ import { errorOf } from '../../core/outcome.ts'
 import { capOf, feeOf, feeSpending, multipleOf } from '../../core/policies/fee-policies.ts'
 import {
   atCeiling,
-  atLeastPrices,
   bump,
   type Ceiling,
   gwei,
@@ -13,6 +12,7 @@ import {
   isEnough,
   isNear,
   leastToReplace,
+  liftedTo,
   limit,
   limitTo,
   type Market,
@@ -272,7 +272,7 @@ async function untaken(
   }: { ceiling: Ceiling; cap: bigint | undefined; tier: Tier; market: () => Promise<Market> },
 ): Promise<Prices | Wait> {
   if (least === undefined) return limit(wanted, cap)
-  const raised = limitTo(atLeastPrices(wanted, least), under(ceiling, cap))
+  const raised = limitTo(liftedTo(wanted, least), under(ceiling, cap))
   return isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
 }
 

@@ -4,7 +4,7 @@ import { readCall } from '../../core/decoding/decoded-call.ts'
 import { ApiError, badRequest, transactionNotFound } from '../../core/errors.ts'
 import { capOf, checkFees, feeOf } from '../../core/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../core/policies/transaction-policies.ts'
-import { atLeastPrices, limit, percentileOf, priceColumns } from '../../core/prices.ts'
+import { liftedTo, limit, percentileOf, priceColumns } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
 import type { Move, TransactionRow, WholeTransactionRow } from '../../core/sending-rows.ts'
 import { isUnmined } from '../../core/statuses.ts'
@@ -70,7 +70,7 @@ export function createReplace({ store, findRelayer, prepare, wake, now }: Replac
       const attempts = await store.attempts(row.row_id)
       const before = highestTaken(attempts, row.nonce)
       const refused = isPriced(request) ? undefined : aboveRefused(attempts, row.nonce)
-      const asked = refused ? limit(atLeastPrices(prices, refused), capOf(relayer, gas_limit, data_fee)) : prices
+      const asked = refused ? limit(liftedTo(prices, refused), capOf(relayer, gas_limit, data_fee)) : prices
       const replacing = before ? atLeast(before, request, relayer, quote, row) : asked
       checkDifference(relayer, row, request, { ...quote, prices: replacing })
       checkFees(relayer, { gas_limit, prices: replacing, data_fee, market })
