@@ -67,17 +67,15 @@ export function createApp(dependencies: AppDependencies): Express {
   app.use(callsFromPages)
   app.use(async function authentication(request, response, next) {
     contextOf(response).caller = await authenticate(request)
-    next()
+    if (!response.headersSent) next()
   })
   /** A request that no operation answers counts as any other. */
-  const countRefused = async (response: Response) => {
-    response.set(await rateLimit.take(contextOf(response).caller as Caller))
-  }
+  const countRefused = (response: Response) => countRequest(response, rateLimit)
   for (const [path, its] of byPath(operations)) {
     const route = app.route(expressPath(path))
     for (const operation of its) if (operation.guarded) mount(route, operation, dependencies)
     route.all(async (_request, response) => {
-      await countRefused(response)
+      if (!(await countRefused(response))) return
       const Allow = methodsOf(its)
       const details = [{ path: '/method', message: `must be one of ${Allow}` }]
       throw new ApiError('method_not_allowed', 'Method Not Allowed', details, { Allow })
@@ -85,7 +83,7 @@ export function createApp(dependencies: AppDependencies): Express {
   }
   const paths = operations.map(({ path }) => path)
   app.use(async (request, response) => {
-    await countRefused(response)
+    if (!(await countRefused(response))) return
     const nearest = nearestPath(paths, request.path)
     const hint = nearest === undefined ? 'GET /docs lists all paths' : `the nearest path is ${nearest}`
     throw new ApiError('not_found', 'Not Found', [{ path: '/path', message: `there is no such path; ${hint}` }])
@@ -99,6 +97,14 @@ const unnoticed_bytes = 16 * 1024
 /** A change of the configuration counts as five requests: every process reads the changed rows again. */
 const change_bytes = 4 * bytes_each
 
+/** Counts a request of the caller. False: it was answered meanwhile, since the rest of it cannot be read (http/server.ts). */
+async function countRequest(response: Response, rateLimit: RateLimit): Promise<boolean> {
+  const headers = await rateLimit.take(contextOf(response).caller as Caller)
+  if (response.headersSent) return false
+  response.set(headers)
+  return true
+}
+
 /** The middleware of one operation, in the order of the checks. */
 function mount(route: IRoute, operation: Operation, dependencies: AppDependencies): void {
   const readQuery = queryReader(operation.parameters)
@@ -110,7 +116,7 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
     context.operation = operation.id
     const caller = context.caller as Caller
     if (operation.limited) {
-      response.set(await rateLimit.take(caller))
+      if (!(await countRequest(response, rateLimit))) return
       const bytes = Math.min(Number(request.headers['content-length'] ?? 0), max_body_bytes)
       rateLimit.weigh(caller, operation.configures ? bytes + change_bytes : bytes)
     }
