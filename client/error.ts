@@ -82,10 +82,9 @@ function whatIsWrong(message: string, [first, ...others]: Detail[]): string {
 
 /** The seconds of a Retry-After header, which is a number or a date (RFC 9110, section 10.2.3). */
 export function retryAfter_s(response: Response): number | undefined {
-  const value = response.headers.get('Retry-After')
-  if (value === null) return undefined
-  if (/^\d+$/.test(value)) return Number(value)
+  const value = response.headers.get('Retry-After') ?? ''
+  if (/^\d{1,9}$/.test(value)) return Number(value)
   // The pattern is needed because Date.parse accepts "-1" as a date.
-  const date = /^[A-Z][a-z]{2}, \d{2} /.test(value) ? Date.parse(value) : Number.NaN
+  const date = /^[A-Z][a-z]{2,8}, [\w :-]{10,30} GMT$/.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1_000))
 }
