@@ -115,7 +115,7 @@ const refusals: [string, object, RegExp][] = [
   ['another chain', { chainId: '0x1' }, /chainId must be 31337/],
   ['two kinds of prices', { gasPrice: '0x1', maxFeePerGas: '0x1' }, /gasPrice/],
   ['a decimal text', { value: '12' }, /value must be a quantity/],
-  ['too little gas', { gas: '0x1' }, /gas must be >= 21000/],
+  ['no gas', { gas: '0x0' }, /gas must be >= 1/],
   ['no receiver', { to: undefined }, /to must be given/],
 ]
 
