@@ -239,19 +239,19 @@ const ways: Record<WaitingFor | 'block', Way[]> = {
       ends: 'confirmed',
     },
     {
-      // Never signed, because of the cap, when its nonce is used: no transfer is needed.
-      policies: { gas_price_cap: `${5n * gwei}` },
-      async bring({ rig, account, send }) {
-        await rig.chain.setBaseFee(10n * gwei)
-        await rig.chain.mine()
+      // Never signed when its nonce is used: it needs no transfer. The next one has the highest nonce.
+      signer: 'held',
+      async bring({ rig, account, send, signer }) {
+        await signer?.stop()
         await send()
         await account.send(1, { to })
         await rig.chain.setNonce(account.address, 1)
       },
       operation: 'cancelTransaction',
-      async carryOut({ rig, path, updateRelayer }) {
+      async carryOut({ rig, account, path }) {
         await rig.client().delete(one, { path })
-        await updateRelayer({ policies: { gas_price_cap: `${100n * gwei}` } })
+        const [next] = await account.transactions()
+        await account.cancel(`${next?.id}`)
       },
       ends: 'canceled',
     },
