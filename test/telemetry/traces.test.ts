@@ -75,7 +75,12 @@ test('makes spans of requests, calls to nodes and deliveries, with a request und
     'http.response.status_code': 200,
   })
   // The comparison of nonces at the start belongs to no request.
-  const ofStart = new Set(['eth_getTransactionCount', 'eth_getTransactionBySenderAndNonce', 'txpool_contentFrom'])
+  const ofStart = new Set([
+    'batch of 2',
+    'eth_getTransactionCount',
+    'eth_getTransactionBySenderAndNonce',
+    'txpool_contentFrom',
+  ])
   // The change of the network asks its nodes.
   const { spanId: ofChange } = collector.spans.find(({ name }) => name === 'updateNetwork') as SentSpan
   const calls = collector.spans.filter(
