@@ -5,6 +5,7 @@ import { largest } from './largest.ts'
 import { operations } from './operations.ts'
 import { attacks, points } from './points.ts'
 import { random } from './random.ts'
+import { shares } from './shares.ts'
 import { shutdown } from './shutdown.ts'
 import { sockets } from './sockets.ts'
 
@@ -25,6 +26,7 @@ const { values, positionals: wanted } = parseArgs({
 const parts: Record<string, (processes: number) => Promise<Finding[]>> = {
   points,
   sockets,
+  shares,
   shutdown,
   bodies,
   lists,
