@@ -32,7 +32,7 @@ export interface Observer {
   /** A database transaction committed or rolled back. */
   committed?(duration_ms: number): void
   /** Wraps a request to a node. It rejects when the node does not answer. */
-  rpc?: Around<{ host: string; methods: string[] }>
+  rpc?: Around<{ host: string; isCustom: boolean; methods: string[] }>
   /** An RPC endpoint failed several times in a row, or is on another chain. Reported once per change. */
   endpointDown?(endpoint: { host: string; chain_id: number; reason: string }): void
   /** An endpoint that was down answers again. */

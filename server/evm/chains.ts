@@ -108,9 +108,11 @@ export function createChains(
 
   const openEndpoint = endpointOpener({ openPost, checkTarget, now, observer })
 
-  const connect = (chain_id: number, given: RpcUrl[], relays: PrivateRpcUrl[]): Connection => {
-    const urls = distinct(given)
-    const open = (audience: Audience) => urls.map(({ url, weight }) => openEndpoint(chain_id, url, weight, audience))
+  const connect = (known: Network, custom_rpc_urls: RpcUrl[]): Connection => {
+    const { chain_id, private_rpc_urls: relays } = known
+    const urls = distinct(urlsOf(known, custom_rpc_urls))
+    const isCustom = custom_rpc_urls.length > 0
+    const open = (audience: Audience) => urls.map((its) => openEndpoint({ chain_id, isCustom, ...its }, audience))
     const endpoints = open('service')
     const rpc = createRpc(endpoints, now)
     const chain = createChain(rpc)
@@ -196,7 +198,10 @@ export function createChains(
 
   function openRelays(chain_id: number, relays: PrivateRpcUrl[], height: () => number | undefined) {
     const open = (audience: Audience) =>
-      relays.map((relay) => toRelay(openEndpoint(chain_id, relay.url, relay_weight, audience), relay, height))
+      relays.map((relay) => {
+        const node = { chain_id, url: relay.url, weight: relay_weight, isCustom: false }
+        return toRelay(openEndpoint(node, audience), relay, height)
+      })
     const [forService, forCallers] = [open('service'), open('callers')]
     const rpc = provingNothing(createRpc(forService, now))
     const drops_after_blocks = Math.max(...relays.map((relay) => relay.drops_after_blocks))
@@ -225,8 +230,7 @@ export function createChains(
     networks.set(network, known)
     // A node's health is kept until its URL changes.
     const key = keyOf(known, custom_rpc_urls)
-    const connection =
-      connections.get(key) ?? connect(known.chain_id, urlsOf(known, custom_rpc_urls), known.private_rpc_urls)
+    const connection = connections.get(key) ?? connect(known, custom_rpc_urls)
     // The last of the map is the one that was used last.
     connections.delete(key)
     connections.set(key, connection)

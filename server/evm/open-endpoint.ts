@@ -16,13 +16,22 @@ interface Opening {
   observer: Observer
 }
 
+interface Node {
+  chain_id: number
+  url: string
+  weight: number
+  /** Whether it is a relayer's own, and not one of the network: whoever manages the relayer has named it. */
+  isCustom: boolean
+}
+
 /** Opens endpoints that call only what may be called, and report their state and their calls. */
 export const endpointOpener =
   ({ openPost, checkTarget, now, observer }: Opening) =>
-  (chain_id: number, url: string, weight: number, audience: Audience): Endpoint => {
+  (node: Node, audience: Audience): Endpoint => {
+    const { chain_id, url, weight } = node
     const post = permitted(openPost(url), url, checkTarget)
     const endpoint = createEndpoint(post, weight, chain_id, now, urlScrubber(url), audience)
-    return watched(endpoint, { url, chain_id, audience }, now, observer)
+    return watched(endpoint, { ...node, audience }, now, observer)
   }
 
 /** Calls nothing while the URL may not be called. */
@@ -38,7 +47,7 @@ function permitted(post: Post, url: string, checkTarget: TargetCheck): Post {
 /** Reports the host only, because the path and the user may be secrets. */
 function watched(
   endpoint: Endpoint,
-  { url, chain_id, audience }: { url: string; chain_id: number; audience: Audience },
+  { url, chain_id, isCustom, audience }: Node & { audience: Audience },
   now: () => number,
   observer: Observer,
 ): Endpoint {
@@ -60,13 +69,13 @@ function watched(
   }
   endpoint.onTooLarge = seldom(observer.endpointAnsweredTooMuch)
   endpoint.onMalformed = seldom(observer.endpointAnswerMalformed)
-  return measured(endpoint, url, observer)
+  return measured(endpoint, { url, isCustom }, observer)
 }
 
-function measured(endpoint: Endpoint, url: string, { rpc }: Observer): Endpoint {
+function measured(endpoint: Endpoint, { url, isCustom }: Pick<Node, 'url' | 'isCustom'>, { rpc }: Observer): Endpoint {
   if (!rpc) return endpoint
   const { ask } = endpoint
   const { host } = new URL(url)
-  endpoint.ask = (calls) => rpc({ host, methods: calls.map(({ method }) => method) }, () => ask(calls))
+  endpoint.ask = (calls) => rpc({ host, isCustom, methods: calls.map(({ method }) => method) }, () => ask(calls))
   return endpoint
 }

@@ -5,6 +5,8 @@ import type { Gauges } from '../store/store.ts'
 
 /** The most values of a label that outside input determines; later values are counted as `other`. */
 const max_label_values = 100
+/** Hosts of nodes of relayers' own. */
+const max_custom_hosts = 20
 
 export interface Balance {
   relayer_id: string
@@ -174,6 +176,8 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
   }
 
   const hostOf = createLimit()
+  // Whoever manages a relayer names its nodes: they take no label of a network's node.
+  const customHostOf = createLimit(max_custom_hosts)
   const chainOf = createLimit()
 
   return {
@@ -193,8 +197,8 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
       rowRefused: (table) => refusedRows.inc({ table }),
       auditWritable: (isWritable) => auditWritable.set(isWritable ? 1 : 0),
       committed: (duration_ms) => commits.observe(duration_ms / 1_000),
-      async rpc({ host: given, methods }, run) {
-        const host = hostOf(given)
+      async rpc({ host: given, isCustom, methods }, run) {
+        const host = (isCustom ? customHostOf : hostOf)(given)
         rpcCalls.inc({ host }, methods.length)
         const end = rpcDurations.startTimer({ host })
         try {
@@ -231,10 +235,10 @@ const request_s = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 const fast_s = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5]
 const slow_s = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
-function createLimit(): (value: string) => string {
+function createLimit(max = max_label_values): (value: string) => string {
   const known = new Set<string>()
   return (value) => {
-    if (known.size < max_label_values) known.add(value)
+    if (known.size < max) known.add(value)
     return known.has(value) ? value : 'other'
   }
 }

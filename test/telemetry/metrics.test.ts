@@ -106,6 +106,25 @@ test('counts a node that does not answer by its host, without its path', async (
   expect([...values.keys()].join()).not.toContain('planted')
 })
 
+test('nodes of relayers’ own take no label of a network’s node', async () => {
+  const service = await metered()
+  const path = { relayer_id: 'demo' }
+  for (let first = 0; first < 120; first += 20) {
+    const custom_rpc_urls = Array.from({ length: 20 }, (_, index) => `http://127.0.0.1:${20_000 + first + index}/`)
+    await service.client.patch('/api/v1/relayers/{relayer_id}', { path, body: { custom_rpc_urls } })
+    await service.raw('/api/v1/relayers/demo/balance')
+  }
+  await service.client.patch('/api/v1/relayers/{relayer_id}', { path, body: { custom_rpc_urls: [] } })
+  const network = { path: { network_id: 'evm:local' }, body: { rpc_urls: ['http://127.0.0.1:9/'] } }
+  await service.client.patch('/api/v1/networks/{network_id}', network)
+  await service.raw('/api/v1/relayers/demo/balance')
+  const hosts = [...(await exposed(service)).keys()].filter((key) => key.startsWith('relayer_rpc_calls_total{'))
+  expect(hosts).toContain('relayer_rpc_calls_total{host="127.0.0.1:9"}')
+  expect(hosts).toContain('relayer_rpc_calls_total{host="other"}')
+  // 20 of relayers, "other", and the first and the present one of the network.
+  expect(hosts.length).toBeLessThanOrEqual(23)
+})
+
 test('counts nonces that no transaction holds as gaps', async () => {
   const service = await metered()
   const insert = (nonce: number) =>
