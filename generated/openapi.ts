@@ -2988,8 +2988,8 @@ export interface components {
             refills: components["schemas"]["Refill"][];
         };
         Refill: {
-            /** @description A transaction of the treasury; null while it is being accepted. */
-            transaction_id: components["schemas"]["IdOrNull"];
+            /** @description A transaction of the treasury. */
+            transaction_id: components["schemas"]["Id"];
             from: components["schemas"]["Id"];
             amount: components["schemas"]["Amount"];
             /** @description Whether its transaction is unfinished. */

@@ -570,14 +570,9 @@ CREATE TABLE refills (
   treasury_id     TEXT NOT NULL,
   asset           TEXT,
   amount          TEXT NOT NULL,
-  request         TEXT NOT NULL,
   transaction_id  TEXT,
-  is_open         INTEGER NOT NULL DEFAULT 1 CHECK (is_open IN (0, 1)),
-  block_number    INTEGER,
   created_at      TEXT NOT NULL
 ) STRICT;
-
-CREATE UNIQUE INDEX refills_open ON refills (relayer_row_id) WHERE is_open = 1;
 
 CREATE INDEX refills_by_relayer ON refills (relayer_row_id, row_id);
 

@@ -57,6 +57,17 @@ export type NewTransaction = Pick<
   capacity?: Capacity
   /** Absent: no sponsorship pays for it. `lane`: null: any number of its unfinished transactions may exist. */
   sponsored?: Omit<Sponsored, 'bucket'> & { lane: string | null }
+  /** Absent: it refills no relayer. */
+  refill?: NewRefill
+}
+
+/** The refill of a relayer. It is accepted only while none is open, and `after` (a row id; null: none) is the newest. */
+export interface NewRefill {
+  relayer_row_id: number
+  /** A token's address; null: the coin of the chain. */
+  asset: string | null
+  amount: string
+  after: number | null
 }
 
 /** A transaction that one of several relayers of a pool takes. All candidates have the same id and idempotency key. */
@@ -107,6 +118,8 @@ export type Creation =
   | { outcome: 'already_sent'; sent: SentTransaction }
   /** Another unfinished transaction has its lane. */
   | { outcome: 'lane_taken' }
+  /** Another refill of the relayer is open, or was accepted meanwhile. */
+  | { outcome: 'refilled' }
   /** The unfinished transactions leave too little of the funds. */
   | { outcome: 'too_little'; reserved: string }
   | OverLimit

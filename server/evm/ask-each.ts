@@ -9,10 +9,10 @@ export function askEach<T>(each: Chain[], question: (node: Chain) => Promise<T>)
   return Promise.all(each.map((chain) => within(survey_ms, question(chain))))
 }
 
-/** The height of the chain, and the account's transaction count. */
+/** The height of the chain, and the account's transaction count at it. */
 export async function pollNode(node: Chain, address: string): Promise<{ head: number; latest: number }> {
-  const [head, latest] = await Promise.all([node.head(), node.latestNonce(address)])
-  return { head: head.number, latest }
+  const snapshot = await node.snapshot()
+  return { head: snapshot.head.number, latest: await snapshot.latestNonce(address) }
 }
 
 /** Resolves to undefined when the work takes longer or fails. */

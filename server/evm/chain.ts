@@ -10,6 +10,7 @@ import { readMarket } from './market.ts'
 import { findByNonce, type SignedTransaction } from './nonce-search.ts'
 import { call as ask, isOfItem, MalformedAnswer, type Rpc, RpcError } from './rpc.ts'
 import { isOutOfGas, revertData, revertReason } from './rpc-error.ts'
+import { Snapshot } from './snapshot.ts'
 
 export interface Head extends Pick<Block, 'number' | 'hash' | 'parent_hash'> {
   /** As in `Block`. */
@@ -40,6 +41,8 @@ export interface Chain {
   head(): Promise<Head>
   /** Undefined: the node has no such block, or does not say. */
   blockHash(number: number): Promise<string | undefined>
+  /** The state at the newest block. What decides about money reads it, and nothing of the three below. */
+  snapshot(): Promise<Snapshot>
   balance(address: string): Promise<bigint>
   /** The balance of an ERC-20 token, in its smallest unit; 0 when the address is no token. */
   tokenBalance(token: string, owner: string): Promise<bigint>
@@ -90,6 +93,14 @@ export function createChain(rpc: Rpc): Chain {
     return BigInt(toHex(answer))
   }
 
+  const balanceAt = (address: string, block: string) => ask(rpc, 'eth_getBalance', [address, block])
+  const tokenBalanceAt = async (token: string, owner: string, block: string) =>
+    (await readContract(token, balanceOfCall(owner), block)) ?? 0n
+  const head = async (): Promise<Head> => {
+    const { number, hash, parent_hash, at_ms } = await newest(rpc)
+    return { number, hash, parent_hash, at_ms }
+  }
+
   /** Undefined: there is no such contract, or it has no such function. */
   const oracle = (data: string, block?: string): Promise<bigint | undefined> =>
     readContract(gas_price_oracle, data, block).catch((error) => {
@@ -123,10 +134,8 @@ export function createChain(rpc: Rpc): Chain {
 
   return {
     rpc,
-    async head() {
-      const { number, hash, parent_hash, at_ms } = await newest(rpc)
-      return { number, hash, parent_hash, at_ms }
-    },
+    head,
+    snapshot: async () => new Snapshot({ nonceAt, balanceAt, tokenBalanceAt }, await head()),
     blockHash: (number) =>
       ask(rpc, 'eth_getBlockByNumber', [hex(number), false]).then(
         (block) => block?.hash,
@@ -135,8 +144,8 @@ export function createChain(rpc: Rpc): Chain {
           throw error
         },
       ),
-    balance: (address) => ask(rpc, 'eth_getBalance', [address, 'latest']),
-    tokenBalance: async (token, owner) => (await readContract(token, balanceOfCall(owner))) ?? 0n,
+    balance: (address) => balanceAt(address, 'latest'),
+    tokenBalance: (token, owner) => tokenBalanceAt(token, owner, 'latest'),
     latestNonce: (address) => nonceAt(address, 'latest'),
     pendingNonce: (address) => nonceAt(address, 'pending'),
     async pooledHash(address, nonce) {

@@ -19,7 +19,8 @@ import { createMempool, type Mempool, toRelay, withoutRelays } from './mempool.t
 import { examine, type NodeHealth } from './node-health.ts'
 import { endpointOpener } from './open-endpoint.ts'
 import { createPost, type Post } from './post.ts'
-import { createRpc, default_limits, type Rpc, type RpcLimits, RpcUnavailable } from './rpc.ts'
+import { createRpc, default_limits, inTurn, isRpcFailure, type Rpc, type RpcLimits, RpcUnavailable } from './rpc.ts'
+import type { AccountSnapshot, Snapshot } from './snapshot.ts'
 
 /** The client of a network, with the endpoints of one relayer. */
 export interface NetworkClient {
@@ -42,8 +43,10 @@ export interface NetworkClient {
   network: Network
   /** Cached for two seconds. */
   market(): Promise<Market>
-  /** The balance (in wei) and the nonce, cached for one second. */
-  funds(address: string): Promise<{ balance: bigint; latest: number }>
+  /** Cached for one second. */
+  funds(address: string): Promise<AccountSnapshot>
+  /** What `read` answers about the newest block of one node; the next node is asked when one fails. */
+  atNewest<T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T>
   /** Whether the address has code, cached for a minute; false when no node says. */
   hasCode(address: string): Promise<boolean>
 }
@@ -148,6 +151,10 @@ export function createChains(
       return {
         callers: { ...callers, rpc: (...call: Parameters<Rpc>) => calls.run(access.key, () => callers.rpc(...call)) },
         estimates,
+        atNewest<T>(read: (snapshot: Snapshot) => Promise<T>) {
+          access.take()
+          return newestOf(forCallers, asked.each, now)(read)
+        },
         gas,
         mempoolOf: (transaction: Pick<TransactionRow, 'submission'>) => (isPrivate(transaction) ? relays : mempool),
       }
@@ -163,10 +170,8 @@ export function createChains(
     const nodes = remember(nodes_ms, now, () =>
       Promise.all(endpoints.map((endpoint, index) => examine(endpoint, each[index] as Chain, now))),
     )
-    const funds = remember(funds_ms, now, async (address: string) => {
-      const [balance, latest] = await Promise.all([chain.balance(address), chain.latestNonce(address)])
-      return { balance, latest }
-    })
+    const atNewest = newestOf(endpoints, each, now)
+    const funds = remember(funds_ms, now, (address: string) => atNewest((snapshot) => snapshot.account(address)))
     const hasCode = remember(code_ms, now, (address: string) =>
       chain.code(address).then(
         (code) => code.length > 0,
@@ -184,6 +189,7 @@ export function createChains(
       background: {
         ...{ ...shared, ...partsOf(serviceAccess()) },
         chain: { ...chain, ...watch },
+        atNewest,
         gas: createGas(chain, rules, each, now),
       },
       of(access) {
@@ -284,6 +290,22 @@ const provingNothing =
         ? new RpcUnavailable(error.message)
         : error
     })
+
+/** One node at a time answers all questions: a block that only one of them shows is no obstacle. */
+const newestOf =
+  (endpoints: Endpoint[], each: Chain[], now: () => number) =>
+  async <T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T> => {
+    let failure: unknown = new RpcUnavailable('The network has no node')
+    for (const index of inTurn(endpoints, now())) {
+      try {
+        return await read(await (each[index] as Chain).snapshot())
+      } catch (error) {
+        if (!isRpcFailure(error)) throw error
+        failure = error
+      }
+    }
+    throw failure
+  }
 
 /** The same address twice is one witness. */
 function distinct<T extends { url: string }>(urls: T[]): T[] {

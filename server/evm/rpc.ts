@@ -269,6 +269,16 @@ function choose(endpoints: Endpoint[], tried: Set<Endpoint>, time: number, rando
   return left.filter(({ throttled }) => !throttled).sort((a, b) => a.rest_until - b.rest_until)[0]
 }
 
+/** All endpoints, by their indexes, in the order in which `choose` takes them when each fails. */
+export function inTurn(endpoints: Endpoint[], time: number, random: () => number = Math.random): number[] {
+  const tried = new Set<Endpoint>()
+  for (;;) {
+    const next = choose(endpoints, tried, time, random)
+    if (!next) return [...tried].map((endpoint) => endpoints.indexOf(endpoint))
+    tried.add(next)
+  }
+}
+
 /** How much an error says about a read. Of two errors the one with the higher number is reported. */
 const wordsIn = (error: Error): number => {
   if (!(error instanceof RpcError)) return isOfItem(error) ? 1 : 0

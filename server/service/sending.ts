@@ -66,7 +66,7 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     store.tell({ kind: 'work', relayer_row_id })
   }
   const submit = createSubmit({ ...requests, wake })
-  const funding = createFunding({ ...dependencies, submit, dryRun })
+  const funding = createFunding({ ...dependencies, submit, wake })
   const refills = startWorker('funding', foundation, {
     work: funding.work,
     find: store.fundedRelayers,

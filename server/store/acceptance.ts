@@ -1,6 +1,6 @@
 import { exceededBy, type Unfinished } from '../core/capacity.ts'
 import type { SentTransaction } from '../core/errors.ts'
-import type { Creation, NewTransaction } from '../core/new-transaction.ts'
+import type { Creation, NewRefill, NewTransaction } from '../core/new-transaction.ts'
 import type { Account, OverLimit, Spend, Sponsored, TransactionRow } from '../core/sending-rows.ts'
 import { shownTransaction } from '../core/shown-transaction.ts'
 import { answerAgain, type KnownAnswer } from './first-responses.ts'
@@ -27,6 +27,14 @@ export interface Ledger {
   sent: Map<string, SentTransaction>
   /** The time step in which amounts are counted. */
   bucket: number
+  /** The newest refill of each relayer that is to be refilled; absent: it has none. */
+  refills: Map<number, NewestRefill>
+}
+
+/** `is_open`: some refill of the relayer is. */
+export interface NewestRefill {
+  row_id: number
+  is_open: 0 | 1
 }
 
 export interface AccountState extends Account, ReservationSums {
@@ -41,6 +49,7 @@ export interface Acceptance {
   data: Buffer | null
   known: (KnownAnswer & { caller: string; key: string; pool_row_id?: number }) | undefined
   deduplication_id: string | undefined
+  refill: NewRefill | undefined
 }
 
 /** All columns of the row. */
@@ -82,6 +91,7 @@ export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Orig
     expected_nonce,
     sponsored,
     deduplication_id,
+    refill,
     ...wanted
   } = its
   const { relayer_row_id, data } = wanted
@@ -101,6 +111,7 @@ export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Orig
   if (ledger.held.has(nonceOf(place, nonce))) return { outcome: 'held' }
   const [lane] = lanesOf(its)
   if (lane !== undefined && ledger.lanes.has(lane)) return { outcome: 'lane_taken' }
+  if (refill && !isNext(ledger.refills.get(refill.relayer_row_id), refill)) return { outcome: 'refilled' }
   const reserved = reservedOf({ ...wanted, status: 'pending', block_hash: null })
   if (funds !== undefined && BigInt(reserved ?? 0) + BigInt(account.reserved) > BigInt(funds)) {
     return { outcome: 'too_little', reserved: account.reserved }
@@ -121,6 +132,7 @@ export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Orig
   })
   ledger.held.add(nonceOf(place, nonce))
   if (lane !== undefined) ledger.lanes.add(lane)
+  if (refill) ledger.refills.set(refill.relayer_row_id, { row_id: 0, is_open: 1 })
   const row: AcceptedRow = {
     ...newRow(wanted),
     row_id: take(ledger.row_ids.transactions),
@@ -145,9 +157,12 @@ export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Orig
   }
   if (answer) ledger.known.set(keyOf(relayer_row_id, answer), answer)
   if (name !== undefined) ledger.sent.set(name, { id: row.id, relayer_id: row.relayer_id })
-  ledger.accepted.push({ row, shown, data: bytesOfData, known: answer, deduplication_id })
+  ledger.accepted.push({ row, shown, data: bytesOfData, known: answer, deduplication_id, refill })
   return { outcome: 'created', transaction, row_id: row.row_id }
 }
+
+const isNext = (newest: NewestRefill | undefined, { after }: NewRefill): boolean =>
+  newest === undefined ? after === null : newest.is_open === 0 && newest.row_id === after
 
 const sponsoredColumns = (sponsored: NewTransaction['sponsored'], bucket: number) => {
   if (!sponsored) return { sponsored: null, sponsored_lane: null }

@@ -3,6 +3,18 @@ import type { Proof } from '../core/proof.ts'
 import type { PendingAuditEntry } from '../core/rows.ts'
 import type { Account, TransactionRow } from '../core/sending-rows.ts'
 
+/** The state of an account. */
+export interface AccountState {
+  next_nonce: number
+  used_below: number
+  compared_count: number | null
+  genesis_hash: string | null
+  reserved: string
+  released: string
+  /** The last transaction of the account that this service did not send; null: none was seen. */
+  foreign: { nonce: number; hash: string | null; noticed_at: string } | null
+}
+
 /** Accounts: their nonce counters and reservations, restarts of their chain, and the watch for reorganizations. */
 export interface AccountStore {
   /**
@@ -10,23 +22,15 @@ export interface AccountStore {
    * `reserved`, because transactions were mined or withdrawn. `used_below`: every lower nonce is proven to be used. `compared_count`:
    * the count on chain when it was last compared with this database (unknown-store.ts); null: never.
    */
-  getAccount(
-    chain_id: number,
-    address: string,
-  ): Promise<{
-    next_nonce: number
-    used_below: number
-    compared_count: number | null
-    genesis_hash: string | null
-    reserved: string
-    released: string
-    /** The last transaction of the account that this service did not send; null: none was seen. */
-    foreign: { nonce: number; hash: string | null; noticed_at: string } | null
-  }>
+  getAccount(chain_id: number, address: string): Promise<AccountState>
   /** Remembers a transaction of the account that this service did not send. Resolves to whether it is a new one. */
   noteForeign(account: Account, foreign: { nonce: number; hash: string | null }): Promise<boolean>
-  /** The part of `reserved` with nonces below a node's count: those transactions are mined, and their rows do not show it yet. */
-  reservedBelow(account: Account, latest: number): Promise<string>
+  /**
+   * The account as `getAccount`, beside a block at which the chain counts `latest` of its transactions. `committed`: the most that its
+   * transactions may still take from its balance at this block. Not those below `latest`: they are mined, and their rows may not show it
+   * yet. But those from `latest` on whose rows are in a block: the node that counts lags behind.
+   */
+  accountAt(account: Account, latest: number): Promise<AccountState & { committed: string }>
   /** Raises the nonce counter. `isProven`: signed bytes prove it, and the counter is never lowered below `nonce` again. */
   raiseNonce(chain_id: number, address: string, nonce: number, isProven: boolean): Promise<void>
   /**

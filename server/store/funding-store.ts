@@ -1,28 +1,23 @@
-import type { FundingStatus } from '../../generated/openapi.ts'
+import type { FundingStatus, TransactionStatus } from '../../generated/openapi.ts'
 import type { AppliedFunding } from '../core/funding.ts'
 import type { Funding, PendingAuditEntry, PoolRow, RelayerRow } from '../core/rows.ts'
 import type { Account } from '../core/sending-rows.ts'
 
-/** A refill from before its transaction is accepted until that ended. */
-export interface Refill extends NewRefill {
+/** A refill, which was accepted in one commit with its transaction. */
+export interface Refill {
   row_id: number
-  created_at: string
-  /** Null: it is not known to be accepted. */
-  transaction_id: string | null
-  is_open: boolean
-  /** The block of its transaction, when that ended in one. */
-  block_number: number | null
-}
-
-export interface NewRefill {
-  relayer_row_id: number
   treasury_row_id: number
   treasury_id: string
-  /** A token's address; null: the coin of the chain. */
-  asset: string | null
   amount: string
-  /** The request that is sent, as JSON: repeated byte by byte under one idempotency key. */
-  request: string
+  transaction_id: string
+  created_at: string
+  /** Its transaction is unfinished. */
+  is_open: boolean
+  /** Of its transaction, as the two below; null: that was removed, long after its end. */
+  status: TransactionStatus | null
+  from: string | null
+  /** Null: it is in no block, or in one of a chain that was restarted since. */
+  mined_nonce: number | null
 }
 
 export interface FundingNote {
@@ -49,13 +44,7 @@ export interface FundingStore {
   fundingOf(relayer: RelayerRow): Promise<AppliedFunding | undefined>
   /** The row ids of the relayers that have a funding, or that a pool funds. */
   fundedRelayers(): Promise<number[]>
-  /** Undefined while another refill of the relayer is open. */
-  planRefill(refill: NewRefill): Promise<Refill | undefined>
-  noteRefillSent(row_id: number, transaction_id: string): Promise<void>
-  /** Removes a refill that was refused. Resolves to the transaction if it was accepted all the same: then it stays open. */
-  dropRefill(refill: Refill, idempotency: { caller: string; key: string }): Promise<string | undefined>
-  endRefill(row_id: number, block_number: number | null): Promise<void>
-  /** The newest first; at most 20. At most the first one is open. */
+  /** The newest first; at most 20. */
   refills(relayer_row_id: number): Promise<Refill[]>
   /** Stores it if it is another state or reason. An event is written when the relayer can no longer be refilled, or can again. */
   noteFunding(relayer_row_id: number, note: Pick<FundingNote, 'state' | 'reason'>): Promise<void>

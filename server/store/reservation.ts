@@ -1,10 +1,8 @@
 import type { TransactionRow } from '../core/sending-rows.ts'
 import { isUnmined } from '../core/statuses.ts'
 
-type Costly = Pick<
-  TransactionRow,
-  'status' | 'block_hash' | 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'
-> & {
+/** What a transaction may take from the balance of its account. */
+export interface Taken extends Pick<TransactionRow, 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'> {
   data_fee?: string | null
   coin_spent?: string | null
 }
@@ -31,9 +29,16 @@ export function sumsAfter(
 }
 
 /** The most wei that a transaction can still cost; null once it is in a block or final. */
-export function reservedOf({ status, block_hash, ...row }: Costly): string | null {
-  if (!isUnmined(status) || block_hash !== null) return null
-  const price = row.gas_price ?? row.max_fee_per_gas ?? '0'
-  const fee = BigInt(row.gas_limit ?? 0) * BigInt(price) + BigInt(row.data_fee ?? 0)
-  return (BigInt(row.value) + BigInt(row.coin_spent ?? 0) + fee).toString()
+export const reservedOf = ({
+  status,
+  block_hash,
+  ...row
+}: Taken & Pick<TransactionRow, 'status' | 'block_hash'>): string | null =>
+  isUnmined(status) && block_hash === null ? costOf(row) : null
+
+/** The most wei that a transaction costs. */
+export function costOf({ value, gas_limit, gas_price, max_fee_per_gas, data_fee, coin_spent }: Taken): string {
+  const price = gas_price ?? max_fee_per_gas ?? '0'
+  const fee = BigInt(gas_limit ?? 0) * BigInt(price) + BigInt(data_fee ?? 0)
+  return (BigInt(value) + BigInt(coin_spent ?? 0) + fee).toString()
 }

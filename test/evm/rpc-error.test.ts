@@ -178,6 +178,13 @@ const texts: Record<Exclude<RpcErrorKind, 'unknown'>, string> = {
   not_found: `
     geth        header not found | missing trie node 5c0ee75d9dd668839db2895c93257f6a3a77282740c045d286ff0d1f (path )
     geth        transaction indexing is in progress
+    besu        Unknown block
+    erigon      block 0x4fba164 not found
+    hedera      Requested block not found
+    anvil       BlockOutOfRangeError: block height is 0 but requested was 16
+    avalanche   cannot query unfinalized data
+    zksync      Block with such an ID doesn't exist yet
+    nethermind  68719476735 could not be found
     nethermind  No state available for block 0x3f9e020290502d1d41f4b5519e7d456f0935dea980ec310935206cac8239117e
     evmos       tx not found: 7F657507AEE0511E36D2D1972A6B22E917CC89F92B6C12C4DBD57EAABB236960`,
   method_not_found: `

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { type FundingSettings, RelayerError } from '../../client/index.ts'
 import type { AnvilOptions } from '../support/anvil.ts'
-import { rowsOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 import { deployToken, tokenBalance } from '../support/token.ts'
 import { until } from '../support/until.ts'
@@ -82,25 +81,6 @@ test('refills a relayer to its target when it falls below the minimum, one refil
   await fund()
   await reaches('sufficient')
   expect(await treasury.transactions()).toHaveLength(1)
-})
-
-test('finds the transaction of a refill again that was accepted before a crash, and sends no other', async () => {
-  const { rig, treasury, relayer, fund, reaches, state } = await start()
-  await rig.chain.setBalance(relayer.address, ether)
-  await fund()
-  await reaches('sufficient')
-  await rig.restart(async () => {
-    await rowsOf(rig, 'UPDATE refills SET transaction_id = NULL, is_open = 1')
-    await rig.chain.setBalance(relayer.address, ether)
-  })
-  const [accepted] = await treasury.transactions()
-  await until('the refill is followed to its end', async () => {
-    const { refills } = await state()
-    return refills.some(({ transaction_id, is_open }) => !is_open && transaction_id === accepted?.id)
-  })
-  // Its balance is low again, so the next one follows.
-  await until('the next refill', async () => (await treasury.transactions()).length === 2)
-  expect(await state()).toMatchObject({ refills: [{}, { transaction_id: accepted?.id }] })
 })
 
 test('counts what unfinished transactions may cost in the minimum, and in what is missing to the target', async () => {

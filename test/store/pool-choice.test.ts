@@ -30,6 +30,7 @@ function choose(its: Its[], { ordering_key = null as string | null, pinned = new
     held: new Set(),
     spend: () => ({ spent: null }),
     accepted: [],
+    refills: new Map(),
   }
   const state: PoolState = {
     pinned,

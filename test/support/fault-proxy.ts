@@ -21,6 +21,10 @@ export interface Fault {
   duration_ms?: number
   /** Of `stale`. Default 5. */
   blocks?: number
+  /** Of `stale`: one of these is drawn for each hit, in place of `blocks`. */
+  up_to_blocks?: number
+  /** Of a fault of calls: a request is hit as a whole, as a load balancer gives it to one node. */
+  whole_requests?: true
 }
 
 export interface FaultProxy {
@@ -138,7 +142,11 @@ const callFaults = {
     }
     const place = blockParameter[method]
     const block = place === undefined ? undefined : (params[place] ?? 'latest')
-    if (place === undefined || (block !== 'latest' && block !== 'pending')) return undefined
+    if (place === undefined) return undefined
+    if (typeof block === 'string' && Number(block) > seen) {
+      return { say: () => (method === 'eth_getBlockByNumber' ? { result: null } : { error: unknown_block }) }
+    }
+    if (block !== 'latest' && block !== 'pending') return undefined
     return { ask: { ...call, params: Object.assign([...params], { [place]: hex(seen) }) } }
   },
   wrong_chain_id: ({ method }) => {
@@ -154,6 +162,8 @@ const callFaults = {
   accepted_and_forgotten: ({ method, params = [] }) =>
     method === 'eth_sendRawTransaction' ? { say: () => ({ result: keccak256(`${params[0]}`) }) } : undefined,
 } satisfies Record<string, (call: Call, seen: number) => Treatment | undefined>
+
+const unknown_block = { code: -32_000, message: 'header not found' }
 
 const blockParameter: Record<string, number> = {
   eth_getTransactionCount: 1,
@@ -261,11 +271,15 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
 
   /** Sends the calls that the fault forwards as one request to the node. */
   async function answerCalls(current: Fault & { kind: keyof typeof callFaults }, calls: Call[]): Promise<unknown[]> {
-    const { kind, blocks = 5 } = current
-    const seen = kind === 'stale' ? Math.max(0, (await blockNumber(target)) - blocks) : 0
+    const { kind, blocks = 5, up_to_blocks, whole_requests } = current
+    const head = kind === 'stale' ? await blockNumber(target) : 0
+    const drawSeen = () => Math.max(0, head - (up_to_blocks ? 1 + Math.floor(random() * up_to_blocks) : blocks))
+    const seen = drawSeen()
+    const isHit = whole_requests ? hits(current) : undefined
     const treated = calls.map((call) => {
-      const treatment: Treatment | undefined = concerns(current, call.method) ? callFaults[kind](call, seen) : undefined
-      return { id: call.id, ...(treatment && hits(current) ? treatment : { ask: call }) }
+      const at = whole_requests ? seen : drawSeen()
+      const treatment: Treatment | undefined = concerns(current, call.method) ? callFaults[kind](call, at) : undefined
+      return { id: call.id, ...(treatment && (isHit ?? hits(current)) ? treatment : { ask: call }) }
     })
     const asked = treated.flatMap(({ ask }) => ask ?? [])
     const heard: (Outcome & { id: unknown })[] =

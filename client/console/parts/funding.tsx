@@ -217,14 +217,11 @@ function State({ network, its }: { network: string; its: FundingState }) {
               { name: 'From', by: ({ from }) => from, cell: ({ from }) => <RelayerLink id={from} /> },
               {
                 name: 'Status',
-                cell: ({ transaction_id, from, is_open }) =>
-                  transaction_id === null ? (
-                    'being accepted'
-                  ) : (
-                    <Link to={transactionPath({ relayer_id: from, id: transaction_id })}>
-                      {is_open ? 'under way' : 'ended'}
-                    </Link>
-                  ),
+                cell: ({ transaction_id, from, is_open }) => (
+                  <Link to={transactionPath({ relayer_id: from, id: transaction_id })}>
+                    {is_open ? 'under way' : 'ended'}
+                  </Link>
+                ),
               },
             ]}
           />

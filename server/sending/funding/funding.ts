@@ -3,24 +3,25 @@ import { transferCall } from '../../core/encoding/erc20.ts'
 import { ApiError, type Detail } from '../../core/errors.ts'
 import { type AppliedFunding, refillsOf } from '../../core/funding.ts'
 import { serviceAccess } from '../../core/node-access.ts'
-import { overLimit } from '../../core/policies/transaction-policies.ts'
 import { gwei, limit, nextPrice, priceColumns, quote } from '../../core/prices.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../core/rows.ts'
-import type { Spend, TransactionRow } from '../../core/sending-rows.ts'
-import { isFinal } from '../../core/statuses.ts'
+import type { Spend } from '../../core/sending-rows.ts'
 import { shownReason } from '../../core/wait-reason.ts'
+import { proveCount } from '../../evm/proofs.ts'
 import type { Refill } from '../../store/funding-store.ts'
-import type { SendingDependencies } from '../dependencies.ts'
-import type { createDryRun } from '../request/dry-run.ts'
+import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
+import type { Nonces } from '../nonces/nonces.ts'
 import { default_tier } from '../request/pricing.ts'
-import type { Submit } from '../request/submit.ts'
+import { refill_path, type Submit } from '../request/submit.ts'
 import type { Complete } from '../request/submit-parts.ts'
 import { availableTo } from './balance.ts'
 
 interface FundingDependencies
   extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'networkClient' | 'now' | 'elapsed'> {
   submit: Pick<Submit, 'send'>
-  dryRun: ReturnType<typeof createDryRun>
+  nonces: Pick<Nonces, 'follow'>
+  /** Starts the background work of a relayer. */
+  wake(relayer_row_id: number): void
 }
 
 /** How often the balance is read: while the relayer works, and while it does nothing. */
@@ -46,11 +47,11 @@ const result = (state: FundingStatus, reason: string | null = null): Result => (
 })
 
 /**
- * Keeps relayers supplied. A refill is written down first, then sent under an idempotency key of its own: after a crash the same request is
- * repeated, and is accepted once. The database holds at most one open refill of a relayer.
+ * Keeps relayers supplied. A refill is accepted in one commit with its transaction, and only while none is open and no other one was
+ * accepted since the decision. Whether it is open, and in which block it is, the row of its transaction says.
  */
 export function createFunding(dependencies: FundingDependencies) {
-  const { store, findRelayer, networkClient, submit, dryRun, now, elapsed } = dependencies
+  const { store, findRelayer, networkClient, submit, nonces, wake, now, elapsed } = dependencies
   const nodes = serviceAccess()
   /** Since when the balance is unknown, and when to look again, by the relayer's row id. */
   const unknownSince = new Map<number, number>()
@@ -58,45 +59,54 @@ export function createFunding(dependencies: FundingDependencies) {
 
   async function examine(relayer: RelayerRow, applied: AppliedFunding): Promise<Result> {
     const { funding } = applied
-    const [last] = await store.refills(relayer.row_id)
-    if (last?.is_open) {
-      const pending = await (last.transaction_id === null ? send(last, relayer, applied) : follow(last))
-      if (pending) return pending
-    }
+    const refills = await store.refills(relayer.row_id)
+    const open = refills.find(({ is_open }) => is_open)
+    if (open) return follow(open)
     const client = await networkClient(relayer)
-    const [before] = await store.refills(relayer.row_id)
-    const from_block = before?.block_number ?? 0
-    const available = client && (await availableTo(relayer, client, store, funding.asset, from_block))
-    if (available === undefined)
-      return result('unknown', 'The balance is unknown: most nodes do not answer, or lag behind')
+    const available = client && (await availableTo(relayer, client, store, { asset: funding.asset, refills }))
+    if (available === 'behind') {
+      await lookForReorganization(relayer, client as NetworkClient, refills)
+      return result('unknown', 'The balance is unknown: most nodes lack the block of the last refill')
+    }
+    if (available === undefined) return result('unknown', 'The balance is unknown: most nodes do not answer')
     // A drained relayer gets what its unfinished transactions need: it may be swept.
     const isDrained = relayer.policies.allow_transactions === false
     const [min, target] = isDrained ? ['0', '0'] : [funding.min_balance, funding.target_balance]
     if (available >= BigInt(min)) return result('sufficient')
-    const failed = before && !before.is_open && (await failureOf(before))
+    const [last] = refills
+    const failed = last && failureOf(last)
     if (failed) return result('refused', failed)
-    return refill(relayer, applied, BigInt(target) - available)
+    return refill(relayer, applied, BigInt(target) - available, last?.row_id ?? null)
   }
 
-  /** Undefined: its transaction has ended. */
-  async function follow({ row_id, treasury_row_id, transaction_id }: Refill): Promise<Result | undefined> {
-    const row = await transactionOf(treasury_row_id, transaction_id)
-    if (row && !isFinal(row.status)) return result('refilling', shownReason(row))
-    await store.endRefill(row_id, row?.block_number ?? null)
-    return undefined
+  async function follow({ treasury_row_id, transaction_id }: Refill): Promise<Result> {
+    const row = await store.getTransaction(treasury_row_id, transaction_id)
+    return result('refilling', row ? shownReason(row) : null)
+  }
+
+  /** A block may have been removed long after its transactions ended, when nobody watched: they are reopened. */
+  async function lookForReorganization(relayer: RelayerRow, client: NetworkClient, [last]: Refill[]): Promise<void> {
+    const treasury = last && (await store.getRelayerByRowId(last.treasury_row_id))
+    for (const its of treasury ? [relayer, treasury] : [relayer]) {
+      const counted = await proveCount(client, its.address)
+      if (!counted) continue
+      await nonces.follow(its, client, counted.fact.at_most)
+      wake(its.row_id)
+    }
   }
 
   /** Why the next refill must rest; undefined: it need not. */
-  async function failureOf({ treasury_row_id, transaction_id, created_at }: Refill): Promise<string | undefined> {
-    const row = await transactionOf(treasury_row_id, transaction_id)
-    if (!row || row.status === 'confirmed' || now() - Date.parse(created_at) > rest_ms) return undefined
-    return `The last refill ended as ${row.status}; the next one starts ${rest_ms / 60_000} minutes after it`
+  function failureOf({ status, created_at }: Refill): string | undefined {
+    if (status === null || status === 'confirmed' || now() - Date.parse(created_at) > rest_ms) return undefined
+    return `The last refill ended as ${status}; the next one starts ${rest_ms / 60_000} minutes after it`
   }
 
-  const transactionOf = async (treasury_row_id: number, id: string | null): Promise<TransactionRow | undefined> =>
-    id === null ? undefined : store.getTransaction(treasury_row_id, id)
-
-  async function refill(relayer: RelayerRow, applied: AppliedFunding, amount: bigint): Promise<Result> {
+  async function refill(
+    relayer: RelayerRow,
+    applied: AppliedFunding,
+    amount: bigint,
+    after: number | null,
+  ): Promise<Result> {
     const { funding } = applied
     const treasury = await findRelayer(funding.from)
     const price = await priceFor(treasury)
@@ -112,50 +122,27 @@ export function createFunding(dependencies: FundingDependencies) {
         : { to: funding.asset, value: '0', data: transferCall(relayer.address, amount) }),
       reference: `refill ${relayer.id}`,
     }
-    const { refusals, gas_limit } = await dryRun(nodes, treasury.id, request)
-    const [first] = refusals
-    if (first) return refusedAs(first)
-    const spend = spendOf(relayer, applied, amount, { gas_limit: gas_limit ?? 0, data_fee: 0n })
-    const over = await store.wouldExceed(treasury, [spend])
-    if (over) return refusedAs(overLimit(over))
-    const planned = await store.planRefill({
-      relayer_row_id: relayer.row_id,
-      treasury_row_id: treasury.row_id,
-      treasury_id: treasury.id,
-      asset: funding.asset,
-      amount: `${amount}`,
-      request: JSON.stringify(request),
-    })
-    return planned ? send(planned, relayer, applied) : result('refilling')
-  }
-
-  /** Removes it when it is refused, so that another one may be planned. Throws when its outcome is unknown: it is repeated then. */
-  async function send(refill: Refill, relayer: RelayerRow, applied: AppliedFunding): Promise<Result> {
-    const { row_id, treasury_id, request, amount } = refill
-    const idempotency = { caller, key: `refill ${row_id}` }
     // It starts at the market's price: `max_fee_per_gas` is what later prices may be.
-    const { max_fee_per_gas } = applied.funding
     const complete: Complete = (transaction, quoted) => ({
       ...transaction,
       ...priceColumns(limit(quoted.prices, BigInt(max_fee_per_gas))),
       fee_ceiling: max_fee_per_gas,
-      spending: [...(transaction.spending ?? []), spendOf(relayer, applied, BigInt(amount), quoted)],
+      spending: [...(transaction.spending ?? []), spendOf(relayer, applied, amount, quoted)],
+      refill: { relayer_row_id: relayer.row_id, asset: funding.asset, amount: `${amount}`, after },
     })
     try {
-      const { transaction } = await submit.send(
-        treasury_id,
-        JSON.parse(request),
-        idempotency,
-        auditEntry(treasury_id),
+      await submit.send(
+        treasury.id,
+        request,
+        undefined,
+        auditEntry(treasury.id),
         { authorize: async () => undefined, nodes },
         { complete },
       )
-      await store.noteRefillSent(row_id, transaction.id)
       return result('refilling')
     } catch (error) {
       if (!(error instanceof ApiError) || error.code === 'outcome_unknown') throw error
-      const accepted = await store.dropRefill(refill, idempotency)
-      return accepted === undefined ? refusedAs(error) : result('refilling')
+      return refusedAs(error)
     }
   }
 
@@ -234,6 +221,7 @@ function spendOf(
 function refusedAs({ code, details }: { code: string; details: Detail[] }): Result {
   const [detail] = details
   const reason = detail?.message ?? code
+  if (detail?.path === refill_path) return result('refilling')
   if (detail?.path === 'policies/funding') return result('limit_reached', reason)
   if (code === 'unavailable') return result('unknown', reason)
   if (code === 'insufficient_funds')

@@ -57,7 +57,10 @@ export function createSweep(parts: SweepParts): Sweep {
     })
     const empty = { data: null, access_list: null, authorization_list: null }
     const data_fee = await dataFeeOf(client, empty, gas_limit)
-    const { funds, balance, account } = await readFunds.byChain(relayer, client.chain)
+    const { funds, balance, account } = await readFunds.at(
+      relayer,
+      await (await client.chain.snapshot()).account(relayer.address),
+    )
     const value = funds - BigInt(account.reserved) - BigInt(gas_limit) * price - data_fee - keep
     if (value <= 0n) {
       throw insufficientFunds(`of ${balance} wei nothing is left after unfinished transactions, the fee and keep`)

@@ -98,8 +98,8 @@ const isRepeatedlyBehind = ({ head, latest, lags }: ChainSeen, seen: Head, count
   head !== undefined && lags > 0 && (seen.number < head.number || counted < latest)
 
 async function answerOf(node: Chain, address: string) {
-  const [head, latest] = await Promise.all([node.head(), node.latestNonce(address)])
-  return { head, latest }
+  const snapshot = await node.snapshot()
+  return { head: snapshot.head, latest: await snapshot.latestNonce(address) }
 }
 
 /** The highest block and count that most endpoints have; undefined when no majority answers. */

@@ -1,5 +1,6 @@
 import type { RelayerRow } from '../../core/rows.ts'
-import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
+import type { AccountSnapshot } from '../../evm/snapshot.ts'
+import type { SendingDependencies } from '../dependencies.ts'
 
 type Account = Awaited<ReturnType<SendingDependencies['store']['getAccount']>>
 
@@ -11,41 +12,34 @@ export interface Funds {
 }
 
 export interface FundsReader {
-  /**
-   * The funds from a balance that is cached for a second. `remembered`: the result of `NetworkClient.funds`. `before`: `released`
-   * before it.
-   */
-  byMemory(relayer: RelayerRow, remembered: { balance: bigint }, before: Account): Promise<Funds>
-  /** The funds from the current balance. */
-  byChain(relayer: RelayerRow, chain: NetworkClient['chain']): Promise<Funds>
+  /** The funds by a snapshot that is remembered for a second. */
+  byMemory(relayer: RelayerRow, remembered: AccountSnapshot): Promise<Funds>
+  /** The funds by a snapshot that was just taken. */
+  at(relayer: RelayerRow, snapshot: AccountSnapshot): Promise<Funds>
 }
 
 /**
  * The funds of an account. The cost of a mined transaction leaves the balance at once, and the reserved sum only when its receipt
- * is seen. In between it must not count twice, and a cached balance must not include amounts that were spent since.
+ * is seen. In between it must not count twice, and an older balance must not include amounts that were spent since.
  */
 export function createFundsReader(store: SendingDependencies['store']): FundsReader {
-  /** The account's `released` sum from before a cached balance was read. */
-  const releasedBefore = new WeakMap<object, bigint>()
+  /** The funds when a remembered snapshot was first used. */
+  const first = new WeakMap<AccountSnapshot, Promise<Funds>>()
+
+  async function at({ chain_id, address }: RelayerRow, { latest, balance }: AccountSnapshot): Promise<Funds> {
+    const { committed, ...account } = await store.accountAt({ chain_id, address }, latest)
+    return { balance, funds: balance - BigInt(committed) + BigInt(account.reserved), account }
+  }
 
   return {
-    async byMemory({ chain_id, address }, remembered, before) {
-      const account = await store.getAccount(chain_id, address)
-      const known = releasedBefore.get(remembered)
-      const released = known === undefined || known > BigInt(before.released) ? BigInt(before.released) : known
-      releasedBefore.set(remembered, released)
-      const { balance } = remembered
-      return { balance, funds: balance + released - BigInt(account.released), account }
-    },
-
-    async byChain({ chain_id, address }, chain) {
-      const [balance, latest] = await Promise.all([chain.balance(address), chain.latestNonce(address)])
-      // Both are read in one turn of the event loop, so that no amount is in both or in neither.
-      const [unseen, account] = await Promise.all([
-        store.reservedBelow({ chain_id, address }, latest),
-        store.getAccount(chain_id, address),
-      ])
-      return { balance, funds: balance + BigInt(unseen), account }
+    at,
+    async byMemory(relayer, remembered) {
+      const known = first.get(remembered) ?? at(relayer, remembered)
+      first.set(remembered, known)
+      const before = await known
+      const account = await store.getAccount(relayer.chain_id, relayer.address)
+      const released = BigInt(account.released) - BigInt(before.account.released)
+      return { balance: before.balance, funds: before.funds - released, account }
     },
   }
 }

@@ -18,6 +18,7 @@ import type { GasShortage } from '../../evm/gas.ts'
 import type { Mempool } from '../../evm/mempool.ts'
 import { RpcError, rpcKindOf } from '../../evm/rpc.ts'
 import { revertData, revertReason } from '../../evm/rpc-error.ts'
+import type { AccountSnapshot } from '../../evm/snapshot.ts'
 import { currentOf, type NetworkClient, type SendingDependencies } from '../dependencies.ts'
 import type { Nonces } from '../nonces/nonces.ts'
 import { checkAuthorizations } from './admission.ts'
@@ -92,7 +93,6 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
     const submission = submissionOf(request, networkClient.network, replaced)
     const mempool = networkClient.mempoolOf({ submission })
     try {
-      const before = await store.getAccount(relayer.chain_id, relayer.address)
       const [known, market, gas_limit, has_code] = await Promise.all([
         networkClient.funds(relayer.address),
         networkClient.market(),
@@ -110,7 +110,7 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
       const max_cost = BigInt(request.value) + coin_spent + feeOf({ gas_limit, prices, data_fee })
       const own = BigInt(replaced?.reserved ?? 0)
       const { min_balance = '0' } = relayer.policies
-      const { balance, funds, account } = await fundsFor(relayer, networkClient, { known, before, max_cost, own })
+      const { balance, funds, account } = await fundsFor(relayer, networkClient, { known, max_cost, own })
       if (balance < BigInt(min_balance)) {
         await store.noteBalance(relayer.row_id, balance.toString(), min_balance, true)
       }
@@ -144,24 +144,18 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
   /** The account may just have been funded, so a cached balance refuses nothing. */
   async function fundsFor(
     relayer: RelayerRow,
-    { chain, network }: NetworkClient,
-    {
-      known,
-      before,
-      max_cost,
-      own,
-    }: {
-      known: Awaited<ReturnType<NetworkClient['funds']>>
-      before: Awaited<ReturnType<SendingDependencies['store']['getAccount']>>
-      max_cost: bigint
-      own: bigint
-    },
+    { atNewest, network }: NetworkClient,
+    { known, max_cost, own }: { known: AccountSnapshot; max_cost: bigint; own: bigint },
   ): Promise<Funds> {
-    if (hasNoCoin(network)) return { balance: unlimited, funds: unlimited, account: before }
-    const remembered = await readFunds.byMemory(relayer, known, before)
+    const { chain_id, address } = relayer
+    if (hasNoCoin(network)) {
+      return { balance: unlimited, funds: unlimited, account: await store.getAccount(chain_id, address) }
+    }
+    const remembered = await readFunds.byMemory(relayer, known)
     const isEnough = remembered.funds >= max_cost + BigInt(remembered.account.reserved) - own
     const { min_balance = '0' } = relayer.policies
-    return isEnough && remembered.funds >= BigInt(min_balance) ? remembered : readFunds.byChain(relayer, chain)
+    if (isEnough && remembered.funds >= BigInt(min_balance)) return remembered
+    return readFunds.at(relayer, await atNewest((snapshot) => snapshot.account(address)))
   }
 
   async function gasOf(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']> {

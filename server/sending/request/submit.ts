@@ -173,6 +173,9 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   }
 }
 
+/** Of the refusal of a refill beside another one. */
+export const refill_path = 'refill'
+
 function accepted(creation: Replay, relayer_id: string): Accepted {
   switch (creation.outcome) {
     case 'mismatch':
@@ -191,6 +194,8 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
       throw alreadySent(creation.sent)
     case 'lane_taken':
       throw conflict('/body/data', 'another call of this user waits, and a nonce orders them; send it afterwards')
+    case 'refilled':
+      throw conflict(refill_path, 'another refill of the relayer was accepted')
     case 'held':
       throw new Error('Another transaction holds the next nonce')
     default:

@@ -104,3 +104,9 @@ CREATE TABLE audit_checkpoints (
   up_to INTEGER NOT NULL,
   hash  BLOB NOT NULL CHECK (length(hash) = 32)
 ) STRICT;
+-- A refill is accepted in one commit with its transaction, whose row says whether it is open and in which block it is.
+DROP INDEX refills_open;
+DELETE FROM refills WHERE transaction_id IS NULL;
+ALTER TABLE refills DROP COLUMN is_open;
+ALTER TABLE refills DROP COLUMN block_number;
+ALTER TABLE refills DROP COLUMN request;

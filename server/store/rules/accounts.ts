@@ -1,14 +1,12 @@
 import type { Account } from '../../core/sending-rows.ts'
 import { accountOf } from '../acceptance.ts'
+import type { AccountState } from '../account-store.ts'
 import type { ReservationSums } from '../reservation.ts'
-import type { Store } from '../store.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
 
-type StoredState = Awaited<ReturnType<Store['getAccount']>>
-
 /** A row of the table `accounts`. */
-export type StoredAccount = Omit<StoredState, 'foreign'> & {
+export type StoredAccount = Omit<AccountState, 'foreign'> & {
   foreign_nonce: number | null
   foreign_hash: string | null
   foreign_at: string | null
@@ -17,7 +15,7 @@ export type StoredAccount = Omit<StoredState, 'foreign'> & {
 export const accountColumns =
   'next_nonce, used_below, compared_count, genesis_hash, reserved, released, foreign_nonce, foreign_hash, foreign_at'
 
-const unused: StoredState = {
+const unused: AccountState = {
   next_nonce: 0,
   used_below: 0,
   compared_count: null,
@@ -28,7 +26,7 @@ const unused: StoredState = {
 }
 
 /** An account without a row never had a transaction. */
-export function readAccount(row: StoredAccount | undefined): StoredState {
+export function readAccount(row: StoredAccount | undefined): AccountState {
   if (!row) return unused
   const { next_nonce, used_below, compared_count, genesis_hash, reserved, released } = row
   const { foreign_nonce, foreign_hash, foreign_at } = row

@@ -110,7 +110,9 @@ export function creations(
 
   const createOne = database.groupCommitTogether(
     (wanted: Wanted) => ({
-      relayers: candidatesOf(wanted).map(({ relayer_row_id }) => relayer_row_id),
+      relayers: candidatesOf(wanted).flatMap(({ relayer_row_id, refill }) =>
+        refill ? [relayer_row_id, refill.relayer_row_id] : relayer_row_id,
+      ),
       pools: isForPool(wanted) ? [wanted.pool_row_id] : [],
       names: candidatesOf(wanted).flatMap(namesToLock),
     }),

@@ -1,37 +1,15 @@
 import { asCoin, isBlocked } from '../../core/funding.ts'
-import type { FundingNote, FundingStore, Refill } from '../funding-store.ts'
+import type { FundingNote, FundingStore } from '../funding-store.ts'
 import { bucketAt, oldestBucket } from '../spending-rules.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Database } from './database.ts'
 import { createEvents } from './events.ts'
 import { poolReads } from './pools.ts'
+import { readRefills } from './refills.ts'
 import { relayerReads } from './relayers.ts'
 import { sql, type Truth } from './statement.ts'
 import { funded, poolThatFunds } from './treasuries.ts'
 
-type Row = Omit<Refill, 'is_open'> & { is_open: 0 | 1 }
-
-const columns = `row_id, relayer_row_id, treasury_row_id, treasury_id, asset, amount, request, transaction_id, is_open, block_number,
-  created_at`
-const max_shown = 20
-const max_kept = 200
-
-const insert = sql<Row>(`
-  INSERT INTO refills (relayer_row_id, treasury_row_id, treasury_id, asset, amount, request, created_at)
-  VALUES ($relayer_row_id, $treasury_row_id, $treasury_id, $asset, $amount, $request, $created_at)
-  ON CONFLICT DO NOTHING RETURNING ${columns}`)
-const prune = sql(`
-  DELETE FROM refills WHERE relayer_row_id = $relayer_row_id AND is_open = 0 AND row_id < (
-    SELECT min(row_id) FROM (
-      SELECT row_id FROM refills WHERE relayer_row_id = $relayer_row_id ORDER BY row_id DESC LIMIT ${max_kept}) AS newest)`)
-const newest = sql<Row>(`
-  SELECT ${columns} FROM refills WHERE relayer_row_id = $relayer_row_id ORDER BY row_id DESC LIMIT ${max_shown}`)
-const sent = sql('UPDATE refills SET transaction_id = $transaction_id WHERE row_id = $row_id')
-const ended = sql('UPDATE refills SET is_open = 0, block_number = $block_number WHERE row_id = $row_id')
-const remove = sql('DELETE FROM refills WHERE row_id = $row_id')
-const acceptedAs = sql<{ id: string }>(`
-  SELECT id FROM idempotency JOIN transactions ON transactions.row_id = transaction_row_id
-  WHERE caller = $caller AND idempotency.relayer_row_id = $treasury_row_id AND idempotency_key = $key`)
 const note = sql<FundingNote>('SELECT state, reason, since FROM funding_states WHERE relayer_row_id = $relayer_row_id')
 const notes = sql<FundingNote & { relayer_row_id: number }>(
   'SELECT relayer_row_id, state, reason, since FROM funding_states',
@@ -52,8 +30,6 @@ const fees = sql<{ gwei: number; wei: number }>(`
   SELECT coalesce(sum(fee_gwei), 0) AS gwei, coalesce(sum(fee_wei), 0) AS wei FROM activity
   WHERE period_s = 900 AND at >= $from AND relayer_row_id = $relayer_row_id`)
 
-const read = (row: Row): Refill => ({ ...row, is_open: row.is_open === 1 })
-
 export function funding(
   database: Database,
   dependencies: StoreDependencies,
@@ -73,28 +49,7 @@ export function funding(
       const pool = found && (await findPool(database.read, found.id))
       return pool?.funding ? { funding: asCoin(pool.funding, coin_token), pool } : undefined
     },
-    planRefill: (refill) =>
-      write(async (transaction) => {
-        const { relayer_row_id } = refill
-        await transaction.lockRelayers({ relayers: [relayer_row_id] })
-        await transaction.run(prune, { relayer_row_id })
-        const row = await transaction.one(insert, { ...refill, created_at: timestamp() })
-        return row && read(row)
-      }),
-    noteRefillSent: (row_id, transaction_id) =>
-      write(async (transaction) => void (await transaction.run(sent, { row_id, transaction_id }))),
-    dropRefill: ({ row_id, treasury_row_id }, idempotency) =>
-      write(async (transaction) => {
-        // Whoever is still accepting it holds this lock.
-        await transaction.lockRelayers({ relayers: [treasury_row_id] })
-        const accepted = await transaction.one(acceptedAs, { ...idempotency, treasury_row_id })
-        if (accepted) await transaction.run(sent, { row_id, transaction_id: accepted.id })
-        else await transaction.run(remove, { row_id })
-        return accepted?.id
-      }),
-    endRefill: (row_id, block_number) =>
-      write(async (transaction) => void (await transaction.run(ended, { row_id, block_number }))),
-    refills: async (relayer_row_id) => (await database.read.all(newest, { relayer_row_id })).map(read),
+    refills: (relayer_row_id) => readRefills(database.read, relayer_row_id),
     async noteFunding(relayer_row_id, { state, reason }) {
       // Read first, because it rarely changes and a write costs a commit.
       const before = await database.read.one(note, { relayer_row_id })

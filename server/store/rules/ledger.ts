@@ -4,6 +4,7 @@ import type { Account } from '../../core/sending-rows.ts'
 import { accountOf, deduplicationOf, holderOf, keyOf, type Ledger, laneOf, nonceOf } from '../acceptance.ts'
 import type { KnownAnswer } from '../first-responses.ts'
 import { readAccounts } from './accounts.ts'
+import { insertRefills, newestRefills } from './refills.ts'
 import type { Session, Transaction } from './session.ts'
 import { openSpendingBook } from './spending-book.ts'
 import { sql } from './statement.ts'
@@ -116,8 +117,9 @@ export async function readLedger(
     return deduplication_id === undefined ? [] : { name: deduplicationOf(its), chain_id, deduplication_id }
   })
   const withData = wanted.filter(({ data }) => data !== null).length
+  const refilled = wanted.flatMap(({ refill }) => refill?.relayer_row_id ?? [])
   // They are sent together, and run one after the other.
-  const [known, relayers, accounts, held, taken, sent, book, row_ids] = await Promise.all([
+  const [known, relayers, accounts, held, taken, sent, book, refills, row_ids] = await Promise.all([
     keys.size === 0 ? [] : session.allOf(selectKnown, [...keys.values()]),
     session.all(selectRelayers, { row_ids: [...new Set(wanted.map((its) => its.relayer_row_id))] }),
     readAccounts(session, [...places.values()]),
@@ -125,6 +127,7 @@ export async function readLedger(
     lanes.length === 0 ? [] : session.allOf(selectLanes, lanes),
     named.length === 0 ? [] : session.allOf(selectSent, named),
     openSpendingBook(session, spending, now),
+    newestRefills(session, refilled),
     session.all(assignRowIds, { transactions: wanted.length, data: withData }),
   ])
 
@@ -143,6 +146,7 @@ export async function readLedger(
     sent: new Map(sent.map(({ name, ...its }) => [name, its])),
     spend: book.spend,
     bucket: book.bucket,
+    refills,
     accepted: [],
   }
   return {
@@ -203,7 +207,7 @@ const setAccounts = sql(
 )
 
 /** In an order in which each row comes after those that it refers to. */
-function insertions(transaction: Transaction, { accepted, accounts }: Ledger): Promise<number>[] {
+function insertions(transaction: Transaction, { accepted, accounts }: Ledger): Promise<unknown>[] {
   const data = accepted.flatMap(({ row, data }) => (data === null ? [] : { row_id: row.data_row_id, data }))
   const known = accepted.flatMap(({ known: its, row: { relayer_row_id, data_row_id } }) => {
     if (!its) return []
@@ -224,6 +228,7 @@ function insertions(transaction: Transaction, { accepted, accounts }: Ledger): P
     indexMetadata(transaction, described),
     ...(sent.length > 0 ? [transaction.runOf(insertSent, sent)] : []),
     ...(known.length > 0 ? [transaction.runOf(insertKnown, known)] : []),
+    insertRefills(transaction, accepted),
     transaction.runOf(setAccounts, changed),
   ]
 }

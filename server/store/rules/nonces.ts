@@ -4,12 +4,12 @@ import type { Store } from '../store.ts'
 import { readAccount, readAccounts } from './accounts.ts'
 import type { Database } from './database.ts'
 import { nonceCompaction } from './nonce-compaction.ts'
-import { unseenBelow } from './reservations.ts'
+import { readAccountAt } from './reservations.ts'
 import { greatest, sql } from './statement.ts'
 
 type Nonces = Pick<
   Store,
-  'getAccount' | 'noteForeign' | 'reservedBelow' | 'raiseNonce' | 'abandoned' | 'compactNonces' | 'setGenesis'
+  'getAccount' | 'noteForeign' | 'accountAt' | 'raiseNonce' | 'abandoned' | 'compactNonces' | 'setGenesis'
 >
 
 const setForeign = sql(`
@@ -46,7 +46,7 @@ export function nonces(database: Database, now: () => number): Nonces {
         const at = new Date(now()).toISOString()
         return (await transaction.run(setForeign, { ...account, ...foreign, at })) > 0
       }),
-    reservedBelow: (account, latest) => unseenBelow(read, account, latest),
+    accountAt: (account, latest) => readAccountAt(read, account, latest),
     raiseNonce: (chain_id, address, nonce, isProven) =>
       write(async (transaction) => {
         await transaction.lockRelayers({ accounts: [{ chain_id, address }] })

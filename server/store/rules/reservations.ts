@@ -1,12 +1,13 @@
 import type { Account } from '../../core/sending-rows.ts'
 import { accountOf } from '../acceptance.ts'
-import { type ReservationSums, sumsAfter } from '../reservation.ts'
-import { readAccounts } from './accounts.ts'
+import type { AccountState } from '../account-store.ts'
+import { costOf, type ReservationSums, sumsAfter, type Taken } from '../reservation.ts'
+import { accountColumns, readAccount, readAccounts, type StoredAccount } from './accounts.ts'
 import type { Session } from './session.ts'
 import { sql } from './statement.ts'
 
-/** The most transactions between a node's count and the last known one. */
-const max_unseen = 1_000
+/** The most transactions between a node's count and the last known one, in either direction. */
+const max_apart = 1_000
 
 const set = sql(
   (engine) => `
@@ -19,9 +20,14 @@ const set = sql(
   }
   ON CONFLICT (chain_id, address) DO UPDATE SET reserved = excluded.reserved, released = excluded.released`,
 )
-const selectUnseen = sql<{ reserved: string }>(`
-  SELECT reserved FROM transactions
-  WHERE chain_id = $chain_id AND "from" = $address AND nonce >= $from AND nonce < $latest AND reserved IS NOT NULL`)
+// One statement, so that no amount is in both or in neither.
+const selectAt = sql<StoredAccount & { nonce: number | null } & Taken>(`
+  SELECT ${accountColumns}, its.* FROM accounts LEFT JOIN (
+    SELECT nonce, value, gas_limit, gas_price, max_fee_per_gas, data_fee, coin_spent FROM transactions
+    WHERE chain_id = $chain_id AND "from" = $address AND nonce >= $from AND nonce < $to
+      AND CASE WHEN nonce < $latest THEN reserved IS NOT NULL ELSE block_hash IS NOT NULL END
+  ) AS its ON true
+  WHERE accounts.chain_id = $chain_id AND address = $address`)
 
 const none: ReservationSums = { reserved: '0', released: '0' }
 
@@ -46,8 +52,19 @@ export async function changeReservations(session: Session, all: ReservationChang
   await session.runOf(set, rows)
 }
 
-/** The sum for nonces below `latest`: those transactions are mined, and their rows do not show it yet. */
-export async function unseenBelow(session: Session, { chain_id, address }: Account, latest: number): Promise<string> {
-  const rows = await session.all(selectUnseen, { chain_id, address, from: latest - max_unseen, latest })
-  return rows.reduce((sum, { reserved }) => sum + BigInt(reserved), 0n).toString()
+/** See `accountAt` of the store. */
+export async function readAccountAt(
+  session: Session,
+  { chain_id, address }: Account,
+  latest: number,
+): Promise<AccountState & { committed: string }> {
+  const place = { chain_id, address, from: latest - max_apart, to: latest + max_apart }
+  const rows = await session.all(selectAt, { ...place, latest })
+  const account = readAccount(rows[0])
+  const committed = rows.reduce((sum, { nonce, ...row }) => {
+    if (nonce === null) return sum
+    const cost = BigInt(costOf(row))
+    return nonce < latest ? sum - cost : sum + cost
+  }, BigInt(account.reserved))
+  return { ...account, committed: `${committed}` }
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Move } from '../../../server/core/sending-rows.ts'
 import { endAs } from '../../support/ending.ts'
 import { newTransaction, plantRelayer } from './relayers.ts'
 import { onEveryStore } from './stores.ts'
@@ -51,6 +52,39 @@ onEveryStore((opened) => {
       const both = await Promise.all(isSignatureFirst ? [sign(), send()] : [send(), sign()])
       expect(both.filter((one) => 'outcome' in one && one.outcome === 'over_limit')).toHaveLength(1)
     }
+  })
+
+  test('accepts one refill of a relayer for 20 servers that decided the same, and the next one after its end', async () => {
+    const { store } = opened()
+    const [treasury, relayer] = [await plantRelayer(opened(), 30), await plantRelayer(opened(), 31)]
+    const send = (id: string, after: number | null) => {
+      const refill = { relayer_row_id: relayer.row_id, asset: null, amount: '1', after }
+      return store.createTransaction(newTransaction(treasury, id, { refill }))
+    }
+    const outcomes = async (ids: string[], after: number | null) =>
+      (await Promise.all(ids.map((id) => send(id, after)))).map(({ outcome }) => outcome).sort()
+    const ids = Array.from({ length: 20 }, (_, index) => `refill-${index}`)
+    expect(await outcomes(ids, null)).toEqual(['created', ...Array(19).fill('refilled')])
+    const [first] = await store.refills(relayer.row_id)
+    expect(first).toMatchObject({ is_open: true, status: 'pending', mined_nonce: null, treasury_id: treasury.id })
+    expect(await outcomes(['beside it'], first?.row_id ?? 0)).toEqual(['refilled'])
+
+    const row = await store.firstInLine(treasury.row_id)
+    const block = { block_number: 5, block_hash: `0x${'11'.repeat(32)}` }
+    const change = async (its: Pick<Move, 'set' | 'end'>) => {
+      const { row_id = 0, revision = 0 } = (await store.holders(1, treasury.address, 0, 1, 1))[0] ?? {}
+      expect(await store.move([{ row_id, revision, ...its }])).not.toContain(undefined)
+    }
+    expect(row?.id).toBe(first?.transaction_id)
+    await change({ set: block, end: endAs('confirmed') })
+    expect(await store.refills(relayer.row_id)).toMatchObject([{ is_open: false, mined_nonce: 0 }])
+    // A reorganization reopens it, whoever looked before.
+    await change({ set: { status: 'submitted', block_number: null, block_hash: null } })
+    expect(await outcomes(['by an older look'], first?.row_id ?? 0)).toEqual(['refilled'])
+    await change({ set: block, end: endAs('confirmed') })
+    expect(await outcomes(['from before the first', 'another'], null)).toEqual(['refilled', 'refilled'])
+    expect(await outcomes(['second', 'third'], first?.row_id ?? 0)).toEqual(['created', 'refilled'])
+    expect(await store.refills(relayer.row_id)).toHaveLength(2)
   })
 
   test('allows so many gap fills of an account in an hour, for 100 concurrent callers', async () => {

@@ -180,7 +180,7 @@ export function history(seed: number): () => Call {
       if (verb === 9) return store.believeTime(start + nonce)
       return [
         await store.getAccount(chain_id, address),
-        await store.reservedBelow(its, nonce),
+        await store.accountAt(its, nonce),
         await store.abandoned(chain_id, address, latest),
         await store.isSettledFrom(chain_id, address, nonce),
         await store.holders(chain_id, address, 0, nonce, 5),

@@ -132,3 +132,7 @@ CREATE TABLE audit_checkpoints (
   up_to BIGINT NOT NULL,
   hash  BYTEA NOT NULL CHECK (length(hash) = 32)
 );
+-- A refill is accepted in one commit with its transaction, whose row says whether it is open and in which block it is.
+DROP INDEX refills_open;
+DELETE FROM refills WHERE transaction_id IS NULL;
+ALTER TABLE refills DROP COLUMN is_open, DROP COLUMN block_number, DROP COLUMN request;
