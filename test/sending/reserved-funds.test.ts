@@ -68,9 +68,11 @@ test('accepts as many of 20 simultaneous requests as the balance covers', async 
 })
 
 test('reserves funds for a replacement instead of the replaced transaction, and releases those of a canceled one', async () => {
-  const { proxy, restart, post, replace, cancel, dryRun } = await start(10n * ether)
-  // Without the newest block, no transaction is signed.
-  await restart(() => proxy.setFault({ kind: 'null_result', methods: ['eth_getBlockByNumber'] }))
+  const { proxy, post, replace, cancel, dryRun } = await start(10n * ether)
+  // Without the count of the pool, no transaction is signed.
+  proxy.setLiar(({ method, params }) =>
+    method === 'eth_getTransactionCount' && params?.[1] === 'pending' ? { result: null } : undefined,
+  )
   const { id } = await post(6n * ether)
   await replace(id, 9n * ether)
   expect((await dryRun()).reserved).toBe(`${9n * ether + fee}`)

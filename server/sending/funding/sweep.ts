@@ -9,7 +9,7 @@ import { readSubmission } from '../../core/submission.ts'
 import { readTransactionRequest } from '../../core/transaction-request.ts'
 import { readAddress, readAmount } from '../../core/values.ts'
 import { dataFeeOf } from '../../evm/data-fee.ts'
-import { rpcKindOf } from '../../evm/rpc.ts'
+import { RpcUnavailable, rpcKindOf } from '../../evm/rpc.ts'
 import type { NetworkClient, SendingDependencies } from '../dependencies.ts'
 import { checkPause } from '../request/admission.ts'
 import { createFundsReader } from '../request/funds.ts'
@@ -59,7 +59,7 @@ export function createSweep(parts: SweepParts): Sweep {
     const data_fee = await dataFeeOf(client, empty, gas_limit)
     const { funds, balance, account } = await readFunds.at(
       relayer,
-      await (await client.chain.snapshot()).account(relayer.address),
+      await client.atNewest((snapshot) => snapshot.account(relayer.address)),
     )
     const value = funds - BigInt(account.reserved) - BigInt(gas_limit) * price - data_fee - keep
     if (value <= 0n) {
@@ -75,7 +75,13 @@ export function createSweep(parts: SweepParts): Sweep {
         'an unfinished transaction of the relayer may move tokens: repeat this when it has ended',
       )
     }
-    const amount = (await client.chain.tokenBalance(asset, relayer.address)) - keep
+    const { chain_id, address } = relayer
+    const balance = await client.atNewest(async (snapshot) => {
+      const isBehind = await store.isSettledFrom(chain_id, address, await snapshot.latestNonce(address))
+      if (isBehind) throw new RpcUnavailable('The node lacks the newest transactions of the relayer')
+      return snapshot.balance(address, asset)
+    })
+    const amount = balance - keep
     if (amount <= 0n) throw insufficientFunds('nothing of the token is left after keep')
     return { to: asset, value: '0', data: transferCall(to, amount) }
   }
