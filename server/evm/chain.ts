@@ -10,12 +10,9 @@ import { readMarket } from './market.ts'
 import { findByNonce, type SignedTransaction } from './nonce-search.ts'
 import { call as ask, isOfItem, MalformedAnswer, type Rpc, RpcError } from './rpc.ts'
 import { isOutOfGas, revertData, revertReason } from './rpc-error.ts'
-import { Snapshot } from './snapshot.ts'
+import { type Head, Snapshot } from './snapshot.ts'
 
-export interface Head extends Pick<Block, 'number' | 'hash' | 'parent_hash'> {
-  /** As in `Block`. */
-  at_ms?: number | undefined
-}
+export type { Head } from './snapshot.ts'
 
 /** The receipts of transactions that one node has, by hash; null: it has none; absent: it does not say. */
 export type Receipts = ReadonlyMap<string, Receipt | null>

@@ -1,8 +1,14 @@
-import type { Head } from './chain.ts'
+import type { Block } from './answers.ts'
 import { RpcError } from './rpc.ts'
 
 /** Behind one URL may be nodes of which some lack the newest block: each of its answers may come from another one. */
 const max_asked = 3
+
+/** The newest block of a node. */
+export interface Head extends Pick<Block, 'number' | 'hash' | 'parent_hash'> {
+  /** As in `Block`. */
+  at_ms?: number | undefined
+}
 
 /** Questions about the state after a block. `block`: its number as hex with 0x. */
 export interface StateQuestions {
