@@ -30,7 +30,7 @@ export interface GasRules {
   block_gas: number | undefined
   /** A fork that is near, in seconds since the Unix epoch: estimates hold for its rules too. */
   fork_s: number | undefined
-  /** Nodes run different rules. */
+  /** Nodes run different rules, or may soon. */
   isDisputed: boolean
   /** When other rules were last seen, in milliseconds of the monotonic clock. */
   changed_at: number
@@ -103,7 +103,8 @@ async function readRules(each: Chain[]): Promise<Omit<GasRules, 'changed_at'> & 
     bare: figures[0],
     block_gas: median(known.map(({ block_gas }) => block_gas)),
     fork_s: forks.length === 0 ? undefined : Math.max(...forks),
-    isDisputed: known.some((node) => isOther(node.figures, figures)),
+    // A node may not know of a fork that the others announce.
+    isDisputed: known.some((node) => isOther(node.figures, figures)) || (forks.length > 0 && each.length > 1),
     figures,
   }
 }
