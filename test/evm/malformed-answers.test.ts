@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { type RelayerClient, RelayerError } from '../../client/index.ts'
+import { createAnswerCounter } from '../../server/evm/answer-counter.ts'
+import type { Post } from '../../server/evm/post.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 
@@ -123,9 +125,11 @@ test(`answers ${malformed.length} malformed answers of a node with 503 or as the
       ? JSON.stringify({ jsonrpc: '2.0', id, result: sound[method] ?? null })
       : current.text.replace('"id":0', `"id":${id}`)
   }
-  const openPost = () => async (request: string) => {
+  const openPost = (): Post => async (request, _timeout_ms, limits) => {
     const calls = JSON.parse(request)
     const text = Array.isArray(calls) ? `[${calls.map((one) => answerOf(one) || 'null')}]` : answerOf(calls)
+    // As a connection does, before anything is parsed.
+    createAnswerCounter(limits)(Buffer.from(text))
     return {
       status: 200,
       retry_after_s: undefined,
