@@ -197,3 +197,13 @@ test('returns the first response after the relayer was deleted and made again wi
   expect((await send()).data).toEqual(first)
   expect(await account.latest()).toBe(1)
 })
+
+test('takes members in another order, nested ones too, for the same request', async () => {
+  const service = await start()
+  const first = await post(service, { value: '5', metadata: { invoice: '7', customer: 'a' } }, 'order')
+  const again = await post(service, { metadata: { customer: 'a', invoice: '7' }, value: '5' }, 'order')
+  expect([first.status, again.status]).toEqual([201, 201])
+  expect(again.text).toBe(first.text)
+  const other = await post(service, { value: '5', metadata: { invoice: '8', customer: 'a' } }, 'order')
+  expect(other.status).toBe(422)
+})

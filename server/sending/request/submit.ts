@@ -203,9 +203,14 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
   }
 }
 
-/** Serializes a body with sorted members, so that the order of members does not matter. */
+/** Serializes a body with sorted members, nested ones too, so that the order of members does not matter. */
 export const hashOf = (body: object, nonce: number | undefined): string =>
   createHash('sha256')
-    .update(JSON.stringify(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))))
+    .update(JSON.stringify(body, sorted))
     .update(nonce === undefined ? '' : `${nonce}`)
     .digest('hex')
+
+const sorted = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+    : value
