@@ -1,9 +1,10 @@
 import { request as open } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Interface } from 'ethers'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { startHeldSigner } from '../support/held-signer.ts'
 import { type Answer, jsonRpcOf } from '../support/json-rpc.ts'
-import type { RigOptions } from '../support/rig.ts'
+import type { Rig, RigOptions } from '../support/rig.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
@@ -11,14 +12,23 @@ const to = `0x${'5a'.repeat(20)}`
 const gwei = 10n ** 9n
 const hex = (number: number | bigint) => `0x${number.toString(16)}`
 
-async function start(options: RigOptions = {}, policies = {}) {
+async function start(options: RigOptions = {}, account_options: Parameters<Rig['addAccount']>[0] = {}) {
   const rig = await testRig(options)
-  const account = await rig.addAccount({ policies })
+  const account = await rig.addAccount(account_options)
   const rpc = jsonRpcOf(rig.url(), rig.api_key, account.relayer_id)
   const send = (transaction = {}) =>
     rpc.call('eth_sendTransaction', [{ from: account.address, to, value: '0x1', ...transaction }])
   const count = async () => (await account.transactions()).length
   return { ...rig, account, rpc, send, count }
+}
+
+/** With a key service that does not answer yet: what is accepted stays unsigned. */
+async function startHeld() {
+  const signer = await startHeldSigner()
+  onTestFinished(signer.stop)
+  const started = await start({}, { signer: signer.request })
+  signer.hold()
+  return { ...started, signer }
 }
 
 const receiptOf = async ({ rpc }: { rpc: { result: (m: string, p: unknown[]) => Promise<Answer> } }, hash: string) => {
@@ -186,20 +196,17 @@ test('nonce: accepts the next one, replaces an unfinished one at a higher price,
 })
 
 test('returns an error with the transaction id when it is not signed in time, with a code that no library retries', async () => {
-  const { send, proxy, account } = await start()
-  // The sender looks at the newest block before the account's first signature.
-  await proxy.setFault({ kind: 'hang', methods: ['eth_getBlockByNumber'] })
+  const { send, signer, account } = await startHeld()
   const { error } = await send({ gas: '0x5208' })
   expect(error).toMatchObject({ code: -32_002, data: { transaction_id: expect.any(String), status: 'pending' } })
   expect(error.message).toContain('do not send it again')
-  await proxy.setFault(undefined)
+  signer.release()
   await account.finished()
   expect(await account.transactions()).toMatchObject([{ id: error.data.transaction_id, status: 'confirmed' }])
 })
 
 test('waits once for a relayer that cannot sign, and not once for each call of a batch', async () => {
-  const { rpc, send, proxy, account, count } = await start()
-  await proxy.setFault({ kind: 'hang', methods: ['eth_getBlockByNumber'] })
+  const { rpc, send, signer, account, count } = await startHeld()
   const calls = Array.from({ length: 24 }, (_, id) => ({
     ...{ jsonrpc: '2.0', id, method: 'eth_sendTransaction' },
     params: [{ to, value: hex(id + 1), gas: '0x5208' }],
@@ -212,7 +219,7 @@ test('waits once for a relayer that cannot sign, and not once for each call of a
   await single
   const waiting = (await batch).answer.filter(({ error }: Answer) => error.code === -32_002)
   expect(waiting).toHaveLength((await count()) - 1)
-  await proxy.setFault(undefined)
+  signer.release()
   await account.finished()
 })
 

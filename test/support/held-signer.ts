@@ -34,6 +34,8 @@ export async function startHeldSigner() {
 
   return {
     url: gate.url,
+    /** The signer of a relayer that it signs for. */
+    request: { type: 'remote', config: { url: gate.url, address: signer.address } } as const,
     address: signer.address,
     hold() {
       isHolding = true

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../../cluster/database.ts'
 import { testChain, testFaultProxy } from '../../support/chain.ts'
 import { startDatabaseProxy } from '../../support/database-proxy.ts'
+import { startHeldSigner } from '../../support/held-signer.ts'
 import { jsonRpcOf } from '../../support/json-rpc.ts'
 import { newDatabase } from '../../support/postgres.ts'
 import type { Account, Rig } from '../../support/rig.ts'
@@ -30,19 +31,20 @@ test('C1: JSON-RPC says that the outcome is open when the database stops after t
   onTestFinished(database.drop)
   const proxy = await startDatabaseProxy(database.url)
   onTestFinished(proxy.stop)
+  const signer = await startHeldSigner()
+  onTestFinished(signer.stop)
   const rig = await testRig({ chain: { noMining: true }, settings: { DATABASE_URL: proxy.url } })
-  const account = await rig.addAccount()
+  const account = await rig.addAccount({ signer: signer.request })
   const rpc = jsonRpcOf(rig.url(), rig.api_key, account.relayer_id)
-  // The sender looks at the newest block before the account's first signature.
-  await rig.proxy.setFault({ kind: 'hang', methods: ['eth_getBlockByNumber'] })
+  signer.hold()
   const sent = rpc.call('eth_sendTransaction', [{ to: receiver, value: '0x7', gas: '0x5208' }])
   const stored = () => database.query<{ id: string }>('SELECT id FROM transactions')
-  await until('it is accepted', async () => (await stored()).length === 1)
+  await signer.held(1)
   await proxy.set('closed')
   const { error } = await sent
   const [row] = await stored()
   expect(error).toMatchObject({ code: -32_002, data: { transaction_id: row?.id } })
-  await rig.proxy.setFault(undefined)
+  signer.release()
   await proxy.set('open')
   await until('the database is back', () => isBack(account))
   await account.finished(rig.chain.mine)
@@ -140,8 +142,13 @@ test('a server that is stopped across a pause signs nothing of its lane when it 
   })
   await chain.setBalance(relayer.address, 10n ** 20n)
   const path = { relayer_id: relayer.id }
-  // The sender looks at the newest block before the account's first signature.
-  await proxy.setFault({ kind: 'hang', methods: ['eth_getBlockByNumber'] })
+  // The sender looks at the newest block before the account's first signature, and a request before it is accepted.
+  const woken = Promise.withResolvers<void>()
+  proxy.setLiar(async ({ method }) => {
+    if (method !== 'eth_getBlockByNumber') return undefined
+    if ((await servers.query('SELECT id FROM transactions')).length > 0) await woken.promise
+    return undefined
+  })
   const { data: sent } = await client.post(sending, { path, body: { to: receiver, value: '3', gas_limit: 21_000 } })
   const leases = async () => Promise.all(both.map((server) => servers.leasesOf(server, 'sender')))
   await until('a server has it', async () => (await leases()).some(({ length }) => length === 1))
@@ -149,8 +156,8 @@ test('a server that is stopped across a pause signs nothing of its lane when it 
   const [sleeper, awake] = isFirst ? both : [both[1], both[0]]
   sleeper.signal('SIGSTOP')
   await awake.client.patch(relayerPath, { path, body: { paused: true } })
-  await proxy.setFault(undefined)
   sleeper.signal('SIGCONT')
+  woken.resolve()
   const row = async () =>
     (
       await awake.client.get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {

@@ -95,17 +95,18 @@ function setClock({ clock }: Rig, ahead_h: number, passed_h: number): void {
 }
 
 test('a JSON-RPC caller never gets the hash of a content that replaced its own', async () => {
+  const signer = await startHeldSigner()
+  onTestFinished(signer.stop)
   const rig = await testRig({ chain: { noMining: true } })
-  const account = await rig.addAccount()
+  const account = await rig.addAccount({ signer: signer.request })
   const rpc = jsonRpcOf(rig.url(), rig.api_key, account.relayer_id)
   const call = { to: receiver, value: '0x21', gas: '0x5208' }
   const send = () => rpc.call('eth_sendTransaction', [call], { 'Idempotency-Key': 'order' })
-  // The sender looks at the newest block before the account's first signature.
-  await rig.proxy.setFault({ kind: 'hang', methods: ['eth_getBlockByNumber'] })
+  signer.hold()
   const { error } = await send()
   expect(error).toMatchObject({ code: -32_002, data: { status: 'pending' } })
   await replace(rig, account, error.data.transaction_id, '34')
-  await rig.proxy.setFault(undefined)
+  signer.release()
   await account.finished(rig.chain.mine)
   expect(await received(rig)).toBe(34n)
   await expectNoOther(rig, await send(), 0x21n, error.data.transaction_id)
@@ -115,9 +116,7 @@ test('a JSON-RPC caller that replaces a transaction never gets the hash of a lat
   const signer = await startHeldSigner()
   onTestFinished(signer.stop)
   const rig = await testRig({ chain: { noMining: true } })
-  const account = await rig.addAccount({
-    signer: { type: 'remote', config: { url: signer.url, address: signer.address } },
-  })
+  const account = await rig.addAccount({ signer: signer.request })
   const rpc = jsonRpcOf(rig.url(), rig.api_key, account.relayer_id)
   const call = (value: string, times: bigint) =>
     rpc.call('eth_sendTransaction', [
