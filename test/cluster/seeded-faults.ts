@@ -41,8 +41,8 @@ export const clusterFaults: Record<string, Seed[]> = {
   'nonce-outside': [
     {
       file: 'server/store/rules/creations.ts',
-      text: 'relayers: candidatesOf(wanted).map(({ relayer_row_id }) => relayer_row_id),',
-      instead: 'relayers: [],',
+      text: 'refill ? [relayer_row_id, refill.relayer_row_id] : relayer_row_id,',
+      instead: 'refill ? [refill.relayer_row_id] : [],',
     },
     {
       file: 'server/store/rules/creations.ts',

@@ -39,7 +39,7 @@ describe('a request id', () => {
   })
 
   test('is in every response and in its log line', async () => {
-    const service = await startTestService({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '3' }, { elapsed: () => 0 })
+    const service = await startTestService({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '5' }, { elapsed: () => 0 })
     const bearer = `Authorization: Bearer ${service.api_key}`
     const cases: [string, number, Buffer | string][] = [
       ['health', 200, rawRequest('GET /api/v1/health', ['X-Request-Id: health'])],

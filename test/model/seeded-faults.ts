@@ -32,8 +32,8 @@ export const modelFaults: Record<string, ModelFault> = {
   /** A price is raised whatever the market asks. */
   'multiple-forgotten': {
     file: 'server/sending/lane/sign.ts',
-    text: 'if (slow && isAbove(',
-    instead: 'if (false && isAbove(',
+    text: 'return slow && isAbove(',
+    instead: 'return false && isAbove(',
     caught_by: ['too expensive'],
   },
   /** The counter follows the first false count. */

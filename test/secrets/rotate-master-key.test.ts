@@ -177,6 +177,7 @@ test('lists every column of bytes as sealed and rotated, or as not secret', asyn
     'api_keys.former_hash',
     'api_keys.secret_hash',
     'audit.hash',
+    'audit_checkpoints.hash',
     // MACs, which a rotation deletes.
     'token_logins.accepted',
     'token_logins.tried',

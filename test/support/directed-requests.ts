@@ -212,6 +212,7 @@ async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {
   for (const operation of ['getTransaction', 'listAttempts', 'explainTransaction']) await ask(operation, [relayer, id])
   await ask('getTransactionByNonce', [relayer, String(nonce)])
   await ask('listTransactions', [relayer])
+  await ask('listUnknownTransactions', [relayer])
   await ask('replaceTransaction', [relayer, id], example('replaceTransaction', {}))
   await ask('cancelTransaction', [relayer, id])
   await ask('sendTransactionBatch', [relayer], example('sendTransactionBatch', {}))
