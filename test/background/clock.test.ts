@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest'
-import type { Transaction } from '../../client/index.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import type { CreateSignerRequest, Transaction } from '../../client/index.ts'
 import { clockMoves } from '../chaos/clock.ts'
 import { wrongIn } from '../chaos/outcome.ts'
+import { startFakeWeb3signer } from '../support/fake-web3signer.ts'
 import { clean, minedBy } from '../support/ledger.ts'
 import type { Account, Rig } from '../support/rig.ts'
 import { testRig } from '../support/test-rig.ts'
@@ -15,16 +16,28 @@ const find = async (account: Account, wanted: Transaction | undefined) =>
   (await account.transactions()).find(({ id }) => id === wanted?.id)
 
 /** An account with one transaction behind it. */
-async function usedAccount({ chain, addAccount }: Rig): Promise<Account> {
-  const account = await addAccount()
+async function usedAccount({ chain, addAccount }: Rig, signer?: CreateSignerRequest): Promise<Account> {
+  const account = await addAccount(signer && { signer })
   await account.send(1)
   await account.finished(chain.mine)
   return account
 }
 
-/** A service that has just started signs nothing until it has the latest block; accepted transactions wait. */
-const withholdBlocks = ({ proxy, restart }: Rig) =>
-  restart(() => proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] }))
+/** Like `usedAccount`, with a key service that fails between `fail` and `recover`: accepted transactions stay unsigned. */
+async function unsignedAccount(rig: Rig) {
+  const { faults, url, address, stop } = await startFakeWeb3signer()
+  onTestFinished(stop)
+  const account = await usedAccount(rig, { type: 'remote', config: { url, address } })
+  return {
+    account,
+    fail() {
+      faults.error = 'down'
+    },
+    recover() {
+      faults.error = undefined
+    },
+  }
+}
 
 test('loses and doubles nothing when the wall clock moves by a day, forward and back, under traffic', async () => {
   const rig = await testRig({ chain: { noMining: true } })
@@ -49,13 +62,13 @@ test('broadcasts again when the wall clock goes back while no node accepts anyth
 
 test('expires an unsigned transaction with the highest nonce at valid_until, and returns the nonce', async () => {
   const rig = await testRig({ chain: { noMining: true } })
-  const account = await usedAccount(rig)
-  await withholdBlocks(rig)
+  const { account, fail, recover } = await unsignedAccount(rig)
+  fail()
   const [expiring] = await account.send(1, { valid_until: inAMinute() })
   rig.clock.ahead_ms += 2 * minute_ms
-  await rig.proxy.setFault(undefined)
   await until('it is expired', async () => (await find(account, expiring))?.status === 'expired')
 
+  recover()
   const [next] = await account.send(1)
   expect([expiring?.nonce, next?.nonce]).toEqual([1, 1])
   await account.finished(rig.chain.mine)
@@ -69,10 +82,16 @@ test('expires an unsigned transaction with the highest nonce at valid_until, and
 
 test('uses the nonce of an unsigned transaction below another nonce at valid_until, and then expires it', async () => {
   const rig = await testRig({ chain: { noMining: true } })
-  const account = await usedAccount(rig)
-  await withholdBlocks(rig)
+  const { account, fail, recover } = await unsignedAccount(rig)
+  fail()
   const [expiring] = await account.send(1, { valid_until: inAMinute() })
   await account.send(2)
+  rig.clock.ahead_ms += 2 * minute_ms
+  const isWithdrawn = async () => /^valid_until has passed/.test((await find(account, expiring))?.status_reason ?? '')
+  await until('it is withdrawn', isWithdrawn)
+  expect(await find(account, expiring)).toMatchObject({ status: 'pending', hash: null })
+
+  recover()
   await expireOnChain(rig, account, expiring)
 })
 
@@ -82,13 +101,12 @@ test('cancels a submitted transaction on the chain at valid_until, and then expi
   const [expiring] = await account.send(1, { valid_until: inAMinute() })
   await until('the node has it', async () => (await find(account, expiring))?.status === 'submitted')
   await account.send(2)
+  rig.clock.ahead_ms += 2 * minute_ms
   await expireOnChain(rig, account, expiring)
 })
 
-/** Of an account with four transactions, whose second is to expire. */
+/** Of an account with four transactions, whose second has just expired. */
 async function expireOnChain(rig: Rig, account: Account, expiring: Transaction | undefined): Promise<void> {
-  rig.clock.ahead_ms += 2 * minute_ms
-  await rig.proxy.setFault(undefined)
   const hasCancel = async () => {
     const { hash } = (await find(account, expiring)) ?? {}
     const known = hash ? await rig.chain.rpc<{ value: string } | null>('eth_getTransactionByHash', [hash]) : null

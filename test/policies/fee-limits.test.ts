@@ -1,8 +1,9 @@
 import { Wallet } from 'ethers'
-import { describe, expect, test } from 'vitest'
-import type { RelayerPoliciesInput, SendTransactionRequest } from '../../client/index.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { CreateSignerRequest, RelayerPoliciesInput, SendTransactionRequest } from '../../client/index.ts'
 import { checkFees } from '../../server/core/policies/fee-policies.ts'
 import type * as fees from '../../server/core/prices.ts'
+import { startHeldSigner } from '../support/held-signer.ts'
 import { refusalOf, unsigned } from '../support/policies.ts'
 import { columnOf, rowsOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
@@ -64,10 +65,10 @@ describe('prices that the market and the fee policies refuse', () => {
   })
 })
 
-async function start(policies: RelayerPoliciesInput) {
+async function start(policies: RelayerPoliciesInput, signer?: CreateSignerRequest) {
   const rig = await testRig({ chain: { noMining: true } })
   const { chain, client, addAccount } = rig
-  const account = await addAccount({ policies })
+  const account = await addAccount({ policies, ...(signer && { signer }) })
   const path = { relayer_id: account.relayer_id }
   const post = async (body: Partial<SendTransactionRequest>) =>
     (await client().post(sendPath, { path, body: { to, value: '1', gas_limit: 21_000, ...body } })).data
@@ -148,9 +149,10 @@ test('counts each nonce at its highest price for max_fee_per_day, when sending, 
 
 test('subtracts the fee of an unsigned transaction that is canceled', async () => {
   const one = 21_000n * 3n * gwei
-  const { proxy, post, cancel, restart } = await start({ max_fee_per_day: `${one}` })
-  // Nothing is signed before the first look at the chain.
-  await restart(() => proxy.setFault({ kind: 'null_result', methods: ['eth_getBlockByNumber'] }))
+  const signer = await startHeldSigner()
+  onTestFinished(signer.stop)
+  const { post, cancel } = await start({ max_fee_per_day: `${one}` }, signer.request)
+  signer.hold()
   const { id } = await post(priced(3n * gwei))
   expect(await refusalOf(post(priced(3n * gwei)))).toEqual(['max_fee_per_day'])
   expect((await cancel(id)).data.status).toBe('canceled')
