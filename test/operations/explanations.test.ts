@@ -164,7 +164,7 @@ test('names no limit of the price as the reason while the chain makes no blocks'
 })
 
 test('explains a pause, no funds, a refusing node and no node with a code and a remedy each', async () => {
-  const { send, waitsFor, patch, chain, proxy, address, finished } = await start()
+  const { send, waitsFor, patch, chain, proxy, clock, address, finished } = await start()
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   await send(1)
   await waitsFor('node')
@@ -178,6 +178,9 @@ test('explains a pause, no funds, a refusing node and no node with a code and a 
   ])
   await patch({ paused: false })
   await proxy.setFault({ kind: 'http_500' })
+  await waitsFor('unreachable')
+  // Longer than answers of the chain are kept.
+  clock.passed_ms += 3_000
   // Figures of the store stay, and those of the chain are unknown.
   expect((await waitsFor('unreachable')).figures).toMatchObject({
     nonce: 0,
