@@ -203,7 +203,7 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     const given = purpose === 'send' && !slow ? pricesOf(row) : undefined
     const tier = purpose === 'send' ? tierOf(row) : withdrawal_tier
     const kind = purpose === 'send' ? priceKindOf(row.type) : (taken?.kind ?? kindFor(relayer))
-    const wanted = given ?? atCeiling(await askedFor(market, row, purpose, tier, kind), ceiling)
+    const wanted = given ?? withCeiling(row, await askedFor(market, row, purpose, tier, kind), ceiling)
     if (!taken) return untaken(relayer, aboveRefused(attempts, row.nonce), wanted, { ceiling, cap, tier, market })
     if (given && isReplacing(given, taken)) return limit(given, cap)
     // Only within `max_fee_multiple`, which holds for a slow transaction.
@@ -274,6 +274,16 @@ async function untaken(
   if (least === undefined) return limit(wanted, cap)
   const raised = limitTo(liftedTo(wanted, least), under(ceiling, cap))
   return isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
+}
+
+/**
+ * A caller who gives a price means that one. A row below its ceiling was priced by the service, as a refill is: it follows the market up to
+ * the ceiling, and not to the ceiling at once.
+ */
+function withCeiling(row: TransactionRow, quoted: Prices, ceiling: Ceiling): Prices {
+  const own = pricesOf(row)
+  const isChosen = own !== undefined && ceiling.fee !== undefined && most(own) < ceiling.fee
+  return isChosen ? limitTo(quoted, ceiling) : atCeiling(quoted, ceiling)
 }
 
 const isReplacing = (given: Prices, taken: Prices): boolean => isEnough(given, leastToReplace(taken, given.kind))
