@@ -4743,7 +4743,7 @@ export interface components {
         };
         /**
          * @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. Amounts per day
-         *     count over all relayers of the pool, when a transaction is accepted, and are not given back.
+         *     count over all relayers of the pool, when a transaction is accepted. One that ends unsigned counts no longer.
          */
         PoolPoliciesInput: {
             max_value?: components["schemas"]["AmountInput"];

@@ -4153,7 +4153,7 @@ export interface components {
                 max_amount_per_day?: components["schemas"]["Amount"];
             }[];
         };
-        /** @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. Amounts per day count over all relayers of the pool, when a transaction is accepted, and are not given back. */
+        /** @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. Amounts per day count over all relayers of the pool, when a transaction is accepted. One that ends unsigned counts no longer. */
         PoolPoliciesInput: {
             max_value?: components["schemas"]["AmountInput"];
             max_value_per_day?: components["schemas"]["AmountInput"];

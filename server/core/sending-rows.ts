@@ -124,7 +124,7 @@ export interface Spend {
   amount: string
   /** Undefined: it was paid already, and counts whatever the limit. */
   limit: string | undefined
-  /** Whose limit it is, if not the account's: `pool N`, which is not given back, or a sponsorship's (policies/sponsored-calls.ts). */
+  /** Whose limit it is, if not the account's: `pool N`, or a sponsorship's (policies/sponsored-calls.ts). */
   holder?: string
 }
 

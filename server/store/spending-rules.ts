@@ -5,8 +5,8 @@ const bucket_ms = 300_000
 const day_buckets = 288
 const hour_buckets = 12
 
-/** The amounts that were counted for a transaction, and the time step that they were counted in. */
-export interface Spent {
+/** The amounts that were counted for a transaction, for whom (absent: its account), and in which time step. */
+export interface Spent extends Pick<Spend, 'holder'> {
   asset: string
   amount: string
   bucket: number
@@ -32,13 +32,16 @@ export const grantedOf = (wanted: number, limit: number, amounts: string[]): num
 
 export const readSpent = (spent: string | null | undefined): Spent[] => (spent == null ? [] : JSON.parse(spent))
 
-const countedOf = (counted: Spent[], asset: string): bigint =>
-  counted.reduce((sum, spent) => (spent.asset === asset ? sum + BigInt(spent.amount) : sum), 0n)
+const countedOf = (counted: Spent[], { asset, holder }: Spend): bigint =>
+  counted.reduce(
+    (sum, spent) => (spent.asset === asset && spent.holder === holder ? sum + BigInt(spent.amount) : sum),
+    0n,
+  )
 
 /** The amounts beyond those that are already counted for the transaction. */
 export const addedAmounts = (spending: Spend[], counted: Spent[]): { spend: Spend; amount: bigint }[] =>
   spending
-    .map((spend) => ({ spend, amount: BigInt(spend.amount) - countedOf(counted, spend.asset) }))
+    .map((spend) => ({ spend, amount: BigInt(spend.amount) - countedOf(counted, spend) }))
     .filter(({ amount }) => amount > 0n)
 
 /** `amounts`: those of all time steps that count. Undefined: the amount is within the limit. */

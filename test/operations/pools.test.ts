@@ -510,3 +510,28 @@ test('moves a transaction that was never signed to another relayer: it is paid o
   const balance = BigInt(await rig.chain.rpc<string>('eth_getBalance', [to, 'latest']))
   expect(balance % 1_000_000n).toBe(47n)
 })
+
+test('counts a transaction once for the limit of its pool, also when it moves, and no longer when it ends unsigned', async () => {
+  const { rig, client, relayer_ids, accounts, send, codeOf, change, weigh } = await start(2)
+  const [a = '', b = ''] = relayer_ids
+  const [first] = accounts as [Account]
+  const one = (transaction_id: string) => ({ path: { ...path, transaction_id } })
+  await client.patch(base, { path, body: { policies: { max_value_per_day: '30' } } })
+  await weigh(b, 0)
+  const node = await testLiar(rig.chain)
+  node.lie = (method) => (method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
+  await change(a, { custom_rpc_urls: [node.url] })
+  await send({ value: '1' })
+  await until('it waits', async () => (await first.transactions())[0]?.status_reason !== null)
+  // Nothing after the first is signed.
+  const [moving, ending] = [await send({ value: '14' }), await send({ value: '15' })]
+  await weigh(b, 100)
+  const { data } = await client.post(`${base}/transactions/{transaction_id}/move`, one(moving.id))
+  expect(data).toMatchObject({ relayer_id: b, value: '14' })
+  expect(await codeOf(send({ value: '1' }))).toBe('403 policy_violation pool/policies/max_value_per_day')
+  await client.delete('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
+    path: { relayer_id: a, transaction_id: ending.id },
+  })
+  expect(await codeOf(send({ value: '16' }))).toBe('403 policy_violation pool/policies/max_value_per_day')
+  await send({ value: '15' })
+})

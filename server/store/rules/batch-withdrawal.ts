@@ -38,11 +38,14 @@ export function batchWithdrawal(
         const batch = await transaction.all(candidates, { relayer_row_id, below_nonce, limit })
         const open = batch.filter((row) => row.intent === 'send')
         const moves: Move[] = []
+        await giveBack(
+          transaction,
+          open.filter((row) => neverSigned(row) && row.attempts === 0),
+        )
         for (const row of open) {
-          const { row_id, id, revision, chain_id, from, nonce, attempts } = row
+          const { row_id, id, revision, chain_id, from, nonce } = row
           const account = { chain_id, address: from }
           const unsigned = neverSigned(row)
-          if (unsigned && attempts === 0) await giveBack(transaction, row)
           const isHighest = unsigned && (await nextNonce(transaction, account)) === nonce + 1
           if (isHighest) await setNonce(transaction, account, nonce)
           const change = withdrawn({ intent, status_reason: reason, error: null }, isHighest ? unsigned : undefined)

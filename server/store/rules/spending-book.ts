@@ -4,6 +4,7 @@ import {
   bucketAt,
   oldestBucket,
   overLimitOf,
+  readSpent,
   type Spent,
   sumOfBucket,
   writeSpent,
@@ -40,10 +41,21 @@ const set = sql(
          AS changed (chain_id bigint, address text, asset text, bucket bigint, added text)`
   }
   ON CONFLICT (chain_id, address, asset, bucket) DO UPDATE SET amount = ${
-    // What a mined transaction did not use of a sponsorship is given back under the locks of its relayer alone.
+    // What is given back to a pool or a sponsorship is so under the locks of the transaction's relayer alone.
     engine === 'sqlite' ? 'excluded.amount' : '(spending.amount::numeric + excluded.amount::numeric)::text'
   }`,
 )
+const amountAt = sql<{ amount: string }>(`
+  SELECT amount FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket = $bucket`)
+const subtract = sql({
+  sqlite: `
+    UPDATE spending SET amount = $amount
+    WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket = $bucket`,
+  postgres: `
+    UPDATE spending SET amount = greatest(amount::numeric + $added::text::numeric, 0)::text
+    WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket = $bucket`,
+})
 const prune = sql(`
   DELETE FROM spending
   WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket < $oldest`)
@@ -60,7 +72,10 @@ export interface SpendingBook {
   bucket: number
 }
 
-const placeOf = ({ chain_id, address }: Account, { asset, holder }: Spend): Place => ({
+/** The sponsored transaction's own column says what it counts (sponsorships.ts). */
+const isOfSponsorship = (holder: string | undefined): boolean => holder?.startsWith('sponsorship') === true
+
+const placeOf = ({ chain_id, address }: Account, { asset, holder }: Pick<Spend, 'asset' | 'holder'>): Place => ({
   chain_id,
   address: holder ?? address,
   asset,
@@ -105,7 +120,8 @@ export async function openSpendingBook(
       const taken: Spent[] = added.flatMap(({ spend, place, its, amount }) => {
         its.set(bucket, sumOfBucket(its.get(bucket), amount))
         changed.set(nameOf(place), { ...place, added: (changed.get(nameOf(place))?.added ?? 0n) + amount })
-        return spend.holder === undefined ? [{ asset: place.asset, amount: amount.toString(), bucket }] : []
+        const { asset, holder } = spend
+        return isOfSponsorship(holder) ? [] : [{ asset, amount: `${amount}`, bucket, ...(holder && { holder }) }]
       })
       return { spent: writeSpent([...counted, ...taken]) }
     },
@@ -123,5 +139,36 @@ export async function openSpendingBook(
         to.runOf(set, rows),
       ])
     },
+  }
+}
+
+/** A change of what a limit counted in a time step. */
+export interface Correction extends Place {
+  bucket: number
+  change: bigint
+}
+
+/** What takes back the amounts that were counted for a transaction. */
+export const takenBack = (account: Account, spent: string | null | undefined): Correction[] =>
+  readSpent(spent).map(({ amount, bucket, ...spend }) => ({
+    ...placeOf(account, spend),
+    bucket,
+    change: -BigInt(amount),
+  }))
+
+/** Corrects what limits counted before. */
+export async function correctSpending(session: Session, corrections: Correction[]): Promise<void> {
+  const sums = new Map<string, Correction>()
+  for (const one of corrections) {
+    const name = `${nameOf(one)} ${one.bucket}`
+    sums.set(name, { ...one, change: one.change + (sums.get(name)?.change ?? 0n) })
+  }
+  // In the order of an acceptance.
+  for (const [, { change, ...place }] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (change === 0n) continue
+    const known = (await session.one(amountAt, place))?.amount
+    const row = { ...place, added: `${change}`, amount: sumOfBucket(known, change) }
+    if (change > 0n) await session.runOf(set, [row])
+    else if (known !== undefined) await session.run(subtract, row)
   }
 }

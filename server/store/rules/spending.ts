@@ -7,7 +7,6 @@ import {
   oldestBucket,
   oldestBucketOfHour,
   readSpent,
-  sumOfBucket,
   withoutFees,
 } from '../spending-rules.ts'
 import type { Store } from '../store.ts'
@@ -15,7 +14,7 @@ import type { StoreDependencies } from '../store-dependencies.ts'
 import type { Row } from '../transaction-rows.ts'
 import type { Database } from './database.ts'
 import type { Session } from './session.ts'
-import { openSpendingBook } from './spending-book.ts'
+import { type Correction, correctSpending, openSpendingBook, takenBack } from './spending-book.ts'
 import { sql } from './statement.ts'
 
 type Spender = Pick<Row, 'row_id' | 'chain_id' | 'from'>
@@ -23,13 +22,6 @@ type Spender = Pick<Row, 'row_id' | 'chain_id' | 'from'>
 const amounts = sql<{ amount: string }>(`
   SELECT amount FROM spending
   WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket >= $oldest`)
-const amountOf = sql<{ amount: string }>(`
-  SELECT amount FROM spending
-  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket = $bucket`)
-const set = sql(`
-  INSERT INTO spending (chain_id, address, asset, bucket, amount)
-  VALUES ($chain_id, $address, $asset, $bucket, $amount)
-  ON CONFLICT (chain_id, address, asset, bucket) DO UPDATE SET amount = excluded.amount`)
 const prune = sql(`
   DELETE FROM spending
   WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket < $oldest`)
@@ -40,18 +32,6 @@ const setSpent = sql('UPDATE transactions SET spent = $spent WHERE row_id = $row
 export function createSpending(now: () => number) {
   const thisBucket = () => bucketAt(now())
   const spentOf = async (session: Session, row_id: number) => (await session.one(selectSpent, { row_id }))?.spent
-
-  async function add(session: Session, account: Account, asset: string, bucket: number, amount: bigint) {
-    const place = { chain_id: account.chain_id, address: account.address, asset, bucket }
-    const before = (await session.one(amountOf, place))?.amount
-    await session.run(set, { ...place, amount: sumOfBucket(before, amount) })
-  }
-
-  async function count(session: Session, account: Account, asset: string, bucket: number, amount: bigint) {
-    const { chain_id, address } = account
-    await session.run(prune, { chain_id, address, asset, oldest: oldestBucket(bucket) })
-    await add(session, account, asset, bucket, amount)
-  }
 
   /** Counts all amounts, or none when a limit is exceeded. `before`: the amounts that are already counted for the transaction. */
   async function take(session: Session, account: Account, spending: Spend[], before?: string | null) {
@@ -68,16 +48,8 @@ export function createSpending(now: () => number) {
     return 'outcome' in taken ? taken : undefined
   }
 
-  async function unspend(session: Session, account: Account, spent: string): Promise<void> {
-    for (const { asset, amount, bucket } of readSpent(spent)) {
-      // Amounts older than the window no longer count.
-      if (bucket >= oldestBucket(thisBucket())) await add(session, account, asset, bucket, -BigInt(amount))
-    }
-  }
-
   return {
     take,
-    unspend,
     /** See `takeGapFills` of the store. */
     async takeGapFills(session: Session, account: Account, wanted: number, limit: number): Promise<number> {
       const { chain_id, address } = account
@@ -89,7 +61,9 @@ export function createSpending(now: () => number) {
         limit,
         taken.map(({ amount }) => amount),
       )
-      if (granted > 0) await count(session, account, gap_fill, bucket, BigInt(granted))
+      const place = { chain_id, address, asset: gap_fill }
+      await session.run(prune, { ...place, oldest: oldestBucket(bucket) })
+      await correctSpending(session, [{ ...place, bucket, change: BigInt(granted) }])
       return granted
     },
     wouldExceed,
@@ -118,11 +92,14 @@ export function createSpending(now: () => number) {
       await session.run(setSpent, { row_id, spent: bothSpent(isSigned ? withoutFees(before) : before, taken.spent) })
       return undefined
     },
-    async giveBack(session: Session, { row_id, chain_id, from }: Spender): Promise<void> {
-      const spent = await spentOf(session, row_id)
-      if (spent == null) return
-      await unspend(session, { chain_id, address: from }, spent)
-      await session.run(setSpent, { row_id, spent: null })
+    /** Takes back what transactions counted, from all whose limits counted it. */
+    async giveBack(session: Session, spenders: Spender[]): Promise<void> {
+      const corrections: Correction[] = []
+      for (const { row_id, chain_id, from } of spenders) {
+        corrections.push(...takenBack({ chain_id, address: from }, await spentOf(session, row_id)))
+        await session.run(setSpent, { row_id, spent: null })
+      }
+      await correctSpending(session, corrections)
     },
   }
 }
@@ -134,7 +111,7 @@ export function spendings(
   database: Database,
   { now }: Pick<StoreDependencies, 'now'>,
 ): Pick<Store, 'spend' | 'unspend' | 'wouldExceed' | 'takeGapFills'> {
-  const { take, unspend, takeGapFills, wouldExceed, spentOf } = createSpending(now)
+  const { take, takeGapFills, wouldExceed, spentOf } = createSpending(now)
   const spend = database.groupCommit(
     ({ account }: { account: Account; spending: Spend[] }) => ({ accounts: [account] }),
     (transaction, { account, spending }) => take(transaction, account, spending),
@@ -149,7 +126,7 @@ export function spendings(
     unspend: (account, spent) =>
       database.write(async (transaction) => {
         await transaction.lockRelayers({ accounts: [account] })
-        await unspend(transaction, account, spent)
+        await correctSpending(transaction, takenBack(account, spent))
       }),
     async wouldExceed(account, spending, transaction_row_id) {
       const { read } = database

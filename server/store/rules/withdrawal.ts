@@ -46,7 +46,7 @@ export const createWithdrawal =
     if (!isUnmined(status) || row.intent !== 'send') return { refused: withoutData(row) }
     const unsigned = neverSigned(row)
     // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
-    if (unsigned && !(await isSigned(transaction, row_id))) await spendings.giveBack(transaction, row)
+    if (unsigned && !(await isSigned(transaction, row_id))) await spendings.giveBack(transaction, [row])
     const isHighest = unsigned && nonce !== null && (await nextNonce(transaction, account)) === nonce + 1
     if (isHighest) await setNonce(transaction, account, nonce)
     const change = withdrawn({ intent, status_reason, error: error ?? null }, isHighest ? unsigned : undefined)
