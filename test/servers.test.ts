@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import {
   createRelayerClient,
@@ -251,4 +252,28 @@ test('two servers refill each of several relayers once', async () => {
     path: { relayer_id: treasury },
   })
   expect(pagination.total_items).toBe(5)
+})
+
+test('accepts and sends for other relayers while another connection holds the row of one', async () => {
+  const [locked, ...others] = await Promise.all(numbers(7).map(() => addRelayer()))
+  // What only the first transaction needs is stored.
+  for (const id of [locked as string, ...others]) await send(0, id, '1', undefined, 'confirmed')
+  const own = new pg.Client({ connectionString: database.url })
+  await own.connect()
+  onTestFinished(() => own.end())
+  await own.query('BEGIN')
+  await own.query('SELECT 1 FROM relayers WHERE id = $1 FOR NO KEY UPDATE', [locked])
+
+  let answered = 0
+  const waiting = numbers(30).map((index) =>
+    send(index, locked as string, '1').finally(() => {
+      answered += 1
+    }),
+  )
+  const sent = others.flatMap((id, index) => [send(index, id, '1'), send(index, id, '2', undefined, 'confirmed')])
+  const statuses = (await Promise.all(sent)).map(({ data }) => data.status)
+  expect(statuses.filter((status) => status === 'confirmed')).toHaveLength(others.length)
+  expect(answered).toBe(0)
+  await own.query('ROLLBACK')
+  await Promise.all(waiting)
 })

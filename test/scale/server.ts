@@ -81,7 +81,7 @@ export async function startServer(world: World, network: Network, done: Done): P
       currentFence: fences.current,
       writeFor: (work, its) => call(() => write(undefined, work, its)),
     },
-    async () => {},
+    { lock: async () => {}, keyOf: String, max_apart: 0 },
   )
   const move = group.together((work: Work) => work.row_id, {
     readAhead: async () => undefined,

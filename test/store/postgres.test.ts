@@ -321,7 +321,7 @@ describe('database transactions', () => {
     await own.query('BEGIN; SELECT 1 FROM numbers WHERE number = 0 FOR UPDATE')
     const first = inBackground(1)
     const waits = sql<{ waits: boolean }>('SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted) AS waits')
-    await expect.poll(() => read.one(waits)).toEqual({ waits: true })
+    await expect.poll(() => read.one(waits), { interval: 2 }).toEqual({ waits: true })
     const others = [inBackground(2), inBackground(3), inBackground(4), add({ number: 5, rows: 1 })]
     await own.query('COMMIT')
     await Promise.all([first, ...others])

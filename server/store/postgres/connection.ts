@@ -15,7 +15,7 @@ import { isUnavailable } from './failures.ts'
 import { createFences, type Fences } from './fence.ts'
 import { createGeneration } from './generation.ts'
 import { createGroup, type GroupConnection } from './group-commit.ts'
-import { lockNotifications, lockRelayers } from './locks.ts'
+import { lockNotifications, lockRelayers, relayersKey } from './locks.ts'
 import { joinServers, type Membership } from './membership.ts'
 import { createPool, type PoolSettings } from './pool.ts'
 import { type DurabilitySetting, prepareDatabase } from './prepare-database.ts'
@@ -106,15 +106,21 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
   }
   const group: GroupConnection = {
     currentFence: fences.current,
-    writeFor: (work, its) => write(undefined, work, its),
+    writeFor: (work, its, lock_ms) => write(undefined, work, its, lock_ms),
   }
-  const groupCommit = createGroup(group, lockRelayers, ({ transactions }) => transactions?.length ?? 1)
+  const max_apart = Math.floor(settings.max_connections / 4)
+  const groupCommit = createGroup(group, {
+    lock: lockRelayers,
+    keyOf: relayersKey,
+    rowsOf: ({ transactions }) => transactions?.length ?? 1,
+    max_apart,
+  })
 
   return {
     ...group,
     groupCommit,
     groupCommitTogether: groupCommit.together,
-    groupCommitOfDeliveries: createGroup(group, lockNotifications),
+    groupCommitOfDeliveries: createGroup(group, { lock: lockNotifications, keyOf: String, max_apart }),
     readTogether,
     lister: (table, columns, readRow) =>
       lister(snapshot, table, typeof columns === 'string' ? columns : columns.postgres, readRow),

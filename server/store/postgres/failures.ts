@@ -7,6 +7,11 @@ const repeatable = new Set(['40001', '40P01'])
 /** The SQLSTATE of an error of PostgreSQL, or the code of an error of the network. */
 const codeOf = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
 
+/** Another database transaction holds a lock for longer than this one was to wait. It changed nothing. */
+export class LockHeld extends Error {}
+
+export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03'
+
 export const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(error))
 
 /**

@@ -22,7 +22,8 @@ export interface Fences {
 
 /** Begins a database transaction. One message. */
 export interface Begin {
-  text(fences: readonly Fence[]): string
+  /** `lock_ms`: a statement that waits longer for a lock fails (55P03). */
+  text(fences: readonly Fence[], lock_ms?: number): string
   /** Throws LeaseLost. */
   check(fences: readonly Fence[], results: unknown): void
 }
@@ -38,15 +39,16 @@ export function createFences(): Fences {
     begin: {
       // FOR SHARE: a server that takes a lease over waits for the database transactions under it, and later ones do not find it.
       // Only numbers and words of this program are in the text.
-      text(fences) {
-        if (fences.length === 0) return 'BEGIN'
+      text(fences, lock_ms) {
+        const begin = lock_ms === undefined ? 'BEGIN' : `BEGIN; SET LOCAL lock_timeout = ${lock_ms}`
+        if (fences.length === 0) return begin
         const wanted = fences.map(({ kind, row_id, token }) => `('${kind}', ${row_id}, ${token})`)
-        return `BEGIN; SELECT token FROM work_leases WHERE (kind, row_id, token) IN (${wanted.join(', ')})
+        return `${begin}; SELECT token FROM work_leases WHERE (kind, row_id, token) IN (${wanted.join(', ')})
           ORDER BY kind, row_id FOR SHARE`
       },
       check(fences, results) {
         if (fences.length === 0) return
-        const [, { rows }] = results as [unknown, { rows: { token: number }[] }]
+        const { rows } = (results as { rows: { token: number }[] }[]).at(-1) as { rows: { token: number }[] }
         const found = new Set(rows.map(({ token }) => token))
         const lost = fences.filter(({ token }) => !found.has(token))
         if (lost.length === 0) return

@@ -1,6 +1,7 @@
 import { StoreUnavailable } from '../../core/errors.ts'
 import { type Grouped, oneByOne, type Requested, type Together, type Transaction } from '../rules/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
+import { LockHeld } from './failures.ts'
 import type { Fence } from './fence.ts'
 import type { Work } from './write.ts'
 
@@ -12,6 +13,10 @@ const max_background_rows = 200
 const pause_multiplier = 2
 /** A commit may have waited for another server. */
 const max_pause_ms = 200
+/** Commits of several servers for one relayer wait for each other: a few milliseconds each, and some tenths of a second under load. */
+const lock_ms = 200
+/** The same for the parts of a batch that has waited so long: one that is taken for locked by mistake only gets commits of its own. */
+const lock_of_part_ms = 50
 
 interface Waiting<ToLock> extends Requested<never> {
   fence: Fence | undefined
@@ -21,7 +26,17 @@ interface Waiting<ToLock> extends Requested<never> {
   reject(error: unknown): void
 }
 
-type Lock<ToLock> = (transaction: Transaction, wanted: ToLock[]) => Promise<void>
+/** `ToLock`: what a change locks. */
+interface Locks<ToLock> {
+  /** Takes the locks of all changes of a commit at its beginning. */
+  lock(transaction: Transaction, wanted: ToLock[]): Promise<void>
+  /** Changes with one key lock the same rows. */
+  keyOf(toLock: ToLock, fence: Fence | undefined): string
+  /** How many rows a change concerns. */
+  rowsOf?(toLock: ToLock): number
+  /** How many connections may wait for locks beside the one that commits. */
+  max_apart: number
+}
 
 interface Group<ToLock> {
   /** `one`: makes one change. */
@@ -33,20 +48,20 @@ interface Group<ToLock> {
 export interface GroupConnection {
   /** The lease under which the present work runs. */
   currentFence(): Fence | undefined
-  /** A database transaction under fences that were captured earlier. */
-  writeFor<T, Ahead>(work: Work<T, Ahead>, fences: readonly Fence[]): Promise<T>
+  /** A database transaction under fences that were captured earlier. `lock_ms`: throws LockHeld when a lock takes longer. */
+  writeFor<T, Ahead>(work: Work<T, Ahead>, fences: readonly Fence[], lock_ms?: number): Promise<T>
 }
 
 /**
  * Group commit: the changes that are requested while the previous commit is under way, by any method, share the next one. Each keeps its
  * own audit entry and its fence. When one of them fails, they are committed one by one, so that only that one fails; while the database
- * is down, all of them fail. `lock`: takes the locks of all changes of a commit at its beginning. `toLock`: what a change locks.
- * `rowsOf`: how many rows a change concerns. Requests go before background work, because their callers wait.
+ * is down, all of them fail. When a lock takes long, they are committed by key: those of the key that is locked go on waiting apart, with
+ * what is requested for it meanwhile, and the others are committed beside them. Requests go before background work, because their callers
+ * wait.
  */
 export function createGroup<ToLock>(
   connection: GroupConnection,
-  lock: Lock<ToLock>,
-  rowsOf: (toLock: ToLock) => number = () => 1,
+  { lock, keyOf, rowsOf = () => 1, max_apart }: Locks<ToLock>,
 ): Group<ToLock> {
   const requests: Waiting<ToLock>[] = []
   const background: Waiting<ToLock>[] = []
@@ -55,6 +70,8 @@ export function createGroup<ToLock>(
   /** When background work may go on, unless no request was committed since its last commit. */
   let resumes_at = 0
   let hasRequests = false
+  /** By key: what waits for a lock that another database transaction holds. */
+  const apart = new Map<string, Waiting<ToLock>[]>()
 
   /** Empty: background work pauses. */
   function nextBatch(): Waiting<ToLock>[] {
@@ -73,7 +90,9 @@ export function createGroup<ToLock>(
   async function commitAll(): Promise<void> {
     for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
       const began_at = performance.now()
-      await commitSome(connection, lock, batch)
+      const here =
+        apart.size === 0 ? batch : batch.filter((waiting) => !apart.get(keyOfWaiting(waiting))?.push(waiting))
+      if (here.length > 0) await commitSome(here, lock_ms)
       const ended_at = performance.now()
       if (!batch.some(isBackground)) continue
       resumes_at = ended_at + Math.min(pause_multiplier * (ended_at - began_at), max_pause_ms)
@@ -81,6 +100,34 @@ export function createGroup<ToLock>(
     }
     isCommitting = false
     if (background.length > 0) resuming = setTimeout(start, Math.max(0, resumes_at - performance.now()))
+  }
+
+  const keyOfWaiting = ({ toLock, fence }: Waiting<ToLock>) => keyOf(toLock, fence)
+
+  /** `lock_ms`: they are split when a lock takes longer. */
+  async function commitSome(batch: Waiting<ToLock>[], lock_ms?: number): Promise<void> {
+    try {
+      await commitTogether(connection, { lock, lock_ms }, batch)
+    } catch (error) {
+      // Changes that may have been committed are not made again, and none is made while the database is down.
+      const isOfAll = error instanceof UnknownOutcome || error instanceof StoreUnavailable
+      if (error instanceof LockHeld) await split(batch)
+      else if (batch.length === 1 || isOfAll) for (const { reject } of batch) reject(error)
+      else for (const waiting of batch) await commitSome([waiting], lock_ms)
+    }
+  }
+
+  async function split(batch: Waiting<ToLock>[]): Promise<void> {
+    const byKey = Map.groupBy(batch, keyOfWaiting)
+    if (byKey.size > 1) for (const its of byKey.values()) await commitSome(its, lock_of_part_ms)
+    else if (apart.size >= max_apart) await commitSome(batch)
+    else for (const [key, its] of byKey) void commitApart(key, its)
+  }
+
+  async function commitApart(key: string, waiting: Waiting<ToLock>[]): Promise<void> {
+    apart.set(key, waiting)
+    while (waiting.length > 0) await commitSome(waiting.splice(0, max_batch))
+    apart.delete(key)
   }
 
   function start(): void {
@@ -108,49 +155,43 @@ export function createGroup<ToLock>(
 /** Background work runs under a lease; requests have none. */
 const isBackground = ({ fence }: { fence: Fence | undefined }): boolean => fence !== undefined
 
-async function commitSome<ToLock>(
+async function commitTogether<ToLock>(
   connection: GroupConnection,
-  lock: Lock<ToLock>,
+  { lock, lock_ms }: Pick<Locks<ToLock>, 'lock'> & { lock_ms: number | undefined },
   batch: Waiting<ToLock>[],
 ): Promise<void> {
   const fences = batch.flatMap(({ fence }) => fence ?? [])
   const byMethod = [...Map.groupBy(batch, ({ together }) => together)].sort(
     ([a], [b]) => Number(b.isFirst === true) - Number(a.isFirst === true),
   )
-  try {
-    const results = await connection.writeFor(
-      {
-        // The locks are sent first, so that the reads see everything that was committed before the locks were free.
-        async readAhead(transaction) {
-          const locking = lock(
+  const results = await connection.writeFor(
+    {
+      // The locks are sent first, so that the reads see everything that was committed before the locks were free.
+      async readAhead(transaction) {
+        const locking = lock(
+          transaction,
+          batch.map(({ toLock }) => toLock),
+        )
+        const reading = byMethod.map(([together, its]) =>
+          together.readAhead(
             transaction,
-            batch.map(({ toLock }) => toLock),
-          )
-          const reading = byMethod.map(([together, its]) =>
-            together.readAhead(
-              transaction,
-              its.map(({ input }) => input),
-            ),
-          )
-          const [, ...ahead] = await Promise.all([locking, ...reading])
-          return ahead
-        },
-        async make(transaction, ahead) {
-          const done = new Map<Waiting<ToLock>, unknown>()
-          for (const [index, [together, its]] of byMethod.entries()) {
-            const results = await together.make(transaction, its, ahead[index])
-            for (const [at, one] of its.entries()) done.set(one, results[at])
-          }
-          return done
-        },
+            its.map(({ input }) => input),
+          ),
+        )
+        const [, ...ahead] = await Promise.all([locking, ...reading])
+        return ahead
       },
-      fences,
-    )
-    for (const one of batch) one.resolve(results.get(one) as never)
-  } catch (error) {
-    // Changes that may have been committed are not made again, and none is made while the database is down.
-    const isOfAll = error instanceof UnknownOutcome || error instanceof StoreUnavailable
-    if (batch.length === 1 || isOfAll) for (const { reject } of batch) reject(error)
-    else for (const waiting of batch) await commitSome(connection, lock, [waiting])
-  }
+      async make(transaction, ahead) {
+        const done = new Map<Waiting<ToLock>, unknown>()
+        for (const [index, [together, its]] of byMethod.entries()) {
+          const results = await together.make(transaction, its, ahead[index])
+          for (const [at, one] of its.entries()) done.set(one, results[at])
+        }
+        return done
+      },
+    },
+    fences,
+    lock_ms,
+  )
+  for (const one of batch) one.resolve(results.get(one) as never)
 }

@@ -1,5 +1,6 @@
 import type { RelayersToLock, Session } from '../rules/session.ts'
 import { sql } from '../rules/statement.ts'
+import type { Fence } from './fence.ts'
 
 const lock = sql(`
   SELECT row_id FROM relayers
@@ -31,6 +32,15 @@ export async function lockRelayers(session: Session, wanted: RelayersToLock[]): 
   })
   const names = wanted.flatMap((its) => its.names ?? [])
   await Promise.all([locking, locked, names.length > 0 && session.all(lockNames, { names })])
+}
+
+/** A name of what a change locks. Transactions are named only where neither their sender nor anything else names their relayer. */
+export function relayersKey(
+  { pools = [], relayers = [], accounts = [], transactions = [] }: RelayersToLock,
+  fence?: Fence,
+) {
+  const known = fence?.kind === 'sender' ? [fence.row_id] : relayers
+  return JSON.stringify([pools, known, accounts, known.length > 0 ? [] : transactions])
 }
 
 const lockTargets = sql(

@@ -3,7 +3,7 @@ import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
 import type { Transaction } from '../rules/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 import type { Trail } from './audit.ts'
-import { isUnanswered, repeated } from './failures.ts'
+import { isLockTimeout, isUnanswered, LockHeld, repeated } from './failures.ts'
 import type { Begin, Fence } from './fence.ts'
 import { lockNotifications, lockRelayers } from './locks.ts'
 import { createSession } from './session.ts'
@@ -26,7 +26,8 @@ export interface Work<T, Ahead> {
 }
 
 /**
- * Runs `work` in one database transaction, under the leases of `fences`: throws LeaseLost when one of them is another server's.
+ * Runs `work` in one database transaction, under the leases of `fences`: throws LeaseLost when one of them is another server's, and
+ * LockHeld when a statement has waited for a lock for `lock_ms`.
  * It is repeated as a whole after a deadlock or a serialization failure: nothing of it may leave it before the commit. Throws ApiError
  * (503): StoreUnavailable when the database cannot be used, and UnknownOutcome when the answer to COMMIT is lost.
  */
@@ -35,6 +36,7 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
     auditEntry: PendingAuditEntry | undefined,
     work: Work<T, Ahead>,
     fences: readonly Fence[],
+    lock_ms?: number,
   ): Promise<T> {
     const client = await pool.connect()
     let changes = 0
@@ -76,7 +78,10 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
     let result: T
     try {
       // They are sent together, and run one after the other.
-      const [begun, ahead] = await Promise.allSettled([client.query(begin.text(fences)), work.readAhead(transaction)])
+      const [begun, ahead] = await Promise.allSettled([
+        client.query(begin.text(fences, lock_ms)),
+        work.readAhead(transaction),
+      ])
       if (begun.status === 'rejected') throw begun.reason
       begin.check(fences, begun.value)
       if (ahead.status === 'rejected') throw ahead.reason
@@ -89,7 +94,7 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
         await client.query('ROLLBACK').catch((failure: Error) => {
           lost = failure
         })
-      throw error
+      throw lock_ms !== undefined && isLockTimeout(error) ? new LockHeld() : error
     } finally {
       client.release(lost)
     }
@@ -102,10 +107,11 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
     auditEntry: PendingAuditEntry | undefined,
     work: Work<T, Ahead>,
     fences: readonly Fence[] = [],
+    lock_ms?: number,
   ): Promise<T> => {
     const started = performance.now()
     try {
-      return await repeated(check, () => once(auditEntry, work, fences))
+      return await repeated(check, () => once(auditEntry, work, fences, lock_ms))
     } finally {
       committed?.(performance.now() - started)
     }
