@@ -1488,7 +1488,8 @@ export interface paths {
         post?: never;
         /**
          * Delete a pool
-         * @description Its relayers and their transactions stay. A new pool with the same id continues its idempotency keys.
+         * @description Its relayers and their transactions stay. A new pool with the same id continues its idempotency keys. A pool that
+         *     an API key is limited to, or that sends the calls of a sponsorship, is not deleted (409).
          */
         delete: operations["deletePool"];
         options?: never;
@@ -8322,6 +8323,7 @@ export interface operations {
             200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };

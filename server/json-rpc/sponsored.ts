@@ -1,8 +1,9 @@
 import { ApiError, statusOf } from '../core/errors.ts'
 import type { NodeAccess } from '../core/node-access.ts'
 import type { Handlers, OperationRequest } from '../core/operation.ts'
+import type { TransactionRow } from '../core/sending-rows.ts'
 import { orUnknown } from '../evm/rpc.ts'
-import { callIdOf, createSponsoredCalls, type FoundCall, shownCallOf } from '../operations/sponsored-calls.ts'
+import { callIdOf, createSponsoredCalls, shownCallOf } from '../operations/sponsored-calls.ts'
 import { readIdempotencyKey } from '../operations/transactions.ts'
 import { WaitPlace } from '../sending/request/waiting.ts'
 import type { SponsorshipRow } from '../store/sponsorship-store.ts'
@@ -62,14 +63,14 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
     }
   }
 
-  const find = async (sponsorship: SponsorshipRow, id: unknown): Promise<FoundCall> => {
+  const find = async (sponsorship: SponsorshipRow, id: unknown): Promise<TransactionRow> => {
     const found = typeof id === 'string' ? await calls.find(sponsorship, id) : undefined
     if (!found) throw new JsonRpcError(relayer_codes.unknown_id, 'no call has this id')
     return found
   }
 
   async function statusOfCall(nodes: NodeAccess, sponsorship: SponsorshipRow, id: unknown) {
-    const { row } = await find(sponsorship, id)
+    const row = await find(sponsorship, id)
     const { id: call_id, status, hash, message, data, created_at } = shownCallOf(row)
     const base = {
       ...{ id: call_id, chainId: `${sponsorship.chain_id}` },
@@ -102,7 +103,7 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
     wait_ms: number,
     place: WaitPlace,
   ) {
-    const { row } = await find(sponsorship, id)
+    const row = await find(sponsorship, id)
     await sending.waitUntil({ transaction_id: row.id, until: 'mined', wait_ms }, place)
     const known = await statusOfCall(nodes, sponsorship, id)
     return known.status === statuses.pending || known.status === statuses.submitted ? undefined : known

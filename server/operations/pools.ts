@@ -93,6 +93,11 @@ export function pools(
       if (outcome === 'missing') throw missing()
       if (outcome === 'in_use')
         throw conflict('/path/pool_id', 'an API key is limited to this pool; revoke or change it first')
+      if (outcome === 'sponsors')
+        throw conflict(
+          '/path/pool_id',
+          'the calls of a sponsorship are sent through this pool; delete the sponsorship first',
+        )
       return single('Pool deleted successfully')
     },
 

@@ -35,11 +35,6 @@ export interface GivenCall {
   user?: string
 }
 
-export interface FoundCall {
-  row: TransactionRow
-  relayer: RelayerRow
-}
-
 /** Accepts and finds the calls of sponsorships, for the operations and for JSON-RPC. */
 export function createSponsoredCalls({
   store,
@@ -165,14 +160,9 @@ export function createSponsoredCalls({
     },
 
     /** Undefined: it is no call of this sponsorship. */
-    async find(sponsorship: SponsorshipRow, call_id: string): Promise<FoundCall | undefined> {
+    async find(sponsorship: SponsorshipRow, call_id: string): Promise<TransactionRow | undefined> {
       const id = transactionIdOf(call_id)
-      if (id === undefined) return undefined
-      for (const relayer of (await sendersOf(sponsorship)).relayers) {
-        const row = await store.getTransaction(relayer.row_id, id)
-        if (row?.sponsored?.sponsorship_row_id === sponsorship.row_id) return { row, relayer }
-      }
-      return undefined
+      return id === undefined ? undefined : store.getTransactionOfSponsorship(sponsorship.row_id, id)
     },
   }
 

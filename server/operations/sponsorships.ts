@@ -122,7 +122,7 @@ export function sponsorships(
       const call = await calls.find(await ofCaller(path.sponsorship_id, caller), path.call_id)
       if (!call)
         throw new ApiError('not_found', 'Not Found', [{ path: '/path/call_id', message: 'no call has this id' }])
-      return single(shownCallOf(call.row))
+      return single(shownCallOf(call))
     },
   }
 

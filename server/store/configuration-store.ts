@@ -66,8 +66,8 @@ export interface ConfigurationStore {
     weight: number,
     auditEntry?: PendingAuditEntry,
   ): Promise<PoolRow | undefined>
-  /** `in_use`: an API key is limited to it. */
-  deletePool(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion>
+  /** `in_use`: an API key is limited to it; `sponsors`: it sends the calls of a sponsorship. */
+  deletePool(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion | 'sponsors'>
 
   createSigner(signer: SignerRow, auditEntry?: PendingAuditEntry): Promise<boolean>
   getSigner(id: string): Promise<Signer | undefined>

@@ -56,6 +56,8 @@ export interface TransactionStore {
   getTransaction(relayer_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
   /** The transaction that was sent through a pool. */
   getTransactionOfPool(pool_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
+  /** The call of a sponsorship, by whichever relayer. */
+  getTransactionOfSponsorship(sponsorship_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
   /** By id, of those that exist: at most some hundreds at a time. */
   transactionStates(ids: string[]): Promise<ReadonlyMap<string, TransactionState>>
   /** The transaction that was ever signed with this hash. */

@@ -594,6 +594,15 @@ test('sends the calls of a sponsorship through a pool', async () => {
   const first = sent[0]?.id ?? ''
   expect((await its.client.sponsorships.getSponsoredCall('pooled', first)).id).toBe(first)
   expect(await outcomeOf(its.client.sponsorships.getSponsoredCall('game', first))).toContain('404')
+
+  // Those who sent calls see them by whichever relayer, also one that has left the pool.
+  await its.client.pools.update('many', { relayer_ids: [members[1]?.relayer_id ?? ''] })
+  for (const { id } of sent) expect((await its.client.sponsorships.getSponsoredCall('pooled', id)).id).toBe(id)
+
+  // A new pool with its id would pay for the calls of this one.
+  expect(await outcomeOf(its.client.pools.delete('many'))).toContain('409 /path/pool_id: the calls of a sponsorship')
+  await its.client.sponsorships.delete('pooled')
+  await its.client.pools.delete('many')
 })
 
 test('pauses, changes and deletes a sponsorship, with its key', async () => {

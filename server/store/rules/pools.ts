@@ -58,6 +58,8 @@ const itsKeys = sql(
     engine === 'sqlite' ? 'json_each(pool_ids)' : 'json_array_elements_text(pool_ids::json)'
   }) LIMIT 1`,
 )
+// Its row id is that of a later pool with its id (`keepId`), which would pay for the calls of this one.
+const itsSponsorships = sql('SELECT 1 FROM sponsorships WHERE pool_row_id = $row_id LIMIT 1')
 const member = sql<{ row_id: number }>('SELECT row_id FROM relayers WHERE id = $id AND network = $network')
 const removeOthers = sql(`
   DELETE FROM pool_relayers WHERE pool_row_id = $pool_row_id AND NOT (relayer_row_id = ANY ($row_ids::bigint[]))`)
@@ -172,6 +174,7 @@ export function pools(database: Database): Pools {
         const row = await transaction.one(rowIdOf, { id })
         if (!row) return 'missing'
         if (await transaction.one(itsKeys, { id })) return 'in_use'
+        if (await transaction.one(itsSponsorships, row)) return 'sponsors'
         await rights.deleted(transaction, 'pools', row.row_id)
         await transaction.run(remove, { id })
         return 'deleted'

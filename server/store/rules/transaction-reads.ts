@@ -31,6 +31,7 @@ type Reads = Pick<
   Store,
   | 'getTransaction'
   | 'getTransactionOfPool'
+  | 'getTransactionOfSponsorship'
   | 'transactionStates'
   | 'getTransactionByHash'
   | 'isSecretHash'
@@ -51,6 +52,7 @@ const byId = sql<WholeRow>(
   `SELECT ${wholeColumns} FROM transactions WHERE id = $id AND relayer_row_id = $relayer_row_id`,
 )
 const ofPool = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND pool_row_id = $pool_row_id`)
+const ofSponsorship = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND sponsored IS NOT NULL`)
 const states = sql<{ id: string } & Pick<Row, 'status' | 'resign'>>(
   'SELECT id, status, resign FROM transactions WHERE id = ANY ($ids::text[])',
 )
@@ -109,6 +111,10 @@ export function transactionReads({ read, readTogether }: Database): Reads {
   return {
     getTransaction: async (relayer_row_id, id) => whole(await read.one(byId, { id, relayer_row_id })),
     getTransactionOfPool: async (pool_row_id, id) => whole(await read.one(ofPool, { id, pool_row_id })),
+    async getTransactionOfSponsorship(sponsorship_row_id, id) {
+      const row = whole(await read.one(ofSponsorship, { id }))
+      return row?.sponsored?.sponsorship_row_id === sponsorship_row_id ? row : undefined
+    },
     transactionStates: async (ids) => {
       const found = await read.all(states, { ids })
       return new Map(found.map(({ id, status, resign }) => [id, { status, resign: resign === 1 }]))
