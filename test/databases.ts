@@ -46,8 +46,6 @@ export const onSqliteOnly: Record<string, string> = {
   'test/store/in-one-commit.test.ts': 'the group commit of SQLite',
   'test/store/killed-between-batches.test.ts': 'the steps of the SQLite store',
   'test/store/pages-of-file.test.ts': 'counts the bytes that are read from the file',
-  'test/store/row-ids-migration.test.ts': 'the migrations of SQLite',
-  'test/store/signers-migration.test.ts': 'the migrations of SQLite',
-  'test/store/transaction-data.test.ts': 'the migrations and triggers of SQLite',
+  'test/store/transaction-data.test.ts': 'the triggers of SQLite',
   'test/webhooks/webhook-crash.test.ts': 'reads the file of the killed process',
 }

@@ -1,7 +1,7 @@
 import type { Listing, Slice } from '../core/rows.ts'
 import { nextTurn } from '../next-turn.ts'
 
-/** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of migration 0009 use it too. */
+/** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of the schemas use it too. */
 const block_size = 1_000
 /** The longest time that a search blocks the event loop. */
 const turn_ms = 5

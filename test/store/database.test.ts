@@ -1,12 +1,11 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createVault } from '../../server/secrets/vault.ts'
-import { migrationFiles } from '../../server/store/migration-files.ts'
 import { storeRules } from '../../server/store/rules/store-rules.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
-import { migrationsFolder } from '../../server/store/sqlite/open-database.ts'
+import { migrations } from '../../server/store/sqlite/open-database.ts'
 import { translated } from '../../server/store/sqlite/session.ts'
 import type { Store } from '../../server/store/store.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
@@ -37,39 +36,38 @@ test('refuses a database that cannot use WAL mode', () => {
   expect(() => connect(':memory:')).toThrow(/journal_mode/)
 })
 
-test('makes every table STRICT, and numbers the schema by its newest migration', () => {
+test('makes every table STRICT', () => {
   const { db } = connectForTest(join(temporaryFolder(), 'a.sqlite'))
   const tables = db.pragma('table_list') as { name: string; schema: string; strict: number }[]
   const lax = tables.filter(({ name, schema, strict }) => schema === 'main' && !name.startsWith('sqlite_') && !strict)
   expect(lax).toEqual([])
-  const migrations = migrationFiles(migrationsFolder)
-  expect(migrations.map(({ name }) => name)).toEqual(
-    migrations.map((_, index) => `${String(index + 1).padStart(4, '0')}.sql`),
-  )
-  expect(db.pragma('user_version', { simple: true })).toBe(migrations.length)
 })
 
-test('gives a new database the schema and the rows that the migrations lead to', () => {
-  const migrated = new Database(':memory:')
-  for (const { text } of migrationFiles(migrationsFolder)) migrated.exec(text)
-  const { db } = connectForTest(join(temporaryFolder(), 'a.sqlite'))
-  const select = 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name'
-  const contentOf = (its: Database.Database) => {
-    const schema = its.prepare<[], { type: string; name: string }>(select).all()
-    const tables = schema.filter(({ type }) => type === 'table')
-    return [schema, tables.map(({ name }) => its.prepare(`SELECT * FROM ${name}`).all())]
-  }
-  expect(contentOf(db)).toEqual(contentOf(migrated))
-})
-
-test('refuses a database of a newer version, and leaves it unchanged', async () => {
-  const { data_dir, close } = await startTestService()
-  await close()
-  const db = new Database(join(data_dir, 'relayer.sqlite'))
-  onTestFinished(() => void db.close())
-  db.pragma('user_version = 99')
-  await expect(startTestService({ DATA_DIR: data_dir })).rejects.toThrow(/schema 99.*newer version/)
-  expect(db.pragma('user_version', { simple: true })).toBe(99)
+describe('refuses, and leaves unchanged, a database', () => {
+  const checksum = '0'.repeat(64)
+  test.each([
+    ['of version 0', 'PRAGMA user_version = 34', /Version 0 wrote the database/],
+    [
+      'of a newer version',
+      `INSERT INTO schema_migrations VALUES (${migrations.length}, '${checksum}', 0)`,
+      /has migration \d+ and this service knows \d+: it was written by a newer version/,
+    ],
+    [
+      'whose migration has another text now',
+      `UPDATE schema_migrations SET checksum = '${checksum}' WHERE number = 0`,
+      /its schema\.sql has another text/,
+    ],
+  ])('%s', async (_, change, message) => {
+    const { data_dir, close } = await startTestService()
+    await close()
+    const db = new Database(join(data_dir, 'relayer.sqlite'))
+    onTestFinished(() => void db.close())
+    db.exec(change)
+    const content = () => [db.pragma('user_version'), db.prepare('SELECT * FROM schema_migrations').all()]
+    const before = content()
+    await expect(startTestService({ DATA_DIR: data_dir })).rejects.toThrow(message)
+    expect(content()).toEqual(before)
+  })
 })
 
 test('searches rows of any number, in steps', async () => {

@@ -3,9 +3,8 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../server/core/errors.ts'
 import type { PendingAuditEntry } from '../../server/core/rows.ts'
-import { migrationFiles } from '../../server/store/migration-files.ts'
 import { type ConnectionSettings, connect } from '../../server/store/postgres/connection.ts'
-import { migrationsFolder } from '../../server/store/postgres/migrations.ts'
+import { migrations } from '../../server/store/postgres/migrations.ts'
 import { sql } from '../../server/store/rules/statement.ts'
 import { LeaseLost } from '../../server/store/work-share.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
@@ -126,25 +125,21 @@ describe('startup', () => {
     const { url, close } = await connected()
     await close()
     const own = await client(url)
-    await own.query('UPDATE schema_version SET version = 99, oldest_server = 99')
-    await expect(connect(settingsOf(url))).rejects.toThrow(/schema 99.*newer version/)
-    await own.query('UPDATE schema_version SET oldest_server = 1')
+    await own.query("INSERT INTO schema_migrations VALUES ($1, '', $1)", [migrations.length])
+    await expect(connect(settingsOf(url))).rejects.toThrow(/has migration \d+ .*newer version/)
+    await own.query('UPDATE schema_migrations SET oldest_server = 0')
     await expect(connected(url)).resolves.toBeDefined()
   })
 
-  test.each([0, 14])(
-    'admits no older server to a database that had schema %i, which would send private bytes publicly',
-    async (version) => {
-      const url = await newDatabase()
-      const own = await client(url)
-      await own.query('CREATE TABLE schema_version (id INTEGER PRIMARY KEY, version INTEGER, oldest_server INTEGER)')
-      await own.query('INSERT INTO schema_version VALUES (1, $1, 0)', [version])
-      for (const { text } of migrationFiles(migrationsFolder).slice(0, version)) await own.query(text)
-      await connected(url)
-      const { rows } = await own.query('SELECT oldest_server FROM schema_version')
-      expect(rows[0].oldest_server).toBeGreaterThanOrEqual(15)
-    },
-  )
+  test('refuses a database of version 0, and one whose schema has another text now', async () => {
+    const { url, close } = await connected()
+    await close()
+    const own = await client(url)
+    await own.query("UPDATE schema_migrations SET checksum = '' WHERE number = 0")
+    await expect(connect(settingsOf(url))).rejects.toThrow(/its schema\.sql has another text/)
+    await own.query('CREATE TABLE schema_version (id INTEGER)')
+    await expect(connect(settingsOf(url))).rejects.toThrow(/Version 0 wrote the database/)
+  })
 
   test('refuses a setting that weakens durability by name, or allows it by name', async () => {
     const url = await newDatabase()

@@ -1,33 +1,31 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
+import { migrate } from '../../server/store/sqlite/open-database.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
 import { endAs } from '../support/ending.ts'
 import { temporaryFolder } from '../support/service.ts'
 
-const migrations = join(import.meta.dirname, '..', '..', 'server', 'store', 'migrations')
 const address = `0x${'11'.repeat(20)}`
 const time = '2026-01-01T00:00:00.000Z'
 const later = '2026-02-01T00:00:00.000Z'
 
-/** A database as the schema before data had versions left it: a confirmed transaction, its event, and its first response. */
-function formerDatabase(): string {
+/** A database with a confirmed transaction that has data, its event and its first response, and one without data. */
+function filledDatabase(): string {
   const file = join(temporaryFolder(), 'a.sqlite')
   const db = new Database(file)
-  const files = readdirSync(migrations).sort().slice(0, 12)
-  for (const name of files) db.exec(readFileSync(join(migrations, name), 'utf8'))
-  db.pragma('user_version = 12')
-  const body = JSON.stringify({ id: 'e1', payload: { id: 't1', data: '0xabcd' } })
+  migrate(db)
+  const body = JSON.stringify({ id: 'e1', payload: { id: 't1', data: null } })
+  const own = `'${address}', '${address}', '1', 'confirmed', '${time}', 'c', 0`
   db.exec(`
-    INSERT INTO transactions (id, relayer_key, relayer_id, sequence, chain_id, "from", "to", value, data_bytes, nonce, status,
-      created_at) VALUES ('t1', 1, 'r', 1, 1, '${address}', '${address}', '1', 2, 0, 'confirmed', '${time}'),
-      ('t2', 1, 'r', 2, 1, '${address}', '${address}', '1', 0, 1, 'confirmed', '${later}');
-    INSERT INTO transaction_data VALUES (1, '0xabcd');
-    INSERT INTO events (id, relayer_key, sequence, event, subject, body, created_at)
-      VALUES ('e1', 1, 1, 'transaction_update', 't1', '${body}', '${time}');
-    INSERT INTO idempotency (caller, relayer_key, idempotency_key, body_hash, transaction_key, answer)
-      VALUES ('c', 1, 'k', 'h', 1, '{"id":"t1","data":"0xabcd"}')`)
+    INSERT INTO transaction_data VALUES (1, x'abcd');
+    INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, data_bytes, data_row_id, nonce, "from", "to", value,
+      status, created_at, caller, type, changed_at) VALUES
+      ('t1', 1, 'r', 1, 1, 2, 1, 0, ${own}, '${time}'), ('t2', 1, 'r', 2, 1, 0, NULL, 1, ${own}, '${later}');
+    INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, created_at)
+      VALUES ('e1', 1, 1, 'transaction_update', 't1', '${body}', 1, '${time}');
+    INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer, data_row_id)
+      VALUES ('c', 1, 'k', 'h', 1, '{"id":"t1","data":null}', 1)`)
   db.close()
   return file
 }
@@ -52,8 +50,8 @@ const versionsIn = (file: string): number[] => {
   }
 }
 
-test('reads data from before it had versions as before', async () => {
-  const store = open(formerDatabase())
+test('reads the version of data that a transaction, an event and a first response name', async () => {
+  const store = open(filledDatabase())
   expect(await store.getTransaction(1, 't1')).toMatchObject({ data: '0xabcd', data_bytes: 2 })
   expect(await store.getTransaction(1, 't2')).toMatchObject({ data: null })
   expect(await store.dataOf(1)).toBe('0xabcd')
@@ -64,7 +62,7 @@ test('reads data from before it had versions as before', async () => {
 })
 
 test('deletes a version of data with the last row that names it, and not before', async () => {
-  const file = formerDatabase()
+  const file = filledDatabase()
   const store = open(file)
   const [row] = await store.endedSince(1, 0)
   expect(row).toBeUndefined()
@@ -72,15 +70,14 @@ test('deletes a version of data with the last row that names it, and not before'
   const revision = (await store.getTransaction(1, 't1'))?.revision as number
   const move = (data: string | null, status: 'failed' | 'confirmed', at: number) =>
     store.move([{ row_id, revision: at, set: { data }, end: endAs(status) }])
-  // Two events have the second version and none has the first one, which is deleted with the replacement.
   await move('0xef', 'failed', revision)
-  expect(versionsIn(file)).toHaveLength(1)
+  expect(versionsIn(file), 'the first event and the first response have the first version').toHaveLength(2)
   await move('0xef', 'confirmed', revision + 1)
   // The event of this move has no data, and the two before keep theirs.
   await move(null, 'failed', revision + 2)
   const told = async () => (await store.events(1, 1, 10)).map(({ body }) => JSON.parse(body).payload.data)
   expect(await told()).toEqual(['0xef', '0xef', null])
-  expect(versionsIn(file)).toHaveLength(1)
+  expect(versionsIn(file)).toHaveLength(2)
 
   const all = '2026-12-31T00:00:00.000Z'
   await store.prune('idempotency', all, 0)

@@ -59,7 +59,7 @@ function literal(value: unknown): string {
 export const transactionId = (relayer_id: string, sequence: number): string =>
   `${relayer_id}-${String(sequence).padStart(8, '0')}`
 
-/** As in migration 0009. */
+/** As in schema.sql. */
 export const recountTransactions = `
   INSERT INTO transaction_blocks
   SELECT relayer_row_id, level, sequence / size, min(created_at), max(created_at),

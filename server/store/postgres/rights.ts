@@ -1,4 +1,3 @@
-import { migrationsText } from '../migration-files.ts'
 import { createReports } from '../rights-reports.ts'
 import { type RightsChange, type RightsSeal, rightsSeal } from '../rights-seal.ts'
 import { deletionOf, distrusted, faultOf } from '../rights-state.ts'
@@ -9,7 +8,7 @@ import { sealChanges } from '../rules/rights-scan.ts'
 import type { Session, Transaction } from '../rules/session.ts'
 import { sql } from '../rules/statement.ts'
 import { StoreError } from '../store-errors.ts'
-import { migrationsFolder } from './migrations.ts'
+import { migrations } from './migrations.ts'
 import { createMonitor, type MonitorDependencies } from './rights-monitor.ts'
 
 /** A rule of a view has the name _RETURN and the table of the view. */
@@ -27,17 +26,14 @@ const selectForeign = sql<{ name: string; source: string | null }>(`
  * function: they could change rows within the service's statements, and the service would seal these changes.
  */
 export async function checkSchema(session: Session): Promise<void> {
-  own ??= migrationsText(migrationsFolder)
-  const known = own
+  const isKnown = (part: string) => migrations.some(({ text }) => text.includes(part))
   const isOwn = ({ name, source }: { name: string; source: string | null }) =>
-    source !== null && source !== '' && known.includes(`$$${source}$$`) && known.includes(`CREATE TRIGGER ${name} `)
+    source !== null && source !== '' && isKnown(`$$${source}$$`) && isKnown(`CREATE TRIGGER ${name} `)
   const foreign = (await session.all(selectForeign)).filter((its) => !isOwn(its))
   if (foreign.length === 0) return
   const names = foreign.map(({ name }) => name).join(', ')
   throw new StoreError(`The database has triggers or views that are not the service's: ${names}`)
 }
-
-let own: string | undefined
 
 /**
  * Protects rows that grant rights (API keys, relayers, pools, networks, notifications, signers) with a MAC, as the SQLite store does. Each

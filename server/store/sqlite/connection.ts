@@ -4,7 +4,6 @@ import { type InOrder, inOrder } from '../../core/in-order.ts'
 import type { Observer } from '../../core/observer.ts'
 import type { PendingAuditEntry } from '../../core/rows.ts'
 import type { AuditHead } from '../audit-batches.ts'
-import { migrationsText } from '../migration-files.ts'
 import type { Database } from '../rules/database.ts'
 import { oneByOne, type Session, type Transaction } from '../rules/session.ts'
 import { auditHeadOf, createTrail } from './audit.ts'
@@ -12,7 +11,7 @@ import { startCheckpoints } from './checkpoints.ts'
 import { createCommit, isUntrustworthy } from './commit.ts'
 import { createGroup } from './group-commit.ts'
 import { lister } from './lists.ts'
-import { migrate, migrationsFolder, openDatabase, openReader } from './open-database.ts'
+import { migrate, openDatabase, openReader } from './open-database.ts'
 import { createRights, type Rights } from './rights.ts'
 import { createSession } from './session.ts'
 
@@ -48,7 +47,7 @@ export interface Connection extends Database {
 
 /**
  * Opens the file in WAL mode, with every commit on the disk before it is acknowledged, and migrates it to the newest schema.
- * Throws StoreError when a newer version of the service wrote the file. `alone`: takes an exclusive lock until the file is closed;
+ * Throws StoreError when another version of the service wrote the file. `alone`: takes an exclusive lock until the file is closed;
  * throws StoreError (locked) when another process has the file open.
  */
 export function connect(file: string, dependencies: ConnectionWorld = {}, alone = false): Connection {
@@ -59,12 +58,7 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
   const reader = alone ? db : openReader(file)
   const trail = createTrail(db)
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
-  const rights = createRights(
-    db,
-    file,
-    () => dataVersion.get() as number,
-    () => migrationsText(migrationsFolder),
-  )
+  const rights = createRights(db, file, () => dataVersion.get() as number)
   const checkpoints = checkpointsApart ? startCheckpoints(file, checkpointsFailed) : undefined
   if (checkpoints) db.pragma(`wal_autocheckpoint = ${max_log_pages}`)
 

@@ -8,14 +8,14 @@ import { contentOf } from '../rules/rights-rows.ts'
 import { sealChanges } from '../rules/rights-scan.ts'
 import type { Session } from '../rules/session.ts'
 import { StoreError } from '../store-errors.ts'
+import { migrations } from './open-database.ts'
 import { createMonitor } from './rights-monitor.ts'
 
 /**
  * Checks after every change of the schema that the database has only the service's own triggers and views. A foreign trigger could
- * change rows within the service's statements, and the service would seal these changes. `migrations`: their text, which contains
- * the service's own triggers. The check throws StoreError.
+ * change rows within the service's statements, and the service would seal these changes. The check throws StoreError.
  */
-export function schemaCheck(db: Database.Database, migrations: () => string): () => void {
+export function schemaCheck(db: Database.Database): () => void {
   const schema = db.prepare<[], { name: string; sql: string }>(
     "SELECT name, sql FROM main.sqlite_schema WHERE type IN ('trigger', 'view')",
   )
@@ -25,8 +25,8 @@ export function schemaCheck(db: Database.Database, migrations: () => string): ()
   return () => {
     const current = schemaVersion.get()
     if (current === checkedSchema) return
-    const own = migrations()
-    const foreign = schema.all().filter(({ sql }) => !own.includes(sql))
+    const isOwn = (sql: string) => migrations.some(({ text }) => text.includes(sql))
+    const foreign = schema.all().filter(({ sql }) => !isOwn(sql))
     if (foreign.length > 0) {
       const names = foreign.map(({ name }) => name).join(', ')
       throw new StoreError(`The database has triggers or views that are not the service's: ${names}`)
@@ -81,20 +81,15 @@ export interface Rights extends RightsOfRules {
   close(): void
 }
 
-/** `version`: changes when another connection commits. `migrations`: their text, which contains the service's own triggers. */
-export function createRights(
-  db: Database.Database,
-  file: string,
-  version: () => number,
-  migrations: () => string,
-): Rights {
+/** `version`: changes when another connection commits. */
+export function createRights(db: Database.Database, file: string, version: () => number): Rights {
   let sealing: RightsSeal | undefined
   const changes = new Map<string, RightsChange>()
   /** The changes that the current database transaction seals; version 0: deleted. */
   let sealed: RightsChange[] = []
   const tell = createReports()
   const monitor = createMonitor(db, file, version, tell)
-  const checkSchema = schemaCheck(db, migrations)
+  const checkSchema = schemaCheck(db)
 
   function judge(seal: RightsSeal, table: RightsTable, row: Row): boolean {
     const fault = faultOf(seal, table, row, monitor.of(table))

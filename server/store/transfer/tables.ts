@@ -24,16 +24,16 @@ export interface SchemaColumn {
   is_identity: boolean
 }
 
-/** Tables that only one store has, or that describe the servers of a store. They keep the content that the migrations gave them. */
+/** Tables that only one store has, or that describe the servers of a store. They keep the content that the schema gave them. */
 const own: ReadonlySet<string> = new Set([
-  ...['schema_version', 'servers', 'work_leases', 'rate_buckets', 'audit_chains'],
+  ...['schema_migrations', 'servers', 'work_leases', 'rate_buckets', 'audit_chains'],
   ...['leases'],
 ])
 
 /** Columns that only PostgreSQL has. Their values are made from the row: see copy.ts. */
 const addedColumns: Readonly<Record<string, readonly string[]>> = { audit: ['chain', 'at'] }
 
-/** Tables in which the migrations write rows. A new database has these rows; they are replaced. */
+/** Tables in which the schema writes rows. A new database has these rows; they are replaced. */
 export const seeded: ReadonlySet<string> = new Set(['generation'])
 
 const selectColumns = sql<SchemaColumn>(`
