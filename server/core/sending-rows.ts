@@ -77,8 +77,8 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   waits_told: WaitingFor[]
   /** The most wei that it can still cost; null once it is in a block or final. */
   reserved: string | null
-  /** When its status or `waiting_for` last changed; null in rows from older versions. */
-  changed_at: string | null
+  /** When its status or `waiting_for` last changed. */
+  changed_at: string
   /** Which sponsorship pays for it; null: none. */
   sponsored: Sponsored | null
   /** Of several unfinished transactions of a chain only one may have it. */
@@ -101,8 +101,8 @@ export interface Sponsored {
   bucket: number
   /** What its success needs beyond the receipt; absent: nothing. Its content never changes. */
   effect?: Effect
-  /** Under which names it is counted, by `holderOf`. Absent in rows from older versions. */
-  holders?: string[]
+  /** Under which names it is counted, by `holderOf`. */
+  holders: string[]
 }
 
 export interface WholeTransactionRow extends TransactionRow {
@@ -146,14 +146,12 @@ export interface AttemptRow {
   /** From 1. */
   number: number
   purpose: 'send' | 'cancel'
-  /** The signed nonce; null in rows from older versions. */
-  nonce: number | null
+  nonce: number
   hash: string
   gas_price: string | null
   max_fee_per_gas: string | null
   max_priority_fee_per_gas: string | null
-  /** The signed gas limit; null in rows from older versions. */
-  gas_limit: number | null
+  gas_limit: number
   /** Of what it does (contentHash), and its signature: a read does not parse the bytes. */
   content_hash: string
   sig: string

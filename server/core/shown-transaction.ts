@@ -1,5 +1,4 @@
-import type { Transaction, TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
-import { without_reason } from './outcome.ts'
+import type { Transaction, TransactionReceipt } from '../../generated/openapi.ts'
 import type { Derived, TransactionRow } from './sending-rows.ts'
 import { isFinal, isUnmined } from './statuses.ts'
 import { shownSubmission } from './submission.ts'
@@ -39,7 +38,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   signature: row.signature,
   speed: row.speed,
   receipt: currentReceipt(row),
-  error: currentError(row),
+  error: row.status === 'failed' || row.status === 'mined' ? row.error : null,
   reference: row.reference,
   ...(row.metadata && { metadata: row.metadata }),
   ...shownSubmission(row.submission),
@@ -47,41 +46,9 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   authorization_list: row.authorization_list,
 })
 
-/**
- * The receipt of the block that a row is in; null when it is in none. A stored receipt of another block is out of date: a
- * reorganization has removed that block. Rows from before receipts were stored know their block only.
- */
-function currentReceipt({
-  block_number,
-  block_hash,
-  receipt,
-}: Pick<Transaction, 'receipt'> & Block): TransactionReceipt | null {
-  if (block_number === null || block_hash === null) return null
-  return receipt?.block_hash === block_hash ? receipt : { block_number, block_hash, ...nothing_known }
-}
-
-/** The error of a row that has reverted or failed. Rows from before errors were stored have only the text. */
-function currentError({
-  status,
-  status_reason,
-  error,
-}: Pick<Transaction, 'status' | 'status_reason' | 'error'>): TransactionError | null {
-  if (status !== 'failed' && status !== 'mined') return null
-  if (error !== null || status === 'mined') return error
-  const message = status_reason ?? 'Failed'
-  const reverted = /^Reverted(?:: (.*))?$/s.exec(message)
-  if (reverted) return { code: 'reverted', message: reverted[1] || without_reason, revert_data: null }
-  return { code: message.startsWith('Out of gas') ? 'out_of_gas' : 'other', message, revert_data: null }
-}
-
-const nothing_known = {
-  gas_used: null,
-  effective_gas_price: null,
-  fee: null,
-  l1_fee: null,
-  contract_address: null,
-  logs_count: null,
-}
+/** The receipt of the block that a row is in. A stored receipt of another block is out of date: a reorganization has removed that block. */
+const currentReceipt = ({ block_hash, receipt }: Pick<Transaction, 'receipt'> & Block): TransactionReceipt | null =>
+  block_hash !== null && receipt?.block_hash === block_hash ? receipt : null
 
 const max_reason_length = 1_000
 

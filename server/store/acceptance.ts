@@ -140,6 +140,7 @@ export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Orig
     sequence: relayer.last_sequence,
     nonce,
     created_at,
+    changed_at: created_at,
     caller,
     pool_row_id,
     reserved,
@@ -178,6 +179,7 @@ type Assigned =
   | 'sequence'
   | 'nonce'
   | 'created_at'
+  | 'changed_at'
   | 'caller'
   | 'pool_row_id'
   | 'reserved'
@@ -229,7 +231,6 @@ const newRow = (its: NewTransaction): Omit<AcceptedRow, Assigned> => ({
   waiting_for: null,
   wait_text: null,
   waits_told: '[]',
-  changed_at: null,
   reprice_at: 0,
   revision: 0,
 })

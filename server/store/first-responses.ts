@@ -20,14 +20,6 @@ export interface KnownAnswer {
 export function answerAgain({ body_hash, answer, data, transaction_row_id }: KnownAnswer, wanted_hash: string): Replay {
   if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
   const transaction: AcceptedTransaction = JSON.parse(withData(answer, data))
-  // Responses that an earlier version stored lack members that were added later.
-  transaction.warnings ??= []
-  for (const warning of transaction.warnings) warning.waiting_for ??= null
-  transaction.receipt ??= null
-  transaction.error ??= null
-  transaction.reference ??= null
-  transaction.access_list ??= null
-  transaction.authorization_list ??= null
   return { outcome: 'replayed', transaction, row_id: transaction_row_id }
 }
 

@@ -72,9 +72,7 @@ export function rightsSeal({ mac, seal, open }: RightsGuard) {
       if (!sealed) return undefined
       try {
         const { version, sums } = JSON.parse(open(sealed, place).toString())
-        // A manifest from before a table was protected counts none of its rows.
-        const none = '00'.repeat(mac_bytes)
-        const bytes = rightsTables.map((table) => [table, Buffer.from(sums[table] ?? none, 'hex')])
+        const bytes = rightsTables.map((table) => [table, Buffer.from(sums[table], 'hex')])
         return { version, sums: Object.fromEntries(bytes) }
       } catch {
         return undefined

@@ -2,16 +2,19 @@
 export const rightsColumns = {
   api_keys: [
     ...['id', 'secret_hash', 'former_hash', 'former_valid_until', 'scopes', 'is_limited'],
-    ...['allowed_cidrs', 'rate_limit', 'expires_at'],
+    ...['allowed_cidrs', 'rate_limit', 'expires_at', 'pool_ids'],
   ],
   relayers: [
     ...['id', 'network', 'chain_id', 'address', 'signer_id', 'notification_id', 'paused', 'policies'],
-    ...['custom_rpc_urls', 'system_disabled'],
+    ...['custom_rpc_urls', 'system_disabled', 'other_notification_ids', 'funding'],
   ],
-  networks: ['id', 'name', 'chain_id', 'rpc_urls', 'required_confirmations'],
-  notifications: ['id', 'url', 'signing_key', 'former_key', 'former_until', 'created_by'],
+  networks: [
+    ...['id', 'name', 'chain_id', 'rpc_urls', 'required_confirmations', 'private_rpc_urls', 'submission'],
+    ...['min_priority_fee_per_gas', 'min_gas_price', 'coin_token'],
+  ],
+  notifications: ['id', 'url', 'signing_key', 'former_key', 'former_until', 'created_by', 'filter'],
   signers: ['id', 'type', 'address', 'secret'],
-  pools: ['id', 'network', 'policies'],
+  pools: ['id', 'network', 'policies', 'funding'],
   sponsorships: [
     ...['id', 'network', 'chain_id', 'relayer_id', 'relayer_row_id', 'pool_id', 'pool_row_id'],
     ...['rules', 'paused', 'api_key_id'],
@@ -24,18 +27,6 @@ export const listsOfRelayers = {
   pools: { table: 'pool_relayers', owner: 'pool_row_id' },
 } as const
 
-/**
- * Columns of later releases, the oldest first. The content goes up to the last of them that is not NULL, so rows from before a column keep
- * their MAC.
- */
-export const laterColumns: { [table in RightsTable]?: string[] } = {
-  relayers: ['other_notification_ids', 'funding'],
-  notifications: ['filter'],
-  api_keys: ['pool_ids'],
-  pools: ['funding'],
-  networks: ['private_rpc_urls', 'submission', 'min_priority_fee_per_gas', 'min_gas_price', 'coin_token'],
-}
-
 export type RightsTable = keyof typeof rightsColumns
 
 export const rightsTables = Object.keys(rightsColumns) as RightsTable[]
@@ -44,8 +35,9 @@ export const rightsTables = Object.keys(rightsColumns) as RightsTable[]
 export const bytesOfRights = new Set<string>(['secret_hash', 'former_hash', 'signing_key', 'former_key', 'secret'])
 
 /**
- * A row with its MAC and the content that the MAC covers: a JSON array of the row id, the columns in the order of the list, the later
- * columns and, for a row with a list of relayers, their row ids as the text of a JSON array. All stores build the same text, so that a row can move between them.
+ * A row with its MAC and the content that the MAC covers: a JSON array of the row id, the columns in the order of the list and, for
+ * a row with a list of relayers, their row ids as the text of a JSON array. All stores build the same text, so that a row can move
+ * between them.
  */
 export interface SealedRow {
   row_id: number

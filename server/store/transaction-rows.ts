@@ -1,7 +1,6 @@
 import type { Transaction } from '../../generated/openapi.ts'
 import type { TransactionRow, WholeTransactionRow } from '../core/sending-rows.ts'
 import type { ShownColumns } from '../core/shown-transaction.ts'
-import type { TransactionType } from '../core/transaction-form.ts'
 import { dataColumn, hexOf } from './rules/transaction-data.ts'
 
 /** Columns that hold JSON. */
@@ -24,15 +23,13 @@ type JsonColumn = (typeof json_columns)[number]
 
 export type Row = Omit<
   TransactionRow,
-  JsonColumn | 'resign' | 'replaces_foreign' | 'gas_is_given' | 'is_sweep' | 'waits_told' | 'type'
+  JsonColumn | 'resign' | 'replaces_foreign' | 'gas_is_given' | 'is_sweep' | 'waits_told'
 > &
   Record<JsonColumn, string | null> & {
     resign: 0 | 1
     replaces_foreign: 0 | 1
     gas_is_given: 0 | 1
     is_sweep: 0 | 1
-    /** Null in rows from older versions. */
-    type: TransactionType | null
     waits_told: string
   }
 
@@ -86,7 +83,6 @@ export const show = (row: ShownRow, data: string | null): ShownColumns => ({ ...
 export const read = (row: Row): TransactionRow => ({
   ...decode(row),
   sponsored: parsed(row.sponsored),
-  type: row.type ?? formerType(row),
   resign: row.resign === 1,
   replaces_foreign: row.replaces_foreign === 1,
   gas_is_given: row.gas_is_given === 1,
@@ -115,13 +111,6 @@ export const encode = (row: TransactionRow) => ({
   is_sweep: row.is_sweep ? 1 : 0,
   waits_told: JSON.stringify(row.waits_told),
 })
-
-/** The type of a row from a version that did not store it. */
-const formerType = ({ authorization_list, access_list, gas_price }: Row): TransactionType => {
-  if (authorization_list !== null) return 4
-  if (gas_price === null) return 2
-  return access_list === null ? 0 : 1
-}
 
 /** The number of bytes of data in hex. */
 export const bytesOf = (data: string | null): number => (data === null ? 0 : (data.length - 2) / 2)

@@ -51,8 +51,8 @@ async function withTransactions(young: number) {
   for (const statement of [
     `UPDATE transactions SET created_at = '${late}' WHERE sequence >= ${young}`,
     'INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 1000 FROM relayers',
-    `INSERT INTO attempts (transaction_row_id, number, purpose, hash, raw, created_at)
-      SELECT row_id, 1, 'send', '0x', ${zeroBytes(1)}, created_at FROM transactions`,
+    `INSERT INTO attempts (transaction_row_id, number, purpose, nonce, gas_limit, hash, raw, content_hash, sig, created_at)
+      SELECT row_id, 1, 'send', nonce, 21000, '0x', ${zeroBytes(1)}, '', '', created_at FROM transactions`,
     `INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer)
       SELECT 'c', relayer_row_id, 'k' || sequence, '', row_id, '{}' FROM transactions`,
   ]) {

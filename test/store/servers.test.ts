@@ -254,7 +254,7 @@ test('accepts one transaction with a deduplication_id, also by two relayers on t
 
 test('accepts one unfinished transaction of a lane, also by two relayers on two servers at once', async () => {
   const [one, other] = [await addRelayer({ store: here }), await addRelayer({ store: there })]
-  const sponsored = { sponsorship_row_id: 1, user: null, charge: '1', lane: '' }
+  const sponsored = { sponsorship_row_id: 1, user: null, charge: '1', holders: [], lane: '' }
   for (let round = 0; round < 20; round += 1) {
     const its = { sponsored: { ...sponsored, lane: unique('lane') } }
     const answers = await Promise.all([

@@ -67,28 +67,6 @@ test('returns known members: amounts as decimal strings, signature and speed as 
   expect(data[0]).toMatchObject(known)
 })
 
-test('returns rows from before receipts and errors were stored with the members that they have', async () => {
-  const service = await startTestService()
-  await insertTransactions(service, 'demo', 4)
-  const block_hash = `0x${'b1'.repeat(32)}`
-  const block = { block_number: 7, block_hash } as Partial<Transaction>
-  const reasons = ['Reverted: sold out!', 'Reverted', 'Out of gas: its gas limit (1) was too low']
-  for (const [index, status_reason] of reasons.entries()) {
-    await changeTransaction(service, transactionId('demo', index + 1), { ...block, status: 'failed', status_reason })
-  }
-  await changeTransaction(service, transactionId('demo', 4), { status: 'failed', status_reason: 'Not sent: why' })
-  const { data } = await service.client.get(listPath, { path: { relayer_id: 'demo' } })
-  expect(data.map(({ error }) => error)).toEqual([
-    { code: 'other', message: 'Not sent: why', revert_data: null },
-    { code: 'out_of_gas', message: reasons[2], revert_data: null },
-    { code: 'reverted', message: 'The execution reverted without a reason', revert_data: null },
-    { code: 'reverted', message: 'sold out!', revert_data: null },
-  ])
-  const unknown = { gas_used: null, effective_gas_price: null, fee: null, l1_fee: null }
-  const known = { block_number: 7, block_hash, ...unknown, contract_address: null, logs_count: null }
-  expect(data.map(({ receipt }) => receipt)).toEqual([null, known, known, known])
-})
-
 test('returns the newest first, and each relayer’s own only', async () => {
   const service = await startTestService()
   const { id } = await createRelayer(service.client)

@@ -123,7 +123,7 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
 
     const { gas_limit } = content
     const number = (last?.number ?? 0) + 1
-    const attempt = { number, purpose, nonce: row.nonce, ...signed, gas_limit, ...priceColumns(prices) }
+    const attempt = { number, purpose, nonce: envelope.nonce, ...signed, gas_limit, ...priceColumns(prices) }
     return {
       isNew: true,
       bytes: attempt,

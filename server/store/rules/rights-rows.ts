@@ -1,7 +1,6 @@
 import type { NamedRow } from '../rights-state.ts'
 import {
   bytesOfRights,
-  laterColumns,
   listsOfRelayers,
   type RightsTable,
   rightsColumns,
@@ -38,11 +37,7 @@ export function contentOf(engine: Engine, table: RightsTable, row: string = tabl
   )
   const list = table === 'api_keys' || table === 'pools' ? listsOfRelayers[table] : undefined
   const relayers = list ? [`(SELECT ${aggregated[engine]} FROM ${list.table} WHERE ${list.owner} = ${row}.row_id)`] : []
-  const content = (...more: string[]) =>
-    `${array[engine]}(${[`${row}.row_id`, ...values, ...relayers, ...more].join(', ')})`
-  const later = (laterColumns[table] ?? []).map((name) => `${row}.${name}`)
-  const cases = later.map((name, index) => `WHEN ${name} IS NOT NULL THEN ${content(...later.slice(0, index + 1))}`)
-  return cases.length > 0 ? `CASE ${cases.reverse().join(' ')} ELSE ${content()} END` : content()
+  return `${array[engine]}(${[`${row}.row_id`, ...values, ...relayers].join(', ')})`
 }
 
 /** The columns of `StoredSeal`, as a column list. */

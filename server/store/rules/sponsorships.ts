@@ -1,5 +1,4 @@
-import { holderOf } from '../../core/policies/sponsored-calls.ts'
-import type { Sponsored, TransactionRow } from '../../core/sending-rows.ts'
+import type { TransactionRow } from '../../core/sending-rows.ts'
 import { isFinal } from '../../core/statuses.ts'
 import { withoutSeal } from '../rights-state.ts'
 import { bucketAt, endOfBucket, oldestBucket, sumOfBucket } from '../spending-rules.ts'
@@ -150,13 +149,11 @@ class KeyRefused extends Error {
 }
 
 /**
- * What a transaction counts for its sponsorship: when it is final, its paid fee, and nothing when it ended outside of a block. Rows from
- * older versions, which have no `holders`, count their fee as soon as they are in a block.
+ * What a transaction counts for its sponsorship: when it is final, its paid fee, and nothing when it ended outside of a block.
  */
 export function chargeOf({ sponsored, block_hash, receipt, status }: TransactionRow): bigint {
   if (!sponsored) return 0n
-  const isPaid = isFinal(status) || (!sponsored.holders && receipt?.block_hash === block_hash)
-  if (!isPaid) return BigInt(sponsored.charge)
+  if (!isFinal(status)) return BigInt(sponsored.charge)
   return block_hash === null ? 0n : BigInt(receipt?.fee ?? sponsored.charge)
 }
 
@@ -173,9 +170,6 @@ const correct = sql({
     WHERE chain_id = $chain_id AND address = $address AND asset = 'fee' AND bucket = $bucket`,
 })
 
-const possibleHolders = ({ sponsorship_row_id, user }: Sponsored): string[] =>
-  (user === null ? [null] : [null, user]).map((its) => holderOf(sponsorship_row_id, its))
-
 /** Follows what transactions count for their sponsorships, and for the users of these. */
 export async function changeCharges(
   session: Session,
@@ -187,7 +181,7 @@ export async function changeCharges(
     if (!sponsored) continue
     const change = chargeOf(after) - chargeOf(before)
     if (change === 0n) continue
-    const { bucket, holders = possibleHolders(sponsored) } = sponsored
+    const { bucket, holders } = sponsored
     for (const address of holders) {
       const name = `${chain_id} ${address} fee ${bucket}`
       changes.set(name, { chain_id, address, bucket, change: change + (changes.get(name)?.change ?? 0n) })

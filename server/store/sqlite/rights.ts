@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3'
 import { createReports } from '../rights-reports.ts'
 import { type RightsChange, type RightsSeal, rightsSeal } from '../rights-seal.ts'
 import { deletionOf, distrusted, faultOf, type NamedRow as Row } from '../rights-state.ts'
-import { laterColumns, listsOfRelayers, type RightsTable, rightsColumns, rightsTables } from '../rights-tables.ts'
+import { listsOfRelayers, type RightsTable, rightsColumns, rightsTables } from '../rights-tables.ts'
 import { createTrust, type Rights as RightsOfRules } from '../rules/rights.ts'
 import { contentOf } from '../rules/rights-rows.ts'
 import { sealChanges } from '../rules/rights-scan.ts'
@@ -43,7 +43,7 @@ export function schemaCheck(db: Database.Database): () => void {
 export function rightsTriggers(): string {
   const call = (table: RightsTable, kind: string, row: string) =>
     `SELECT rights_change('${table}', '${kind}', ${row}.row_id, ${row}.rights_version, ${row}.rights_mac, ${contentOf('sqlite', table, row)})`
-  const columnsOf = (table: RightsTable) => ['row_id', ...rightsColumns[table], laterColumns[table] ?? []].flat()
+  const columnsOf = (table: RightsTable) => ['row_id', ...rightsColumns[table]]
   const ofTables = rightsTables.flatMap((table) => [
     `CREATE TEMP TRIGGER rights_${table}_insert AFTER INSERT ON main.${table}
      BEGIN SELECT rights_change('${table}', 'insert', NEW.row_id, 0, NULL, ''); END`,

@@ -107,7 +107,7 @@ export function history(seed: number): () => Call {
           purpose: 'send' as const,
           content_hash: '',
           sig: '',
-          nonce: row.nonce,
+          nonce: row.nonce as number,
           hash: `0x${id}-${number}`,
           raw: new Uint8Array([number]),
         },
