@@ -141,27 +141,6 @@ test('counts the worst case of a call until it is final, also through a reorgani
   expect(`${await used()}`).toBe((await only(its)).receipt?.fee)
 })
 
-test('counts what a call paid once, that was in a block when a service of an older version was replaced', async () => {
-  const its = await sponsoredRig({}, { chain: { noMining: true }, confirmations: 3 })
-  await its.rig.chain.mine(3)
-  const { id } = await send(its, { to: its.game, data: play(1) })
-  const shown = () => its.calls.sponsorships.getSponsoredCall('game', id)
-  await until('it is submitted', async () => (await shown()).status === 'submitted')
-  await its.rig.chain.mine()
-  await until('it is mined', async () => (await shown()).status === 'success')
-  const { fee } = await shown()
-  await its.rig.restart(async () => {
-    // What the older version left: the fee was counted already, and the row names no holders.
-    await rowsOf(its.rig, `UPDATE spending SET amount = '${fee}' WHERE address LIKE 'sponsorship %' AND asset = 'fee'`)
-    const [sponsored] = await columnOf<string>(its.rig, 'SELECT sponsored FROM transactions')
-    const { holders: _, ...old } = JSON.parse(sponsored as string)
-    await rowsOf(its.rig, `UPDATE transactions SET sponsored = '${JSON.stringify(old)}'`)
-  })
-  const restarted = { ...its, client: its.rig.client() }
-  await until('it is final', async () => (await only(restarted)).status === 'confirmed', its.rig.chain.mine)
-  expect((await usageOf(restarted)).used).toBe(fee)
-})
-
 test('shows a call as rejected that the nodes refuse for good, although a transfer at its nonce is in a block', async () => {
   const its = await sponsoredRig({}, { chain: { noMining: true }, proxies: 2 })
   for (const proxy of its.rig.proxies) {

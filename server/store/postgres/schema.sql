@@ -340,7 +340,7 @@ CREATE TABLE transactions (
   "from"                   TEXT NOT NULL,
   "to"                     TEXT,
   value                    TEXT NOT NULL,
-  data_bytes               BIGINT NOT NULL,
+  data_bytes               BIGINT NOT NULL DEFAULT 0,
   data_row_id              BIGINT REFERENCES transaction_data (row_id),
   -- The access list (EIP-2930) and the authorizations (EIP-7702), as JSON; NULL: none.
   access_list              TEXT,
@@ -493,9 +493,7 @@ CREATE TABLE refills (
   treasury_id     TEXT NOT NULL,
   asset           TEXT,
   amount          TEXT NOT NULL,
-  request         TEXT NOT NULL,
   transaction_id  TEXT,
-  block_number    BIGINT,
   created_at      TEXT NOT NULL
 );
 CREATE INDEX refills_by_relayer ON refills (relayer_row_id, row_id);

@@ -318,7 +318,7 @@ CREATE TABLE transactions (
   "from"                   TEXT NOT NULL,
   "to"                     TEXT,
   value                    TEXT NOT NULL,
-  data_bytes               INTEGER NOT NULL,
+  data_bytes               INTEGER NOT NULL DEFAULT 0,
   data_row_id              INTEGER REFERENCES transaction_data (row_id),
   -- The access list (EIP-2930) and the authorizations (EIP-7702), as JSON; NULL: none.
   access_list              TEXT,
