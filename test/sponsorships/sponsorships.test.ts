@@ -5,7 +5,6 @@ import { testChain } from '../support/chain.ts'
 import { jsonRpcOf } from '../support/json-rpc.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
-import { columnOf, rowsOf } from '../support/service-database.ts'
 import {
   burn,
   deployGame,

@@ -30,7 +30,7 @@ test('returns every member of a transaction, null while it is unknown', async ()
       created_at: '2026-01-01T00:00:00.000Z',
       sent_at: null,
       confirmed_at: null,
-      ended_at: null,
+      ended_at: '2026-01-01T00:00:00.000Z',
       signature: null,
       speed: null,
       receipt: null,
