@@ -628,7 +628,7 @@ export interface paths {
          *     At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
          *
          *     `max_per_day` is what bounds a loss: whoever makes the relayer burn gas burns the treasury's funds up to it.
-         *     Relayers that fund each other in a circle are refused (409).
+         *     A change after which relayers fund each other in a circle is refused (409), whether it adds a funding or uncovers one.
          */
         put: operations["setFunding"];
         post?: never;
@@ -1489,7 +1489,8 @@ export interface paths {
         /**
          * Delete a pool
          * @description Its relayers and their transactions stay. A new pool with the same id continues its idempotency keys. A pool that
-         *     an API key is limited to, or that sends the calls of a sponsorship, is not deleted (409).
+         *     an API key is limited to, that sends the calls of a sponsorship, or without which its relayers would be funded in a
+         *     circle by way of another pool, is not deleted (409).
          */
         delete: operations["deletePool"];
         options?: never;
@@ -8788,6 +8789,7 @@ export interface operations {
             200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };

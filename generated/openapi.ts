@@ -557,7 +557,7 @@ export interface paths {
          * Fund a relayer from another one
          * @description When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury `from` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address). At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
          *
-         *     `max_per_day` is what bounds a loss: whoever makes the relayer burn gas burns the treasury's funds up to it. Relayers that fund each other in a circle are refused (409).
+         *     `max_per_day` is what bounds a loss: whoever makes the relayer burn gas burns the treasury's funds up to it. A change after which relayers fund each other in a circle is refused (409), whether it adds a funding or uncovers one.
          */
         put: operations["setFunding"];
         post?: never;
@@ -1337,7 +1337,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a pool
-         * @description Its relayers and their transactions stay. A new pool with the same id continues its idempotency keys. A pool that an API key is limited to, or that sends the calls of a sponsorship, is not deleted (409).
+         * @description Its relayers and their transactions stay. A new pool with the same id continues its idempotency keys. A pool that an API key is limited to, that sends the calls of a sponsorship, or without which its relayers would be funded in a circle by way of another pool, is not deleted (409).
          */
         delete: operations["deletePool"];
         options?: never;
@@ -8102,6 +8102,7 @@ export interface operations {
             200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };

@@ -30,3 +30,17 @@ export const isBlocked = (state: FundingStatus): boolean => !fine.includes(state
 /** The asset under which refills are counted for their treasury: those of a relayer, or of all relayers that a pool funds. */
 export const refillsOf = (relayer_row_id: number, pool: { row_id: number } | null): string =>
   pool ? `refills pool ${pool.row_id}` : `refills ${relayer_row_id}`
+
+/** Whether a changed treasury leads back to its relayer. Both maps: from a relayer to the one that it gets its funds from. */
+export function addsCircle(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): boolean {
+  return [...after].some(([relayer, treasury]) => before.get(relayer) !== treasury && isAbove(relayer, treasury, after))
+}
+
+function isAbove(relayer: string, treasury: string, treasuries: ReadonlyMap<string, string>): boolean {
+  const seen = new Set<string>()
+  for (let next: string | undefined = treasury; next !== undefined && !seen.has(next); next = treasuries.get(next)) {
+    if (next === relayer) return true
+    seen.add(next)
+  }
+  return false
+}

@@ -99,7 +99,7 @@ export function funding({
       const outcome = await store.setFunding(path.relayer_id, its, auditEntry)
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'unknown_treasury') throw unknownTreasury()
-      if (outcome === 'circle') throw conflict('/body/from', 'the treasury itself gets its funds from this relayer')
+      if (outcome === 'circle') throw fundingCircle('/body/from')
       sending.fund(outcome.row_id)
       return single(await stateOf(nodes, outcome, { funding: asCoin(its, outcome.coin_token), pool: null }))
     },
@@ -109,7 +109,7 @@ export function funding({
       if (before && !before.funding) throw none('relayer')
       const outcome = await store.setFunding(path.relayer_id, null, auditEntry)
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
-      if (outcome === 'circle') throw conflict('relayer', 'the treasury of its pool gets its funds from this relayer')
+      if (outcome === 'circle') throw fundingCircle('/path/relayer_id')
       return single('Funding deleted successfully')
     },
 
@@ -124,7 +124,7 @@ export function funding({
       const outcome = await store.setPoolFunding(path.pool_id, its, auditEntry)
       if (outcome === 'missing') throw poolMissing()
       if (outcome === 'unknown_treasury') throw unknownTreasury()
-      if (outcome === 'circle') throw conflict('/body/from', 'the treasury is in the pool, or gets its funds from it')
+      if (outcome === 'circle') throw fundingCircle('/body/from')
       for (const { relayer_id } of outcome.relayers) sending.fund((await findRelayer(relayer_id)).row_id)
       return single(await poolStateOf(outcome, its))
     },
@@ -132,7 +132,9 @@ export function funding({
     async deletePoolFunding({ path, caller, auditEntry }) {
       const pool = await findPool(path.pool_id, caller)
       if (!pool.funding) throw none('pool')
-      if ((await store.setPoolFunding(path.pool_id, null, auditEntry)) === 'missing') throw poolMissing()
+      const outcome = await store.setPoolFunding(path.pool_id, null, auditEntry)
+      if (outcome === 'missing') throw poolMissing()
+      if (outcome === 'circle') throw fundingCircle('/path/pool_id')
       return single('Funding deleted successfully')
     },
 
@@ -174,6 +176,13 @@ function readFunding(body: FundingSettings): Funding {
   }
   return its
 }
+
+/** The ApiError (409) for a change after which a relayer would get its funds from itself. */
+export const fundingCircle = (path: string) =>
+  conflict(
+    path,
+    'a relayer would get its funds from itself: by its own funding, or by the first funded pool that it is in',
+  )
 
 const unknownTreasury = () => badRequest('/body/from', 'no relayer on the same chain has this ID')
 const none = (of: 'relayer' | 'pool') =>

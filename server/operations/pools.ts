@@ -8,6 +8,7 @@ import { poolEventStream } from '../webhooks/event-stream.ts'
 import { createAwaited } from './awaited.ts'
 import type { OperationDependencies } from './dependencies.ts'
 import { poolMissing as missing, seenIn } from './find-pool.ts'
+import { fundingCircle } from './funding.ts'
 import { ofMember } from './members.ts'
 import { page } from './page.ts'
 import { readPolicies } from './policies.ts'
@@ -77,8 +78,7 @@ export function pools(
       const changes = { ...others, ...(policies && { policies: readPolicies(policies) }) }
       const outcome = await store.updatePool(path.pool_id, changes, auditEntry)
       if (outcome === 'missing') throw missing()
-      if (outcome === 'circle')
-        throw conflict('/body/relayer_ids', "the treasury of the pool's funding gets its funds from one of them")
+      if (outcome === 'circle') throw fundingCircle('/body/relayer_ids')
       return single(shown(outcome))
     },
 
@@ -98,6 +98,7 @@ export function pools(
           '/path/pool_id',
           'the calls of a sponsorship are sent through this pool; delete the sponsorship first',
         )
+      if (outcome === 'circle') throw fundingCircle('/path/pool_id')
       return single('Pool deleted successfully')
     },
 

@@ -53,7 +53,7 @@ export interface ConfigurationStore {
   ): Promise<PoolRow | 'id_taken' | 'unknown_network' | { unknown_relayer: number }>
   getPool(id: string): Promise<PoolRow | undefined>
   listPools(slice: Slice): Promise<Listing<PoolRow>>
-  /** `circle`: the treasury that funds the pool's relayers gets its funds from one of these. */
+  /** `circle`: a relayer would get its funds from itself, over any number of treasuries. */
   updatePool(
     id: string,
     changes: { name?: string; relayer_ids?: string[]; policies?: PoolRow['policies'] },
@@ -66,8 +66,11 @@ export interface ConfigurationStore {
     weight: number,
     auditEntry?: PendingAuditEntry,
   ): Promise<PoolRow | undefined>
-  /** `in_use`: an API key is limited to it; `sponsors`: it sends the calls of a sponsorship. */
-  deletePool(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion | 'sponsors'>
+  /**
+   * `in_use`: an API key is limited to it; `sponsors`: it sends the calls of a sponsorship; `circle`: by another pool, a relayer would get
+   * its funds from itself.
+   */
+  deletePool(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion | 'sponsors' | 'circle'>
 
   createSigner(signer: SignerRow, auditEntry?: PendingAuditEntry): Promise<boolean>
   getSigner(id: string): Promise<Signer | undefined>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type FundingSettings, RelayerError } from '../../client/index.ts'
+import { type FundingSettings, type RelayerClient, RelayerError } from '../../client/index.ts'
 import type { AnvilOptions } from '../support/anvil.ts'
 import { testRig } from '../support/test-rig.ts'
 import { deployToken, tokenBalance } from '../support/token.ts'
@@ -169,6 +169,83 @@ test('refuses circles, unknown treasuries and wrong amounts; keeps a treasury fr
   await client.delete(base, { path })
   expect(await codeOf(client.get(base, { path }))).toBe('404 not_found /path/relayer_id')
   expect(await remove(treasury)).toBe('done')
+})
+
+type Ids = Record<'a' | 'b' | 'c', string>
+type Change = (client: RelayerClient, ids: Ids, settings: FundingSettings) => Promise<unknown>
+const pool = (pool_id: string) => ({ path: { pool_id } })
+const one = (relayer_id = '') => ({ path: { relayer_id } })
+const poolBase = '/api/v1/pools/{pool_id}'
+
+// a is in the pools one, funded by c, and two, funded by b. Only the first of them counts for it, so b may be funded by a.
+test.each<[string, string, Change]>([
+  [
+    'leaving the first pool',
+    '/body/relayer_ids',
+    (client) => client.patch(poolBase, { ...pool('one'), body: { relayer_ids: ['demo'] } }),
+  ],
+  ['deleting the first pool', '/path/pool_id', (client) => client.delete(poolBase, pool('one'))],
+  [
+    'ending the funding of the first pool',
+    '/path/pool_id',
+    (client) => client.delete(`${poolBase}/funding`, pool('one')),
+  ],
+  [
+    'another treasury of the first pool',
+    '/body/from',
+    (client, { b }, settings) => client.put(`${poolBase}/funding`, { ...pool('one'), body: { ...settings, from: b } }),
+  ],
+  [
+    'a funding of its own',
+    '/body/from',
+    (client, { a, b }, settings) => client.put(base, { ...one(a), body: { ...settings, from: b } }),
+  ],
+  [
+    'a treasury of the treasury',
+    '/body/from',
+    (client, { a, c }, settings) => client.put(base, { ...one(c), body: { ...settings, from: a } }),
+  ],
+  [
+    'the treasury joins the pool',
+    '/body/relayer_ids',
+    (client, { a, c }) => client.patch(poolBase, { ...pool('one'), body: { relayer_ids: [a, c] } }),
+  ],
+  [
+    'the end of a funding that hides that of the pool',
+    '/path/relayer_id',
+    async (client, { a, b, c }, settings) => {
+      await client.put(base, { ...one(a), body: { ...settings, from: c } })
+      await client.put(`${poolBase}/funding`, { ...pool('one'), body: { ...settings, from: b } })
+      await client.delete(base, one(a))
+    },
+  ],
+  [
+    'the funding of a pool that its relayers are in already',
+    '/body/from',
+    async (client, { b, c }, settings) => {
+      await client.post('/api/v1/pools', { body: { id: 'three', network: 'local', relayer_ids: [c] } })
+      await client.put(`${poolBase}/funding`, { ...pool('three'), body: { ...settings, from: b } })
+    },
+  ],
+  [
+    'deleting a treasury',
+    '/path/relayer_id',
+    (client, { c }) => client.delete('/api/v1/relayers/{relayer_id}', one(c)),
+  ],
+])('refuses a circle of funding by %s', async (_name, place, change) => {
+  const { rig, client, settings, treasury, relayer } = await start()
+  const third = await rig.addAccount()
+  const ids = { a: relayer.relayer_id, b: third.relayer_id, c: treasury.relayer_id }
+  for (const [id, from] of Object.entries({ one: ids.c, two: ids.b })) {
+    await client.post('/api/v1/pools', { body: { id, network: 'local', relayer_ids: [ids.a] } })
+    await client.put(`${poolBase}/funding`, { ...pool(id), body: { ...settings, from } })
+  }
+  await client.put(base, { ...one(ids.b), body: { ...settings, from: ids.a } })
+  const work = change(client, ids, settings)
+  expect(await codeOf(work)).toBe(`409 conflict ${place}`)
+  // Nothing of a refused change is stored.
+  expect((await client.get(poolBase, pool('one'))).data.relayers.map(({ relayer_id }) => relayer_id)).toEqual([ids.a])
+  expect((await client.get(`${poolBase}/funding`, pool('two'))).data.funding.from).toBe(ids.b)
 })
 
 test('does not refill a drained relayer that needs nothing', async () => {

@@ -1,11 +1,11 @@
-import type { Funding, PendingAuditEntry, PoolRow } from '../../core/rows.ts'
+import type { PoolRow } from '../../core/rows.ts'
 import { withoutSeal } from '../rights-state.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { type StoredSeal, sealedColumns } from './rights-rows.ts'
 import type { Session, Transaction } from './session.ts'
 import { type Engine, sql } from './statement.ts'
-import { obstacleOf } from './treasuries.ts'
+import { changeFunding } from './treasuries.ts'
 
 type Row = Omit<PoolRow, 'relayers' | 'policies' | 'funding' | 'coin_token'> & {
   relayers: string
@@ -48,9 +48,6 @@ const forgetNotes = sql(`
   DELETE FROM funding_states WHERE relayer_row_id IN (
     SELECT relayer_row_id FROM pool_relayers JOIN relayers ON relayers.row_id = relayer_row_id
     WHERE pool_row_id = $row_id AND funding IS NULL)`)
-const memberById = sql<{ id: string; chain_id: number; funding: string | null }>(
-  'SELECT id, chain_id, funding FROM relayers WHERE id = $id',
-)
 const change = sql('UPDATE pools SET name = $name, policies = $policies WHERE id = $id')
 const itsKeys = sql(
   (engine) => `
@@ -84,16 +81,6 @@ export const poolReads =
     return row && readRow(row)
   }
 
-/** Why the relayers cannot get their funds so. */
-async function obstacleIn(transaction: Transaction, relayer_ids: string[], funding: Funding) {
-  for (const id of relayer_ids) {
-    const relayer = await transaction.one(memberById, { id })
-    const obstacle = relayer?.funding === null && (await obstacleOf(transaction, relayer, funding.from))
-    if (obstacle) return obstacle
-  }
-  return undefined
-}
-
 export function pools(database: Database): Pools {
   const { read, lister, writeCached, rights } = database
   const find = poolReads(database)
@@ -116,9 +103,9 @@ export function pools(database: Database): Pools {
     return readOne(transaction, id)
   }
 
-  async function write<T>(work: (transaction: Transaction) => Promise<T>, auditEntry: PendingAuditEntry | undefined) {
+  async function orUnknown<T>(change: Promise<T>) {
     try {
-      return await writeCached(work, auditEntry)
+      return await change
     } catch (error) {
       if (error instanceof UnknownRelayer) return { unknown_relayer: error.index }
       throw error
@@ -127,58 +114,66 @@ export function pools(database: Database): Pools {
 
   return {
     createPool: ({ relayer_ids, policies, ...pool }, auditEntry) =>
-      write(async (transaction) => {
-        if (!(await transaction.one(network, { network: pool.network }))) return 'unknown_network'
-        await transaction.run(keepId, { id: pool.id })
-        if ((await transaction.run(insert, { ...pool, policies: JSON.stringify(policies) })) === 0) return 'id_taken'
-        rights.inserted(transaction, 'pools', (await transaction.one(rowIdOf, { id: pool.id }))?.row_id as number)
-        return withRelayers(transaction, pool.id, relayer_ids)
-      }, auditEntry),
+      orUnknown(
+        writeCached(async (transaction) => {
+          if (!(await transaction.one(network, { network: pool.network }))) return 'unknown_network'
+          await transaction.run(keepId, { id: pool.id })
+          if ((await transaction.run(insert, { ...pool, policies: JSON.stringify(policies) })) === 0) return 'id_taken'
+          rights.inserted(transaction, 'pools', (await transaction.one(rowIdOf, { id: pool.id }))?.row_id as number)
+          return withRelayers(transaction, pool.id, relayer_ids)
+        }, auditEntry),
+      ),
     getPool: (id) => find(read, id),
     listPools: lister('pools', columns, readRow),
     updatePool: (id, { relayer_ids, ...changes }, auditEntry) =>
-      write(async (transaction) => {
-        const pool = await find(transaction, id)
-        if (!pool) return 'missing'
-        const { funding } = pool
-        if (funding && relayer_ids && (await obstacleIn(transaction, relayer_ids, funding)) === 'circle')
-          return 'circle'
-        await rights.updated(transaction, 'pools', pool.row_id)
-        const { name, policies } = { ...pool, ...changes }
-        await transaction.run(change, { id, name, policies: JSON.stringify(policies) })
-        return withRelayers(transaction, id, relayer_ids ?? pool.relayers.map(({ relayer_id }) => relayer_id))
-      }, auditEntry),
+      orUnknown(
+        changeFunding(
+          database,
+          async (transaction) => {
+            const pool = await find(transaction, id)
+            if (!pool) return 'missing'
+            await rights.updated(transaction, 'pools', pool.row_id)
+            const { name, policies } = { ...pool, ...changes }
+            await transaction.run(change, { id, name, policies: JSON.stringify(policies) })
+            return withRelayers(transaction, id, relayer_ids ?? pool.relayers.map(({ relayer_id }) => relayer_id))
+          },
+          auditEntry,
+        ),
+      ),
     setPoolFunding: (id, funding, auditEntry) =>
-      writeCached(async (transaction) => {
-        const pool = await find(transaction, id)
-        if (!pool) return 'missing'
-        if (funding) {
-          const treasury = await transaction.one(member, { id: funding.from, network: pool.network })
-          if (!treasury) return 'unknown_treasury'
-          const relayer_ids = pool.relayers.map(({ relayer_id }) => relayer_id)
-          const obstacle = await obstacleIn(transaction, relayer_ids, funding)
-          if (obstacle) return obstacle
-        }
-        await rights.updated(transaction, 'pools', pool.row_id)
-        await transaction.run(setFunding, { row_id: pool.row_id, funding: funding && JSON.stringify(funding) })
-        await transaction.run(forgetNotes, { row_id: pool.row_id })
-        return { ...pool, funding }
-      }, auditEntry),
+      changeFunding(
+        database,
+        async (transaction) => {
+          const pool = await find(transaction, id)
+          if (!pool) return 'missing'
+          if (funding && !(await transaction.one(member, { id: funding.from, network: pool.network })))
+            return 'unknown_treasury'
+          await rights.updated(transaction, 'pools', pool.row_id)
+          await transaction.run(setFunding, { row_id: pool.row_id, funding: funding && JSON.stringify(funding) })
+          await transaction.run(forgetNotes, { row_id: pool.row_id })
+          return { ...pool, funding }
+        },
+        auditEntry,
+      ),
     weighPoolRelayer: (id, relayer_id, weight, auditEntry) =>
       writeCached(async (transaction) => {
         if ((await transaction.run(weigh, { id, relayer_id, weight })) === 0) return undefined
         return find(transaction, id)
       }, auditEntry),
     deletePool: (id, auditEntry) =>
-      writeCached(async (transaction) => {
-        const row = await transaction.one(rowIdOf, { id })
-        if (!row) return 'missing'
-        if (await transaction.one(itsKeys, { id })) return 'in_use'
-        if (await transaction.one(itsSponsorships, row)) return 'sponsors'
-        await rights.deleted(transaction, 'pools', row.row_id)
-        await transaction.run(remove, { id })
-        return 'deleted'
-      }, auditEntry),
+      changeFunding(
+        database,
+        async (transaction) => {
+          const row = await transaction.one(rowIdOf, { id })
+          if (!row) return 'missing'
+          if (await transaction.one(itsKeys, { id })) return 'in_use'
+          if (await transaction.one(itsSponsorships, row)) return 'sponsors'
+          await rights.deleted(transaction, 'pools', row.row_id)
+          await transaction.run(remove, { id })
+          return 'deleted'
+        },
+        auditEntry,
+      ),
   }
 }
 

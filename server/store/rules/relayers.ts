@@ -7,7 +7,7 @@ import { createEvents } from './events.ts'
 import { type StoredSeal, sealedColumns } from './rights-rows.ts'
 import type { Session, Transaction } from './session.ts'
 import { type Engine, sql } from './statement.ts'
-import { isTreasury, obstacleOf, treasuryByPool } from './treasuries.ts'
+import { changeFunding, isTreasury } from './treasuries.ts'
 
 type Stored =
   | 'paused'
@@ -98,6 +98,7 @@ const update = sql(`
     custom_rpc_urls = $custom_rpc_urls, system_disabled = $system_disabled, disabled_reason = $disabled_reason
   WHERE row_id = $row_id`)
 const setFunding = sql('UPDATE relayers SET funding = $funding WHERE row_id = $row_id')
+const onChain = sql('SELECT 1 FROM relayers WHERE id = $id AND chain_id = $chain_id')
 const forgetNote = sql('DELETE FROM funding_states WHERE relayer_row_id = $row_id')
 const lockToDelete = sql('SELECT 1 FROM relayers WHERE row_id = $row_id FOR UPDATE')
 const unfinished = sql(`
@@ -198,18 +199,21 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         return changed
       }, auditEntry),
     setFunding: (id, funding, auditEntry) =>
-      writeCached(async (transaction) => {
-        const found = await transaction.one(rowIdOf, { id })
-        const before = found && (await byId(transaction, id))
-        if (!before) return 'missing'
-        const treasury = funding ? funding.from : await treasuryByPool(transaction, id)
-        const obstacle = treasury !== null && (await obstacleOf(transaction, before, treasury))
-        if (obstacle) return obstacle
-        await rights.updated(transaction, 'relayers', before.row_id)
-        await transaction.run(setFunding, { row_id: before.row_id, funding: funding && JSON.stringify(funding) })
-        await transaction.run(forgetNote, { row_id: before.row_id })
-        return { ...before, funding }
-      }, auditEntry),
+      changeFunding(
+        database,
+        async (transaction) => {
+          const found = await transaction.one(rowIdOf, { id })
+          const before = found && (await byId(transaction, id))
+          if (!before) return 'missing'
+          const { chain_id } = before
+          if (funding && !(await transaction.one(onChain, { id: funding.from, chain_id }))) return 'unknown_treasury'
+          await rights.updated(transaction, 'relayers', before.row_id)
+          await transaction.run(setFunding, { row_id: before.row_id, funding: funding && JSON.stringify(funding) })
+          await transaction.run(forgetNote, { row_id: before.row_id })
+          return { ...before, funding }
+        },
+        auditEntry,
+      ),
     async noteBalance(row_id, balance, min_balance, isLow) {
       // Read first, because the value rarely changes and a write costs a commit.
       if (((await read.one(lowBalance, { row_id }))?.low_balance === 1) === isLow) return
@@ -220,6 +224,7 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         if (row) await events.ofLowBalance(transaction, row, balance, min_balance)
       })
     },
+    // A relayer that funds none is on no way between others, so that without it nobody gets another treasury.
     deleteRelayer: (id, auditEntry) =>
       writeCached(async (transaction) => {
         const row = await transaction.one(rowIdOf, { id })

@@ -1,4 +1,7 @@
-import type { Session } from './session.ts'
+import { addsCircle } from '../../core/funding.ts'
+import type { PendingAuditEntry } from '../../core/rows.ts'
+import type { Database } from './database.ts'
+import type { Session, Transaction } from './session.ts'
 import { type Engine, sql } from './statement.ts'
 
 const from = (table: string): Record<Engine, string> => ({
@@ -22,28 +25,38 @@ export const isTreasury = sql(
   UNION SELECT 1 FROM pools WHERE funding IS NOT NULL AND ${ofPools[engine]} = $id LIMIT 1`,
 )
 const ofPool = (engine: Engine) => firstPool(ofPools[engine], 'relayers.row_id')
-const treasuryOf = sql<{ id: string; chain_id: number; treasury: string | null }>(
+const treasuries = sql<{ id: string; treasury: string }>(
   (engine) => `
-  SELECT id, chain_id, coalesce(${ofRelayers[engine]}, (${ofPool(engine)})) AS treasury FROM relayers WHERE id = $id`,
-)
-const poolTreasury = sql<{ treasury: string | null }>(
-  (engine) => `SELECT (${ofPool(engine)}) AS treasury FROM relayers WHERE id = $id`,
+  SELECT * FROM (
+    SELECT id, coalesce(${ofRelayers[engine]}, (${ofPool(engine)})) AS treasury FROM relayers) AS its
+  WHERE treasury IS NOT NULL`,
 )
 
-/** Why a relayer cannot get its funds from another one. Changes of configuration run one at a time, so that two of them make no circle. */
-export async function obstacleOf(session: Session, relayer: { id: string; chain_id: number }, treasury: string) {
-  for (let next: string | null = treasury, first = true; next !== null; first = false) {
-    const its: { id: string; chain_id: number; treasury: string | null } | undefined = await session.one(treasuryOf, {
-      id: next,
-    })
-    if (first && its?.chain_id !== relayer.chain_id) return 'unknown_treasury'
-    if (!its) return undefined
-    if (its.id === relayer.id) return 'circle'
-    next = its.treasury
+const treasuriesIn = async (session: Session) =>
+  new Map((await session.all(treasuries)).map(({ id, treasury }) => [id, treasury]))
+
+/**
+ * Makes a change that can alter from which relayer another one gets its funds: of a funding, of a pool's relayers, or of what hides another
+ * funding. Undoes it when a relayer would get its funds from itself, over any number of others. Changes of configuration run one at a time,
+ * so that two of them make no circle.
+ */
+export async function changeFunding<T>(
+  { writeCached }: Pick<Database, 'writeCached'>,
+  work: (transaction: Transaction) => Promise<T>,
+  auditEntry: PendingAuditEntry | undefined,
+): Promise<T | 'circle'> {
+  try {
+    return await writeCached(async (transaction) => {
+      const before = await treasuriesIn(transaction)
+      const done = await work(transaction)
+      if (addsCircle(before, await treasuriesIn(transaction))) throw new FundingCircle()
+      return done
+    }, auditEntry)
+  } catch (error) {
+    if (error instanceof FundingCircle) return 'circle'
+    throw error
   }
-  return undefined
 }
 
-/** From which relayer a relayer gets its funds when it has no funding of its own. */
-export const treasuryByPool = async (session: Session, id: string): Promise<string | null> =>
-  (await session.one(poolTreasury, { id }))?.treasury ?? null
+/** It undoes what was changed before. */
+class FundingCircle extends Error {}
