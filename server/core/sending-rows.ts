@@ -97,7 +97,7 @@ export interface Sponsored {
   user: string | null
   /** What it counts until it is mined, in wei. */
   charge: string
-  /** The time step that it is counted in. */
+  /** The time step that it is counted in: of its acceptance, and of its end once it is final. */
   bucket: number
   /** What its success needs beyond the receipt; absent: nothing. Its content never changes. */
   effect?: Effect

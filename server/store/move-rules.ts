@@ -1,5 +1,6 @@
 import type { Move, TransactionRow } from '../core/sending-rows.ts'
 import { isFinal } from '../core/statuses.ts'
+import { bucketAt } from './spending-rules.ts'
 import { bytesOf } from './transaction-rows.ts'
 
 /** The most bytes that the moves of one database transaction write: some milliseconds. */
@@ -28,6 +29,9 @@ export function movedRow(before: TransactionRow, { set, end }: Pick<Move, 'set' 
   const status = end?.status ?? set.status ?? before.status
   const after: TransactionRow = { ...before, ...waitOf(set), ...others, status, revision: before.revision + 1 }
   if (isFinal(after.status)) Object.assign(after, { waiting_for: null, wait_text: null })
+  // Until it ends, it counts however old it is (spending-book.ts); what it paid counts for a day from its end.
+  const isEnded = isFinal(after.status) && !isFinal(before.status)
+  if (isEnded && after.sponsored) after.sponsored = { ...after.sponsored, bucket: bucketAt(now) }
   const isChanged = after.status !== before.status || after.waiting_for !== before.waiting_for
   if (isChanged) after.changed_at = new Date(now).toISOString()
   return after

@@ -15,6 +15,8 @@ export interface Spent extends Pick<Spend, 'holder'> {
 /** The current time step. `now`: milliseconds since the Unix epoch. */
 export const bucketAt = (now: number): number => Math.floor(now / bucket_ms)
 
+export const startOfBucket = (bucket: number): number => bucket * bucket_ms
+
 /** When the amounts of a time step leave the sums of a day, in milliseconds since the Unix epoch. */
 export const endOfBucket = (bucket: number): number => (bucket + day_buckets + 1) * bucket_ms
 

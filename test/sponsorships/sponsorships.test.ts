@@ -29,6 +29,7 @@ const outcomeOf = (promise: Promise<unknown>) =>
       return `${error.status} ${error.details[0]?.path}: ${error.details[0]?.message}`
     },
   )
+const hour_ms = 3_600_000
 const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const usageOf = async ({ client }: SponsoredRig) => (await client.sponsorships.get('game')).usage
 const ended = (sponsored: SponsoredRig, id: string) =>
@@ -138,6 +139,39 @@ test('counts the worst case of a call until it is final, also through a reorgani
     return (await only(its)).status === 'confirmed'
   })
   expect(`${await used()}`).toBe((await only(its)).receipt?.fee)
+})
+
+test('counts calls that wait for longer than a day until they end, and what they paid for a day from then', async () => {
+  const its = await sponsoredRig(
+    { budget_per_day: `${max_fee * 2n}`, per_user: { fee: `${max_fee * 2n}` } },
+    { chain: { noMining: true } },
+  )
+  const user = newUser().address
+  const accept = () => its.client.sponsorships.sendSponsoredCall('game', { to: its.game, data: play(1), user })
+  const used = async () => {
+    const { usage } = await its.client.sponsorships.get('game')
+    const known = await its.client.sponsorships.getSponsoredUser('game', user)
+    return [BigInt(usage.used), BigInt(known.fee?.used ?? 0)]
+  }
+  await accept()
+  await accept()
+  its.rig.clock.passed_ms += 25 * hour_ms
+  expect(await used()).toEqual([max_fee * 2n, max_fee * 2n])
+  expect(await outcomeOf(accept())).toContain('403 sponsorship/budget_per_day')
+
+  const before = await its.balance()
+  await until('both are mined', async () => {
+    await its.rig.chain.mine()
+    return (await its.plays()) === 2n
+  })
+  const paid = before - (await its.balance())
+  await until('what they paid is counted', async () => {
+    await its.rig.chain.mine()
+    return (await used()).every((amount) => amount === paid)
+  })
+  expect(await outcomeOf(accept())).toBe('accepted')
+  its.rig.clock.passed_ms += 25 * hour_ms
+  expect(await used()).toEqual([max_fee, max_fee])
 })
 
 test('shows a call as rejected that the nodes refuse for good, although a transfer at its nonce is in a block', async () => {

@@ -6,6 +6,7 @@ import {
   overLimitOf,
   readSpent,
   type Spent,
+  startOfBucket,
   sumOfBucket,
   writeSpent,
 } from '../spending-rules.ts'
@@ -60,6 +61,40 @@ const prune = sql(`
   DELETE FROM spending
   WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket < $oldest`)
 
+const open = sql<Place & { charge: string; calls: number }>({
+  sqlite: `
+    SELECT $chain_id AS chain_id, $address AS address, $asset AS asset, sponsored ->> 'charge' AS charge, count(*) AS calls
+    FROM transactions
+    WHERE chain_id = $chain_id AND sponsored IS NOT NULL AND status IN ('pending', 'sent', 'submitted', 'mined')
+      AND created_at < $before AND sponsored ->> 'bucket' < $oldest
+      AND EXISTS (SELECT 1 FROM json_each(sponsored, '$.holders') WHERE value = $address)
+    GROUP BY charge`,
+  postgres: `
+    SELECT place.*, its.* FROM json_to_recordset($rows::json) AS place (chain_id bigint, address text, asset text),
+      LATERAL (
+        SELECT sponsored::json ->> 'charge' AS charge, count(*) AS calls FROM transactions
+        WHERE chain_id = place.chain_id AND sponsored IS NOT NULL AND status IN ('pending', 'sent', 'submitted', 'mined')
+          AND created_at < $before AND (sponsored::json ->> 'bucket')::bigint < $oldest
+          AND jsonb_exists(sponsored::jsonb -> 'holders', place.address)
+        GROUP BY 1 OFFSET 0) AS its`,
+})
+
+/**
+ * What calls of sponsorships that are older than the window can still cost, by `nameOf`: an open call counts however old it is. Read before
+ * the amounts of the window: a call that ends in between counts twice, not never.
+ */
+export async function openCharges(session: Session, places: Place[], oldest: number): Promise<Map<string, bigint>> {
+  const sums = new Map<string, bigint>()
+  const sponsored = places.filter(({ address, asset }) => asset === 'fee' && isOfSponsorship(address))
+  if (sponsored.length === 0) return sums
+  const before = new Date(startOfBucket(oldest)).toISOString()
+  for (const { charge, calls, ...place } of await session.allOf(open, sponsored, { before, oldest })) {
+    const name = nameOf(place)
+    sums.set(name, (sums.get(name) ?? 0n) + BigInt(charge) * BigInt(calls))
+  }
+  return sums
+}
+
 /** The amounts that daily limits count, for several transactions that are accepted together. */
 export interface SpendingBook {
   /**
@@ -99,11 +134,14 @@ export async function openSpendingBook(
     }
   }
   const amounts = new Map<string, Map<number, string>>([...places.keys()].map((name) => [name, new Map()]))
-  if (places.size > 0) {
-    for (const row of await session.allOf(select, [...places.values()], { oldest })) {
-      amounts.get(nameOf(row))?.set(row.bucket, row.amount)
-    }
-  }
+  const [stillOpen, counted] =
+    places.size === 0
+      ? [new Map<string, bigint>(), []]
+      : await Promise.all([
+          openCharges(session, [...places.values()], oldest),
+          session.allOf(select, [...places.values()], { oldest }),
+        ])
+  for (const row of counted) amounts.get(nameOf(row))?.set(row.bucket, row.amount)
   const changed = new Map<string, Place & { added: bigint }>()
 
   return {
@@ -111,10 +149,11 @@ export async function openSpendingBook(
     spend(account, spending, counted = []) {
       const added = addedAmounts(spending, counted).map((one) => {
         const place = placeOf(account, one.spend)
-        return { ...one, place, its: amounts.get(nameOf(place)) ?? new Map<number, string>() }
+        const [its = new Map<number, string>(), open = 0n] = [amounts.get(nameOf(place)), stillOpen.get(nameOf(place))]
+        return { ...one, place, its, open }
       })
-      for (const { its, ...one } of added) {
-        const over = overLimitOf(one, [...its.values()])
+      for (const { its, open, ...one } of added) {
+        const over = overLimitOf(one, [...its.values(), `${open}`])
         if (over) return over
       }
       const taken: Spent[] = added.flatMap(({ spend, place, its, amount }) => {

@@ -1,13 +1,14 @@
-import type { TransactionRow } from '../../core/sending-rows.ts'
+import type { Sponsored, TransactionRow } from '../../core/sending-rows.ts'
 import { isFinal } from '../../core/statuses.ts'
 import { withoutSeal } from '../rights-state.ts'
-import { bucketAt, endOfBucket, oldestBucket, sumOfBucket } from '../spending-rules.ts'
+import { bucketAt, endOfBucket, oldestBucket } from '../spending-rules.ts'
 import type { SponsorshipRow, SponsorshipStore } from '../sponsorship-store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { insertApiKey, removeApiKey } from './api-keys.ts'
 import type { Database } from './database.ts'
 import { type StoredSeal, sealedColumns } from './rights-rows.ts'
 import type { Session } from './session.ts'
+import { type Correction, correctSpending, openCharges } from './spending-book.ts'
 import { sql } from './statement.ts'
 
 interface Row
@@ -123,8 +124,10 @@ export function sponsorships(
     },
     async usage({ limit, ...place }) {
       const oldest = oldestBucket(bucketAt(now()))
+      const { chain_id, holder: address, asset } = place
+      const [open = 0n] = (await openCharges(read, [{ chain_id, address, asset }], oldest)).values()
       const rows = (await read.all(amounts, { ...place, oldest })).filter(({ amount }) => amount !== '0')
-      const used = rows.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
+      const used = rows.reduce((sum, { amount }) => sum + BigInt(amount), open)
       const rest = BigInt(limit) - used
       return {
         used: `${used}`,
@@ -148,49 +151,28 @@ class KeyRefused extends Error {
   }
 }
 
-/**
- * What a transaction counts for its sponsorship: when it is final, its paid fee, and nothing when it ended outside of a block.
- */
+/** What a transaction counts for its sponsorship: when it is final, its paid fee, and nothing when it ended outside of a block. */
 export function chargeOf({ sponsored, block_hash, receipt, status }: TransactionRow): bigint {
   if (!sponsored) return 0n
   if (!isFinal(status)) return BigInt(sponsored.charge)
   return block_hash === null ? 0n : BigInt(receipt?.fee ?? sponsored.charge)
 }
 
-const amountAt = sql<{ amount: string }>(`
-  SELECT amount FROM spending
-  WHERE chain_id = $chain_id AND address = $address AND asset = 'fee' AND bucket = $bucket`)
-const correct = sql({
-  sqlite: `
-    UPDATE spending SET amount = $amount
-    WHERE chain_id = $chain_id AND address = $address AND asset = 'fee' AND bucket = $bucket`,
-  // Acceptances add to the same row under other locks (spending-book.ts).
-  postgres: `
-    UPDATE spending SET amount = greatest(amount::numeric + $change::text::numeric, 0)::text
-    WHERE chain_id = $chain_id AND address = $address AND asset = 'fee' AND bucket = $bucket`,
-})
-
 /** Follows what transactions count for their sponsorships, and for the users of these. */
-export async function changeCharges(
-  session: Session,
-  steps: { before: TransactionRow; after: TransactionRow }[],
-): Promise<void> {
-  const changes = new Map<string, { chain_id: number; address: string; bucket: number; change: bigint }>()
-  for (const { before, after } of steps) {
-    const { sponsored, chain_id } = before
-    if (!sponsored) continue
-    const change = chargeOf(after) - chargeOf(before)
-    if (change === 0n) continue
-    const { bucket, holders } = sponsored
-    for (const address of holders) {
-      const name = `${chain_id} ${address} fee ${bucket}`
-      changes.set(name, { chain_id, address, bucket, change: change + (changes.get(name)?.change ?? 0n) })
-    }
-  }
-  // In the order of an acceptance.
-  for (const [, { change, ...place }] of [...changes].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const known = (await session.one(amountAt, place))?.amount
-    if (known === undefined) continue
-    await session.run(correct, { ...place, change: `${change}`, amount: sumOfBucket(known, change) })
-  }
-}
+export const changeCharges = (session: Session, steps: { before: TransactionRow; after: TransactionRow }[]) =>
+  correctSpending(
+    session,
+    steps.flatMap(({ before, after }) => [
+      ...chargesOf(before, -chargeOf(before)),
+      ...chargesOf(after, chargeOf(after)),
+    ]),
+  )
+
+const chargesOf = ({ sponsored, chain_id }: TransactionRow, change: bigint): Correction[] =>
+  (sponsored?.holders ?? []).map((address) => ({
+    chain_id,
+    address,
+    asset: 'fee',
+    bucket: (sponsored as Sponsored).bucket,
+    change,
+  }))

@@ -16,7 +16,6 @@ const kept = [
   'created_at',
   'spent',
   'caller',
-  'sponsored',
   'sponsored_lane',
   'pool_row_id',
 ] as const satisfies Column[]
@@ -27,11 +26,22 @@ const changing = allColumns.filter((name): name is Changing => !kept.some((its) 
  * What the steps of a transaction change: it waits, a node takes it, it is signed, it is in a block, it is signed again; and anything
  * else. A list, because a caller chooses what a replacement changes, and each statement is kept.
  */
+const final_columns = [
+  'status',
+  'confirmed_at',
+  'receipt',
+  'block_number',
+  'block_hash',
+  'reserved',
+  'changed_at',
+  'revision',
+] as const
 const column_sets: readonly (readonly Changing[])[] = [
   ['waiting_for', 'wait_text', 'changed_at', 'reprice_at', 'revision'],
   ['status', 'sent_at', 'changed_at', 'revision'],
   ['hash', 'status', 'signature', 'changed_at', 'reprice_at', 'revision'],
-  ['status', 'confirmed_at', 'receipt', 'block_number', 'block_hash', 'reserved', 'changed_at', 'revision'],
+  final_columns,
+  [...final_columns, 'sponsored'],
   [
     ...(['hash', 'gas_price', 'max_fee_per_gas', 'max_priority_fee_per_gas', 'signature', 'resign'] as const),
     ...(['waiting_for', 'wait_text', 'reserved', 'changed_at', 'reprice_at', 'revision'] as const),
