@@ -6,6 +6,7 @@ import { machine, print } from './report.ts'
 import { atRest } from './sending/at-rest.ts'
 import { type DatabasesOptions, databases } from './sending/databases.ts'
 import { measure, type Result, report } from './sending/figures.ts'
+import { limits } from './sending/limits.ts'
 import { pools, relayers, waiting } from './sending/relayers.ts'
 import { connections, type StageOptions } from './sending/stage.ts'
 import { throughput, transactions } from './sending/throughput.ts'
@@ -13,7 +14,7 @@ import { tracked, tracked_ms } from './sending/tracked.ts'
 
 // `npm run bench:sending [-- relayers pool throughput key-service rest tracked] [--quick] [--against DIR] [--runs 3] [--warm-up 0] [--json FILE]
 // [--node-args ARGS]`: how fast relayers send on anvil with a block a second, and what that costs the service, which is a process
-// of its own. On Linux (it reads /proc). Medians of the runs; each has a fresh chain and a fresh database. `--quick`: the part
+// of its own. `-- limits`: a pool of eight and one relayer where nodes hold 16 of an account. On Linux (it reads /proc). Medians of the runs; each has a fresh chain and a fresh database. `--quick`: the part
 // `relayers` only, once. `--against DIR`: the same part with the service of another working copy too, in turns.
 // `-- --database postgres [--servers 1,2,3] [--runs 3] [--seconds 1] [--against DIR] [--json FILE]`: only SQLite against PostgreSQL with so
 // many servers, in turns, each with 10 relayers on a chain of its own with 250 ms blocks; `--seconds` of load, whole ones, in each round.
@@ -69,6 +70,7 @@ async function main(): Promise<void> {
     }
     print(`pool: ${transactions} transactions`, result)
   }
+  if (positionals.includes('limits')) await compareLimits(Number(values.runs), values.against, node_args)
   if (wanted('throughput')) {
     for (const [name, extra] of Object.entries({ 'gas_limit given': { gas_limit: 21_000 }, estimated: {} })) {
       results.push(await measure('throughput', name, Number(values.runs), () => throughput(extra, warm_up, node_args)))
@@ -112,6 +114,22 @@ async function compareRelayers(
   for (const { name, result, waits } of all) {
     print(`relayers: ${amount} transactions (${name})`, result)
     print(`10 relayers wait on a network with 250 ms blocks (${name})`, { rounds: { waiting: waits }, ratios: [] })
+  }
+}
+
+/** A pool of eight against one relayer where nodes hold 16 of an account. */
+async function compareLimits(rounds: number, against: string | undefined, node_args: string[]): Promise<void> {
+  for (const root of [...(against ? [against] : []), undefined]) {
+    const runs: Record<string, Figures[]> = { '1 relayer': [], 'a pool of 8': [] }
+    for (let round = 0; round < rounds; round += 1) {
+      for (const [name, relayers] of [
+        ['1 relayer', 1],
+        ['a pool of 8', 8],
+      ] as const)
+        runs[name]?.push(await limits(relayers, { node_args, ...(root && { root }) }))
+    }
+    const ratios = [{ figure: 'mined_per_s', over: 'a pool of 8', under: '1 relayer', wanted: '>= 6.5' }]
+    print(`nodes that hold 16 of an account (${root ?? 'this version'})`, { rounds: runs, ratios })
   }
 }
 

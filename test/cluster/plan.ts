@@ -23,8 +23,8 @@ export interface PlanOptions {
   seed: number
 }
 
-/** A lease lasts 6 seconds. */
-const stall_ms = [7_000, 9_000] as const
+/** A lease lasts 1.5 seconds. */
+const stall_ms = [2_500, 4_500] as const
 const cut_ms = [200, 4_000] as const
 const stop_ms = [0, 1_000] as const
 const rest_ms = [200, 1_600] as const

@@ -9,6 +9,7 @@ import { isWell, runRevocation } from './revocation.ts'
 import { scoreboard, wrongIn } from './scoreboard.ts'
 import { clusterFaults, revocationFaults } from './seeded-faults.ts'
 import { startStage } from './stage.ts'
+import { measureTakeover, takeoverLines } from './takeover.ts'
 
 // `npm run test:cluster [-- --kills=100 --stalls=20 --cuts=20 --stops=10 --submissions=2000 --servers=3 --relayers=8 --seed=N]`: servers are
 // killed, stalled and cut off, and PostgreSQL fails, while clients submit.
@@ -17,6 +18,8 @@ import { startStage } from './stage.ts'
 // `npm run test:cluster -- failover [--times=10 --servers=2 --submissions=2000 --relayers=8 --seed=N]`: the primary is stopped in the middle
 // of a burst and its synchronous standby promoted. `--fault=stopped-standby`: one that does not have the newest commits.
 // `npm run test:cluster -- latency [--count=100]`: the time from a POST on one server to the broadcast by another.
+// `npm run test:cluster -- takeover [--kills=34 --stalls=33 --cuts=33 --servers=3 --relayers=8 --seed=N]`: the time until the relayers of a
+// server that fails are taken over, and the statements of servers at rest.
 // `--fault=NAME`: checks that the harness detects the seeded fault of that name.
 
 const defaults = {
@@ -32,12 +35,17 @@ const defaults = {
   times: 10,
 }
 
+const defaultsOf: Record<string, Partial<typeof defaults>> = {
+  failover: { servers: 2 },
+  takeover: { kills: 34, stalls: 33, cuts: 33 },
+}
+
 try {
   const options = Object.fromEntries(
     [...Object.keys(defaults), 'seed', 'fault'].map((name) => [name, { type: 'string' as const }]),
   )
   const { positionals, values } = parseArgs({ allowPositionals: true, options })
-  const its = positionals[0] === 'failover' ? { ...defaults, servers: 2 } : defaults
+  const its = { ...defaults, ...(defaultsOf[positionals[0] ?? ''] ?? {}) }
   const numbers = { ...its, seed: Date.now() % 1_000_000 }
   for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) {
     const text = values[name]
@@ -46,6 +54,7 @@ try {
   const fault = typeof values.fault === 'string' ? values.fault : undefined
   const parts: Record<string, () => Promise<boolean>> = {
     latency: () => latency(numbers),
+    takeover: () => takeover(numbers),
     revocation: () => revocation(numbers, fault),
     failover: () => failover(numbers, fault),
     cluster: () => cluster(numbers, { fault: faultCalled(clusterFaults, fault) }),
@@ -114,6 +123,13 @@ async function latency({ servers, count }: Numbers): Promise<boolean> {
     say(`${name}: median ${at(0.5)}, p95 ${at(0.95)}, most ${at(1)}`)
   }
   return true
+}
+
+async function takeover(numbers: Numbers): Promise<boolean> {
+  const measured = await measureTakeover(numbers)
+  say(`Takeover: ${numbers.servers} servers, seed ${numbers.seed}`)
+  for (const line of takeoverLines(measured)) say(`  ${line}`)
+  return measured.doubles === 0
 }
 
 function faultCalled(faults: Record<string, Seed[]>, name: string | undefined): Seed[] | undefined {

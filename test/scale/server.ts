@@ -3,6 +3,7 @@ import { createWorker } from '../../server/background/worker.ts'
 import { readTogether } from '../../server/store/postgres/coalesce.ts'
 import { createFences } from '../../server/store/postgres/fence.ts'
 import { createGroup } from '../../server/store/postgres/group-commit.ts'
+import { beat_ms } from '../../server/store/postgres/lease-time.ts'
 import { joinServers } from '../../server/store/postgres/membership.ts'
 import { createPool } from '../../server/store/postgres/pool.ts'
 import { createSession } from '../../server/store/postgres/session.ts'
@@ -72,7 +73,19 @@ export async function startServer(world: World, network: Network, done: Done): P
     allOf: (...its) => call(() => session.allOf(...its)),
     runOf: (...its) => call(() => session.runOf(...its)),
   }
-  const membership = await joinServers(read, read)
+  const stopping = new AbortController()
+  const membership = await joinServers(read, {
+    one: read.one,
+    async beatWith({ statement, values, answered }) {
+      for (;;) {
+        await new Promise((resolve) => setTimeout(resolve, beat_ms))
+        if (stopping.signal.aborted) return
+        const asked_ms = performance.now()
+        const row = await read.one(statement, values())
+        if (row) answered(row, asked_ms)
+      }
+    },
+  })
   const fences = createFences()
   const trail = { lock: () => Promise.reject(), append: () => Promise.reject() } as never
   const write = createWrite({ pool, check: () => {}, begin: fences.begin, trail })
@@ -130,6 +143,7 @@ export async function startServer(world: World, network: Network, done: Done): P
     resume: () => running.resolve(),
     async stop() {
       await worker.stop()
+      stopping.abort()
       await membership.close()
       await pool.end()
     },

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailable } from '../../core/errors.ts'
 import { type Statement, sql, type Values } from '../rules/statement.ts'
-import { isUnavailable } from './failures.ts'
+import { isReadOnly, isUnavailable } from './failures.ts'
+import { beat_ms } from './lease-time.ts'
 import { type Client, connectClient, type PoolSettings, start_ms } from './pool.ts'
 import { queryOf } from './statement.ts'
 
@@ -12,6 +13,8 @@ import { queryOf } from './statement.ts'
 export interface DedicatedClient {
   /** Runs a statement that may be repeated. Throws ApiError (503) when it is not answered. */
   one<Row extends object>(statement: Statement<Row>, values?: Values): Promise<Row | undefined>
+  /** From now on, each heartbeat runs this statement, which tells the database's clock too. */
+  beatWith<Row extends Beat>(heartbeat: Heartbeat<Row>): void
   /** Throws ApiError (503) while the database is down. */
   check(): void
   close(): Promise<void>
@@ -27,25 +30,36 @@ export interface DedicatedClientEvents {
   back(): void
 }
 
-const beat_ms = 250
+/** The database's clock, in milliseconds since the Unix epoch. */
+export interface Beat {
+  now_ms: number
+}
+
+export interface Heartbeat<Row extends Beat = Beat> {
+  statement: Statement<Row>
+  values(): Values
+  /** `asked_ms`: the monotonic clock before the question. */
+  answered(row: Row, asked_ms: number): void
+}
+
+export const clock_columns = 'floor(extract(epoch FROM clock_timestamp()) * 1000) AS now_ms'
+
 /** The pause after a failed attempt to connect. */
 const again_ms = 100
 const max_attempts = 2
 
-interface Beat {
-  read_only: string
-  now_ms: number
+const onlyClock: Heartbeat = {
+  statement: sql<Beat>(`SELECT ${clock_columns}`),
+  values: () => ({}),
+  answered: () => undefined,
 }
-
-const beat = sql<Beat>(`
-  SELECT current_setting('transaction_read_only') AS read_only,
-    floor(extract(epoch FROM clock_timestamp()) * 1000) AS now_ms`)
 
 export async function openDedicatedClient(
   settings: Pick<PoolSettings, 'url' | 'timeout_ms'>,
   { heard, opened, down, back }: DedicatedClientEvents,
 ): Promise<DedicatedClient> {
   const closing = new AbortController()
+  let heartbeat = onlyClock
   let client = await open(start_ms)
   /** Resolves when there is a connection again. */
   let reopened = Promise.withResolvers<void>()
@@ -65,11 +79,14 @@ export async function openDedicatedClient(
   }
 
   async function check(its: Client, time_ms?: number): Promise<void> {
+    const { statement, values, answered } = heartbeat
     const asked_ms = performance.now()
-    const { rows } = await inTime(its.query<Beat>(queryOf(beat, {})), time_ms)
-    const { read_only, now_ms } = rows[0] as Beat
-    if (read_only !== 'off') throw new Unusable('The database is read-only')
-    heard(now_ms, asked_ms)
+    const { rows } = await inTime(its.query<Beat>(queryOf(statement, values())), time_ms).catch((error) => {
+      throw isReadOnly(error) ? new Unusable('The database is read-only') : error
+    })
+    const beat = rows[0] as Beat
+    heard(beat.now_ms, asked_ms)
+    answered(beat, asked_ms)
   }
 
   /** Resolves when the connection has ended or cannot be used. One that has ended may have ended alone. */
@@ -131,6 +148,9 @@ export async function openDedicatedClient(
 
   return {
     check: unlessDown,
+    beatWith(its) {
+      heartbeat = its as Heartbeat
+    },
     async one(statement, values = {}) {
       for (let attempts = 1; ; attempts += 1) {
         unlessDown()

@@ -10,6 +10,8 @@ const codeOf = (error: unknown): string => (error as { code?: string } | undefin
 /** Another database transaction holds a lock for longer than this one was to wait. It changed nothing. */
 export class LockHeld extends Error {}
 
+export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006'
+
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03'
 
 export const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(error))

@@ -1,14 +1,8 @@
 import { hostname } from 'node:os'
 import type { Session } from '../rules/session.ts'
 import { sql } from '../rules/statement.ts'
-import type { DedicatedClient } from './dedicated-client.ts'
-
-/** A server whose registration was not renewed for so long counts as dead. */
-export const lease_ms = 6_000
-/** Well within a third of it. */
-const beat_ms = 1_000
-/** A server stops this long before its leases may be taken over. */
-const margin_ms = 500
+import { type Beat, clock_columns, type DedicatedClient } from './dedicated-client.ts'
+import { lease_ms, margin_ms } from './lease-time.ts'
 
 /**
  * This server among all that use the database. Its registration is a row that it renews; the leases of a server are valid as long as its
@@ -34,9 +28,14 @@ const validity = `clock_timestamp() + ${lease_ms} * INTERVAL '1 ms'`
 const is_over = `(until <= clock_timestamp() OR until > clock_timestamp() + ${10 * lease_ms} * INTERVAL '1 ms')`
 
 const join = sql<{ row_id: number }>(`INSERT INTO servers (name, until) VALUES ($name, ${validity}) RETURNING row_id`)
-const renew = sql<{ row_id: number }>(
-  `UPDATE servers SET until = ${validity}, state = $state WHERE row_id = $row_id AND state <> 'ended' RETURNING row_id`,
-)
+// The search finds those whose time has passed, and ended ones that still have leases.
+const renew = sql<Renewal>(`
+  WITH renewed AS (
+    UPDATE servers SET until = ${validity}, state = $state WHERE row_id = $row_id AND state <> 'ended' RETURNING row_id)
+  SELECT ${clock_columns}, (SELECT row_id FROM renewed) AS renewed, (
+    SELECT json_agg(row_id) FROM servers WHERE row_id <> $row_id AND (
+      state <> 'ended' AND ${is_over}
+      OR state = 'ended' AND EXISTS (SELECT 1 FROM work_leases WHERE server_row_id = servers.row_id))) AS others_over`)
 // Another server may have removed the row.
 const rejoin = sql(`
   WITH dropped AS (DELETE FROM work_leases WHERE server_row_id = $row_id)
@@ -48,10 +47,6 @@ const prune = sql(`
     AND NOT EXISTS (SELECT 1 FROM work_leases WHERE server_row_id = servers.row_id)
     AND NOT EXISTS (SELECT 1 FROM audit_chains WHERE server_row_id = servers.row_id)`)
 const setState = sql('UPDATE servers SET state = $state WHERE row_id = $row_id')
-// Those whose time has passed, and ended ones that still have leases.
-const findOver = sql<{ row_ids: number[] | null }>(`
-  SELECT json_agg(row_id) AS row_ids FROM servers WHERE row_id <> $row_id AND (
-    state <> 'ended' AND ${is_over} OR state = 'ended' AND row_id IN (SELECT server_row_id FROM work_leases))`)
 const end = sql(`
   UPDATE servers SET state = 'ended' WHERE row_id = ANY ($row_ids::bigint[]) AND state <> 'ended' AND ${is_over}`)
 // Leases under which a database transaction runs are skipped: they are deleted after it.
@@ -67,55 +62,72 @@ const dropLeases = sql<{ dropped: number }>(`
 /** `idle`: it has no part of the work, because it still starts, or is a command. */
 type State = 'idle' | 'running' | 'leaving' | 'ended'
 
+interface Renewal extends Beat {
+  /** Null: another server has ended this registration. */
+  renewed: number | null
+  others_over: number[] | null
+}
+
 interface Listener {
   ended(): void
   freed(): void
 }
 
-/** Registers this server. Its registration is durable, so that no other one gets its number; what `dedicated` writes need not be. */
-export async function joinServers(read: Session, dedicated: Pick<DedicatedClient, 'one'>): Promise<Membership> {
+/**
+ * Registers this server. Its registration is durable, so that no other one gets its number; what `dedicated` writes need not be. Each
+ * heartbeat of `dedicated` renews it.
+ */
+export async function joinServers(
+  read: Session,
+  dedicated: Pick<DedicatedClient, 'one' | 'beatWith'>,
+): Promise<Membership> {
   const listeners: Listener[] = []
   const joinedAt = performance.now()
   const name = `${hostname()} ${process.pid}`
   await read.run(prune)
   const { row_id } = (await read.one(join, { name })) as { row_id: number }
   let validUntil = joinedAt + lease_ms - margin_ms
-  let beatAt = joinedAt
+  let answeredAt = joinedAt
   let state: State = 'idle'
   let isClosing = false
+  /** Another server has ended this registration, and what this one held is not given up yet. */
+  let isOut = false
+  let consequence: Promise<void> | undefined
 
-  async function beat(): Promise<void> {
-    const startedAt = performance.now()
-    if (!(await dedicated.one(renew, { row_id, state }))) {
-      await dedicated.one(rejoin, { row_id, name, state })
-      for (const { ended } of listeners) ended()
-    }
-    // The registration lasts from before the call.
-    validUntil = startedAt + lease_ms - margin_ms
+  function answered({ renewed, others_over }: Renewal, askedAt: number): void {
     // After a pause of this server, or of the database, the others may not have had the time to renew theirs.
-    const isSteady = startedAt - beatAt < lease_ms / 2
-    beatAt = performance.now()
-    if (isSteady) await endOthers()
+    const isSteady = performance.now() - answeredAt < lease_ms / 2
+    answeredAt = performance.now()
+    isOut ||= renewed === null
+    // The registration lasts from before the question.
+    validUntil = isOut || isClosing ? 0 : askedAt + lease_ms - margin_ms
+    if (isClosing || consequence) return
+    if (isOut) follow(joinAgain())
+    else if (isSteady && others_over) follow(endOthers(others_over))
   }
 
-  async function endOthers(): Promise<void> {
-    const row_ids = (await dedicated.one(findOver, { row_id }))?.row_ids
-    if (!row_ids) return
+  /** While the database is down, the registration ends by the clock. A later beat repeats what failed. */
+  function follow(work: Promise<void>): void {
+    consequence = work
+      .catch(() => undefined)
+      .finally(() => {
+        consequence = undefined
+      })
+  }
+
+  async function joinAgain(): Promise<void> {
+    await dedicated.one(rejoin, { row_id, name, state })
+    for (const { ended } of listeners) ended()
+    isOut = false
+  }
+
+  async function endOthers(row_ids: number[]): Promise<void> {
     await dedicated.one(end, { row_ids })
     const dropped = (await dedicated.one(dropLeases, { row_ids }))?.dropped
     if (dropped) for (const { freed } of listeners) freed()
   }
 
-  let timer: NodeJS.Timeout | undefined
-  let beating: Promise<void> = Promise.resolve()
-  const next = () => {
-    if (isClosing) return
-    timer = setTimeout(() => {
-      // While the database is down, the registration ends by the clock.
-      beating = beat().then(next, next)
-    }, beat_ms)
-  }
-  next()
+  dedicated.beatWith({ statement: renew, values: () => ({ row_id, state }), answered })
 
   /** The next renewal repeats it. */
   async function become(its: State): Promise<void> {
@@ -131,8 +143,7 @@ export async function joinServers(read: Session, dedicated: Pick<DedicatedClient
     leave: () => (state === 'running' ? become('leaving') : Promise.resolve()),
     async close() {
       isClosing = true
-      clearTimeout(timer)
-      await beating
+      await consequence
       validUntil = 0
       await become('ended')
     },

@@ -2,6 +2,7 @@ import { Socket } from 'node:net'
 import pg from 'pg'
 import { DatabaseDown, StoreError } from '../store-errors.ts'
 import { isUnavailable } from './failures.ts'
+import { idle_in_transaction_ms } from './lease-time.ts'
 
 export interface PoolSettings {
   url: string
@@ -20,8 +21,6 @@ const turn_ms = 5_000
 const statement_ms = 10_000
 /** An answer that takes longer has been lost: the connection is closed. */
 const answer_ms = 12_000
-/** A database transaction whose server is gone or stalled releases its locks. Between two statements, nothing else is waited for. */
-const idle_in_transaction_ms = 3_000
 /** The server ends a connection whose other end does not answer for about 10 seconds. */
 const keepalive = '-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3'
 

@@ -8,6 +8,8 @@ import { type FairShare, fairShare, mostWith, type Server } from './fair-share.t
 
 /** How often the parts of all servers are compared. A refusal is remembered as long. */
 const balance_ms = 1_000
+/** Several servers take the rows of one that failed at the same moment: each try finds fewer that another one is about to take. */
+const max_tries = 4
 /** A row is kept so long without work: more may follow. */
 const idle_ms = 10_000
 
@@ -25,14 +27,18 @@ const select = sql<Server>(`
   SELECT servers.row_id, count(work_leases.row_id) AS held
   FROM servers LEFT JOIN work_leases ON server_row_id = servers.row_id AND kind = $kind
   WHERE state = 'running' AND until > clock_timestamp() GROUP BY servers.row_id ORDER BY servers.row_id`)
-// A lease of a server that counted as dead meanwhile is deleted by the others.
-const take = sql<{ row_id: number; token: number }>(`
-  INSERT INTO work_leases (kind, row_id, server_row_id)
-  SELECT $kind, row_id, $server_row_id FROM unnest($row_ids::bigint[]) AS wanted (row_id)
-  WHERE NOT EXISTS (SELECT 1 FROM work_leases AS taken WHERE taken.kind = $kind AND taken.row_id = wanted.row_id)
-    AND EXISTS (SELECT 1 FROM servers WHERE row_id = $server_row_id AND state = 'running')
-  ORDER BY row_id LIMIT $room
-  ON CONFLICT DO NOTHING RETURNING row_id, token`)
+// Each server chooses others of the free rows, and all insert in one order. Without a token: another server was faster. A lease of a
+// server that counted as dead meanwhile is deleted by the others.
+const take = sql<{ row_id: number; token: number | null }>(`
+  WITH free AS (
+    SELECT row_id FROM unnest($row_ids::bigint[]) AS wanted (row_id)
+    WHERE NOT EXISTS (SELECT 1 FROM work_leases AS taken WHERE taken.kind = $kind AND taken.row_id = wanted.row_id)
+      AND EXISTS (SELECT 1 FROM servers WHERE row_id = $server_row_id AND state = 'running')
+    ORDER BY hashint8extended(row_id, $server_row_id) LIMIT $room),
+  taken AS (
+    INSERT INTO work_leases (kind, row_id, server_row_id) SELECT $kind, row_id, $server_row_id FROM free ORDER BY row_id
+    ON CONFLICT DO NOTHING RETURNING row_id, token)
+  SELECT row_id, token FROM free LEFT JOIN taken USING (row_id)`)
 // In the order of the fences of database transactions.
 const drop = sql(`
   DELETE FROM work_leases WHERE (kind, row_id) IN (
@@ -100,6 +106,12 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
     return balancing
   }
 
+  /** What was freed during a comparison is compared again. */
+  async function balanced(): Promise<void> {
+    isStale ||= now() - balancedAt >= balance_ms
+    while (isStale) await balance()
+  }
+
   async function compare(): Promise<void> {
     isStale = false
     refused.clear()
@@ -112,8 +124,6 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
     // While the registration is being renewed, the share is asked for again.
     if (share.servers > 0) balancedAt = now()
   }
-
-  const isOld = () => now() - balancedAt >= balance_ms
 
   /**
    * A statement whose answer is lost may have taken leases, or may not have dropped them. This server does not work under them, and they
@@ -136,9 +146,17 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
     const room = (fresh > 0 ? mostWith(share, claimed + fresh) : share.most) - held.size
     if (room <= 0) return
     const row_ids = wanted.map(({ row_id }) => row_id)
-    const rows = await read.all(take, { kind, server_row_id, row_ids, room })
-    for (const { row_id, token } of rows) held.set(row_id, { token, worked_at: now() })
-    if (fresh > 0) claimed += rows.length
+    let taken = 0
+    for (let tries = 1, missed = true; missed && tries <= max_tries; tries += 1) {
+      const rows = await read.all(take, { kind, server_row_id, row_ids, room: room - taken })
+      for (const { row_id, token } of rows) {
+        if (token === null) continue
+        held.set(row_id, { token, worked_at: now() })
+        taken += 1
+      }
+      missed = rows.some(({ token }) => token === null)
+    }
+    if (fresh > 0) claimed += taken
   })
 
   function noteRefusals(row_ids: number[]): void {
@@ -167,7 +185,7 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
   return {
     async divide(row_ids) {
       at_work = row_ids.length
-      if (isStale || isOld()) await balance()
+      await balanced()
       for (const row_id of row_ids) {
         const its = held.get(row_id)
         if (its) its.worked_at = now()
@@ -182,7 +200,7 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
     async claim(row_id) {
       if (holds(row_id)) return true
       if (held.has(row_id) || isLeaving || (refused.get(row_id) ?? 0) > now()) return false
-      if (isOld()) await balance()
+      await balanced()
       await acquire([{ row_id, isNew: true }])
       noteRefusals([row_id])
       return holds(row_id)

@@ -58,6 +58,8 @@ export interface StageOptions {
   servers?: number
   /** More settings of the service. */
   env?: Record<string, string>
+  /** Another node in front of the chain's. */
+  through?: (url: string) => Promise<{ url: string; stop(): Promise<void> }>
   /** Told to the network; absent: unknown. */
   average_blocktime_ms?: number
 }
@@ -79,7 +81,8 @@ export async function setStage(options: StageOptions): Promise<Stage> {
   } = options
   const blocks = mining ? { blockTime_s: block_ms / 1_000 } : { noMining: true }
   const chain = await startAnvil({ ...blocks, accounts: count + 1, args: anvil_args })
-  const tap = await startTap(chain.url)
+  const between = await options.through?.(chain.url)
+  const tap = await startTap(between?.url ?? chain.url)
   const data_dir = mkdtempSync(join(tmpdir(), 'relayer-bench-'))
   const kms = key_service && (await startKeyService(key_service.delay_ms))
   const env = {
@@ -146,6 +149,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
       await Promise.all([stage.service, ...others].map((one) => one.stop('SIGTERM')))
       await chain.stop()
       await tap.stop()
+      await between?.stop()
       await kms?.stop()
       rmSync(data_dir, { recursive: true, force: true })
     },
