@@ -31,6 +31,11 @@ export class NodeAccess {
     this.#most += requests * max_calls_more
   }
 
+  /** The request names so many URLs of nodes, each of which the service opens connections to: each counts as a request. */
+  name(urls: number): void {
+    for (let count = 0; count < urls; count += 1) this.#count()
+  }
+
   /** Before each call of a node. Throws ApiError (429). */
   take(): void {
     if (this.#made >= this.#most) throw tooMany(`one request may make at most ${this.#most} calls of nodes`)

@@ -42,6 +42,7 @@ export function relayers({
         system_disabled: false,
         disabled_reason: null,
       }
+      nodes.name(custom_rpc_urls.length)
       auditEntry.relayer_id = id
       const created = await store.createRelayer(relayer, auditEntry)
       if (typeof created === 'string') throw refusal(created, body)
@@ -59,10 +60,11 @@ export function relayers({
       return single(await showOne(relayer, caller))
     },
 
-    async updateRelayer({ path, body, caller, auditEntry }) {
+    async updateRelayer({ path, body, caller, auditEntry, nodes }) {
       const { policies, custom_rpc_urls, notification_id, notification_ids, ...rest } = body
       const reports = reportsTo(notification_id, notification_ids)
       const urls = custom_rpc_urls === undefined ? {} : { custom_rpc_urls: readUrls(custom_rpc_urls ?? []) }
+      nodes.name(custom_rpc_urls?.length ?? 0)
       const change = (current: RelayerRow): RelayerRow => ({
         ...current,
         ...rest,

@@ -26,7 +26,7 @@ const { values, positionals: wanted } = parseArgs({
 const parts: Record<string, (processes: number) => Promise<Finding[]>> = {
   points,
   sockets,
-  shares,
+  shares: (processes) => shares(processes, values.only),
   shutdown,
   bodies,
   lists,

@@ -24,6 +24,8 @@ const max_ratio = 1.5
 /** Less than this is noise of the machine. */
 const small_ms = 100
 const max_growth_mb = 150
+/** The default of the service, which the harness raises for other attacks. */
+const usual_rate = { per_second: 1_000, burst: 3_000 }
 
 interface Stage {
   child: ChildProcess
@@ -31,7 +33,7 @@ interface Stage {
   client: RelayerClient
   proxy: FaultProxy
   /** Of a relayer that the attacker's key is limited to. */
-  attacked: { id: string; address: string; token: string }
+  attacked: { id: string; address: string; token: string; usual: string }
 }
 
 type Attack = (stage: Stage, stop: AbortSignal) => Promise<unknown>
@@ -49,7 +51,7 @@ const attacks: { what: string; before: string; attack: Attack }[] = [
 ]
 
 /** A part of `npm run test:hostile`. */
-export async function shares(processes: number): Promise<Finding[]> {
+export async function shares(processes: number, only: string): Promise<Finding[]> {
   const chain = await startAnvil({ blockTime_s: 1 })
   const proxy = await startFaultProxy(chain.url)
   try {
@@ -68,7 +70,8 @@ export async function shares(processes: number): Promise<Finding[]> {
         const stage = { child, url, client, proxy, attacked }
         await besideOf(stage, phase_ms / 4, async () => undefined)
         const findings: Finding[] = []
-        for (const { what, before, attack } of attacks) findings.push(...(await measure(stage, what, before, attack)))
+        const wanted = attacks.filter(({ what }) => new RegExp(only).test(what))
+        for (const { what, before, attack } of wanted) findings.push(...(await measure(stage, what, before, attack)))
         return findings
       },
       proxy.url,
@@ -86,7 +89,10 @@ async function addRelayer(client: RelayerClient): Promise<Stage['attacked']> {
   const { data } = await client.post('/api/v1/relayers', { body: { ...relayer, signer_id: 'attacked' } })
   const key = { name: 'attacker', scopes: ['read' as const, 'send' as const, 'manage' as const] }
   const created = await client.post('/api/v1/api-keys', { body: { ...key, relayer_ids: ['attacked'] } })
-  return { id: data.id, address: data.address, token: created.data.token }
+  const usual = await client.post('/api/v1/api-keys', {
+    body: { ...key, name: 'usual', relayer_ids: ['attacked'], rate_limit: usual_rate },
+  })
+  return { id: data.id, address: data.address, token: created.data.token, usual: usual.data.token }
 }
 
 /** A page of 1 MB. */
@@ -195,8 +201,8 @@ const asking = (count: number, stop: AbortSignal, ask: () => Promise<unknown>) =
     }),
   )
 
-const attackerOf = ({ url, attacked }: Stage) =>
-  createRelayerClient({ baseUrl: url, token: attacked.token, maxRetries: 0 })
+const attackerOf = ({ url, attacked }: Stage, token = attacked.token) =>
+  createRelayerClient({ baseUrl: url, token, maxRetries: 0 })
 
 function dryRuns(stage: Stage, stop: AbortSignal) {
   const attacker = attackerOf(stage)
@@ -211,7 +217,7 @@ function balances(stage: Stage, stop: AbortSignal) {
 }
 
 async function changes(stage: Stage, stop: AbortSignal) {
-  const attacker = attackerOf(stage)
+  const attacker = attackerOf(stage, stage.attacked.usual)
   const path = { relayer_id: 'attacked' }
   const server = createServer(async (request, response) => {
     const asked = [JSON.parse((await request.toArray()).join(''))].flat()

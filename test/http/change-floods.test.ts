@@ -35,6 +35,30 @@ test('refuses the changes of a key above its rate, each counted as five requests
   expect(await statuses(notify)).toEqual([200, 200])
 })
 
+test('counts each URL of a node that a change names as a request more', async () => {
+  const { client, url } = await startTestService({}, { elapsed: () => 5_000 })
+  const { id } = await createRelayer(client)
+  const { data } = await client.post('/api/v1/api-keys', {
+    body: { name: 'tenant', scopes: ['manage'], relayer_ids: [id], rate_limit: { per_second: 1, burst: 100 } },
+  })
+  const tenant = createRelayerClient({ baseUrl: url, token: data.token, maxRetries: 0 })
+  const path = { relayer_id: id }
+  const change = (index: number) => {
+    const custom_rpc_urls = Array.from({ length: 20 }, (_, its) => `http://127.0.0.1:1/${index}-${its}`)
+    return tenant.patch('/api/v1/relayers/{relayer_id}', { path, body: { custom_rpc_urls } })
+  }
+  let changes = 0
+  while (
+    changes < 20 &&
+    (await change(changes).then(
+      () => true,
+      (error) => error.status !== 429,
+    ))
+  )
+    changes += 1
+  expect(changes).toBe(4)
+})
+
 test('reads the row of a key only for its own next request, not the rows of all keys at each change', async () => {
   const keys = Array.from({ length: 3 }, (_, index) => {
     const id = `00000000-0000-4000-8000-00000000000${index}`
