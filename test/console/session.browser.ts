@@ -17,8 +17,12 @@ beforeAll(async () => {
   account = await stage.rig.addAccount()
 })
 
+/** Each has a hostile name of its own. */
+let keys = 0
 async function makeKey(scopes: Scope[], expires_at: string | null = null): Promise<string> {
-  const { data } = await stage.rig.client().post('/api/v1/api-keys', { body: { name: hostile, scopes, expires_at } })
+  keys += 1
+  const body = { name: `${hostile} ${keys}`, scopes, expires_at }
+  const { data } = await stage.rig.client().post('/api/v1/api-keys', { body })
   return data.token
 }
 
