@@ -2,39 +2,48 @@ import { Clock, LogOut, Menu, Waypoints } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
-import { callerName } from './data/names.ts'
+import { Toasts } from './components/action.tsx'
+import { Boundary, Skeleton } from './components/feedback.tsx'
+import { Segments } from './components/filters.tsx'
+import { MissingPage } from './components/page.tsx'
+import { callerName } from './data/address-names.ts'
+import {
+  type Find,
+  type ListPage,
+  type NotificationPage,
+  type PoolPage,
+  paths,
+  type RelayerPage,
+  routes,
+} from './data/paths.ts'
 import { SessionProvider, useSession } from './data/session.tsx'
+import { browser } from './data/storage.ts'
 import { hereShortly, isUtc, showUtc } from './data/times.ts'
-import { Overview, RelayerList } from './pages/overview.tsx'
-import { SignIn } from './pages/sign-in.tsx'
-import { Boundary } from './parts/boundary.tsx'
-import { Skeleton } from './parts/feedback.tsx'
-import { MissingPage } from './parts/missing.tsx'
-import { PageLink, usePages, useTargets } from './parts/navigation.tsx'
-import { Search } from './parts/search.tsx'
-import { Segments } from './parts/segments.tsx'
-import { ServiceState } from './parts/service-state.tsx'
-import { Toasts } from './parts/toasts.tsx'
+import { PageLink, usePages, useTargets } from './navigation.tsx'
+import { Overview } from './overview/overview.tsx'
+import { RelayerList } from './relayers/relayers.tsx'
+import { Search } from './search/search.tsx'
+import { ServiceState } from './service/service-state.tsx'
+import { SignIn } from './sign-in.tsx'
 
-const Relayer = lazy(async () => ({ default: (await import('./pages/relayer.tsx')).Relayer }))
-const Transaction = lazy(async () => ({ default: (await import('./pages/transaction.tsx')).Transaction }))
-const Notifications = lazy(async () => ({ default: (await import('./pages/notifications.tsx')).Notifications }))
-const Notification = lazy(async () => ({ default: (await import('./pages/notification.tsx')).Notification }))
-const ApiKeys = lazy(async () => ({ default: (await import('./pages/api-keys.tsx')).ApiKeys }))
-const Audit = lazy(async () => ({ default: (await import('./pages/audit.tsx')).Audit }))
-const Networks = lazy(async () => ({ default: (await import('./pages/networks.tsx')).Networks }))
-const Pools = lazy(async () => ({ default: (await import('./pages/pools.tsx')).Pools }))
-const Pool = lazy(async () => ({ default: (await import('./pages/pool.tsx')).Pool }))
-const Sponsorships = lazy(async () => ({ default: (await import('./pages/sponsorships.tsx')).Sponsorships }))
-const Transactions = lazy(async () => ({ default: (await import('./pages/transactions.tsx')).Transactions }))
-const Spending = lazy(async () => ({ default: (await import('./pages/spending.tsx')).Spending }))
-const Service = lazy(async () => ({ default: (await import('./pages/service.tsx')).Service }))
-const Signers = lazy(async () => ({ default: (await import('./pages/signers.tsx')).Signers }))
-const Sandbox = lazy(async () => ({ default: (await import('./pages/sandbox.tsx')).Sandbox }))
+const Relayer = lazy(async () => ({ default: (await import('./relayers/relayer.tsx')).RelayerPage }))
+const Transaction = lazy(async () => ({ default: (await import('./transactions/transaction.tsx')).TransactionPage }))
+const Notifications = lazy(async () => ({ default: (await import('./notifications/notifications.tsx')).Notifications }))
+const Notification = lazy(async () => ({ default: (await import('./notifications/notification.tsx')).Notification }))
+const ApiKeys = lazy(async () => ({ default: (await import('./api-keys/api-keys.tsx')).ApiKeys }))
+const Audit = lazy(async () => ({ default: (await import('./audit/audit.tsx')).Audit }))
+const Networks = lazy(async () => ({ default: (await import('./networks/networks.tsx')).Networks }))
+const Pools = lazy(async () => ({ default: (await import('./pools/pools.tsx')).Pools }))
+const Pool = lazy(async () => ({ default: (await import('./pools/pool.tsx')).Pool }))
+const Sponsorships = lazy(async () => ({ default: (await import('./sponsorships/sponsorships.tsx')).Sponsorships }))
+const Transactions = lazy(async () => ({ default: (await import('./transactions/transactions.tsx')).TransactionsPage }))
+const Spending = lazy(async () => ({ default: (await import('./spending/spending.tsx')).Spending }))
+const Service = lazy(async () => ({ default: (await import('./service/service.tsx')).Service }))
+const Signers = lazy(async () => ({ default: (await import('./signers/signers.tsx')).Signers }))
+const Sandbox = lazy(async () => ({ default: (await import('./sandbox/sandbox.tsx')).Sandbox }))
 
-const zone_key = 'zone'
 const here = hereShortly()
-showUtc(localStorage.getItem(zone_key) === 'UTC')
+showUtc(browser.get('zone') === 'UTC')
 
 export const App = () => (
   <SessionProvider signIn={(state) => <SignIn {...state} />}>
@@ -53,7 +62,7 @@ function Shell() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the menu
   useEffect(() => setMenuOpen(false), [path])
   function showIn(zone: 'local' | 'UTC') {
-    localStorage.setItem(zone_key, zone)
+    browser.set('zone', zone)
     showUtc(zone === 'UTC')
     setInUtc(zone === 'UTC')
   }
@@ -139,59 +148,41 @@ const zoneTarget = (inUtc: boolean, showIn: (zone: 'local' | 'UTC') => void) => 
 })
 
 function Pages() {
-  const { caller, may, mayManageAll } = useSession()
-  const first = may('read') ? undefined : may('notifications') ? '/notifications' : '/sandbox'
+  const { caller, may, mayManageAll, mayReadAll } = useSession()
+  const first = may('read') ? undefined : may('notifications') ? paths.notifications : paths.sandbox
   return (
     <Switch>
-      <Route<Find> path={overview}>
+      <Route<Find> path={routes.overview}>
         {({ find }: Find) => (first === undefined ? <Overview find={find} /> : <Redirect to={first} />)}
       </Route>
-      <Route path="/relayers/:relayer_id/transactions/:transaction_id">
-        {(params) => <Transaction key={params.transaction_id} {...params} />}
+      <Route path={routes.transaction}>{(page) => <Transaction key={page.transaction_id} {...page} />}</Route>
+      <Route path={routes.oldRelayers}>
+        <Redirect to={paths.relayers} />
       </Route>
-      <Route path="/relayers">
-        <Redirect to="/relayer-list" />
+      {may('read') && <Route<Find> path={routes.relayers}>{(page: Find) => <RelayerList {...page} />}</Route>}
+      <Route<RelayerPage> path={routes.relayer}>
+        {(page: RelayerPage) => <Relayer key={page.relayer_id} {...page} />}
       </Route>
-      {may('read') && (
-        <Route<Find> path="/relayer-list/:find?">{({ find }: Find) => <RelayerList find={find} />}</Route>
-      )}
-      <Route<RelayerPage> path={relayer_pages}>
-        {(shown: RelayerPage) => <Relayer key={shown.relayer_id} {...shown} />}
-      </Route>
-      {may('notifications') && <Route path="/notifications" component={Notifications} />}
+      {may('notifications') && <Route path={paths.notifications} component={Notifications} />}
       {may('notifications') && (
-        <Route<NotificationPage> path="/notifications/:notification_id/:find?">
-          {(shown: NotificationPage) => <Notification key={shown.notification_id} {...shown} />}
+        <Route<NotificationPage> path={routes.notification}>
+          {(page: NotificationPage) => <Notification key={page.notification_id} {...page} />}
         </Route>
       )}
-      {may('read') && <Route path="/networks" component={Networks} />}
-      {may('read') && <Route<Find> path="/spending/:find?">{({ find }: Find) => <Spending find={find} />}</Route>}
-      <Route<ListPage> path="/transactions/:group?/:find?">{(shown: ListPage) => <Transactions {...shown} />}</Route>
-      {may('read') && caller.relayer_ids === null && <Route path="/pools" component={Pools} />}
-      {may('read') && caller.relayer_ids === null && <Route path="/sponsorships" component={Sponsorships} />}
-      <Route<PoolPage> path="/pools/:pool_id/:tab?/:group?/:find?">
-        {(shown: PoolPage) => <Pool key={shown.pool_id} {...shown} />}
-      </Route>
-      {(may('sign') || may('send')) && <Route path="/sandbox/:relayer_id?/:transaction_id?" component={Sandbox} />}
-      {mayManageAll && <Route path="/signers" component={Signers} />}
-      {caller.may_administer && <Route path="/keys" component={ApiKeys} />}
-      {mayManageAll && <Route path="/service" component={Service} />}
-      {mayManageAll && <Route<Find> path="/audit/:find?">{({ find }: Find) => <Audit find={find} />}</Route>}
+      {may('read') && <Route path={paths.networks} component={Networks} />}
+      {may('read') && <Route<Find> path={routes.spending}>{(page: Find) => <Spending {...page} />}</Route>}
+      <Route<ListPage> path={routes.transactions}>{(page: ListPage) => <Transactions {...page} />}</Route>
+      {mayReadAll && <Route path={paths.pools} component={Pools} />}
+      {mayReadAll && <Route path={paths.sponsorships} component={Sponsorships} />}
+      <Route<PoolPage> path={routes.pool}>{(page: PoolPage) => <Pool key={page.pool_id} {...page} />}</Route>
+      {(may('sign') || may('send')) && <Route path={routes.sandbox} component={Sandbox} />}
+      {mayManageAll && <Route path={paths.signers} component={Signers} />}
+      {caller.may_administer && <Route path={paths.apiKeys} component={ApiKeys} />}
+      {mayManageAll && <Route path={paths.service} component={Service} />}
+      {mayManageAll && <Route<Find> path={routes.audit}>{(page: Find) => <Audit {...page} />}</Route>}
       <Route>
         <MissingPage />
       </Route>
     </Switch>
   )
 }
-
-/** What was chosen on a page. */
-type Find = { find?: string }
-const overview = /^\/(?:overview(?:\/(?<find>[^/]+))?)?$/
-
-/** The filters of a list. */
-type ListPage = { group?: string; find?: string }
-type NotificationPage = Find & { notification_id: string }
-type RelayerPage = ListPage & { relayer_id: string; tab?: string }
-type PoolPage = ListPage & { pool_id: string; tab?: string }
-
-const relayer_pages = '/relayers/:relayer_id/:tab?/:group?/:find?'

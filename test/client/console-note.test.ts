@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { noteOf } from '../../client/console/data/note.ts'
+import { transactionNote } from '../../client/console/transactions/transaction-note.ts'
 
 const errorOf = (code: string) => ({ code, message: 'The whole message.', revert_data: null })
 const none = { status: 'submitted' as const, status_reason: null, error: null, reference: null }
@@ -10,7 +10,7 @@ test.each([
   [{ status_reason: 'Canceled by request' }, 'Canceled by request · order-7'],
   [{}, 'order-7'],
 ])('puts what it waits for before the reference: %s', (its, text) => {
-  expect(noteOf({ ...none, ...its, reference: 'order-7' }, 'POL').text).toBe(text)
+  expect(transactionNote({ ...none, ...its, reference: 'order-7' }, 'POL').text).toBe(text)
 })
 
 test('names the kind of a failure before the reference, and the whole reason where it has none', () => {
@@ -20,7 +20,7 @@ test('names the kind of a failure before the reference, and the whole reason whe
     error: errorOf('reverted'),
   }
   const whole = 'Reverted: Denied(needed: 1,000,000)'
-  const note = (more: object) => noteOf({ ...none, ...its, ...more }, 'POL')
+  const note = (more: object) => transactionNote({ ...none, ...its, ...more }, 'POL')
   expect(note({ reference: 'order-7' })).toEqual({ text: 'reverted · order-7', whole: `${whole} · order-7` })
   expect(note({})).toEqual({ text: whole, whole })
   expect(note({ error: errorOf('other') }).text).toBe(whole)
@@ -28,7 +28,7 @@ test('names the kind of a failure before the reference, and the whole reason whe
 
 test('has amounts in the unit of the network, and is empty without a reason and a reference', () => {
   const status_reason = 'Waits: the balance is 1500000000000000000 wei'
-  const { whole } = noteOf({ ...none, status_reason, waiting_for: 'funds' }, 'POL')
+  const { whole } = transactionNote({ ...none, status_reason, waiting_for: 'funds' }, 'POL')
   expect(whole).toBe('Waits: the balance is 1.5 POL')
-  expect(noteOf(none, 'POL')).toEqual({ text: '', whole: '' })
+  expect(transactionNote(none, 'POL')).toEqual({ text: '', whole: '' })
 })

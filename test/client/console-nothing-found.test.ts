@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Filter } from '../../client/console/data/filter.ts'
-import { nothingFound } from '../../client/console/data/nothing-found.ts'
 import { showUtc } from '../../client/console/data/times.ts'
+import type { Filter } from '../../client/console/transactions/transaction-filter.ts'
+import { nothingFound } from '../../client/console/transactions/transaction-filter.ts'
 
 showUtc(true)
 // Times of this year are shown without it.

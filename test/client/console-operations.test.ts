@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { operationOf, operationText } from '../../client/console/data/operations.ts'
+import { operationOf, operationText } from '../../client/console/audit/operations.ts'
 
 test.each([
   ['createApiKey', 'Create API key'],

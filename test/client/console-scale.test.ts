@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Measure, marksOf } from '../../client/console/data/scale.ts'
+import { axisMarks, type Measure } from '../../client/console/components/axis-marks.ts'
 import { durationMark } from '../../client/console/data/times.ts'
 
 const cases: [number, Measure, number[]][] = [
@@ -14,12 +14,12 @@ const cases: [number, Measure, number[]][] = [
 ]
 
 test.each(cases)('the axis of values up to %d (%s) ends at a round value', (max, measure, marks) => {
-  expect(marksOf(max, measure)).toEqual(marks)
+  expect(axisMarks(max, measure)).toEqual(marks)
 })
 
 test.each([0.0006, 0.3, 60, 1_234_567])('an axis that ends at its highest value keeps its marks (%d)', (max) => {
-  const marks = marksOf(max, 'amount')
-  expect(marksOf(marks.at(-1) ?? 0, 'amount')).toEqual(marks)
+  const marks = axisMarks(max, 'amount')
+  expect(axisMarks(marks.at(-1) ?? 0, 'amount')).toEqual(marks)
 })
 
 test.each([

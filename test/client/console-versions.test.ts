@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runsOf } from '../../client/console/data/versions.ts'
+import { runsOf } from '../../client/console/transactions/signed-versions.ts'
 import type { Attempt } from '../../client/index.ts'
 
 const sent = { purpose: 'send', accepted_at: '2026-01-01T00:00:00.000Z', refusal: null, is_mined: false }

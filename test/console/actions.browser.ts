@@ -385,10 +385,29 @@ test('moves a transaction that was never signed to another relayer of the pool',
   await expect
     .poll(async () => (await full.transactions()).some(({ status_reason }) => status_reason !== null))
     .toBe(true)
-  // What comes behind it is not signed.
+  // What comes behind it is not signed. What was sent to the relayer itself is not the pool's to move.
   const [second] = await full.send(1)
+  const weigh = (weight: number) =>
+    stage.rig.client().patch('/api/v1/pools/{pool_id}/relayers/{member_id}', {
+      path: { pool_id: 'both', member_id: 'spare' },
+      body: { weight },
+    })
+  await weigh(0)
+  const third = await stage.rig
+    .client()
+    .post('/api/v1/pools/{pool_id}/transactions', { path: { pool_id: 'both' }, body: { to: data.address, value: '1' } })
+  await weigh(100)
 
-  const { page } = await at(`/relayers/${full.relayer_id}/transactions/${second?.id}`)
+  const pathOf = (id: string | undefined) => `/relayers/${full.relayer_id}/transactions/${id}`
+  const { page, open } = await at(pathOf(third.data.id))
+  await named(page, 'Move').waitFor()
+  await open(pathOf(second?.id))
+  await page
+    .getByText(second?.id ?? '')
+    .first()
+    .waitFor()
+  expect(await named(page, 'Move').count()).toBe(0)
+  await open(pathOf(third.data.id))
   const dialog = opened(page)
   await named(page, 'Move').click()
   await named(dialog, 'Move').click()

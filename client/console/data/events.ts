@@ -2,7 +2,7 @@ import { EventSourceParserStream } from 'eventsource-parser/stream'
 import type { Event } from '../../index.ts'
 import { pause } from '../../pause.ts'
 
-const again_ms = 3_000
+const againMs = 3_000
 
 /**
  * Calls back with each event of a relayer until the signal; a broken stream is continued after its last event. `recent`: how many of the
@@ -33,6 +33,6 @@ export async function followEvents(
     } catch {
       // The service is down, which the page shows elsewhere.
     }
-    await pause(again_ms, signal).catch(() => undefined)
+    await pause(againMs, signal).catch(() => undefined)
   }
 }

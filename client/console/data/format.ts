@@ -1,8 +1,8 @@
-const wei_per_gwei = 10n ** 9n
-const wei_per_ether = 10n ** 18n
+const weiPerGwei = 10n ** 9n
+const weiPerEther = 10n ** 18n
 
 /** An amount in wei as ether, truncated to six digits after the decimal point. */
-export const ether = (wei: string | null): string => (wei === null ? 'unknown' : decimal(BigInt(wei), wei_per_ether, 6))
+const ether = (wei: string | null): string => (wei === null ? 'unknown' : decimal(BigInt(wei), weiPerEther, 6))
 
 /** An amount in wei with the unit of its network: `1.5 POL`. */
 export const amount = (wei: string | null, symbol: string): string =>
@@ -38,7 +38,7 @@ const rounded = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
 export function gwei(wei: string | null): string {
   if (wei === null) return 'unknown'
   const digits = Math.max(0, 13 - wei.length)
-  return decimal(BigInt(wei), wei_per_gwei, Math.min(digits, 9))
+  return decimal(BigInt(wei), weiPerGwei, Math.min(digits, 9))
 }
 
 function decimal(value: bigint, unit: bigint, digits: number): string {
@@ -103,3 +103,7 @@ export const withGroups = (text: string): string =>
 /** With a capital letter, and a point at its end. */
 export const sentence = (text: string): string =>
   text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+
+/** `1 attempt`, `2,000 attempts`. */
+export const counted = (number: number, one: string, many = `${one}s`): string =>
+  `${count(number)} ${number === 1 ? one : many}`

@@ -1,14 +1,8 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { onlineManager, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
 import { type Caller, createRelayerClient, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
-import { isLost, watchedFetch } from './connection.ts'
-import { forgetOpened } from './opened.ts'
-
-/**
- * sessionStorage keeps the API key for a reload of the page, until the tab is closed. Browsers write it to their profile on the disk, to
- * restore tabs after a crash.
- */
-const storage_key = 'api_key'
+import { forgetRecent } from './recent-pages.ts'
+import { tab } from './storage.ts'
 
 interface Session {
   client: RelayerClient
@@ -18,6 +12,8 @@ interface Session {
   may(scope: Scope): boolean
   /** Whether the API key may manage resources that relayers share: networks, signers, the audit trail. */
   mayManageAll: boolean
+  /** Whether it may read what relayers share: pools, sponsorships. */
+  mayReadAll: boolean
   signOut(): void
 }
 
@@ -41,15 +37,14 @@ export interface SignInState {
   signIn(token: string, caller: Caller, isRemembered: boolean): void
 }
 
-/** Keeps the API key and its rights. If the service refuses the key, `signIn` is shown, and the pages keep their input. */
-export function SessionProvider({
-  children,
-  signIn,
-}: {
+interface SessionProviderProps {
   children: ReactNode
   signIn: (state: SignInState) => ReactNode
-}) {
-  const [token, setToken] = useState(() => sessionStorage.getItem(storage_key) ?? undefined)
+}
+
+/** Keeps the API key and its rights. If the service refuses the key, `signIn` is shown, and the pages keep their input. */
+export function SessionProvider({ children, signIn }: SessionProviderProps) {
+  const [token, setToken] = useState(() => tab.get('api_key') ?? undefined)
   const [caller, setCaller] = useState<Caller>()
   const [reason, setReason] = useState<string>()
 
@@ -61,8 +56,8 @@ export function SessionProvider({
     [],
   )
   const signOut = useCallback(() => {
-    sessionStorage.removeItem(storage_key)
-    forgetOpened()
+    tab.remove('api_key')
+    forgetRecent()
     queries.clear()
     setToken(undefined)
     setCaller(undefined)
@@ -93,8 +88,8 @@ export function SessionProvider({
     signIn(newToken, newCaller, isRemembered) {
       // Requests with the previous key would be refused.
       void queries.cancelQueries()
-      if (isRemembered) sessionStorage.setItem(storage_key, newToken)
-      else sessionStorage.removeItem(storage_key)
+      if (isRemembered) tab.set('api_key', newToken)
+      else tab.remove('api_key')
       setToken(newToken)
       setCaller(newCaller)
       setReason(undefined)
@@ -113,20 +108,21 @@ export function SessionProvider({
 }
 
 /** A header has no such character, so the browser sends nothing. */
-export const not_a_key =
+export const notAKey =
   'This is no API key: it has a character that no key has, for example a typographic quote. Copy the key again.'
 
 export function signInProblem(error: unknown): string {
   if (error instanceof RelayerError && error.status === 401)
     return 'The service does not accept this API key. It may be mistyped, expired, revoked, or not allowed from this address.'
   if (error instanceof RelayerError) return error.message
-  return isLost(error) ? 'The service does not respond. Is it running?' : not_a_key
+  return isLost(error) ? 'The service does not respond. Is it running?' : notAKey
 }
 
 function makeSession(token: string, caller: Caller, signOut: () => void): Session {
   const may = (scope: Scope) => caller.scopes.includes(scope)
   const mayManageAll = may('manage') && caller.relayer_ids === null
-  return { client: connect(token), token, caller, may, mayManageAll, signOut }
+  const mayReadAll = may('read') && caller.relayer_ids === null
+  return { client: connect(token), token, caller, may, mayManageAll, mayReadAll, signOut }
 }
 
 function createQueries(refused: () => void): QueryClient {
@@ -146,3 +142,25 @@ function createQueries(refused: () => void): QueryClient {
   queries.getMutationCache().config.onError = check
   return queries
 }
+
+// What the browser says of its network tells nothing of the service, which may be on the same machine.
+onlineManager.setEventListener(() => undefined)
+
+/**
+ * A fetch that notes whether the service responds. While it does not, the queries of all pages wait with the data that they have, and only
+ * `ServiceState` asks; the first response lets them go on.
+ */
+async function watchedFetch(request: Request): Promise<Response> {
+  try {
+    const response = await fetch(request)
+    onlineManager.setOnline(true)
+    return response
+  } catch (error) {
+    if (isLost(error) && !request.signal.aborted) onlineManager.setOnline(false)
+    throw error
+  }
+}
+
+/** What `fetch` throws when there was no answer; it throws the same type for a header that cannot be sent. */
+export const isLost = (error: unknown): boolean =>
+  error instanceof TypeError && !/ByteString|header/i.test(error.message)

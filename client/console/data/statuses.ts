@@ -8,12 +8,12 @@ export const isFinal = (status: TransactionStatus): boolean =>
   ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
 
 /** Without a block for longer than this, a transaction shows its wait. */
-const slow_ms = 120_000
+const slowMs = 120_000
 const unmined: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted'])
 
 /** Whether a transaction shows its wait. */
 export const isSlow = ({ status, created_at }: { status: string; created_at: string }): boolean =>
-  unmined.has(status) && Date.now() - Date.parse(created_at) >= slow_ms
+  unmined.has(status) && Date.now() - Date.parse(created_at) >= slowMs
 
 export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'idle'
 

@@ -17,10 +17,10 @@ export function duration(ms: number): string {
 }
 
 /** A time beside an axis with steps of so much: all marks of an axis have the same unit. */
-export function durationMark(ms: number, step_ms: number): string {
-  if (step_ms >= 3_600_000) return `${ms / 3_600_000} h`
-  if (step_ms >= 60_000) return `${ms / 60_000} min`
-  return step_ms >= 500 ? `${ms / 1_000} s` : `${ms} ms`
+export function durationMark(ms: number, stepMs: number): string {
+  if (stepMs >= 3_600_000) return `${ms / 3_600_000} h`
+  if (stepMs >= 60_000) return `${ms / 60_000} min`
+  return stepMs >= 500 ? `${ms / 1_000} s` : `${ms} ms`
 }
 
 /** In the two units that matter: `12 s`, `1 min 33 s`, `1 h 9 min`, `2 d`. */
@@ -65,10 +65,10 @@ export const zoneShortly = (timestamp?: string): string => (formats.isUtc ? 'UTC
 /** The reader's zone as it is written after times. Names such as CET are known in Europe only. */
 export function hereShortly(timestamp?: string): string {
   if (here === 'UTC') return here
-  const ahead_min = -(timestamp === undefined ? new Date() : new Date(timestamp)).getTimezoneOffset()
-  const min = Math.abs(ahead_min)
+  const aheadMin = -(timestamp === undefined ? new Date() : new Date(timestamp)).getTimezoneOffset()
+  const min = Math.abs(aheadMin)
   const rest = min % 60 === 0 ? '' : `:${min % 60}`
-  return `UTC${ahead_min < 0 ? '-' : '+'}${Math.floor(min / 60)}${rest}`
+  return `UTC${aheadMin < 0 ? '-' : '+'}${Math.floor(min / 60)}${rest}`
 }
 
 /** What the reader typed as a date and time of the zone that is shown, in UTC; undefined when it is none. */
@@ -81,8 +81,8 @@ export function momentOf(typed: string): string | undefined {
 export function typedOf(timestamp: string): string {
   const at = new Date(timestamp)
   if (Number.isNaN(at.getTime())) return ''
-  const offset_min = formats.isUtc ? 0 : at.getTimezoneOffset()
-  return new Date(at.getTime() - offset_min * 60_000).toISOString().slice(0, 16)
+  const offsetMin = formats.isUtc ? 0 : at.getTimezoneOffset()
+  return new Date(at.getTime() - offsetMin * 60_000).toISOString().slice(0, 16)
 }
 
 export const isUtc = (): boolean => formats.isUtc
@@ -126,8 +126,8 @@ export function inBothZones(timestamp: string): string {
   const at = new Date(timestamp)
   const here = time(timestamp)
   if (zoneShortly(timestamp) === 'UTC') return here
-  const [day, day_there] = [formats.day.format(at), utc.day.format(at)]
-  return `${here} (${day === day_there ? '' : `${day_there}, `}${utc.seconds.format(at)} UTC)`
+  const [day, dayThere] = [formats.day.format(at), utc.day.format(at)]
+  return `${here} (${day === dayThere ? '' : `${dayThere}, `}${utc.seconds.format(at)} UTC)`
 }
 
 /** The time of a point of a chart in words. Points of days begin and end in UTC. */

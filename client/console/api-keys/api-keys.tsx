@@ -1,0 +1,183 @@
+import { Key } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import type { ApiKey, Scope } from '../../index.ts'
+import { Action } from '../components/action.tsx'
+import { EmptyState } from '../components/empty-state.tsx'
+import { Checks, Field, Lines } from '../components/fields.tsx'
+import { Menu } from '../components/menu.tsx'
+import { TablePage } from '../components/page.tsx'
+import { ageColumn, type Column } from '../components/table.tsx'
+import { Copyable, RowTime } from '../components/values.tsx'
+import { FormError, listOf, useForm } from '../data/form.ts'
+import { useApiKeys } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { momentOf, typedOf, zoneShortly } from '../data/times.ts'
+
+const scopes: Scope[] = ['read', 'sign', 'send', 'notifications', 'manage']
+
+export const ApiKeys = () => (
+  <TablePage name="API keys" of="API keys" create={<CreateKey />} query={useApiKeys()} columns={columns}>
+    <EmptyState icon={Key} title="No API keys yet" create="Create an API key">
+      Give each application a key of its own, with no more rights than it needs. The key in the setting API_KEY is not
+      listed.
+    </EmptyState>
+  </TablePage>
+)
+
+/** Its rights do not change, and it ends with its sponsorship. */
+const isOfSponsorship = (key: ApiKey) => key.scopes.includes('relay')
+
+const columns: Column<ApiKey>[] = [
+  { name: 'Name', by: ({ name }) => name, cell: ({ id, name }) => <span title={id}>{name}</span> },
+  { name: 'Scopes', by: (key) => key.scopes.length, cell: (key) => key.scopes.join(', ') },
+  { name: 'Relayers', cell: (key) => (isOfSponsorship(key) ? 'its sponsorship' : relayersText(key)) },
+  {
+    name: 'Expires',
+    isTime: true,
+    by: ({ expires_at }) => expires_at ?? '~',
+    cell: ({ expires_at }) => (expires_at === null ? 'never' : <RowTime at={expires_at} />),
+  },
+  ageColumn('Last used', ({ last_used_at }) => last_used_at),
+  { name: '', cell: (key) => <KeyActions apiKey={key} /> },
+]
+
+function KeyActions({ apiKey }: { apiKey: ApiKey }) {
+  const { id, name } = apiKey
+  const { client } = useSession()
+  const mayChange = !isOfSponsorship(apiKey)
+  const rotate = { text: 'Rotate', opens: `rotate ${id}` }
+  const revoke = { text: 'Revoke', opens: `revoke ${id}`, tone: 'danger' as const }
+  return (
+    <div className="buttons">
+      {mayChange && <EditKey apiKey={apiKey} />}
+      <Menu of={name} choices={mayChange ? [rotate, revoke] : [rotate]} />
+      <Action
+        isInMenu
+        label="Rotate"
+        thing={`API key ${name}`}
+        command={rotate.opens}
+        effect={`Issues a new token for “${name}”. The current token stays valid for a grace period.`}
+        run={() => client.apiKeys.rotate(id, {})}
+        done={({ token }) => (
+          <NewToken token={token}>
+            API key “{name}” has a new token, and the previous one stays valid for a while.
+          </NewToken>
+        )}
+      />
+      {mayChange && (
+        <Action
+          isInMenu
+          label="Revoke"
+          thing={`API key ${name}`}
+          command={revoke.opens}
+          tone="danger"
+          effect={`Requests with “${name}” are refused at once. A revoked key cannot be restored.`}
+          run={() => client.apiKeys.delete(id)}
+        />
+      )}
+    </div>
+  )
+}
+
+function relayersText({ relayer_ids, pool_ids }: ApiKey): string {
+  const names = [...(relayer_ids ?? []), ...(pool_ids ?? []).map((id) => `pool ${id}`)]
+  return names.length === 0 ? 'all' : names.join(', ')
+}
+
+const blank = { name: '', relayer_ids: '', pool_ids: '', allowed_cidrs: '', expires_at: '' }
+
+/** The rights of a key as a form. */
+function useRights(key?: ApiKey) {
+  const [chosen, setChosen] = useState<Scope[]>(['read'])
+  const lines = (list: string[] | null) => (list ?? []).join('\n')
+  const form = useForm(
+    key === undefined
+      ? blank
+      : {
+          name: key.name,
+          relayer_ids: lines(key.relayer_ids),
+          pool_ids: lines(key.pool_ids),
+          allowed_cidrs: lines(key.allowed_cidrs),
+          expires_at: typedOf(key.expires_at ?? ''),
+        },
+  )
+  return {
+    reset() {
+      form.reset()
+      setChosen(key === undefined ? ['read'] : scopes.filter((scope) => key.scopes.includes(scope)))
+    },
+    body() {
+      const { name, relayer_ids, pool_ids, allowed_cidrs, expires_at } = form.values
+      if (chosen.length === 0) throw new FormError('scopes', 'Choose at least one scope.')
+      return {
+        name,
+        scopes: chosen,
+        relayer_ids: listOrNull(relayer_ids),
+        pool_ids: listOrNull(pool_ids),
+        allowed_cidrs: listOrNull(allowed_cidrs),
+        expires_at: momentOf(expires_at) ?? null,
+      }
+    },
+    fields: (
+      <>
+        <Field label="Name" required maxLength={128} {...form.bind('name')} />
+        <Checks legend="Scopes" name="scopes" values={scopes} chosen={chosen} set={setChosen} />
+        <Lines
+          label="Relayer IDs, one per line (empty: all, or none with pools)"
+          rows={2}
+          {...form.bind('relayer_ids')}
+        />
+        <Lines label="Pool IDs, one per line (optional)" rows={2} {...form.bind('pool_ids')} />
+        <Lines label="Client addresses, as CIDR, one per line (empty: any)" rows={2} {...form.bind('allowed_cidrs')} />
+        <Field
+          label={`Expires at (${zoneShortly(momentOf(form.values.expires_at))}; empty: never)`}
+          type="datetime-local"
+          {...form.bind('expires_at')}
+        />
+      </>
+    ),
+  }
+}
+
+/** Null: no limit. */
+const listOrNull = (text: string): string[] | null => (listOf(text).length > 0 ? listOf(text) : null)
+
+function CreateKey() {
+  const { client } = useSession()
+  const rights = useRights()
+  return (
+    <Action
+      label="Create an API key"
+      tone="primary"
+      opened={rights.reset}
+      effect="Creates an API key with these permissions. Its token is shown once."
+      run={async () => client.apiKeys.create(rights.body())}
+      done={({ api_key, token }) => <NewToken token={token}>API key “{api_key.name}” is created.</NewToken>}
+    >
+      {rights.fields}
+    </Action>
+  )
+}
+
+function EditKey({ apiKey }: { apiKey: ApiKey }) {
+  const { client } = useSession()
+  const rights = useRights(apiKey)
+  return (
+    <Action
+      label="Edit"
+      thing={`API key ${apiKey.name}`}
+      opened={rights.reset}
+      effect="The token stays the same. A right that is taken away ends at once, also for requests under way."
+      run={async () => client.apiKeys.update(apiKey.id, rights.body())}
+    >
+      {rights.fields}
+    </Action>
+  )
+}
+
+const NewToken = ({ token, children }: { token: string; children: ReactNode }) => (
+  <>
+    <p>{children} Copy the token now. It is not shown again:</p>
+    <Copyable value={token} whole />
+  </>
+)

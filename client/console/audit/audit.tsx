@@ -1,0 +1,239 @@
+import { ScrollText } from 'lucide-react'
+import { Link } from 'wouter'
+import type { AuditEntry, RelayerClient } from '../../index.ts'
+import { Csv } from '../components/csv.tsx'
+import { ClearFilters, EmptyState } from '../components/empty-state.tsx'
+import { Loaded } from '../components/feedback.tsx'
+import { Filters, LateField, Matches, PeriodFields, periodIn, Segments } from '../components/filters.tsx'
+import { Heading } from '../components/page.tsx'
+import { type Column, Pages, Table, usePage } from '../components/table.tsx'
+import { Badge, Copyable, CopyButton, RelayerLink, RowTime } from '../components/values.tsx'
+import { callerName } from '../data/address-names.ts'
+import { useAddressState } from '../data/address-state.ts'
+import { given } from '../data/form.ts'
+import { count, counted, short } from '../data/format.ts'
+import { useAnswer, useGet } from '../data/get.ts'
+import { type Find, paths } from '../data/paths.ts'
+import { useSession } from '../data/session.tsx'
+import { operationOf, operationText } from './operations.ts'
+
+const per_page = 50
+const withoutOwn = "without the service's own"
+const outcomes = ['all', 'succeeded', 'refused'] as const
+/** What is shown at first: the service's own actions are left out. */
+const start = {
+  ...{
+    outcome: 'all',
+    caller: '',
+    operation: '',
+    relayer_id: '',
+    subject: '',
+    callers: 'others',
+    after: '',
+    before: '',
+  },
+} as const
+type Typed = { [Name in Exclude<keyof typeof start, 'outcome'>]: string } & { outcome: (typeof outcomes)[number] }
+type Filter = Partial<Omit<Typed, 'outcome' | 'callers'>> & { outcome?: 'succeeded' | 'refused'; callers?: 'others' }
+const textFields = [
+  ['operation', 'Operation', 'edit relayer'],
+  ['relayer_id', 'Relayer', 'ID'],
+  ['subject', 'Subject', 'ID or digest'],
+] as const
+const lessUsed = ['operation', 'relayer_id', 'subject', 'callers'] as const
+const csvHeader = [
+  ...(['chain', 'sequence', 'at', 'caller', 'operation', 'relayer_id', 'subject', 'result'] as const),
+  ...(['request_id', 'count'] as const),
+]
+
+/** The audit trail with its filters, which are in the page's address. */
+export function Audit({ find }: Find) {
+  const { client } = useSession()
+  const [typed, choose] = useAddressState(paths.audit, find, { ...start, outcome: outcomes })
+  const [page, setPage] = usePage(find)
+  const filter = filterOf(typed)
+  const { after, before } = filter
+  const entries = useAnswer('/api/v1/audit', { query: { ...filter, page, per_page } }, { keepsPrevious: true })
+
+  function apply(form: HTMLFormElement) {
+    const period = periodIn(form)
+    const texts = [...new FormData(form)].map(([name, text]) => [name, String(text).trim()])
+    choose({ ...Object.fromEntries(texts), after: period.after ?? '', before: period.before ?? '' })
+  }
+
+  return (
+    <>
+      <Heading name="Audit" />
+      <Filters
+        apply={apply}
+        set={lessUsed.filter((name) => typed[name] !== start[name]).length}
+        more={<LessUsedFilters typed={typed} />}
+      >
+        <Segments label="Result" values={outcomes} value={typed.outcome} choose={(outcome) => choose({ outcome })} />
+        <LateField title="Caller" name="caller" placeholder="Caller: API key, service" value={typed.caller} isInRow />
+        <PeriodFields period={{ ...(after && { after }), ...(before && { before }) }} />
+      </Filters>
+      <Loaded query={entries} lines={8} as="rows">
+        {({ data, pagination: { total_items } }) =>
+          total_items === 0 ? (
+            <NoEntries typed={typed} choose={choose} />
+          ) : (
+            <>
+              <Matches
+                total={total_items}
+                of={
+                  typed.callers === 'others' ? [`entry ${withoutOwn}`, `entries ${withoutOwn}`] : ['entry', 'entries']
+                }
+              >
+                <Csv
+                  name="audit"
+                  what="every entry that matches"
+                  header={csvHeader}
+                  pages={() => readAll(client, filter)}
+                />
+              </Matches>
+              <Table
+                of="entries"
+                rows={data}
+                columns={columns}
+                idOf={({ chain, sequence }) => `${chain} ${sequence}`}
+                isPart
+              />
+              <Pages of="entries" page={page} per_page={per_page} total={total_items} go={setPage} />
+            </>
+          )
+        }
+      </Loaded>
+      <TrailHead />
+    </>
+  )
+}
+
+const LessUsedFilters = ({ typed }: { typed: Typed }) => (
+  <>
+    {textFields.map(([name, title, example]) => (
+      <LateField key={name} title={title} name={name} placeholder={example} value={typed[name]} />
+    ))}
+    <label>
+      Service's own
+      <select key={typed.callers} name="callers" defaultValue={typed.callers}>
+        <option value="others">left out</option>
+        <option value="all">listed</option>
+      </select>
+    </label>
+  </>
+)
+
+function NoEntries({ typed, choose }: { typed: Typed; choose(changes: Partial<Typed>): void }) {
+  const isNarrowed = Object.entries(start).some(([name, value]) => typed[name as keyof Typed] !== value)
+  return isNarrowed ? (
+    <EmptyState
+      icon={ScrollText}
+      title={noneText(typed)}
+      action={<ClearFilters clear={() => choose({ ...start, outcome: 'all' })} />}
+    >
+      Change the filters, or show all.
+    </EmptyState>
+  ) : (
+    <EmptyState
+      icon={ScrollText}
+      title={noneText(typed)}
+      action={
+        <button type="button" onClick={() => choose({ callers: 'all' })}>
+          Show the service's own
+        </button>
+      }
+    >
+      What a caller does is listed here at once.
+    </EmptyState>
+  )
+}
+
+/** How the whole trail is verified. */
+const TrailHead = () => (
+  <Loaded query={useGet('/api/v1/audit/head', {})} lines={1}>
+    {({ entries, hash, chains }) => (
+      <p className="hint">
+        {counted(entries, 'entry', 'entries')} in{' '}
+        {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}. <code>npm run audit -- verify</code>{' '}
+        checks all of them and must print this head: <Copyable value={hash} />
+      </p>
+    )}
+  </Loaded>
+)
+
+/** Names what was filtered by. */
+function noneText({ outcome, after, before, ...typed }: Typed): string {
+  const names = [['caller', 'Caller'] as const, ...textFields]
+  const texts = names.flatMap(([name, title]) => (typed[name] ? `${title.toLowerCase()} “${typed[name]}”` : []))
+  const period = after || before ? ' in this period' : ''
+  return `No ${outcome === 'all' ? 'entry' : `${outcome} entry`}${texts.length > 0 ? ` with ${texts.join(', ')}` : ''}${period}`
+}
+
+/** The address has the times in UTC. */
+function filterOf({ operation, outcome, callers, after, before, ...same }: Typed): Filter {
+  const at = (text: string) => {
+    const ms = Date.parse(text)
+    return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+  }
+  return given({
+    ...same,
+    operation: operation && operationOf(operation),
+    outcome: outcome === 'all' ? undefined : outcome,
+    caller: same.caller === callerName('environment') ? 'environment' : same.caller,
+    callers: callers === 'others' ? callers : undefined,
+    after: at(after),
+    before: at(before),
+  }) as Filter
+}
+
+/** Entries up to now: later ones would move the pages. */
+async function* readAll(client: RelayerClient, filter: Filter): AsyncIterable<unknown[][]> {
+  const before = filter.before ?? new Date().toISOString()
+  for (let page = 1; ; page += 1) {
+    const query = { ...filter, before, page, per_page: 1_000 }
+    const { data, pagination } = await client.get('/api/v1/audit', { query })
+    yield data.map((entry) => csvHeader.map((name) => entry[name]))
+    if (page * 1_000 >= pagination.total_items) return
+  }
+}
+
+const columns: Column<AuditEntry>[] = [
+  {
+    name: 'Operation',
+    isWhole: true,
+    cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span>,
+  },
+  { name: 'Time', isTime: true, isPlain: true, cell: ({ at }) => <RowTime at={at} /> },
+  { name: 'Caller', isPlain: true, cell: ({ caller }) => callerName(caller) },
+  { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
+  { name: 'Subject', cell: (entry) => entry.subject && <Subject entry={entry} subject={entry.subject} /> },
+  {
+    name: 'Result',
+    isWhole: true,
+    isBeside: true,
+    cell: ({ result, count: times }) => (
+      <span title={`HTTP ${result}`}>
+        <Badge state={result >= 400 ? 'refused' : 'succeeded'} />
+        {times > 1 && ` × ${count(times)}`}
+      </span>
+    ),
+  },
+  { name: 'Entry', isNumber: true, cell: ({ sequence }) => count(sequence) },
+]
+
+/** The id of a transaction has a link to it. */
+function Subject({ entry: { operation, relayer_id }, subject }: { entry: AuditEntry; subject: string }) {
+  const isTransaction = relayer_id !== null && /^(?:send|replace|cancel).*Transaction$/.test(operation)
+  if (!isTransaction) return <Copyable value={subject} />
+  return (
+    <span className="copyable">
+      <Link to={paths.transaction({ relayer_id, id: subject })}>
+        <code title={subject} className="short">
+          {short(subject)}
+        </code>
+      </Link>
+      <CopyButton text={subject} label={`Copy ${subject}`} />
+    </span>
+  )
+}

@@ -1,0 +1,164 @@
+import { FileQuestion } from 'lucide-react'
+import { type ComponentProps, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
+import { Link, useLocation } from 'wouter'
+import { RelayerError, type Scope } from '../../index.ts'
+import { paths } from '../data/paths.ts'
+import { keepRecent, type RecentPage } from '../data/recent-pages.ts'
+import { useOpenProblems } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { Loaded } from './feedback.tsx'
+import { type Column, Table } from './table.tsx'
+
+/** The page that the browser loaded keeps the focus where it is. */
+let isFirst = true
+
+interface HeadingProps {
+  name: string
+  opened?: RecentPage | undefined
+  children?: ReactNode
+}
+
+/**
+ * The heading of a page, which takes the focus when the page is opened. `name` is the page's title in the browser. `opened`: the thing that
+ * the page is about, which the search shows among the last ones.
+ */
+export function Heading({ name, opened, children = name }: HeadingProps) {
+  const { caller } = useSession()
+  const heading = useRef<HTMLHeadingElement>(null)
+  const open = useOpenProblems()
+  useEffect(() => {
+    if (!isFirst) heading.current?.focus()
+    isFirst = false
+  }, [])
+  useEffect(() => {
+    if (opened) keepRecent(caller.id, opened)
+  }, [opened, caller.id])
+  return (
+    <>
+      <title>{`${open === 0 ? '' : `(${open}) `}${name} · Relayer console`}</title>
+      <h1 ref={heading} tabIndex={-1}>
+        {children}
+      </h1>
+    </>
+  )
+}
+
+/** A page that lists what there is, with the button that creates more of it. */
+export const ListPage = <Rows,>({
+  name,
+  create,
+  ...list
+}: ComponentProps<typeof Loaded<Rows>> & { name: string; create: ReactNode }) => (
+  <>
+    <div className="bar">
+      <Heading name={name} />
+      {create}
+    </div>
+    <Loaded as="rows" {...list} />
+  </>
+)
+
+interface TablePageProps<Row> {
+  name: string
+  of: string
+  create: ReactNode
+  query: ComponentProps<typeof Loaded<Row[]>>['query']
+  columns: Column<Row>[]
+  /** In the place of an empty list. */
+  children: ReactNode
+}
+
+/** The same with a table of the resources. */
+export const TablePage = <Row extends { id: string }>({
+  name,
+  create,
+  query,
+  children,
+  ...table
+}: TablePageProps<Row>) => (
+  <ListPage name={name} create={create} query={query}>
+    {(rows) => <Table {...table} rows={rows} idOf={({ id }) => id} none={children} />}
+  </ListPage>
+)
+
+/** The way from a page about one thing back to the list. */
+export const Crumbs = ({ to, list, children }: { to: string; list: string; children: ReactNode }) => (
+  <p className="crumbs">
+    <Link to={to}>{list}</Link> / {children}
+  </p>
+)
+
+export const isMissing = (error: unknown): boolean => error instanceof RelayerError && error.status === 404
+
+/** In the place of a page about something that is unknown. `to`, `list`: where what there is is listed. `why`: where the reason is known. */
+export const Missing = ({
+  what,
+  to,
+  list,
+  why = 'It does not exist, it was deleted, or your API key has no access to it.',
+}: {
+  what: string
+  to: string
+  list: string
+  why?: string | undefined
+}) => (
+  <div className="nothing">
+    <FileQuestion className="icon" aria-hidden />
+    <Heading name={`${what} not found`} />
+    <p>{why}</p>
+    <Link to={to} className="button primary">
+      Go to {list}
+    </Link>
+  </div>
+)
+
+/** The scopes of which a page needs one. */
+const needed: Partial<Record<string, readonly Scope[]>> = {
+  [paths.relayers]: ['read'],
+  [paths.spending]: ['read'],
+  [paths.networks]: ['read'],
+  [paths.pools]: ['read'],
+  [paths.sponsorships]: ['read'],
+  [paths.notifications]: ['notifications'],
+  [paths.sandbox]: ['sign', 'send'],
+  [paths.signers]: ['manage'],
+  [paths.service]: ['manage'],
+  [paths.audit]: ['manage'],
+}
+
+/** In the place of an unknown page, or of one that the API key may not see. */
+export function MissingPage() {
+  const { may, caller } = useSession()
+  const [path] = useLocation()
+  const page = path.split('/', 2).join('/')
+  const scopes = needed[page]
+  return <Missing what="Page" to={paths.overview} list="the overview" why={reason()} />
+
+  function reason(): string | undefined {
+    if (page === paths.apiKeys) return 'Your API key lacks a right: only a key that has every scope manages API keys.'
+    if (scopes === undefined) return
+    if (!scopes.some(may)) return `Your API key lacks the scope “${scopes.join('” or “')}”.`
+    return caller.relayer_ids === null
+      ? undefined
+      : 'Your API key is limited to some relayers, and this page is of all.'
+  }
+}
+
+/** Leads to the parts of a page. Where they are wider than the screen, they scroll, with the open one in sight. `tabs`: names by path. */
+export function Tabs({ label, base, tabs, open }: { label: string; base: string; tabs: object; open: string }) {
+  const row = useRef<HTMLElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another open tab scrolls the row
+  useLayoutEffect(() => {
+    const its = row.current?.querySelector<HTMLElement>('[aria-current]')
+    if (row.current && its) row.current.scrollLeft = its.offsetLeft - (row.current.clientWidth - its.offsetWidth) / 2
+  }, [open])
+  return (
+    <nav className="tabs" aria-label={label} ref={row}>
+      {Object.entries(tabs).map(([path, name]) => (
+        <Link key={path} to={`${base}/${path}`} aria-current={path === open ? 'page' : undefined}>
+          {name}
+        </Link>
+      ))}
+    </nav>
+  )
+}

@@ -1,0 +1,275 @@
+import { Check, Copy, ExternalLink } from 'lucide-react'
+import { type ReactNode, useState, useSyncExternalStore } from 'react'
+import { Link } from 'wouter'
+import { useAddressNames } from '../data/address-names.ts'
+import { count, exactly, gwei, short, words } from '../data/format.ts'
+import { paths } from '../data/paths.ts'
+import { useExplorer, useRelayers } from '../data/resources.ts'
+import { toneOf } from '../data/statuses.ts'
+import { age, ageOrDate, inBothZones, rowTime, span, time } from '../data/times.ts'
+
+/** A status as a word; its color means the same everywhere. `waited`: it lasts too long. */
+export const Badge = ({ state, waited }: { state: string; waited?: string | undefined }) => (
+  <span className={`badge ${waited === undefined ? toneOf(state) : 'warn'}`}>
+    {words(state)}
+    {waited !== undefined && <span className="waited">, {waited}</span>}
+  </span>
+)
+
+/** A value with its name, in a list of class `figures`. */
+export const Figure = ({ name, children }: { name: ReactNode; children: ReactNode }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+interface FiguresProps {
+  /** By name; what is not there is left out. */
+  of: Record<string, ReactNode>
+  isWide?: boolean
+  isHead?: boolean
+}
+
+/** Values with their names. */
+export const Figures = ({ of, isWide = false, isHead = false }: FiguresProps) => (
+  <dl className={['figures', isWide && 'wide', isHead && 'head'].filter(Boolean).join(' ')}>
+    {Object.entries(of).map(([name, value]) =>
+      value === false || value === null || value === undefined ? null : (
+        <Figure key={name} name={name}>
+          {value}
+        </Figure>
+      ),
+    )}
+  </dl>
+)
+
+const shownCharacters = 400
+
+/** Data may have a megabyte: shows a part of it, and copies all of it. */
+export function Bytes({ name, value }: { name: string; value: string }) {
+  const bytes = (value.length - 2) / 2
+  return (
+    <div className="bytes">
+      <h3>
+        {name} ({count(bytes)} bytes)
+      </h3>
+      <code>
+        {value.slice(0, shownCharacters)}
+        {value.length > shownCharacters && '…'}
+      </code>
+      {value.length > shownCharacters && (
+        <CopyButton text={value} label={`Copy all of ${name}`}>
+          Copy all
+        </CopyButton>
+      )}
+    </div>
+  )
+}
+
+/** A price of gas; the exact one is in its title. */
+export function Price({ wei }: { wei: string | bigint | null }) {
+  if (wei === null) return 'unknown'
+  const text = wei.toString()
+  return <span title={`${exactly(text, 9)} gwei`}>{gwei(text)} gwei</span>
+}
+
+const tickMs = 5_000
+
+let now = Date.now()
+const readers = new Set<() => void>()
+let clock: ReturnType<typeof setInterval> | undefined
+
+function subscribe(read: () => void): () => void {
+  readers.add(read)
+  clock ??= setInterval(() => {
+    now = Date.now()
+    for (const one of readers) one()
+  }, tickMs)
+  return () => {
+    readers.delete(read)
+    if (readers.size > 0) return
+    clearInterval(clock)
+    clock = undefined
+  }
+}
+
+/** Renders again as time goes on. */
+export const useTicks = () => useSyncExternalStore(subscribe, () => now)
+
+/**
+ * How long ago it was, which goes on, and from a day on its date; the pointer on it shows the exact time with its zone. Null: it never was.
+ */
+export function Age({ of }: { of: string | null }) {
+  useTicks()
+  if (of === null) return 'never'
+  const [text, ago] = ageOrDate(of).split(/(?= ago$)/)
+  return (
+    <time dateTime={of} title={inBothZones(of)}>
+      {text}
+      {ago && <span className="ago">{ago}</span>}
+    </time>
+  )
+}
+
+/** The time since then as a duration, which goes on. */
+export function Lasting({ since }: { since: string }) {
+  useTicks()
+  return (
+    <time dateTime={since} title={inBothZones(since)}>
+      {age(since)}
+    </time>
+  )
+}
+
+/** What a column of ages is sorted by: the youngest first. Null has no age yet. */
+export const byAge = (of: string | null): number => (of === null ? Number.POSITIVE_INFINITY : -Date.parse(of))
+
+/** How long it is until then. */
+export function Until({ at }: { at: string }) {
+  useTicks()
+  const ms = Date.parse(at) - Date.now()
+  return (
+    <time dateTime={at} title={inBothZones(at)}>
+      {ms <= 0 ? 'due now' : `in ${span(ms)}`}
+    </time>
+  )
+}
+
+/** A time with its zone; the pointer on it shows how long ago it was, and the time in UTC. */
+export const Moment = ({ at }: { at: string | null }) => (at === null ? '–' : <Exact at={at} text={time(at)} />)
+
+/** The same in a row: the zone stands once above the rows. */
+export const RowTime = ({ at }: { at: string | null }) => (at === null ? '–' : <Exact at={at} text={rowTime(at)} />)
+
+const Exact = ({ at, text }: { at: string; text: string }) => (
+  <time
+    className="moment"
+    dateTime={at}
+    title={Date.parse(at) > Date.now() ? inBothZones(at) : `${inBothZones(at)}, ${age(at)} ago`}
+  >
+    {text}
+  </time>
+)
+
+/** A transaction where its relayer is known. */
+export const nonceName = (nonce: number | null): string => (nonce === null ? 'no nonce yet' : `nonce ${nonce}`)
+
+/** A transaction as people call it: `oracle-1 · nonce 12`. */
+export const transactionName = ({ relayer_id, nonce }: { relayer_id: string | null; nonce: number | null }): string =>
+  `${relayer_id} · ${nonceName(nonce)}`
+
+/** A deleted relayer has no page. */
+export function RelayerLink({ id }: { id: string }) {
+  const { data } = useRelayers()
+  if (data?.every((one) => one.id !== id)) return <Identifier value={id} />
+  return (
+    <Link to={paths.relayer(id)}>
+      <Identifier value={id} />
+    </Link>
+  )
+}
+
+/** A transaction in a row about something else. */
+export const TransactionLink = (its: { relayer_id: string; id: string; nonce: number | null }) => (
+  <Link to={paths.transaction(its)}>{transactionName(its)}</Link>
+)
+
+/** A link to the network's explorer, where it has one. */
+export const ExplorerLink = ({ to, what }: { to: string | undefined; what: string }) =>
+  to === undefined ? null : (
+    <a
+      className="explorer"
+      href={to}
+      target="_blank"
+      rel="noopener noreferrer"
+      aria-label={`${what} in the explorer`}
+      title={`${what} in the explorer`}
+    >
+      <ExternalLink className="icon" aria-hidden />
+    </a>
+  )
+
+interface AddressProps {
+  value: string
+  network: string | undefined
+  what: string
+  whole?: boolean
+}
+
+/** An address with the name of its relayer, signer or ABI. `whole`: all of its digits. */
+export function Address({ value, network, what, whole = false }: AddressProps) {
+  const named = useAddressNames()(value)
+  const explorer = useExplorer(network)
+  return (
+    <span className="named">
+      {named && (named.to === undefined ? <strong>{named.name}</strong> : <Link to={named.to}>{named.name}</Link>)}
+      {named && <span className="hint">{named.kind}</span>}
+      <span className="copyable">
+        <Copyable value={value} whole={whole} /> <ExplorerLink to={explorer('address', value)} what={what} />
+      </span>
+    </span>
+  )
+}
+
+/** A long value, shortened, with a button that copies all of it. `whole`: all is shown, except for the middle on a phone. */
+export const Copyable = ({ value, whole = false }: { value: string; whole?: boolean }) => (
+  <span className="copyable">
+    <code title={value} className={whole ? 'cut' : 'short'}>
+      {whole ? <Identifier value={value} /> : short(value)}
+    </code>
+    <CopyButton text={value} label={`Copy ${value.slice(0, 80)}`} />
+  </span>
+)
+
+/** All of an address, a hash or a UUID, without its middle on a phone. Other texts stay as they are. */
+export const Identifier = ({ value }: { value: string }) =>
+  /^(?:0x)?[0-9a-f-]{32,}$/i.test(value) ? (
+    <>
+      {value.slice(0, 6)}
+      <span className="middle">{value.slice(6, -4)}</span>
+      {value.slice(-4)}
+    </>
+  ) : (
+    value
+  )
+
+const outcomeMs = 1_500
+
+/** A button that copies a text, and says whether it did. */
+export function CopyButton({ text, label, children }: { text: string; label: string; children?: string }) {
+  const [outcome, setOutcome] = useState<'Copied' | 'Not allowed: select it'>()
+  async function run() {
+    setOutcome((await copy(text)) ? 'Copied' : 'Not allowed: select it')
+    setTimeout(() => setOutcome(undefined), outcomeMs)
+  }
+  const Icon = outcome === 'Copied' ? Check : Copy
+  return (
+    <button type="button" className="quiet small" aria-label={label} title={label} onClick={() => void run()}>
+      <Icon className="icon" aria-hidden />
+      {outcome ?? children}
+    </button>
+  )
+}
+
+/** Copies a text; false: the browser does not allow it. Over plain HTTP there is no `navigator.clipboard`. */
+async function copy(text: string): Promise<boolean> {
+  if (navigator.clipboard) {
+    const done = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    )
+    if (done) return true
+  }
+  const field = document.createElement('textarea')
+  field.value = text
+  // A dialog takes the focus back from everything outside of it.
+  const place = document.querySelector('[role="dialog"]') ?? document.body
+  const before = document.activeElement
+  place.append(field)
+  field.select()
+  const done = document.execCommand('copy')
+  field.remove()
+  if (before instanceof HTMLElement) before.focus()
+  return done
+}

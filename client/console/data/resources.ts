@@ -1,0 +1,170 @@
+import { useQueries } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { Relayer, RelayerClient } from '../../index.ts'
+import { dataQuery, useAnswer, useEveryPage, useGet } from './get.ts'
+import { useSession } from './session.tsx'
+
+const listMs = 5_000
+/** Relayers change less often than their queues. */
+const relayersMs = 15_000
+const nodesMs = 10_000
+const statusMs = 30_000
+/** Of what changes only when somebody changes it. */
+const namesMs = 60_000
+const maxProblems = 200
+/** A list of at most so many, as one page. */
+const whole = { query: { per_page: 1_000 } }
+
+/** Everything that needs attention, of all that the API key may see: the service finds it. */
+export const useProblems = () =>
+  useAnswer('/api/v1/problems', { query: { per_page: maxProblems } }, { pollMs: listMs, scope: 'read' })
+
+export const isOpenProblem = ({ acknowledgement }: { acknowledgement: unknown }) => acknowledgement === null
+
+/** The number of problems that nobody deals with. */
+export const useOpenProblems = (): number => useProblems().data?.data.problems.filter(isOpenProblem).length ?? 0
+
+/** All relayers that the API key may see. */
+export const useRelayers = () => useEveryPage('/api/v1/relayers', {}, { pollMs: relayersMs, scope: 'read' })
+
+export const relayerState = ({ system_disabled, paused }: Pick<Relayer, 'system_disabled' | 'paused'>) =>
+  system_disabled ? 'disabled' : paused ? 'paused' : 'active'
+
+/** All relayers with their queues. */
+export function useRelayersWithQueues() {
+  const relayers = useRelayers()
+  const queues = useEveryPage('/api/v1/queues', {}, { pollMs: listMs })
+  const data = useMemo(() => {
+    if (!relayers.data || !queues.data) return undefined
+    const queueOf = new Map(queues.data.map((queue) => [queue.relayer_id, queue]))
+    return relayers.data.map((relayer) => ({ relayer, queue: queueOf.get(relayer.id) }))
+  }, [relayers.data, queues.data])
+  return {
+    data,
+    error: relayers.error ?? queues.error,
+    isPending: data === undefined,
+    dataUpdatedAt: Math.min(relayers.dataUpdatedAt, queues.dataUpdatedAt),
+  }
+}
+
+/** The state of a relayer, with its balance. */
+export const useStatus = (relayer_id: string, pollMs = statusMs) =>
+  useGet('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id } }, { pollMs })
+
+export const statusQuery = (client: RelayerClient, relayer_id: string, pollMs: number) =>
+  dataQuery(client, '/api/v1/relayers/{relayer_id}/status', { path: { relayer_id } }, { pollMs })
+
+export const useNetworks = () => useGet('/api/v1/networks', whole, { pollMs: nodesMs, scope: 'read' })
+
+/** The symbol of a network's currency. */
+export function useSymbols(): (network: string | undefined) => string {
+  const { data = [] } = useNetworks()
+  return (network) => data.find(({ name }) => name === network)?.symbol ?? 'coins'
+}
+
+/** The symbols of the currencies that relayers pay with, for many at once. */
+export function useSymbolsOfRelayers(): (relayer_id: string) => string {
+  const relayers = useRelayers().data
+  const networks = useNetworks().data
+  return useMemo(() => {
+    const symbols = new Map(networks?.map(({ name, symbol }) => [name, symbol]))
+    const its = new Map(relayers?.map(({ id, network }) => [id, symbols.get(network)]))
+    return (relayer_id) => its.get(relayer_id) ?? 'coins'
+  }, [relayers, networks])
+}
+
+/** The symbol of the currency that a relayer pays with. */
+export function useSymbolOf(relayer_id: string): string {
+  const symbolOf = useSymbols()
+  return symbolOf(useNetworkOf(relayer_id))
+}
+
+/** The page of the network's explorer (EIP-3091) about a transaction or an address; undefined: the network has none. */
+export function useExplorer(
+  network: string | undefined,
+): (kind: 'tx' | 'address', value: string) => string | undefined {
+  const { data = [] } = useNetworks()
+  const [base] = data.find(({ name }) => name === network)?.explorer_urls ?? []
+  return (kind, value) =>
+    base === undefined || !/^https?:\/\//i.test(base) ? undefined : `${base.replace(/\/+$/, '')}/${kind}/${value}`
+}
+
+export const useRelayer = (relayer_id: string, pollMs?: number) =>
+  useGet('/api/v1/relayers/{relayer_id}', { path: { relayer_id } }, { ...(pollMs && { pollMs }) })
+
+/** The network of a relayer. */
+export const useNetworkOf = (relayer_id: string): string | undefined =>
+  useGet('/api/v1/relayers/{relayer_id}', { path: { relayer_id } }, { scope: 'read', isEnabled: relayer_id !== '' })
+    .data?.network
+
+export function useNodes(networkIds: string[]) {
+  const { client } = useSession()
+  return useQueries({
+    queries: networkIds.map((network_id) =>
+      dataQuery(client, '/api/v1/networks/{network_id}/nodes', { path: { network_id } }, { pollMs: nodesMs }),
+    ),
+  })
+}
+
+export const useNotifications = () =>
+  useGet('/api/v1/notifications', whole, { pollMs: nodesMs, scope: 'notifications' })
+
+/** `pollMs`: of a page that shows them. */
+export const usePools = (pollMs?: number) =>
+  useGet('/api/v1/pools', whole, { ...(pollMs && { pollMs }), isEnabled: useSession().mayReadAll })
+
+export const useSponsorships = (pollMs?: number) =>
+  useGet('/api/v1/sponsorships', whole, { ...(pollMs && { pollMs }), isEnabled: useSession().mayReadAll })
+
+export const useApiKeys = () => useGet('/api/v1/api-keys', whole, { isEnabled: useSession().caller.may_administer })
+
+export const useSigners = () =>
+  useGet('/api/v1/signers', whole, { isEnabled: useSession().mayManageAll, freshMs: namesMs })
+
+export const useAbis = () => useGet('/api/v1/abis', whole, { scope: 'read', freshMs: namesMs })
+
+/** The ABI of a contract that the service has, without its entries. */
+export function useAbiOf(network: string | undefined, address: string) {
+  const { data, isLoading } = useAbis()
+  const wanted = address.toLowerCase()
+  return { abi: data?.find((one) => one.network === network && one.address.toLowerCase() === wanted), isLoading }
+}
+
+/** The entries of an ABI. */
+export const useAbiEntries = (abi_id: string | undefined): string[] | undefined =>
+  useGet(
+    '/api/v1/abis/{abi_id}',
+    { path: { abi_id: abi_id ?? '' } },
+    { isEnabled: abi_id !== undefined, freshMs: Number.POSITIVE_INFINITY },
+  ).data?.abi
+
+export const useNetworkNames = (): string[] => useNetworks().data?.map(({ name }) => name) ?? []
+
+export const useHealth = (notification_id: string, pollMs = nodesMs) =>
+  useGet('/api/v1/notifications/{notification_id}/health', { path: { notification_id } }, { pollMs })
+
+/** Whether no transaction was ever accepted; undefined: not known yet. Once there is one, the steps are done. */
+export function useIsUnused(): boolean | undefined {
+  const { data } = useAnswer(
+    '/api/v1/transactions',
+    { query: { per_page: 1 } },
+    { pollMs: (answer) => (answer && isUsed(answer) ? false : listMs), isEnabled: useSession().mayManageAll },
+  )
+  return data && !isUsed(data)
+}
+
+const isUsed = ({ pagination }: { pagination: { total_items: number } }) => pagination.total_items > 0
+
+export interface SpendingFilter {
+  days: number
+  network?: string
+}
+
+const options = { pollMs: 30_000, keepsPrevious: true }
+
+/** What every relayer spent in these days. */
+export const useSpending = (filter: SpendingFilter) => useEveryPage('/api/v1/spending', { query: filter }, options)
+
+/** What the transactions of every API key cost in these days. */
+export const useSpendingByKey = (filter: SpendingFilter) =>
+  useEveryPage('/api/v1/spending/callers', { query: filter }, options)

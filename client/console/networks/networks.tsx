@@ -1,0 +1,420 @@
+import { FileCode2, Network as NetworkIcon } from 'lucide-react'
+import type { Abi, Network, NetworkNode, PrivateRpcUrl, UpdateNetworkRequest } from '../../index.ts'
+import { Action } from '../components/action.tsx'
+import { EmptyState } from '../components/empty-state.tsx'
+import { Loaded, Skeleton } from '../components/feedback.tsx'
+import { Field, Lines, Select } from '../components/fields.tsx'
+import { Menu } from '../components/menu.tsx'
+import { ListPage } from '../components/page.tsx'
+import { type Column, column, stateColumn, Table } from '../components/table.tsx'
+import { Age, byAge, Copyable, ExplorerLink, Figures } from '../components/values.tsx'
+import { given, jsonIn, linesOf, useForm } from '../data/form.ts'
+import { count } from '../data/format.ts'
+import { useAbis, useExplorer, useNetworkNames, useNetworks, useNodes } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import {
+  SubmissionFields,
+  submissionOf,
+  submissionStart,
+  submissionText,
+  submissionValues,
+} from '../transactions/submission.tsx'
+import { nodesOf, relaysOf } from './node-lines.ts'
+
+/** The networks, with the health of each node. */
+export function Networks() {
+  const { mayManageAll } = useSession()
+  return (
+    <>
+      <ListPage name="Networks" create={mayManageAll && <CreateNetwork />} query={useNetworks()} lines={6} as="card">
+        {(networks) =>
+          networks.length === 0 ? (
+            <EmptyState icon={NetworkIcon} title="No networks yet" create={mayManageAll && 'Create a network'}>
+              A network is an EVM chain and the URLs of its nodes. Relayers send on it.
+            </EmptyState>
+          ) : (
+            <NetworkCards networks={networks} />
+          )
+        }
+      </ListPage>
+      <Abis />
+    </>
+  )
+}
+
+function NetworkCards({ networks }: { networks: Network[] }) {
+  const nodes = useNodes(networks.map(({ id }) => id))
+  return networks.map((network, index) => (
+    <section key={network.id} className="card" aria-label={network.name}>
+      <div className="bar">
+        <h2>{network.name}</h2>
+        <NetworkActions network={network} />
+      </div>
+      <Figures
+        of={{
+          'Chain ID': network.chain_id,
+          Confirmations: network.required_confirmations,
+          Currency: network.symbol ?? 'not set',
+          Submission: submissionText(network.submission),
+          Explorer: network.explorer_urls[0] !== undefined && network.explorer_urls[0],
+        }}
+      />
+      {nodes[index] ? (
+        <Loaded query={nodes[index]} lines={2} as="rows">
+          {(its) => <Nodes nodes={its} blocktimeMs={network.average_blocktime_ms ?? defaultBlocktimeMs} />}
+        </Loaded>
+      ) : (
+        <Skeleton lines={2} as="rows" />
+      )}
+      {network.private_rpc_urls.length > 0 && (
+        <Table of="private relays" rows={network.private_rpc_urls} columns={relayColumns} idOf={({ url }) => url} />
+      )}
+    </section>
+  ))
+}
+
+const relayColumns: Column<PrivateRpcUrl>[] = [
+  { name: 'Private relay', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
+  { name: 'Takes', by: ({ method }) => method, cell: ({ method }) => <code>{method}</code> },
+  {
+    name: 'Drops after',
+    isNumber: true,
+    by: ({ drops_after_blocks }) => drops_after_blocks,
+    cell: ({ drops_after_blocks }) => `${count(drops_after_blocks)} blocks`,
+  },
+]
+
+const errorColumn: Column<NetworkNode> = { name: 'Error', cell: ({ error }) => error }
+
+/** A chain whose last block is older than so many block times makes none. */
+const manyBlocks = 20
+const defaultBlocktimeMs = 12_000
+const minOldMs = 60_000
+
+function Nodes({ nodes, blocktimeMs }: { nodes: NetworkNode[]; blocktimeMs: number }) {
+  const oldMs = Math.max(manyBlocks * blocktimeMs, minOldMs)
+  const head = Math.max(...nodes.map(({ block_number }) => block_number ?? 0))
+  const columns: Column<NetworkNode>[] = [
+    { name: 'Node', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
+    stateColumn(({ status }) => status),
+    column('Weight', ({ weight }) => weight, { isNumber: true }),
+    {
+      name: 'Block',
+      isNumber: true,
+      by: ({ block_number }) => block_number ?? -1,
+      cell: ({ block_number }) =>
+        block_number === null
+          ? '–'
+          : `${count(block_number)}${block_number < head ? ` (${count(head - block_number)} behind)` : ''}`,
+    },
+    {
+      name: 'Last block',
+      isNumber: true,
+      by: ({ block_at }) => byAge(block_at),
+      cell: ({ block_at }) =>
+        block_at === null ? (
+          '–'
+        ) : (
+          <span className={Date.now() - Date.parse(block_at) > oldMs ? 'warn-text' : undefined}>
+            <Age of={block_at} />
+          </span>
+        ),
+    },
+    {
+      name: 'Response time',
+      isNumber: true,
+      by: ({ response_ms }) => response_ms ?? -1,
+      cell: ({ response_ms }) => (response_ms === null ? '–' : `${count(response_ms)} ms`),
+    },
+    ...(nodes.some(({ error }) => error !== null) ? [errorColumn] : []),
+  ]
+  return <Table of="nodes" rows={nodes} columns={columns} idOf={({ url }) => url} />
+}
+
+/** What can be done with a network: most of it from a menu. */
+function NetworkActions({ network: { id, name }, network }: { network: Network }) {
+  const { client, mayManageAll } = useSession()
+  if (!mayManageAll) return null
+  const thing = `network ${name}`
+  return (
+    <div className="buttons">
+      <EditNetwork network={network} />
+      <ChangeUrls
+        network={network}
+        what="nodes"
+        field="rpc_urls"
+        label="Node URLs, one per line (after it, its weight from 0 to 100, if not 100)"
+        effect={`Replaces all nodes of ${name} with these. ${masked} Transactions continue at once.`}
+        bodyOf={(text) => ({ rpc_urls: nodesOf(text) })}
+      />
+      <ChangeUrls
+        network={network}
+        what="private relays"
+        field="private_rpc_urls"
+        label="Private relays, one URL per line (after it, eth_sendPrivateTransaction and its blocks, if it needs them)"
+        effect={`Replaces all private relays of ${name} with these; none: it has no more. ${masked}`}
+        bodyOf={(text) => ({ private_rpc_urls: relaysOf(text) })}
+      />
+      <Action
+        isInMenu
+        label="Delete"
+        thing={thing}
+        tone="danger"
+        effect={`Deletes ${name} and the ABIs of its contracts. It is refused while a relayer uses it.`}
+        run={() => client.networks.delete(id)}
+      />
+      <Menu
+        of={name}
+        choices={[
+          { text: 'Change nodes', opens: `Change nodes of ${name}` },
+          { text: 'Change private relays', opens: `Change private relays of ${name}` },
+          { text: 'Delete', opens: `Delete ${thing}`, tone: 'danger' },
+        ]}
+      />
+    </div>
+  )
+}
+
+/** The API masks the URLs, so they have to be entered again. */
+const masked = 'Paths and keys of the current URLs are hidden, so enter the complete URL of each one that you keep.'
+
+interface UrlsProps {
+  network: Network
+  what: string
+  /** The contract's name. */
+  field: 'rpc_urls' | 'private_rpc_urls'
+  label: string
+  effect: string
+  bodyOf(text: string): UpdateNetworkRequest
+}
+
+function ChangeUrls({ network: { id, name }, what, field, label, effect, bodyOf }: UrlsProps) {
+  const { client } = useSession()
+  const { values, bind } = useForm({ [field]: '' })
+  return (
+    <Action
+      isInMenu
+      label={`Change ${what}`}
+      title={`Change ${what} of ${name}`}
+      message={`The ${what} of ${name} are changed.`}
+      effect={effect}
+      run={async () => client.networks.update(id, bodyOf(values[field] ?? ''))}
+    >
+      <Lines label={label} rows={4} {...bind(field)} />
+    </Action>
+  )
+}
+
+function EditNetwork({ network: { id, name, ...network } }: { network: Network }) {
+  const { client } = useSession()
+  const { values, bind, reset } = useForm({
+    symbol: network.symbol ?? '',
+    required_confirmations: `${network.required_confirmations}`,
+    explorer_urls: network.explorer_urls[0] ?? '',
+    ...submissionValues(network.submission),
+  })
+  return (
+    <Action
+      label="Edit"
+      thing={`network ${name}`}
+      opened={reset}
+      effect={`Changes ${name}. More confirmations make new transactions final later.`}
+      run={() =>
+        client.networks.update(id, {
+          symbol: values.symbol || null,
+          required_confirmations: Number(values.required_confirmations),
+          submission: submissionOf(values) ?? null,
+          explorer_urls: values.explorer_urls === '' ? [] : [values.explorer_urls, ...network.explorer_urls.slice(1)],
+        })
+      }
+    >
+      <Field label="Symbol of its currency" {...bind('symbol')} />
+      <Field kind="whole" label="Required confirmations" required {...bind('required_confirmations')} />
+      <Field label="URL of an explorer" type="url" {...bind('explorer_urls')} />
+      <SubmissionFields bind={bind} />
+    </Action>
+  )
+}
+
+const blank = { name: '', chain_id: '', rpc_urls: '', symbol: '' }
+const optional = { required_confirmations: '', explorer_urls: '', private_rpc_urls: '' }
+
+/** Creates a network, and says whether its nodes answer. */
+function CreateNetwork() {
+  const { client } = useSession()
+  const { values, bind, reset } = useForm({ ...blank, ...optional, ...submissionStart })
+  const submission = submissionOf(values)
+  return (
+    <Action
+      label="Create a network"
+      tone="primary"
+      opened={reset}
+      effect="A network is an EVM chain and the URLs of its nodes."
+      run={async () =>
+        client.networks.create({
+          name: values.name,
+          network_type: 'evm',
+          chain_id: Number(values.chain_id),
+          rpc_urls: nodesOf(values.rpc_urls),
+          private_rpc_urls: relaysOf(values.private_rpc_urls),
+          ...given({ symbol: values.symbol }),
+          ...(submission && { submission }),
+          ...(values.required_confirmations !== '' && {
+            required_confirmations: Number(values.required_confirmations),
+          }),
+          ...(values.explorer_urls !== '' && { explorer_urls: [values.explorer_urls] }),
+        })
+      }
+      done={({ name, warnings = [] }) =>
+        warnings.length === 0
+          ? `Network ${name} is created, and its nodes answer.`
+          : `Network ${name} is created, but its nodes do not work: ${warnings.join('; ')}`
+      }
+    >
+      <Field
+        kind="id"
+        label="Name"
+        hint="Relayers and requests use this name."
+        required
+        placeholder="polygon"
+        {...bind('name')}
+      />
+      <Field
+        kind="whole"
+        label="Chain ID"
+        hint="The number of the chain (EIP-155). Each node has to report it."
+        required
+        placeholder="137"
+        {...bind('chain_id')}
+      />
+      <Lines
+        label="Node URLs, one per line"
+        hint="A weight from 0 to 100 may follow a URL; without one, it is 100."
+        required
+        rows={3}
+        placeholder={'https://polygon.example/v3/KEY\nhttps://spare.example 50'}
+        {...bind('rpc_urls')}
+      />
+      <Field label="Symbol of its currency (optional)" placeholder="POL" {...bind('symbol')} />
+      <Field
+        kind="whole"
+        label="Required confirmations (optional)"
+        hint="Blocks until a transaction is final. Empty: the default of the chain."
+        placeholder="12"
+        {...bind('required_confirmations')}
+      />
+      <Field
+        label="URL of an explorer (optional)"
+        type="url"
+        placeholder="https://polygonscan.com"
+        {...bind('explorer_urls')}
+      />
+      <Lines
+        label="Private relays, one URL per line (optional)"
+        hint="The method and a number of blocks may follow a URL: after so many, the relay drops a transaction."
+        rows={2}
+        placeholder="https://relay.example eth_sendPrivateTransaction 25"
+        {...bind('private_rpc_urls')}
+      />
+      <SubmissionFields
+        bind={bind}
+        none="public, unless a request says otherwise"
+        only={['private', 'private_then_public']}
+      />
+    </Action>
+  )
+}
+
+/** The ABIs of contracts, which decode calls and errors. */
+function Abis() {
+  const { mayManageAll } = useSession()
+  return (
+    <section aria-labelledby="abis">
+      <div className="bar">
+        <h2 id="abis">ABIs of contracts</h2>
+        {mayManageAll && <CreateAbi />}
+      </div>
+      <Loaded query={useAbis()} lines={2} as="rows">
+        {(abis) => (
+          <Table
+            of="ABIs"
+            rows={abis}
+            columns={columns}
+            idOf={({ id }) => id}
+            none={
+              <EmptyState icon={FileCode2} title="No ABIs yet" create={mayManageAll && 'Add an ABI'}>
+                With the ABI of a contract, the calls, events and errors of its transactions are shown by name.
+              </EmptyState>
+            }
+          />
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+type AbiRow = Pick<Abi, 'id' | 'name' | 'network' | 'address'>
+
+const columns: Column<AbiRow>[] = [
+  { name: 'Contract', by: ({ name }) => name, cell: ({ id, name }) => <span title={id}>{name}</span> },
+  column('Network', ({ network }) => network),
+  { name: 'Address', cell: (abi) => <Contract {...abi} /> },
+  { name: '', cell: (abi) => <DeleteAbi {...abi} /> },
+]
+
+function Contract({ address, network }: AbiRow) {
+  return (
+    <span className="copyable">
+      <Copyable value={address} whole /> <ExplorerLink to={useExplorer(network)('address', address)} what="Contract" />
+    </span>
+  )
+}
+
+function DeleteAbi({ id, name }: AbiRow) {
+  const { client, mayManageAll } = useSession()
+  if (!mayManageAll) return null
+  return (
+    <div className="buttons">
+      <Menu of={name} choices={[{ text: 'Delete', opens: `delete ${id}`, tone: 'danger' }]} />
+      <Action
+        isInMenu
+        label="Delete"
+        title={`Delete ABI of ${name}`}
+        command={`delete ${id}`}
+        tone="danger"
+        effect={`Later transactions to ${name} are not decoded. Earlier ones stay decoded.`}
+        run={() => client.abis.delete(id)}
+        message={`The ABI of ${name} is deleted.`}
+      />
+    </div>
+  )
+}
+
+function CreateAbi() {
+  const { client } = useSession()
+  const { values, bind, reset } = useForm({ network: '', address: '', name: '', abi: '' })
+  return (
+    <Action
+      label="Add an ABI"
+      message={({ name }) => `The ABI of ${name} is added. Its calls and errors are shown by name from now on.`}
+      opened={reset}
+      effect="Later transactions to the contract show their calls and errors by name. It allows nothing."
+      run={async () => {
+        const text = values.abi.trim()
+        const abi = text.startsWith('[') ? (jsonIn('abi', text) as string[]) : linesOf(text)
+        const { network, address, name } = values
+        return client.abis.create({ network, address, abi, ...given({ name }) })
+      }}
+    >
+      <Select label="Network" none="Choose one" required values={useNetworkNames()} {...bind('network')} />
+      <Field kind="id" label="Address" required {...bind('address')} />
+      <Field label="Name (optional)" {...bind('name')} />
+      <Lines
+        label="ABI (the compiler's JSON, or a function, error or event per line)"
+        required
+        rows={6}
+        {...bind('abi')}
+      />
+    </Action>
+  )
+}

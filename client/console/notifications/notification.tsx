@@ -1,0 +1,321 @@
+import { Bell } from 'lucide-react'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import type {
+  Delivery,
+  DeliveryAttempt,
+  DeliveryStatus,
+  NotificationHealth,
+  Notification as Resource,
+} from '../../index.ts'
+import { Action } from '../components/action.tsx'
+import { ClearFilters, EmptyState } from '../components/empty-state.tsx'
+import { Callout, Loaded } from '../components/feedback.tsx'
+import { Field } from '../components/fields.tsx'
+import { Filters, Segments } from '../components/filters.tsx'
+import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
+import { type Column, Pages, Table, usePage } from '../components/table.tsx'
+import { Age, Badge, Figures, Moment, RelayerLink, RowTime, TransactionLink, Until } from '../components/values.tsx'
+import { useAddressState } from '../data/address-state.ts'
+import { given, useForm } from '../data/form.ts'
+import { count, counted, words } from '../data/format.ts'
+import { useAnswer, useGet } from '../data/get.ts'
+import { type NotificationPage, paths } from '../data/paths.ts'
+import { useHealth } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { age, momentOf, typedOf, zoneShortly } from '../data/times.ts'
+import { filterText, useWebhookForm } from './notifications.tsx'
+
+const pollMs = 3_000
+const per_page = 50
+const dayMs = 86_400_000
+const statuses = ['all', 'pending', 'failed', 'delivered'] as const
+
+/** A webhook endpoint: its health, and its deliveries with the responses; each can be sent again. */
+export function Notification({ notification_id, find }: NotificationPage) {
+  const path = { notification_id }
+  const here = paths.notification(notification_id)
+  const [{ status }, choose] = useAddressState(here, find, { status: statuses })
+  const notification = useGet('/api/v1/notifications/{notification_id}', { path })
+  const health = useHealth(notification_id, pollMs)
+  const [page, setPage] = usePage(`${notification_id} ${status}`)
+  const query = { page, per_page, ...(status !== 'all' && { status: [status] }) }
+  const deliveries = useAnswer(
+    '/api/v1/notifications/{notification_id}/deliveries',
+    { path, query },
+    { pollMs, keepsPrevious: true },
+  )
+  if (isMissing(notification.error))
+    return <Missing what={`Notification ${notification_id}`} to={paths.notifications} list="the notifications" />
+  return (
+    <>
+      <Crumbs to={paths.notifications} list="Notifications">
+        {notification_id}
+      </Crumbs>
+      <div className="bar">
+        <Heading
+          name={notification_id}
+          opened={notification.data && { kind: 'notification', name: notification_id, to: here }}
+        />
+        <NotificationActions id={notification_id} resource={notification.data} pending={health.data?.pending ?? 0} />
+      </div>
+      <Loaded query={health} lines={2}>
+        {(its) => <HealthCallouts health={its} newest={page === 1 ? (deliveries.data?.data ?? []) : []} />}
+      </Loaded>
+      <Loaded query={notification} lines={1}>
+        {({ url, filter }) => (
+          <Figures
+            of={{
+              URL: <code>{url}</code>,
+              Receives: filterText(filter),
+              ...(health.data && {
+                Pending: count(health.data.pending),
+                Failed: count(health.data.failed),
+                'Last success':
+                  health.data.last_success_at === null ? 'never' : <Moment at={health.data.last_success_at} />,
+              }),
+            }}
+          />
+        )}
+      </Loaded>
+      <Filters>
+        <h2>Deliveries</h2>
+        <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
+      </Filters>
+      <Loaded query={deliveries} lines={6} as="rows">
+        {({ data, pagination: { total_items } }) =>
+          total_items === 0 ? (
+            <NoDeliveries status={status} clear={() => choose({ status: 'all' })} />
+          ) : (
+            <>
+              <Deliveries
+                rows={data}
+                notification_id={notification_id}
+                isFailing={health.data?.failing_since != null}
+              />
+              <Pages of="deliveries" page={page} per_page={per_page} total={total_items} go={setPage} />
+            </>
+          )
+        }
+      </Loaded>
+    </>
+  )
+}
+
+const NoDeliveries = ({ status, clear }: { status: string; clear(): void }) =>
+  status === 'all' ? (
+    <EmptyState icon={Bell} title="No deliveries yet" create="Send a test">
+      Each event of a relayer that has this notification is listed here with the answers of your endpoint.
+    </EmptyState>
+  ) : (
+    <EmptyState icon={Bell} title={`No delivery is ${status}`} action={<ClearFilters clear={clear} />}>
+      Choose another status, or show all.
+    </EmptyState>
+  )
+
+function HealthCallouts({ health, newest }: { health: NotificationHealth; newest: Delivery[] }) {
+  const refused = newest.find(({ status, attempts }) => status !== 'delivered' && attempts.length > 0)
+  const last = refused?.attempts.at(-1)
+  return (
+    <>
+      {health.status === 'disabled' && (
+        <Callout of="warning">
+          This notification is disabled: {health.disabled_reason} Set its URL again to enable it.
+        </Callout>
+      )}
+      {health.failing_since !== null && health.status !== 'disabled' && (
+        <Callout of="warning">
+          No attempt has succeeded for {age(health.failing_since)}.{' '}
+          {refused && last && `The last response, to #${count(refused.sequence)}: ${answerText(last)}. `}
+          Deliveries are retried; one counts as failed when no attempt is left.
+        </Callout>
+      )}
+    </>
+  )
+}
+
+interface DeliveriesProps {
+  rows: Delivery[]
+  notification_id: string
+  isFailing: boolean
+}
+
+/**
+ * The deliveries of a webhook with the responses; each can be sent again. `isFailing`: no attempt of the webhook has succeeded since a time:
+ * those that were never sent wait for the first success.
+ */
+function Deliveries({ rows, notification_id, isFailing }: DeliveriesProps) {
+  const columns: Column<Delivery>[] = [
+    {
+      name: 'Event',
+      isWhole: true,
+      cell: ({ event, sequence }) => (
+        <>
+          {words(event)} <span className="hint">#{count(sequence)}</span>
+        </>
+      ),
+    },
+    { name: 'Status', isBeside: true, cell: ({ status }) => <Badge state={status} /> },
+    { name: 'About', isWhole: true, isPlain: true, cell: (delivery) => <About {...delivery} /> },
+    { name: 'Attempts', isWhole: true, isPlain: true, cell: ({ attempts }) => <Attempts attempts={attempts} /> },
+    {
+      name: 'Next attempt',
+      isWhole: true,
+      isSpare: true,
+      cell: ({ status, next_attempt_at: at, attempts }) =>
+        at === null || status !== 'pending' ? null : isFailing && attempts.length === 0 ? (
+          <span title="The notification fails: one delivery is repeated, and the others are sent after its first success.">
+            after success
+          </span>
+        ) : (
+          <Until at={at} />
+        ),
+    },
+    { name: 'Created', isWhole: true, isPlain: true, cell: ({ created_at }) => <Age of={created_at} /> },
+    { name: '', cell: (delivery) => <Resend delivery={delivery} notification_id={notification_id} /> },
+  ]
+  return <Table of="deliveries" rows={rows} columns={columns} idOf={({ id }) => id} isPart isShort />
+}
+
+/** A deleted relayer has no page, and a removed transaction neither. */
+function About({ relayer_id, transaction_id, nonce }: Delivery) {
+  if (relayer_id === null) return null
+  if (transaction_id === null) return <RelayerLink id={relayer_id} />
+  return <TransactionLink relayer_id={relayer_id} id={transaction_id} nonce={nonce} />
+}
+
+function Resend({ delivery, notification_id }: { delivery: Delivery; notification_id: string }) {
+  const { client } = useSession()
+  const { id, status, sequence } = delivery
+  const name = `#${count(sequence)}`
+  // The delivery may end meanwhile: an open dialog stays as it is.
+  const [openedWith, setOpenedWith] = useState<DeliveryStatus>()
+  const whileOpen = { opened: () => setOpenedWith(status), closed: () => setOpenedWith(undefined) }
+  const isPending = (openedWith ?? status) === 'pending'
+  return (
+    <div className="buttons again" title={isPending ? 'Retry now' : 'Redeliver'}>
+      {isPending ? (
+        <Action
+          {...whileOpen}
+          label="Retry now"
+          title={`Retry ${name} now`}
+          effect="Makes it due now, with every other delivery that waits: earlier events of the same transaction are sent first. The receiver gets the same ID and the same bytes."
+          run={() => client.notifications.retryDeliveries(notification_id)}
+          message={`Delivery ${name} is retried now. Its next attempt is listed with the response.`}
+        />
+      ) : (
+        <Action
+          {...whileOpen}
+          label="Redeliver"
+          title={`Redeliver ${name}`}
+          effect="Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same bytes."
+          run={() => client.notifications.redeliver(notification_id, id)}
+          message={`Delivery ${name} is redelivered.`}
+        />
+      )}
+    </div>
+  )
+}
+
+const answerText = ({ status, error }: Pick<DeliveryAttempt, 'status' | 'error'>) => error ?? `HTTP ${status}`
+
+function Attempts({ attempts }: { attempts: DeliveryAttempt[] }) {
+  const last = attempts.at(-1)
+  if (!last) return <span className="hint">not sent yet</span>
+  return (
+    <details>
+      <summary title={counted(attempts.length, 'attempt')}>
+        {answerText(last)}
+        {attempts.length > 1 && ` (${count(attempts.length)})`}
+      </summary>
+      <ol>
+        {attempts.map(({ number, at, duration_ms, status, error, answer }) => (
+          <li key={number}>
+            <RowTime at={at} />, {count(duration_ms)} ms: {answerText({ status, error })}{' '}
+            {answer && <code>{answer}</code>}
+          </li>
+        ))}
+      </ol>
+    </details>
+  )
+}
+
+interface NotificationActionsProps {
+  id: string
+  resource: Resource | undefined
+  pending: number
+}
+
+/** What can be done with a notification. `pending`: how many deliveries wait for their next attempt. */
+function NotificationActions({ id, resource, pending }: NotificationActionsProps) {
+  const { client } = useSession()
+  const [, go] = useLocation()
+  const { values, bind } = useForm({ since: typedOf(new Date(Date.now() - dayMs).toISOString()) })
+  const since = momentOf(values.since)
+  const deliveriesAre = (number: number, kind: string) =>
+    `${counted(number, `${kind} delivery`, `${kind} deliveries`)} ${number === 1 ? 'is' : 'are'}`
+  return (
+    <div className="buttons actions">
+      <Action
+        label="Retry pending"
+        tone={pending > 0 ? 'primary' : undefined}
+        effect="Makes every delivery that waits for its next attempt due now, in the order of the events."
+        run={() => client.notifications.retryDeliveries(id)}
+        message={({ retried }) => `${deliveriesAre(retried, 'pending')} retried now.`}
+      />
+      <Action
+        label="Send a test"
+        title={`Send a test to ${id}`}
+        tone={pending > 0 ? undefined : 'primary'}
+        effect="Sends one “test” event to the URL now, without retries."
+        run={async () => {
+          const test = await client.notifications.test(id)
+          if (test.error !== null) throw new Error(`The test failed after ${count(test.duration_ms)} ms: ${test.error}`)
+          return test
+        }}
+        message={({ status, duration_ms }) => `${id} answered the test with ${status}, in ${count(duration_ms)} ms.`}
+      />
+      <Action
+        label="Redeliver failed"
+        effect="Sends all failed deliveries of events since this time again, in the order of the events."
+        run={() => client.notifications.redeliverFailed(id, { since: since ?? '' })}
+        message={({ redelivered }) => `${deliveriesAre(redelivered, 'failed')} redelivered.`}
+      >
+        <Field label={`Since (${zoneShortly(since)})`} type="datetime-local" required {...bind('since')} />
+      </Action>
+      <EditNotification id={id} resource={resource} />
+      <Action
+        label="Delete"
+        thing={`notification ${id}`}
+        tone="danger"
+        effect={`Deletes ${id} with its pending deliveries. It is refused while a relayer reports to it.`}
+        run={async () => {
+          await client.notifications.delete(id)
+          go(paths.notifications)
+        }}
+      />
+    </div>
+  )
+}
+
+function EditNotification({ id, resource }: { id: string; resource: Resource | undefined }) {
+  const { client } = useSession()
+  const webhook = useWebhookForm(resource)
+  const { values, bind, reset } = useForm({ signing_key: '' })
+  return (
+    <Action
+      label="Edit"
+      thing={`notification ${id}`}
+      disabled={resource === undefined}
+      opened={() => {
+        webhook.reset()
+        reset()
+      }}
+      effect="Later attempts use this URL, and later events these filters. A disabled notification becomes enabled when its URL is set."
+      run={() => client.notifications.update(id, { url: webhook.url, filter: webhook.filter(), ...given(values) })}
+    >
+      {webhook.fields}
+      <Field label="New signing key (empty: it stays)" type="password" autoComplete="off" {...bind('signing_key')} />
+    </Action>
+  )
+}

@@ -1,0 +1,128 @@
+import { type ComponentProps, useState } from 'react'
+import { Link } from 'wouter'
+import {
+  ActivityCharts,
+  slowestOf,
+  stepText,
+  succeeded,
+  total,
+  totalSucceeded,
+  useActivity,
+} from '../activity/activity.tsx'
+import { Spark } from '../components/chart.tsx'
+import { Loaded } from '../components/feedback.tsx'
+import { Heading } from '../components/page.tsx'
+import { count } from '../data/format.ts'
+import { paths } from '../data/paths.ts'
+import { useIsUnused, useRelayersWithQueues } from '../data/resources.ts'
+import { duration } from '../data/times.ts'
+import { Problems } from '../problems/problems.tsx'
+import { RelayerTable } from '../relayers/relayers.tsx'
+import { FirstSteps } from './first-steps.tsx'
+
+/** Problems come first; before the first transaction, what to do. */
+export function Overview({ find }: { find?: string | undefined }) {
+  const relayers = useRelayersWithQueues()
+  const [isHeld, hold] = useState(false)
+  const isUnused = useIsUnused()
+  const isEmpty = isHeld || relayers.data?.length === 0
+  return (
+    <>
+      <Heading name="Overview" />
+      {(isEmpty || isUnused) && <FirstSteps hold={hold} />}
+      {!isEmpty && <Problems />}
+      {!isEmpty && <Tiles />}
+      {!isEmpty && <ActivityCharts here={paths.chosenOverview} find={find} />}
+      {!isEmpty && (
+        <section aria-labelledby="relayers">
+          <Loaded query={relayers} lines={8} as="rows">
+            {(rows) => (
+              <RelayerTable
+                rows={rows}
+                find={find}
+                here={paths.chosenOverview}
+                heading={<h2 id="relayers">Relayers</h2>}
+              />
+            )}
+          </Loaded>
+        </section>
+      )}
+    </>
+  )
+}
+
+/** What goes on at a glance; each figure leads to what it counts. */
+function Tiles() {
+  const relayers = useRelayersWithQueues()
+  const day = useActivity('day')
+  const rows = relayers.data ?? []
+  const points = day.data?.points ?? []
+  const unfinished = rows.reduce((sum, { queue }) => sum + (queue?.unfinished ?? 0), 0)
+  const off = rows.filter(({ relayer }) => relayer.paused || relayer.system_disabled).length
+  const failed = total(points, 'failed')
+  const slowest = slowestOf(points)
+  const isKnown = day.data !== undefined
+  const each = stepText(day.data?.seconds_per_point ?? 0)
+  return (
+    <div className="tiles">
+      <Tile
+        to={paths.relayers}
+        name="Relayers"
+        value={relayers.data ? count(rows.length) : '…'}
+        note={off === 0 ? 'all active' : `${count(off)} paused or disabled`}
+        tone={off === 0 ? undefined : 'warn'}
+      />
+      <Tile
+        to={paths.group(paths.transactions, 'unfinished')}
+        name="Unfinished"
+        value={relayers.data ? count(unfinished) : '…'}
+        note="accepted, not final yet"
+      />
+      <Tile
+        to={paths.group(paths.transactions, 'confirmed')}
+        name="Succeeded, 24 h"
+        value={isKnown ? count(totalSucceeded(points)) : '…'}
+        note={isKnown ? `${count(total(points, 'accepted'))} accepted` : ''}
+        line={{ values: points.map(succeeded), each, color: '--green' }}
+      />
+      <Tile
+        to={paths.group(paths.transactions, 'failed')}
+        name="Failed, 24 h"
+        value={isKnown ? count(failed) : '…'}
+        note={isKnown && failed === 0 ? 'none' : 'see why'}
+        tone={failed === 0 ? undefined : 'bad'}
+        line={{ values: points.map(({ failed }) => failed), each, color: '--red' }}
+      />
+      <Tile
+        to={paths.transactions}
+        name="Slowest, 24 h"
+        value={isKnown ? (slowest === null ? '–' : duration(slowest)) : '…'}
+        note="until in a block"
+        line={{
+          values: points.map(({ max_inclusion_ms }) => max_inclusion_ms),
+          ...{ each, show: duration, color: '--orange' },
+        }}
+      />
+    </div>
+  )
+}
+
+interface TileProps {
+  to: string
+  name: string
+  value: string
+  note: string
+  tone?: 'bad' | 'warn' | undefined
+  line?: ComponentProps<typeof Spark>
+}
+
+function Tile({ to, name, value, note, tone, line }: TileProps) {
+  return (
+    <Link to={to} className="tile">
+      <span>{name}</span>
+      <strong className={tone === 'bad' ? tone : undefined}>{value}</strong>
+      <span className={tone}>{note}</span>
+      {line && <Spark {...line} />}
+    </Link>
+  )
+}

@@ -1,0 +1,175 @@
+import { useLocation } from 'wouter'
+import type { Pool as PoolResource } from '../../index.ts'
+import { ActivityCharts } from '../activity/activity.tsx'
+import { Action } from '../components/action.tsx'
+import { Loaded } from '../components/feedback.tsx'
+import { Field, Lines } from '../components/fields.tsx'
+import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
+import { type Column, relayerColumn, Table } from '../components/table.tsx'
+import { Badge, Copyable, Figures } from '../components/values.tsx'
+import { listOf, perDay, useForm } from '../data/form.ts'
+import { count, exactly } from '../data/format.ts'
+import { useGet } from '../data/get.ts'
+import { type PoolPage, type PoolTab, paths } from '../data/paths.ts'
+import { relayerState, useStatus, useSymbols } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { PoolFunding } from '../relayers/funding.tsx'
+import { Balance } from '../relayers/funds.tsx'
+import { FilteredTransactions } from '../transactions/transactions.tsx'
+import { PoolLimits } from './pools.tsx'
+
+const pollMs = 5_000
+const tabs: Record<PoolTab, string> = {
+  list: 'transactions',
+  relayers: 'relayers',
+  funding: 'funding',
+  activity: 'activity',
+}
+
+/** A pool: its limits, and tabs for transactions, relayers, funding and activity. */
+export function Pool({ pool_id, tab = 'list', group, find }: PoolPage) {
+  const { client, mayManageAll } = useSession()
+  const [, go] = useLocation()
+  const pool = useGet('/api/v1/pools/{pool_id}', { path: { pool_id } }, { pollMs: pollMs })
+  if (isMissing(pool.error)) return <Missing what={`Pool ${pool_id}`} to={paths.pools} list="the pools" />
+  return (
+    <>
+      <Crumbs to={paths.pools} list="Pools">
+        {pool_id}
+      </Crumbs>
+      <div className="bar">
+        <Heading name={pool_id} opened={pool.data && { kind: 'pool', name: pool_id, to: paths.pool(pool_id) }} />
+        {mayManageAll && pool.data && (
+          <div className="buttons">
+            <EditPool pool={pool.data} />
+            <Action
+              label="Delete"
+              thing={`pool ${pool_id}`}
+              tone="danger"
+              effect={`Deletes the pool ${pool_id}. Its relayers and their transactions stay.`}
+              run={async () => {
+                await client.pools.delete(pool_id)
+                go(paths.pools)
+              }}
+            />
+          </div>
+        )}
+      </div>
+      <Loaded query={pool} lines={8} as="rows">
+        {(its) => (
+          <>
+            <Figures
+              isHead
+              of={{ Name: its.name !== its.id && its.name, Network: its.network, Limits: <PoolLimits pool={its} /> }}
+            />
+            <Tabs label="Pool pages" base={paths.pool(pool_id)} tabs={tabs} open={tab} />
+            {tab === 'relayers' && <Members pool={its} />}
+            {tab === 'funding' && <PoolFunding pool={its} />}
+            {tab === 'activity' && (
+              <ActivityCharts of={its} pool_id={pool_id} here={paths.pool(pool_id, 'activity')} find={group} />
+            )}
+            {tab === 'list' && (
+              <FilteredTransactions place={{ pool_id }} here={paths.pool(pool_id, 'list')} group={group} find={find} />
+            )}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function Members({ pool }: { pool: PoolResource }) {
+  const { mayManageAll } = useSession()
+  const columns: Column<PoolResource['relayers'][number]>[] = [
+    relayerColumn('Relayer', ({ relayer_id }) => relayer_id),
+    { name: 'Status', isBeside: true, cell: ({ relayer_id }) => <Status relayer_id={relayer_id} /> },
+    { name: 'Address', cell: ({ address }) => <Copyable value={address} /> },
+    { name: 'Balance', isNumber: true, cell: ({ relayer_id }) => <Balance of={relayer_id} network={pool.network} /> },
+    { name: 'Unfinished', isNumber: true, cell: ({ relayer_id }) => <Unfinished relayer_id={relayer_id} /> },
+    {
+      name: 'Weight',
+      isNumber: true,
+      by: ({ weight }) => weight,
+      cell: ({ weight }) => (weight === 0 ? '0 (gets none)' : weight),
+    },
+    {
+      name: '',
+      cell: (member) =>
+        mayManageAll && (
+          <div className="buttons">
+            <ChangeWeight pool_id={pool.id} {...member} />
+          </div>
+        ),
+    },
+  ]
+  return (
+    <>
+      <Table of="relayers" rows={pool.relayers} columns={columns} idOf={({ relayer_id }) => relayer_id} />
+      <p className="hint">
+        Each address is <code>msg.sender</code> of what its relayer sends. A contract that lists its senders must list
+        all of them.
+      </p>
+    </>
+  )
+}
+
+function Status({ relayer_id }: { relayer_id: string }) {
+  const { data } = useStatus(relayer_id)
+  return data ? <Badge state={relayerState(data)} /> : '…'
+}
+
+function Unfinished({ relayer_id }: { relayer_id: string }) {
+  const { data } = useStatus(relayer_id)
+  return data ? count(data.pending_transactions_count) : '…'
+}
+
+function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relayer_id: string; weight: number }) {
+  const { client } = useSession()
+  const { values, bind, reset } = useForm({ weight: `${weight}` })
+  return (
+    <Action
+      label="Change weight"
+      title={`Change weight of ${relayer_id}`}
+      message={`The weight of ${relayer_id} is changed.`}
+      opened={reset}
+      effect={`The share of ${relayer_id} of what the pool sends. With 0 it gets nothing new, and finishes what it has.`}
+      run={() => client.pools.updateRelayer(pool_id, relayer_id, { weight: Number(values.weight) })}
+    >
+      <Field label="Weight (0 to 1000)" required kind="whole" {...bind('weight')} />
+    </Action>
+  )
+}
+
+function EditPool({ pool }: { pool: PoolResource }) {
+  const { client } = useSession()
+  const { max_value_per_day, ...others } = pool.policies
+  const symbol = useSymbols()(pool.network)
+  const { values, bind, reset } = useForm({
+    name: pool.name,
+    relayers: pool.relayers.map(({ relayer_id }) => relayer_id).join('\n'),
+    max_value_per_day: max_value_per_day === undefined ? '' : exactly(max_value_per_day),
+  })
+  return (
+    <Action
+      label="Edit"
+      thing={`pool ${pool.id}`}
+      opened={reset}
+      effect={`A relayer that leaves the pool ${pool.id} gets nothing new, and finishes what it has.`}
+      run={async () =>
+        client.pools.update(pool.id, {
+          name: values.name,
+          relayer_ids: listOf(values.relayers),
+          policies: { ...others, ...perDay(values.max_value_per_day, symbol) },
+        })
+      }
+    >
+      <Field label="Name" required {...bind('name')} />
+      <Lines label="Relayers, one per line" required rows={4} {...bind('relayers')} />
+      <Field
+        label={`Highest value per day in ${symbol}, over all relayers (empty: no limit)`}
+        kind="amount"
+        {...bind('max_value_per_day')}
+      />
+    </Action>
+  )
+}

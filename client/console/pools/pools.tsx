@@ -1,0 +1,87 @@
+import { Layers } from 'lucide-react'
+import { Link } from 'wouter'
+import type { Pool } from '../../index.ts'
+import { Action } from '../components/action.tsx'
+import { EmptyState } from '../components/empty-state.tsx'
+import { Field, Lines, Select } from '../components/fields.tsx'
+import { TablePage } from '../components/page.tsx'
+import { type Column, column, countColumn } from '../components/table.tsx'
+import { given, listOf, perDay, useForm } from '../data/form.ts'
+import { amount } from '../data/format.ts'
+import { paths } from '../data/paths.ts'
+import { useNetworkNames, usePools, useSymbols } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+
+const pollMs = 5_000
+
+/** The pools, each with a page of its own. */
+export function Pools() {
+  const { mayManageAll } = useSession()
+  return (
+    <TablePage
+      name="Pools"
+      of="pools"
+      create={mayManageAll && <CreatePool />}
+      query={usePools(pollMs)}
+      columns={columns}
+    >
+      <EmptyState icon={Layers} title="No pools yet" create={mayManageAll && 'Create a pool'}>
+        A pool is several relayers of one network that send as one, for more transactions at a time.
+      </EmptyState>
+    </TablePage>
+  )
+}
+
+const columns: Column<Pool>[] = [
+  { name: 'Pool', by: ({ id }) => id, cell: ({ id }) => <Link to={paths.pool(id)}>{id}</Link> },
+  column('Network', ({ network }) => network),
+  countColumn('Relayers', ({ relayers }) => relayers.length),
+  { name: 'Limits', cell: (pool) => <PoolLimits pool={pool} /> },
+]
+
+/** The policies of a pool in words. */
+export function PoolLimits({ pool: { network, policies } }: { pool: Pool }) {
+  const symbol = useSymbols()(network)
+  const { max_value_per_day, ...others } = policies
+  const limits = [
+    ...(max_value_per_day === undefined ? [] : [`at most ${amount(max_value_per_day, symbol)} per day`]),
+    ...Object.keys(others),
+  ]
+  return limits.length === 0 ? 'none of its own' : limits.join(', ')
+}
+
+function CreatePool() {
+  const { client } = useSession()
+  const { values, bind, reset } = useForm({ id: '', network: '', relayer_ids: '', max_value_per_day: '' })
+  const symbol = useSymbols()(values.network)
+  return (
+    <Action
+      label="Create a pool"
+      message={({ id }) => (
+        <>
+          Pool <Link to={paths.pool(id)}>{id}</Link> is created.
+        </>
+      )}
+      tone="primary"
+      opened={reset}
+      effect="Its relayers send as one. A contract that lists its senders must list every address of the pool."
+      run={async () =>
+        client.pools.create({
+          ...given({ id: values.id }),
+          network: values.network,
+          relayer_ids: listOf(values.relayer_ids),
+          policies: perDay(values.max_value_per_day, symbol),
+        })
+      }
+    >
+      <Field label="ID (optional)" kind="id" {...bind('id')} />
+      <Select label="Network" none="Choose one" required values={useNetworkNames()} {...bind('network')} />
+      <Lines label="Relayers, one per line" required rows={4} {...bind('relayer_ids')} />
+      <Field
+        label={`Highest value per day in ${symbol}, over all relayers (optional)`}
+        kind="amount"
+        {...bind('max_value_per_day')}
+      />
+    </Action>
+  )
+}

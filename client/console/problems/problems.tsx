@@ -1,0 +1,279 @@
+import { BellOff, ChevronDown, ChevronUp, CircleCheck, Undo2 } from 'lucide-react'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { Problems as Checked, Problem } from '../../index.ts'
+import { Action } from '../components/action.tsx'
+import { Callout, errorText, Mark, Skeleton, severities } from '../components/feedback.tsx'
+import { Field, Select } from '../components/fields.tsx'
+import { Lasting, Moment } from '../components/values.tsx'
+import { callerName } from '../data/address-names.ts'
+import { given, useForm } from '../data/form.ts'
+import { count, reasonText, sentence } from '../data/format.ts'
+import { useGet } from '../data/get.ts'
+import { paths } from '../data/paths.ts'
+import { isOpenProblem, useNetworks, useProblems, useRelayers } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { toneOf } from '../data/statuses.ts'
+import { time } from '../data/times.ts'
+import { Reason } from '../transactions/reason.tsx'
+
+/** How long an answer counts as present. */
+const freshMs = 30_000
+
+/** What needs attention. "Nothing" is said only of what the service has checked, and not when its last answer is old. */
+export function Problems() {
+  const { data, error, dataUpdatedAt } = useProblems()
+  if (data === undefined) return error ? <Unknown error={error} /> : <Skeleton lines={2} />
+  const { problems, unchecked, checked_at } = data.data
+  const { total_items } = data.pagination
+  const open = problems.filter(isOpenProblem)
+  const isOld = error !== null || Date.now() - dataUpdatedAt > freshMs
+  const isWell = total_items === 0 && unchecked.length === 0 && !isOld
+  return (
+    <section aria-labelledby="troubles" className="troubles">
+      {isOld && <Unknown error={error} since={checked_at} />}
+      <div className="bar">
+        <h2 id="troubles">{open.length > 0 ? `Needs attention (${count(open.length)})` : 'Attention'}</h2>
+        <Tallies problems={problems} />
+        <span className="hint">
+          Checked at <Moment at={checked_at} />
+        </span>
+      </div>
+      {isWell && (
+        <p className="all-well">
+          <CircleCheck className="icon" aria-hidden />
+          Nothing needs attention.
+        </p>
+      )}
+      {problems.length > 0 && (
+        <ul>
+          {groupsOf(problems).map((group) =>
+            group.length > maxAlike ? (
+              <Group key={group[0]?.id} its={group} />
+            ) : (
+              group.map((problem) => <OneProblem key={problem.id} its={problem} />)
+            ),
+          )}
+        </ul>
+      )}
+      {total_items > problems.length && (
+        <p className="hint">
+          The {count(problems.length)} most urgent of {count(total_items)} are shown.
+        </p>
+      )}
+      {unchecked.map((its) => (
+        <Unchecked key={its.part} its={its} />
+      ))}
+    </section>
+  )
+}
+
+/** So many of one kind are shown one by one; more are one line that opens. */
+const maxAlike = 2
+
+/** Problems of the same kind and urgency, in the order of the first of each. */
+function groupsOf(problems: Problem[]): Problem[][] {
+  const groups = new Map<string, Problem[]>()
+  for (const its of problems) {
+    const key = `${its.kind} ${its.severity} ${its.acknowledgement === null ? '' : its.id}`
+    groups.set(key, [...(groups.get(key) ?? []), its])
+  }
+  return [...groups.values()]
+}
+
+const severityOf = (its: Problem) => (isOpenProblem(its) ? its.severity : 'known')
+const classOf = (its: Problem) => toneOf(severityOf(its))
+
+/** How many there are of each severity. */
+const Tallies = ({ problems }: { problems: Problem[] }) => (
+  <ul className="tallies" aria-label="By severity">
+    {Object.entries(severities).map(([its, { Shape, word, many }]) => {
+      const number = problems.filter((problem) => severityOf(problem) === its).length
+      return (
+        number > 0 && (
+          <li key={its} className={toneOf(its)}>
+            <Shape className="icon" aria-hidden /> {count(number)} {number === 1 ? word : many}
+          </li>
+        )
+      )
+    })}
+  </ul>
+)
+
+/** What others have too, a network or the service, is acknowledged with a key for all relayers. */
+function useMayAcknowledge() {
+  const { may, mayManageAll } = useSession()
+  return ({ relayer_id, notification_id }: Problem) =>
+    relayer_id === null && notification_id === null ? mayManageAll : may('manage')
+}
+
+function Group({ its }: { its: Problem[] }) {
+  const mayAcknowledge = useMayAcknowledge()
+  const [isShown, show] = useState(false)
+  const [first] = its
+  if (!first) return null
+  const names = its.map(({ relayer_id, notification_id, network_id }) => relayer_id ?? notification_id ?? network_id)
+  const Chevron = isShown ? ChevronUp : ChevronDown
+  return (
+    <>
+      <li className={classOf(first)}>
+        <Mark of={severityOf(first)} />
+        <button type="button" className="about" aria-expanded={isShown} onClick={() => show(!isShown)}>
+          <strong>
+            {groupText(its)} <Chevron className="icon" aria-hidden />
+          </strong>
+          <span className="detail" title={names.join(', ')}>
+            {names.join(', ')}
+          </span>
+        </button>
+        {mayAcknowledge(first) && isOpenProblem(first) && <Acknowledge problems={its} summary={groupText(its)} />}
+      </li>
+      {isShown && its.map((one) => <OneProblem key={one.id} its={one} isPart />)}
+    </>
+  )
+}
+
+/** What several have in common. */
+const alike: Record<Problem['kind'], string> = {
+  network_down: 'networks are down',
+  network_still: 'chains make no blocks',
+  node_unhealthy: 'networks have a node that is not healthy',
+  relayer_disabled: 'relayers are disabled',
+  relayer_paused: 'relayers are paused',
+  transaction_waiting: 'relayers have a transaction that waits',
+  transaction_slow: 'relayers have a transaction that takes long',
+  nonces: 'relayers disagree with the chain about nonces',
+  balance_low: 'relayers have little funds',
+  balance_empty: 'relayers have no funds',
+  funding: 'relayers are not refilled',
+  notification_disabled: 'notifications are disabled',
+  notification_failing: 'notifications fail',
+  deliveries_failed: 'notifications have failed deliveries',
+  transactions_failed: 'relayers had failed transactions in the last 24 hours',
+  service: 'parts of the service do not work',
+}
+
+const groupText = (its: Problem[]) =>
+  its.length === 1 || !its[0] ? (its[0]?.summary ?? '') : `${count(its.length)} ${alike[its[0].kind]}`
+
+const Unknown = ({ error, since }: { error: unknown; since?: string }) => (
+  <Callout of="warning" isAlert>
+    What needs attention is not known{since === undefined ? '' : ` since ${time(since)}`}.{' '}
+    {error ? errorText(error) : 'The service has not answered.'}
+  </Callout>
+)
+
+const parts = {
+  accounts: 'The balance and nonces could not be read of',
+  nodes: 'The nodes could not be asked of',
+  notifications: 'Not checked:',
+} as const
+
+const Unchecked = ({ its: { part, count: number, reason } }: { its: Checked['unchecked'][number] }) => (
+  <Callout of="warning">
+    {parts[part]} {part === 'accounts' ? `${count(number)} ${number === 1 ? 'relayer' : 'relayers'} (` : ''}
+    {reason}
+    {part === 'accounts' ? ')' : ''}
+  </Callout>
+)
+
+/** `isPart`: of a group that is open. */
+function OneProblem({ its, isPart = false }: { its: Problem; isPart?: boolean }) {
+  const mayAcknowledge = useMayAcknowledge()
+  const { summary, since, acknowledgement } = its
+  const reason = sentence(its.reason)
+  const shown = reasonText(reason, useSymbolOfProblem(its))
+  const { failed, isLoading } = useLastFailure(its)
+  return (
+    <li className={isPart ? `${classOf(its)} part` : classOf(its)}>
+      <Mark of={severityOf(its)} />
+      <Link to={problemPath(its)} className="about">
+        <strong>{summary}</strong>
+        {since !== null && (
+          <>
+            {' '}
+            <span className="since">
+              for <Lasting since={since} />
+            </span>
+          </>
+        )}
+        <span className="detail" title={shown}>
+          {failed ? <Reason text={reason} of={failed} isPlain /> : isLoading ? '…' : shown}
+        </span>
+        {acknowledgement && (
+          <span className="detail">
+            {callerName(acknowledgement.by)} deals with it until {time(acknowledgement.until)}
+            {acknowledgement.note !== null && `: ${acknowledgement.note}`}
+          </span>
+        )}
+      </Link>
+      {mayAcknowledge(its) &&
+        (isOpenProblem(its) ? <Acknowledge problems={[its]} summary={summary} /> : <Withdraw problem={its} />)}
+    </li>
+  )
+}
+
+function useSymbolOfProblem({ relayer_id, network_id }: Problem): string {
+  const relayers = useRelayers()
+  const networks = useNetworks()
+  const network = relayers.data?.find(({ id }) => id === relayer_id)?.network
+  const its = networks.data?.find(({ id, name }) => id === network_id || name === network)
+  return its?.symbol ?? 'coins'
+}
+
+/** The page with the cause and the remedy. */
+export function problemPath({ kind, relayer_id, transaction_id, notification_id, network_id, count: number }: Problem) {
+  if (relayer_id !== null && kind === 'transactions_failed' && number > 1)
+    return paths.group(paths.relayer(relayer_id, 'list'), 'failed')
+  if (relayer_id !== null && transaction_id !== null) return paths.transaction({ relayer_id, id: transaction_id })
+  if (relayer_id !== null) return paths.relayer(relayer_id, kind === 'nonces' || kind === 'funding' ? kind : undefined)
+  if (notification_id !== null) return paths.notification(notification_id)
+  return network_id === null ? paths.overview : paths.networks
+}
+
+const spans = { '60': '1 hour', '480': '8 hours', '1440': '1 day', '10080': '7 days' } as const
+
+/** `summary`: what all of them are about. */
+function Acknowledge({ problems, summary }: { problems: Problem[]; summary: string }) {
+  const { client } = useSession()
+  const { values, bind } = useForm({ minutes: '60', note: '' })
+  const body = { minutes: Number(values.minutes), ...given({ note: values.note.trim() }) }
+  return (
+    <Action
+      label="Acknowledge"
+      icon={BellOff}
+      tone="quiet"
+      message={`“${summary}” is acknowledged.`}
+      effect={`${summary}. Everybody sees that you deal with it, and it moves to the end of the list.`}
+      run={() => Promise.all(problems.map(({ id }) => client.problems.acknowledge(id, body)))}
+    >
+      <Select label="For" values={Object.entries(spans)} {...bind('minutes')} />
+      <Field label="Note (optional)" maxLength={200} {...bind('note')} />
+    </Action>
+  )
+}
+
+function Withdraw({ problem: { id, summary } }: { problem: Problem }) {
+  const { client } = useSession()
+  return (
+    <Action
+      label="Withdraw"
+      icon={Undo2}
+      tone="quiet"
+      message={`The acknowledgement is withdrawn: “${summary}” is open again.`}
+      effect={`${summary}. It is open again, for everybody.`}
+      run={() => client.problems.deleteAcknowledgement(id)}
+    />
+  )
+}
+
+/** The transaction that failed last: its call tells the units of the reason. `isLoading`: they are not known yet. */
+function useLastFailure({ kind, relayer_id, transaction_id }: Problem) {
+  const isOfFailure = kind === 'transactions_failed'
+  const { data, isLoading } = useGet(
+    '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}',
+    { path: { relayer_id: relayer_id ?? '', transaction_id: transaction_id ?? '' } },
+    { isEnabled: isOfFailure && relayer_id !== null && transaction_id !== null, freshMs: Number.POSITIVE_INFINITY },
+  )
+  return { failed: isOfFailure ? data : undefined, isLoading }
+}

@@ -1,0 +1,155 @@
+import { Radio } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { Link } from 'wouter'
+import type { Event } from '../../index.ts'
+import { EmptyState, SendOne } from '../components/empty-state.tsx'
+import { type Column, Table } from '../components/table.tsx'
+import { Badge, nonceName, RowTime } from '../components/values.tsx'
+import { followEvents } from '../data/events.ts'
+import { amount, counted, reasonText, words } from '../data/format.ts'
+import { paths } from '../data/paths.ts'
+import { relayerState, useSymbolsOfRelayers } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { stateOf } from '../data/statuses.ts'
+import { time } from '../data/times.ts'
+import { Reason } from '../transactions/reason.tsx'
+import { TransactionState } from '../transactions/transaction-state.tsx'
+
+const maxEvents = 200
+
+/** The newest events, also of before the page was opened, newest first. */
+export function Events({ relayer_id }: { relayer_id: string }) {
+  const { token } = useSession()
+  const [events, setEvents] = useState<Event[]>([])
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    const ended = new AbortController()
+    // The former events come at once: they are shown together.
+    const news: Event[] = []
+    const flush = setInterval(() => {
+      if (news.length === 0) return
+      const added = news.splice(0).reverse()
+      setEvents((before) => [...added, ...before].slice(0, maxEvents))
+    }, flushMs)
+    void followEvents(token, relayer_id, ended.signal, {
+      recent: maxEvents,
+      opened: () => setOpen(true),
+      tell: (event) => void news.push(event),
+    })
+    return () => {
+      ended.abort()
+      clearInterval(flush)
+    }
+  }, [token, relayer_id])
+  if (events.length === 0)
+    return (
+      <EmptyState
+        icon={Radio}
+        title={isOpen ? 'No events yet' : 'Connecting'}
+        action={isOpen && <SendOne relayer_id={relayer_id} />}
+      >
+        Changes of transactions and of the relayer are listed here as they happen.
+      </EmptyState>
+    )
+  const groups = groupsOf(events)
+  return (
+    <section aria-label="Events">
+      <p className="hint">
+        {counted(groups.length, 'row')} of {counted(events.length, 'event')}, the newest first: those of a transaction
+        are one row. Followed live.
+      </p>
+      <Table of="events" rows={groups} columns={columns} idOf={idOf} isPart />
+    </section>
+  )
+}
+
+const flushMs = 300
+
+/** The events of one transaction, newest first; any other event alone. */
+type Group = [newest: Event, ...before: Event[]]
+
+const groupsOf = (events: Event[]) => [...Map.groupBy(events, (event) => idOf([event])).values()] as Group[]
+
+const transactionOf = ({ payload }: Event) => ('nonce' in payload ? payload : undefined)
+
+const idOf = ([event]: Group): string => transactionOf(event)?.id ?? event.id
+
+const columns: Column<Group>[] = [
+  {
+    name: 'Event',
+    isWhole: true,
+    cell: ([event]) => {
+      const its = transactionOf(event)
+      return its ? <Link to={paths.transaction(its)}>{nonceName(its.nonce)}</Link> : wordOf(event)
+    },
+  },
+  { name: 'Status', isBeside: true, cell: ([event]) => <Status event={event} /> },
+  { name: 'Time', isTime: true, isPlain: true, cell: ([{ timestamp }]) => <RowTime at={timestamp} /> },
+  {
+    name: 'Before',
+    isWhole: true,
+    isPlain: true,
+    cell: ([, ...before]) =>
+      before.length > 0 && (
+        <span className="hint">
+          {before.map((event, index) => (
+            <span key={event.id} title={time(event.timestamp)}>
+              {index > 0 && ', '}
+              {wordOf(event)}
+            </span>
+          ))}
+        </span>
+      ),
+  },
+  { name: 'Reason', isPlain: true, cell: ([event]) => <Why event={event} /> },
+]
+
+/** A relayer that is paused is no disabled one, although its event is the same. */
+function wordOf({ payload }: Event): string {
+  switch (payload.payload_type) {
+    case 'relayer_disabled':
+    case 'relayer_enabled':
+      return `relayer ${relayerState(payload.relayer)}`
+    default:
+      return 'nonce' in payload ? stateOf(payload) : words(payload.payload_type)
+  }
+}
+
+function Status({ event }: { event: Event }) {
+  const its = transactionOf(event)
+  if (its) return <TransactionState its={its} />
+  switch (event.payload.payload_type) {
+    case 'relayer_disabled':
+    case 'relayer_enabled':
+      return <Badge state={relayerState(event.payload.relayer)} />
+    case 'relayer_funding':
+      return <Badge state={event.payload.state} />
+    default:
+      return null
+  }
+}
+
+function Why({ event: { payload } }: { event: Event }) {
+  const symbolOf = useSymbolsOfRelayers()
+  switch (payload.payload_type) {
+    case 'transaction':
+    case 'transaction_waiting':
+      return payload.status_reason === null ? null : (
+        <div className="clamped" title={reasonText(payload.status_reason, symbolOf(payload.relayer_id))}>
+          <Reason text={payload.status_reason} of={payload} />
+        </div>
+      )
+    case 'relayer_disabled':
+      return reasonText(payload.disable_reason, symbolOf(payload.relayer.id))
+    case 'relayer_funding':
+      return payload.reason === null ? null : reasonText(payload.reason, symbolOf(payload.relayer.id))
+    case 'relayer_low_balance': {
+      const [balance, least] = [payload.balance, payload.min_balance].map((wei) =>
+        amount(wei, symbolOf(payload.relayer.id)),
+      )
+      return `The balance is ${balance}, below the minimum of ${least}.`
+    }
+    default:
+      return null
+  }
+}

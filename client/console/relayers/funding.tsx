@@ -1,0 +1,273 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import { Fuel } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { type Funding, type FundingState, type Pool, type Relayer, RelayerError } from '../../index.ts'
+import { Action } from '../components/action.tsx'
+import { EmptyState } from '../components/empty-state.tsx'
+import { Loaded, Problem } from '../components/feedback.tsx'
+import { Field, Select } from '../components/fields.tsx'
+import { ageColumn, type Column, relayerColumn, Table } from '../components/table.tsx'
+import { Badge, Figures, RelayerLink } from '../components/values.tsx'
+import { useForm, weiIn } from '../data/form.ts'
+import { amount, exactly, gwei, reasonText } from '../data/format.ts'
+import { useGet } from '../data/get.ts'
+import { paths } from '../data/paths.ts'
+import { useRelayers, useSymbols } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { age } from '../data/times.ts'
+
+/** Without refills there is nothing to follow. */
+const options = { pollMs: (answer: unknown, error: unknown) => (answer && !error ? 5_000 : false) }
+const fine = ['sufficient', 'refilling']
+
+type Place = { relayer_id: string } | { pool_id: string }
+/** A relayer, or the relayers of a pool. */
+interface Refilled {
+  place: Place
+  network: string
+}
+
+const nameOf = (place: Place) => ('pool_id' in place ? `each relayer of ${place.pool_id}` : place.relayer_id)
+
+interface LoadedFundingProps<State> {
+  query: UseQueryResult<State>
+  children(state: State | null): ReactNode
+}
+
+/** A relayer or pool without refills is answered by 404. */
+function LoadedFunding<State>({ query, children }: LoadedFundingProps<State>) {
+  if (query.error instanceof RelayerError && query.error.status === 404) return children(null)
+  return <Loaded query={query}>{children}</Loaded>
+}
+
+/** Where a relayer gets its funds from, whether it has enough, and its newest refills. */
+export function RelayerFunding({ relayer: { id: relayer_id, network } }: { relayer: Relayer }) {
+  const place = { relayer_id }
+  return (
+    <LoadedFunding query={useGet('/api/v1/relayers/{relayer_id}/funding', { path: place }, options)}>
+      {(state) => (
+        <>
+          <Source place={place} network={network} known={state} pool_id={state?.pool_id ?? null} state={state?.state} />
+          {state && <State network={network} its={state} />}
+        </>
+      )}
+    </LoadedFunding>
+  )
+}
+
+/** Where the relayers of a pool get their funds from, under one limit, and which of them have enough. */
+export function PoolFunding({ pool: { id: pool_id, network } }: { pool: Pool }) {
+  const symbol = useSymbols()(network)
+  const place = { pool_id }
+  return (
+    <LoadedFunding query={useGet('/api/v1/pools/{pool_id}/funding', { path: place }, options)}>
+      {(funding) => (
+        <>
+          <Source place={place} network={network} known={funding} pool_id={null} />
+          {funding && (
+            <>
+              <FundingFigures network={network} its={funding} />
+              <ul className="plain">
+                {funding.relayers.map(({ relayer_id, state, reason, since }) => (
+                  <li key={relayer_id}>
+                    <Link to={paths.relayer(relayer_id, 'funding')}>{relayer_id}</Link> <Badge state={state} />{' '}
+                    <span className="hint">
+                      {reason !== null && reasonText(reason, symbol)}
+                      {since !== null && !fine.includes(state) && ` Since ${age(since)}.`}
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+        </>
+      )}
+    </LoadedFunding>
+  )
+}
+
+type SourceProps = Refilled & {
+  known: { funding: Funding } | null
+  pool_id: string | null
+  state?: FundingState['state'] | undefined
+}
+
+/** The treasury, and the dialogs that change it. A relayer without one of its own may have its pool's. */
+function Source({ place, network, known, pool_id, state }: SourceProps) {
+  const { client, mayManageAll } = useSession()
+  const name = nameOf(place)
+  if (known === null)
+    return (
+      <EmptyState
+        icon={Fuel}
+        title={`No other relayer refills ${name}`}
+        action={mayManageAll && <ChangeFunding place={place} network={network} known={undefined} />}
+      >
+        A relayer with more funds can refill it when its balance gets low, within a limit per day.
+      </EmptyState>
+    )
+  return (
+    <div className="bar">
+      <p>
+        {state !== undefined && <Badge state={state} />} <From funding={known.funding} />
+        {pool_id !== null && (
+          <>
+            {' '}
+            By the pool <Link to={paths.pool(pool_id)}>{pool_id}</Link>.
+          </>
+        )}
+      </p>
+      {mayManageAll && (
+        <div className="buttons">
+          <ChangeFunding place={place} network={network} known={known.funding} />
+          {pool_id === null && (
+            <Action
+              label="End"
+              title={`End refills of ${name}`}
+              message={`The refills of ${name} are ended.`}
+              tone="danger"
+              effect={`${name} is no longer refilled. A refill that was accepted is still sent.`}
+              run={() =>
+                'pool_id' in place ? client.funding.deletePool(place.pool_id) : client.funding.delete(place.relayer_id)
+              }
+            />
+          )}
+        </div>
+      )}
+    </div>
+  )
+}
+
+const From = ({ funding: { from, asset } }: { funding: Funding }) => (
+  <>
+    Refilled from <RelayerLink id={from} />
+    {asset !== null && ` with the token ${asset}`}.
+  </>
+)
+
+const shownIn =
+  (symbol: string, asset: string | null) =>
+  (value: string | null): string =>
+    asset === null ? amount(value, symbol) : (value ?? 'unknown')
+
+interface FiguresProps {
+  network: string
+  its: { funding: Funding; spent_today: string; left_today: string }
+  more?: Record<string, string>
+}
+
+function FundingFigures({ network, its: { funding, spent_today, left_today }, more }: FiguresProps) {
+  const shown = shownIn(useSymbols()(network), funding.asset)
+  return (
+    <Figures
+      of={{
+        'Refilled below': shown(funding.min_balance),
+        'Up to': shown(funding.target_balance),
+        'Spent in 24 h': shown(spent_today),
+        'Left of the limit per day': `${shown(left_today)} of ${shown(funding.max_per_day)}`,
+        'Highest price of gas': `${gwei(funding.max_fee_per_gas)} gwei`,
+        ...more,
+      }}
+    />
+  )
+}
+
+function State({ network, its }: { network: string; its: FundingState }) {
+  const symbol = useSymbols()(network)
+  const { funding, state, reason, since, refills } = its
+  const shown = shownIn(symbol, funding.asset)
+  const columns: Column<FundingState['refills'][number]>[] = [
+    ageColumn('Created', ({ created_at }) => created_at),
+    { name: 'Amount', isNumber: true, cell: (refill) => shown(refill.amount) },
+    relayerColumn('From', ({ from }) => from),
+    {
+      name: 'Status',
+      cell: ({ transaction_id, from, is_open }) => (
+        <Link to={paths.transaction({ relayer_id: from, id: transaction_id })}>{is_open ? 'under way' : 'ended'}</Link>
+      ),
+    },
+  ]
+  // The page shows the balance in coins.
+  const more = funding.asset === null ? {} : { Balance: shown(its.balance) }
+  return (
+    <>
+      {!fine.includes(state) && reason !== null && (
+        <Problem>
+          {reasonText(reason, symbol)}
+          {since !== null && ` Since ${age(since)}.`}
+        </Problem>
+      )}
+      {fine.includes(state) && reason !== null && <p className="hint">{reason}</p>}
+      <FundingFigures network={network} its={its} more={more} />
+      <section aria-labelledby="refills">
+        <h2 id="refills">Refills</h2>
+        <Table
+          of="refills"
+          rows={refills}
+          idOf={({ created_at }) => created_at}
+          columns={columns}
+          none={
+            <EmptyState icon={Fuel} title="No refills yet">
+              The first one is sent when the balance is below {shown(funding.min_balance)}.
+            </EmptyState>
+          }
+        />
+      </section>
+    </>
+  )
+}
+
+/** Tokens are set with the API: their amounts have units of their own. */
+function ChangeFunding({ place, network, known }: Refilled & { known: Funding | undefined }) {
+  const { client } = useSession()
+  const symbol = useSymbols()(network)
+  const relayers = useRelayers().data ?? []
+  const { values, bind, reset } = useForm({
+    from: known?.from ?? '',
+    min_balance: known ? exactly(known.min_balance) : '',
+    target_balance: known ? exactly(known.target_balance) : '',
+    max_per_day: known ? exactly(known.max_per_day) : '',
+    max_fee_per_gas: known ? exactly(known.max_fee_per_gas, 9) : '',
+  })
+  if (known && known.asset !== null) return null
+  const name = nameOf(place)
+  const wei = (field: 'min_balance' | 'target_balance' | 'max_per_day') => weiIn(field, values[field], symbol)
+  const treasuries = relayers.filter(
+    (one) => one.network === network && !('relayer_id' in place && place.relayer_id === one.id),
+  )
+  return (
+    <Action
+      label={known ? 'Edit refills' : 'Set up refills'}
+      title={`${known ? 'Edit' : 'Set up'} refills of ${name}`}
+      message={`The refills of ${name} are ${known ? 'edited' : 'set up'}.`}
+      tone={known ? undefined : 'primary'}
+      opened={reset}
+      effect={`When ${name} has less than the minimum, the treasury sends what is missing to the target. The limit per day is what a burnt key can cost the treasury.`}
+      run={async () => {
+        const body = {
+          from: values.from,
+          min_balance: wei('min_balance'),
+          target_balance: wei('target_balance'),
+          max_per_day: wei('max_per_day'),
+          max_fee_per_gas: weiIn('max_fee_per_gas', values.max_fee_per_gas, 'gwei', 9),
+        }
+        return 'pool_id' in place
+          ? client.funding.setPool(place.pool_id, body)
+          : client.funding.set(place.relayer_id, body)
+      }}
+    >
+      <Select
+        label="Treasury"
+        none="Choose a relayer of the same chain"
+        required
+        values={treasuries.map(({ id }) => id)}
+        {...bind('from')}
+      />
+      <Field kind="amount" label={`Minimum in ${symbol}`} required {...bind('min_balance')} />
+      <Field kind="amount" label={`Target in ${symbol}`} required {...bind('target_balance')} />
+      <Field kind="amount" label={`Limit per day in ${symbol}`} required {...bind('max_per_day')} />
+      <Field kind="amount" label="Highest price of gas in gwei" required {...bind('max_fee_per_gas')} />
+    </Action>
+  )
+}

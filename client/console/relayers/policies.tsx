@@ -1,0 +1,341 @@
+import { useId, useState } from 'react'
+import type { Relayer, RelayerPolicies, RelayerPoliciesPatch } from '../../index.ts'
+import { Action } from '../components/action.tsx'
+import { RelayerLink } from '../components/values.tsx'
+import { FormError, linesOf } from '../data/form.ts'
+import { exactly, weiOf } from '../data/format.ts'
+import { useSymbols } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+
+/** The policies as sentences; each can be changed or removed. */
+export function Policies({ relayer }: { relayer: Relayer }) {
+  const { policies } = relayer
+  const others = Object.entries(policies).filter(
+    ([name]) =>
+      !Object.values(policyForms)
+        .flat()
+        .some((form) => form.name === name),
+  )
+  return (
+    <>
+      {Object.entries(policyForms).map(([title, forms]) => (
+        <section key={title} aria-label={title}>
+          <h2>{title}</h2>
+          <ul className="policies">
+            {forms
+              .toSorted((a, b) => isSet(relayer, b) - isSet(relayer, a))
+              .map((form) => (
+                <Policy key={form.name} form={form} relayer={relayer} />
+              ))}
+          </ul>
+        </section>
+      ))}
+      {others.length > 0 && (
+        <>
+          <h2>Other policies</h2>
+          <pre>{JSON.stringify(Object.fromEntries(others), null, 2)}</pre>
+          <p className="hint">Change these with the API operation “Update a relayer”.</p>
+        </>
+      )}
+    </>
+  )
+}
+
+/** Those that are set come first. */
+const isSet = ({ policies }: Relayer, { name }: PolicyForm) => Number(policies[name] !== undefined)
+
+function Policy({ form: { name, title, unit, lines, words, none }, relayer }: { form: PolicyForm; relayer: Relayer }) {
+  const { client, may } = useSession()
+  const current = relayer.policies[name]
+  const shown = current === undefined ? undefined : unit === 'lines' ? textOf(current) : shownIn(unit, current)
+  const [changed, setChanged] = useState<string>()
+  const symbol = useSymbols()(relayer.network)
+  const typed = changed ?? shown ?? ''
+  const field = {
+    id: useId(),
+    name,
+    value: typed,
+    onChange: ({ target }: { target: { value: string } }) => setChanged(target.value),
+  }
+  const value = typed.trim() === '' ? null : unit === 'lines' ? listIn(name, typed) : valueIn(unit, typed)
+  const body = { policies: { [name]: value } as RelayerPoliciesPatch }
+  // What is typed, as long as it is a value.
+  const said = value === undefined ? shown : typed.trim()
+  return (
+    <li className={shown === undefined ? undefined : 'set'}>
+      <div>
+        <span>{shown === undefined ? none : words(shown, symbol)}</span>
+        <code className="hint">{name}</code>
+      </div>
+      {may('manage') && (
+        <Action
+          label="Change"
+          title={`Change ${title}`}
+          message={
+            <>
+              The {title} of <RelayerLink id={relayer.id} /> is changed.
+            </>
+          }
+          opened={() => setChanged(undefined)}
+          effect={`${said ? words(said, symbol) : none} It applies to all transactions of ${relayer.id}.`}
+          run={() => {
+            if (value === undefined) throw new FormError(name, expected[unit](symbol))
+            return client.relayers.update(relayer.id, body)
+          }}
+        >
+          <label htmlFor={field.id}>
+            {title[0]?.toUpperCase()}
+            {title.slice(1)}
+            {unit === 'yes'
+              ? ''
+              : unit === 'lines'
+                ? `: ${lines} (empty: no limit)`
+                : `${unit === 'number' ? '' : ` in ${unit === 'coins' ? symbol : unit}`} (empty: default)`}{' '}
+            <code className="hint">{name}</code>
+            {unit === 'lines' ? (
+              <textarea rows={5} spellCheck={false} {...field} />
+            ) : unit === 'yes' ? (
+              <select {...field}>
+                <option value="">default</option>
+                <option>yes</option>
+                <option>no</option>
+              </select>
+            ) : (
+              <input inputMode={unit === 'number' ? 'numeric' : 'decimal'} autoComplete="off" {...field} />
+            )}
+          </label>
+        </Action>
+      )}
+    </li>
+  )
+}
+
+function shownIn(unit: PolicyForm['unit'], value: unknown): string {
+  if (unit === 'yes') return value ? 'yes' : 'no'
+  if (unit === 'number') return String(value)
+  return exactly(String(value), unit === 'gwei' ? 9 : 18)
+}
+
+interface FunctionsOf {
+  receiver: string
+  selectors: string[]
+}
+interface LimitOf {
+  token: string
+  max_amount?: string
+  max_amount_per_day?: string
+  count_signatures?: boolean
+}
+
+/** A line for each item of a list. */
+const textOf = (value: unknown): string => (value as (string | FunctionsOf | LimitOf)[]).map(lineOf).join('\n')
+
+function lineOf(item: string | FunctionsOf | LimitOf): string {
+  if (typeof item === 'string') return item
+  if ('token' in item) {
+    const signatures = item.count_signatures ? ['signatures'] : []
+    return [item.token, item.max_amount ?? '-', item.max_amount_per_day ?? '-', ...signatures].join(' ')
+  }
+  return [item.receiver, ...item.selectors].join(' ')
+}
+
+/** The service says what is wrong with an item. */
+function listIn(name: PolicyForm['name'], text: string): (string | FunctionsOf | LimitOf)[] {
+  const rows = linesOf(text).map((line) => line.split(/[\s,]+/))
+  if (name === 'allowed_functions') return rows.map(([receiver = '', ...selectors]) => ({ receiver, selectors }))
+  if (name !== 'token_limits') return rows.flat()
+  return rows.map(([token = '', one = '-', day = '-', signatures]) => ({
+    token,
+    ...(one !== '-' && { max_amount: one }),
+    ...(day !== '-' && { max_amount_per_day: day }),
+    ...(signatures !== undefined && { count_signatures: signatures === 'signatures' }),
+  }))
+}
+
+/** What is said of an input that is not valid. The service says what is wrong with a list. */
+const expected: Record<PolicyForm['unit'], (symbol: string) => string> = {
+  gwei: () => 'Enter an amount in gwei, such as 20.',
+  coins: (symbol) => `Enter an amount in ${symbol}, such as 0.05.`,
+  number: () => 'Enter a whole number, such as 10.',
+  yes: () => 'Enter yes or no.',
+  lines: () => '',
+}
+
+/** Undefined: the input is not valid. */
+function valueIn(unit: PolicyForm['unit'], text: string): string | number | boolean | undefined {
+  if (unit === 'yes') return { yes: true, no: false }[text.trim().toLowerCase()]
+  if (unit === 'number') return /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined
+  return weiOf(text, unit === 'gwei' ? 9 : 18)
+}
+
+/** How a policy is shown and entered. `unit`: the unit of an amount in wei. `lines`: of a list, what each line has. */
+interface PolicyForm {
+  name: keyof RelayerPolicies & keyof RelayerPoliciesPatch
+  title: string
+  unit: 'gwei' | 'coins' | 'number' | 'yes' | 'lines'
+  lines?: string
+  /** `unit`: of amounts, the currency of the network. */
+  words: (value: string, unit: string) => string
+  none: string
+}
+
+/** A policy that is `yes` or `no`. */
+const permission = (
+  name: PolicyForm['name'],
+  title: string,
+  [does, doesNot]: [yes: string, no: string],
+  what: string,
+  none: string,
+): PolicyForm => ({ name, title, unit: 'yes', words: (value) => `${value === 'yes' ? does : doesNot} ${what}`, none })
+
+/** In the groups of the page. */
+const policyForms: Record<string, PolicyForm[]> = {
+  Fees: [
+    {
+      name: 'gas_price_cap',
+      title: 'gas price limit',
+      unit: 'gwei',
+      words: (value) => `Pays at most ${value} gwei per unit of gas.`,
+      none: 'No limit on the price per unit of gas.',
+    },
+    {
+      name: 'max_fee_multiple',
+      title: 'price multiple',
+      unit: 'number',
+      words: (value) => `Bumps fees up to ${value} times the market price.`,
+      none: 'Bumps fees up to 5 times the market price.',
+    },
+    {
+      name: 'max_fee_per_transaction',
+      title: 'fee limit per transaction',
+      unit: 'coins',
+      words: (value, unit) => `Spends at most ${value} ${unit} on the fee of one transaction.`,
+      none: 'No limit on the fee of one transaction.',
+    },
+    {
+      name: 'max_fee_per_day',
+      title: 'fee limit per day',
+      unit: 'coins',
+      words: (value, unit) => `Spends at most ${value} ${unit} on fees per day.`,
+      none: 'No limit on fees per day.',
+    },
+  ],
+  Values: [
+    {
+      name: 'max_value',
+      title: 'value limit per transaction',
+      unit: 'coins',
+      words: (value, unit) => `Sends at most ${value} ${unit} per transaction.`,
+      none: 'No limit on the value of one transaction.',
+    },
+    {
+      name: 'max_value_per_day',
+      title: 'value limit per day',
+      unit: 'coins',
+      words: (value, unit) => `Sends at most ${value} ${unit} per day.`,
+      none: 'No limit on the value per day.',
+    },
+    {
+      name: 'min_balance',
+      title: 'minimum balance',
+      unit: 'coins',
+      words: (value, unit) => `Sends only while the balance is at least ${value} ${unit}.`,
+      none: 'Sends whatever the balance is.',
+    },
+    {
+      name: 'token_limits',
+      title: 'token limits',
+      unit: 'lines',
+      lines:
+        'a token, the highest amount per transaction and the highest per day, in its smallest unit, per line; - for none; then "signatures" to allow and count those that move it',
+      words: (value) => `Limits transfers of ${counted(value, 'token')}.`,
+      none: 'No limits on transfers of tokens.',
+    },
+  ],
+  Receivers: [
+    {
+      name: 'whitelist_receivers',
+      title: 'allowed receivers',
+      unit: 'lines',
+      lines: 'one address per line',
+      words: (value) => `Sends only to ${counted(value, 'receiver')}.`,
+      none: 'Sends to any receiver.',
+    },
+    {
+      name: 'allowed_functions',
+      title: 'allowed functions',
+      unit: 'lines',
+      lines: 'a receiver and the selectors of its functions per line; 0x is a transfer without data',
+      words: (value) => `Calls only the listed functions of ${counted(value, 'receiver')}.`,
+      none: 'Calls any function.',
+    },
+  ],
+  Queue: [
+    {
+      name: 'max_unfinished',
+      title: 'limit of unfinished transactions',
+      unit: 'number',
+      words: (value) => `Accepts at most ${value} unfinished transactions.`,
+      none: 'Accepts the default number of unfinished transactions.',
+    },
+    {
+      name: 'max_gap_fills_per_hour',
+      title: 'limit of gap fills per hour',
+      unit: 'number',
+      words: (value) => `Uses up at most ${value} free nonces per hour by transfers to itself.`,
+      none: 'Uses up at most 10 free nonces per hour by transfers to itself.',
+    },
+    permission(
+      'allow_transactions',
+      'permission for transactions',
+      ['Takes', 'Does not take'],
+      'transactions.',
+      'Takes transactions.',
+    ),
+  ],
+  Signatures: [
+    {
+      name: 'allowed_domain_separators',
+      title: 'allowed domains of typed data',
+      unit: 'lines',
+      lines: 'one domain separator per line',
+      words: (value) => `Signs typed data of ${counted(value, 'domain')} only.`,
+      none: 'Signs typed data of any domain.',
+    },
+    permission(
+      'allow_authorizations',
+      'permission for EIP-7702 authorizations',
+      ['Signs and sends', 'Neither signs nor sends'],
+      'EIP-7702 authorizations.',
+      'Neither signs nor sends EIP-7702 authorizations.',
+    ),
+    {
+      name: 'allowed_delegates',
+      title: 'allowed delegates',
+      unit: 'lines',
+      lines: 'one address per line',
+      words: (value) => `Signs EIP-7702 authorizations for ${counted(value, 'contract')} only.`,
+      none: 'Signs EIP-7702 authorizations for its allowed receivers, or for any contract while it has no limits.',
+    },
+    permission(
+      'allow_blind_typed_data',
+      'permission for hashes of typed data',
+      ['Signs', 'Does not sign'],
+      'hashes of typed data.',
+      'Signs hashes of typed data.',
+    ),
+    permission('allow_messages', 'permission for messages', ['Signs', 'Does not sign'], 'messages.', 'Signs messages.'),
+    permission(
+      'allow_sign_transaction',
+      'permission to sign without sending',
+      ['Signs', 'Does not sign'],
+      'transactions without sending them.',
+      'Signs transactions without sending them, unless a spending limit is set.',
+    ),
+  ],
+}
+
+const counted = (text: string, what: string): string => {
+  const lines = linesOf(text).length
+  return lines === 1 ? `1 ${what}` : `${lines} ${what}s`
+}

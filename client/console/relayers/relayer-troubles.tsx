@@ -1,0 +1,44 @@
+import { Link } from 'wouter'
+import type { Problem } from '../../index.ts'
+import { Callout } from '../components/feedback.tsx'
+import { reasonText, sentence } from '../data/format.ts'
+import { paths } from '../data/paths.ts'
+import { useProblems, useSymbolOf } from '../data/resources.ts'
+
+const kinds: ReadonlySet<Problem['kind']> = new Set([
+  ...(['balance_empty', 'balance_low', 'transaction_waiting', 'transaction_slow', 'nonces'] as const),
+])
+
+/** What the overview says of a relayer. Other lines of its page say that it is paused or disabled. */
+export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
+  const symbol = useSymbolOf(relayer_id)
+  const its = useProblems().data?.data.problems.filter((one) => one.relayer_id === relayer_id && kinds.has(one.kind))
+  return its?.map(({ id, severity, summary, reason, transaction_id }) => (
+    <Callout of={severity} key={id}>
+      {ofItself(summary, relayer_id)} {reasonText(sentence(reason), symbol)}{' '}
+      {transaction_id !== null && (
+        <Link to={paths.transaction({ relayer_id, id: transaction_id })}>Open the transaction</Link>
+      )}
+    </Callout>
+  ))
+}
+
+/** An ID keeps its letters, and the page of a relayer need not name it. */
+function ofItself(summary: string, relayer_id: string): string {
+  const name = [`${relayer_id}: `, `${relayer_id} · `].find((one) => summary.startsWith(one))
+  if (name !== undefined) return sentence(summary.slice(name.length))
+  return summary.startsWith(relayer_id) ? `${summary}.` : sentence(summary)
+}
+
+/** Whether the chain of the network makes no blocks: no price helps then. */
+export const useIsStill = (network: string | undefined): boolean =>
+  useProblems().data?.data.problems.some(
+    ({ kind, network_id }) => kind === 'network_still' && network_id === `evm:${network}`,
+  ) ?? false
+
+/** The problem of a queue that is stuck; undefined: it is not. */
+export const useStuck = (relayer_id: string): Problem | undefined =>
+  useProblems().data?.data.problems.find(
+    ({ kind, ...one }) =>
+      one.relayer_id === relayer_id && (kind === 'transaction_waiting' || kind === 'transaction_slow'),
+  )

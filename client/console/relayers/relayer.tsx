@@ -1,0 +1,259 @@
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import type { Relayer } from '../../index.ts'
+import { ActivityCharts } from '../activity/activity.tsx'
+import { Action } from '../components/action.tsx'
+import { Callout, Loaded, Problem } from '../components/feedback.tsx'
+import { Field, Lines, NotificationChecks, Select } from '../components/fields.tsx'
+import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
+import { Badge, Copyable, ExplorerLink, Figures, RelayerLink } from '../components/values.tsx'
+import { useForm } from '../data/form.ts'
+import { count } from '../data/format.ts'
+import { paths, type RelayerTab, type RelayerPage as Shown } from '../data/paths.ts'
+import { relayerState, useExplorer, useRelayer, useStatus } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { nodesOf } from '../networks/node-lines.ts'
+import { useLive } from '../transactions/read-transactions.ts'
+import { FilteredTransactions } from '../transactions/transactions.tsx'
+import { Events } from './events.tsx'
+import { RelayerFunding } from './funding.tsx'
+import { Balance, LastsOf } from './funds.tsx'
+import { Nonces } from './nonces.tsx'
+import { Policies } from './policies.tsx'
+import { RelayerTroubles, useStuck } from './relayer-troubles.tsx'
+
+const pollMs = 5_000
+const tabs: Record<RelayerTab, string> = {
+  list: 'transactions',
+  nonces: 'nonces',
+  policies: 'policies',
+  funding: 'funding',
+  events: 'events',
+  activity: 'activity',
+}
+
+/** A relayer: its address and state, and tabs for transactions, nonces, policies, funding, events and activity. */
+export function RelayerPage({ relayer_id, tab = 'list', group, find }: Shown) {
+  const { caller } = useSession()
+  // Its treasury is another relayer.
+  const { funding: _, ...withoutFunding } = tabs
+  useLive(relayer_id)
+  const relayer = useRelayer(relayer_id, pollMs)
+  if (isMissing(relayer.error))
+    return <Missing what={`Relayer ${relayer_id}`} to={paths.relayers} list="the relayers" />
+  return (
+    <>
+      <Title relayer_id={relayer_id} relayer={relayer.data} />
+      <Loaded query={relayer} lines={4} as="tiles">
+        {(its) => (
+          <>
+            <Head relayer={its} />
+            <Tabs
+              label="Relayer pages"
+              base={paths.relayer(relayer_id)}
+              tabs={caller.relayer_ids === null ? tabs : withoutFunding}
+              open={tab}
+            />
+            {tab === 'nonces' && <Nonces relayer={its} />}
+            {tab === 'policies' && <Policies relayer={its} />}
+            {tab === 'funding' && <RelayerFunding relayer={its} />}
+            {tab === 'events' && <Events relayer_id={relayer_id} />}
+            {tab === 'activity' && (
+              <ActivityCharts
+                of={its}
+                relayer_id={relayer_id}
+                here={paths.relayer(relayer_id, 'activity')}
+                find={group}
+              />
+            )}
+          </>
+        )}
+      </Loaded>
+      {/* It keeps its place in the list while other tabs are open. */}
+      <div hidden={tab !== 'list'}>
+        <FilteredTransactions
+          place={{ relayer_id }}
+          here={paths.relayer(relayer_id, 'list')}
+          group={group}
+          find={find}
+        />
+      </div>
+    </>
+  )
+}
+
+/** Its ID is known before the rest of it. */
+function Title({ relayer_id, relayer }: { relayer_id: string; relayer: Relayer | undefined }) {
+  const opened = { kind: 'relayer', name: relayer_id, to: paths.relayer(relayer_id) } as const
+  return (
+    <>
+      <Crumbs to={paths.relayers} list="Relayers">
+        {relayer_id}
+        {relayer && relayer.name !== relayer_id && `, ${relayer.name}`}
+      </Crumbs>
+      <div className="bar">
+        <Heading name={relayer_id} opened={relayer && opened}>
+          {relayer_id} {relayer && <Badge state={relayerState(relayer)} />}
+        </Heading>
+        {relayer && <RelayerActions relayer={relayer} />}
+      </div>
+    </>
+  )
+}
+
+function Head({ relayer }: { relayer: Relayer }) {
+  const { id, address, network, paused, system_disabled, disabled_reason, custom_rpc_urls, warnings = [] } = relayer
+  const explorer = useExplorer(network)
+  const status = useStatus(id, pollMs)
+  const stuck = useStuck(id)?.reason
+  return (
+    <div className="head">
+      <p className="hint copyable">
+        <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" />
+        <span>Send funds here.</span>
+      </p>
+      {system_disabled && (
+        <Problem>
+          The service disabled it: {disabled_reason} The cause is usually with its nodes:{' '}
+          <Link to={paths.networks}>open the nodes</Link>, or repair its{' '}
+          <Link to={paths.relayer(id, 'nonces')}>nonces</Link>.
+        </Problem>
+      )}
+      {paused && !system_disabled && (
+        <Callout of="info">This relayer is paused: it signs and sends nothing until it is resumed.</Callout>
+      )}
+      <RelayerTroubles relayer_id={id} />
+      {warnings.map((warning) => (
+        <Callout of="warning" key={warning}>
+          {warning}
+        </Callout>
+      ))}
+      <Figures
+        of={{
+          Balance: <Balance of={id} network={network} />,
+          Lasts: <LastsOf relayer_id={id} none="no fees in 7 days" />,
+          Unfinished: (
+            <span className={stuck && 'warn-text'} title={stuck}>
+              {status.data ? count(status.data.pending_transactions_count) : '…'}
+            </span>
+          ),
+          'Next nonce': status.data?.nonce ?? '…',
+          Network: (
+            <>
+              {network}
+              {custom_rpc_urls.length > 0 && ', with nodes of its own'}
+            </>
+          ),
+        }}
+      />
+    </div>
+  )
+}
+
+/** What can be done with a relayer, beside its policies and its funding. */
+function RelayerActions({ relayer }: { relayer: Relayer }) {
+  const { client, may } = useSession()
+  const [, go] = useLocation()
+  if (!may('manage')) return null
+  const { id, paused } = relayer
+  const thing = `relayer ${id}`
+  return (
+    <div className="buttons">
+      <EditRelayer relayer={relayer} />
+      <Action
+        label={paused ? 'Resume' : 'Pause'}
+        thing={thing}
+        tone={paused ? 'primary' : undefined}
+        effect={
+          paused
+            ? 'The relayer signs and sends again, and its waiting transactions continue.'
+            : 'The relayer signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'
+        }
+        message={
+          <>
+            Relayer <RelayerLink id={id} /> is {paused ? 'resumed' : 'paused'}.
+          </>
+        }
+        run={() => client.relayers.update(id, { paused: !paused })}
+      />
+      <Action
+        label="Drain"
+        thing={thing}
+        effect={
+          <p>
+            {id} takes no new transactions; messages are still signed. Its unfinished transactions continue. When they
+            have ended, it can be deleted. To end the drain, clear the policy <code>allow_transactions</code>.
+          </p>
+        }
+        run={() => client.relayers.drain(id)}
+        message={(status) => drainedText(id, status.pending_transactions_count + status.mined_transactions_count)}
+      />
+      <Action
+        label="Delete"
+        thing={thing}
+        tone="danger"
+        typed={id}
+        message={`Relayer ${id} is deleted. Its signer stays.`}
+        effect={`Deletes ${id} with its policies and the list of its transactions. It is refused while a transaction is unfinished. Its signer and what its address owns stay.`}
+        run={async () => {
+          await client.relayers.delete(id)
+          go(paths.relayers)
+        }}
+      />
+    </div>
+  )
+}
+
+/** Its own nodes are masked, so they are kept unless others are given. */
+function EditRelayer({ relayer: { id, name, notification_ids = [], custom_rpc_urls } }: { relayer: Relayer }) {
+  const { client } = useSession()
+  const { values, bind, reset } = useForm({ name, custom_rpc_urls: '', nodes: '' })
+  const [chosen, setChosen] = useState(notification_ids)
+  const ownNodes = custom_rpc_urls.length
+  return (
+    <Action
+      label="Edit"
+      thing={`relayer ${id}`}
+      opened={() => {
+        reset()
+        setChosen(notification_ids)
+      }}
+      message={
+        <>
+          Relayer <RelayerLink id={id} /> is edited.
+        </>
+      }
+      effect={`Changes ${id}. Its limits are in the tab “Policies”.`}
+      run={async () =>
+        client.relayers.update(id, {
+          ...{ name: values.name, notification_ids: chosen },
+          ...(values.nodes === 'own' && { custom_rpc_urls: nodesOf(values.custom_rpc_urls, 'custom_rpc_urls') }),
+          ...(values.nodes === 'network' && { custom_rpc_urls: null }),
+        })
+      }
+    >
+      <Field label="Name" required {...bind('name')} />
+      <Select
+        label="Nodes"
+        none={ownNodes === 0 ? 'those of the network' : `its own (${count(ownNodes)})`}
+        values={[['own', 'others of its own'], ...(ownNodes > 0 ? [['network', 'those of the network'] as const] : [])]}
+        {...bind('nodes')}
+      />
+      {values.nodes === 'own' && (
+        <Lines
+          label="Node URLs, one per line (after it, its weight from 0 to 100, if not 100)"
+          required
+          rows={3}
+          {...bind('custom_rpc_urls')}
+        />
+      )}
+      <NotificationChecks chosen={chosen} set={setChosen} />
+    </Action>
+  )
+}
+
+/** A drain refuses new transactions while the unfinished ones continue, before a relayer is deleted. */
+const drainedText = (id: string, left: number) =>
+  left === 0
+    ? `${id} is drained: it takes no new transactions. None is unfinished, so it can be deleted.`
+    : `${id} is being drained: it takes no new transactions. Unfinished: ${count(left)}.`

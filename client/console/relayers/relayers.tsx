@@ -1,0 +1,194 @@
+import { Wallet } from 'lucide-react'
+import { type ReactNode, useMemo, useState } from 'react'
+import { Link } from 'wouter'
+import type { Queue } from '../../index.ts'
+import { Bulk } from '../components/action.tsx'
+import { ClearFilters, EmptyState } from '../components/empty-state.tsx'
+import { Loaded } from '../components/feedback.tsx'
+import { Filters, SearchField, Segments } from '../components/filters.tsx'
+import { Heading } from '../components/page.tsx'
+import { type Choice, type Column, column, relayerColumn, Table, useChoice } from '../components/table.tsx'
+import { Badge } from '../components/values.tsx'
+import { useAddressState } from '../data/address-state.ts'
+import { count, words } from '../data/format.ts'
+import { paths } from '../data/paths.ts'
+import { relayerState, useRelayersWithQueues, useSpending } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { FirstSteps } from '../overview/first-steps.tsx'
+import { Paid } from '../spending/costs.tsx'
+import { TransactionState } from '../transactions/transaction-state.tsx'
+import { CreateRelayer } from './create-relayer.tsx'
+import { Balance, basisDays, type Funds, LastsOf, useFunds } from './funds.tsx'
+import { useStuck } from './relayer-troubles.tsx'
+
+const statuses = ['all', 'active', 'paused', 'disabled', 'unfinished'] as const
+
+interface RelayerTableProps {
+  rows: RelayerRow[]
+  find: string | undefined
+  here: string
+  heading: ReactNode
+}
+
+/** `here`: the address of the page without what was chosen on it. */
+export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
+  const { may } = useSession()
+  const [{ text, status }, choose] = useAddressState(here, find, { status: statuses, text: '' })
+  const choice = useChoice(({ relayer }: RelayerRow) => relayer.id, `${status} ${text}`)
+  const spending = useSpending({ days: basisDays }).data
+  const ids = rows.map(({ relayer }) => relayer.id)
+  const funds = useFunds(ids, spending, basisDays)
+  const shown = useMemo(() => {
+    const feesOf = new Map(spending?.map(({ relayer_id, fees }) => [relayer_id, fees]))
+    const wanted = text.trim().toLowerCase()
+    const found = rows.filter(
+      ({ relayer, queue }) =>
+        (status === 'all' ||
+          (status === 'unfinished' ? (queue?.unfinished ?? 0) > 0 : relayerState(relayer) === status)) &&
+        [relayer.id, relayer.name, relayer.network, relayer.address].some((its) => its.toLowerCase().includes(wanted)),
+    )
+    return found.map((row) => ({ ...row, ...funds?.get(row.relayer.id), fees: feesOf.get(row.relayer.id) }))
+  }, [rows, text, status, spending, funds])
+  return (
+    <>
+      <div className="bar">
+        {heading}
+        <CreateRelayer />
+      </div>
+      <Filters>
+        <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
+        <SearchField kinds="ID, name, network or address" value={text} change={(its) => choose({ text: its })} />
+      </Filters>
+      {choice.items.length > 0 && <ChosenRelayers choice={choice} />}
+      <Table
+        of="relayers"
+        sorted="Relayer"
+        rows={shown}
+        columns={columnsOf(funds !== undefined)}
+        idOf={({ relayer }) => relayer.id}
+        {...(may('manage') && { choice })}
+        none={
+          <EmptyState
+            icon={Wallet}
+            title={noneText(status, text.trim())}
+            action={<ClearFilters clear={() => choose({ status: 'all', text: '' })} />}
+          >
+            {text.trim() === '' ? 'Choose another status, or show all.' : 'ID, name, network and address are searched.'}
+          </EmptyState>
+        }
+      />
+    </>
+  )
+}
+
+const noneText = (status: string, text: string) =>
+  `No ${status === 'all' ? '' : `${status} `}relayer${text === '' ? '' : ` has “${text}”`}`
+
+/** `isKnown`: the funds of all are, so that rows can be sorted by them. */
+const columnsOf = (isKnown: boolean): Column<RelayerRow>[] => [
+  relayerColumn('Relayer', ({ relayer }) => relayer.id, { isWhole: true }),
+  {
+    name: 'Status',
+    isBeside: true,
+    by: ({ relayer }) => relayerState(relayer),
+    cell: ({ relayer }) => (
+      <span title={relayer.disabled_reason ?? undefined}>
+        <Badge state={relayerState(relayer)} />
+      </span>
+    ),
+  },
+  column('Network', ({ relayer }) => relayer.network, { isAbsent: true }),
+  {
+    name: 'Balance',
+    isNumber: true,
+    ...(isKnown && { by: ({ relayer, balance = -1 }: RelayerRow) => [relayer.network, balance] as const }),
+    cell: ({ relayer }) => <Balance of={relayer.id} network={relayer.network} />,
+  },
+  {
+    name: 'Lasts',
+    isNumber: true,
+    ...(isKnown && { by: ({ lastsMs = -1 }: RelayerRow) => lastsMs }),
+    cell: ({ relayer }) => <LastsOf relayer_id={relayer.id} />,
+  },
+  {
+    name: `Fees, ${basisDays} days`,
+    isNumber: true,
+    isAbsent: true,
+    by: ({ relayer, fees = '0' }) => [relayer.network, Number(fees)],
+    cell: ({ relayer, fees = '0' }) => (fees === '0' ? '–' : <Paid wei={fees} network={relayer.network} />),
+  },
+  {
+    name: 'Unfinished',
+    isNumber: true,
+    by: ({ queue }) => queue?.unfinished ?? 0,
+    cell: ({ queue }) =>
+      queue && (
+        <>
+          {queue.first && <First of={queue} first={queue.first} />} {count(queue.unfinished)}
+        </>
+      ),
+  },
+]
+
+/** What the first in the queue waits for: the same as its problem says, which also knows whether the chain makes blocks. */
+function First({ of: { relayer_id }, first }: { of: Queue; first: NonNullable<Queue['first']> }) {
+  const { transaction_id, waiting_for } = first
+  const isOfChain = useStuck(relayer_id)?.kind === 'transaction_slow'
+  return (
+    <Link to={paths.transaction({ relayer_id, id: transaction_id })}>
+      {waiting_for !== null && !isOfChain && words(waiting_for)} <TransactionState its={first} />
+    </Link>
+  )
+}
+
+/** The relayers on a page of their own. */
+export function RelayerList({ find }: { find?: string | undefined }) {
+  const relayers = useRelayersWithQueues()
+  const [isHeld, hold] = useState(false)
+  const heading = <Heading name="Relayers" />
+  if (isHeld || relayers.data === undefined || relayers.data.length === 0)
+    return (
+      <>
+        {heading}
+        <Loaded query={relayers} lines={8} as="rows">
+          {() => <FirstSteps hold={hold} />}
+        </Loaded>
+      </>
+    )
+  return <RelayerTable rows={relayers.data} find={find} here={paths.relayers} heading={heading} />
+}
+
+type RelayerRow = NonNullable<ReturnType<typeof useRelayersWithQueues>['data']>[number] & {
+  fees?: string | undefined
+} & Partial<Funds>
+
+/** What can be done with the relayers that are chosen. */
+export function ChosenRelayers({ choice }: { choice: Choice<RelayerRow> }) {
+  const { client } = useSession()
+  const set = (paused: boolean) => ({
+    choice,
+    nameOf: ({ relayer }: RelayerRow) => relayer.id,
+    run: ({ relayer }: RelayerRow) => client.relayers.update(relayer.id, { paused }),
+  })
+  return (
+    <section className="bar chosen" aria-label="Chosen relayers">
+      <span>{count(choice.items.length)} chosen</span>
+      <Bulk
+        {...set(true)}
+        label="Pause chosen"
+        did="paused"
+        effect="They sign and send nothing until they are resumed. What a node already has may still be mined."
+      />
+      <Bulk
+        {...set(false)}
+        label="Resume chosen"
+        did="resumed"
+        disabled={!choice.items.some(({ relayer }) => relayer.paused)}
+        effect="They sign and send again, and their waiting transactions continue."
+      />
+      <button type="button" onClick={() => choice.set([])}>
+        Choose none
+      </button>
+    </section>
+  )
+}

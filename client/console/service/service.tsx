@@ -1,0 +1,167 @@
+import { Activity, KeyRound } from 'lucide-react'
+import type { ServiceState } from '../../index.ts'
+import { EmptyState } from '../components/empty-state.tsx'
+import { Loaded, Problem } from '../components/feedback.tsx'
+import { Heading } from '../components/page.tsx'
+import { ageColumn, type Column, countColumn, stateColumn, Table } from '../components/table.tsx'
+import { Age, Badge, RowTime } from '../components/values.tsx'
+import { useAddressNames } from '../data/address-names.ts'
+import { count, reasonText, short, words } from '../data/format.ts'
+import { useGet } from '../data/get.ts'
+import { toneOf } from '../data/statuses.ts'
+import { age, zoneShortly } from '../data/times.ts'
+
+const [kilobyte, megabyte] = [1_024, 1_048_576]
+const size = (bytes: number): string =>
+  bytes < megabyte ? `${count(Math.ceil(bytes / kilobyte))} KB` : `${count(Math.round(bytes / megabyte))} MB`
+const engines = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
+
+/** The server that answers, its database, the servers beside it, and what it noticed since its start. */
+export const Service = () => (
+  <>
+    <Heading name="Service" />
+    <Loaded query={useGet('/api/v1/service', {}, { pollMs: 5_000 })} lines={6}>
+      {(state) => (
+        <>
+          <Facts {...state} />
+          <KeyServices {...state} />
+          {state.servers.length > 0 && <Servers {...state} />}
+          <Incidents {...state} />
+        </>
+      )}
+    </Loaded>
+  </>
+)
+
+function Facts({ not_ready, started_at, database, ...state }: ServiceState) {
+  const figures: [string, string, string][] = [
+    ['Status', not_ready.length === 0 ? 'Ready' : 'Not ready', state.name],
+    ['Runs for', age(started_at), `version ${state.version}, Node.js ${state.node_version}`],
+    ['Memory', size(state.memory_bytes), `of this process; its event loop waits ${state.event_loop_ms || '< 1'} ms`],
+    [
+      'Database',
+      size(database.bytes),
+      `${engines[database.engine]} ${database.version}, answers in ${database.response_ms || '< 1'} ms`,
+    ],
+  ]
+  return (
+    <>
+      {not_ready.map(({ path, message }) => (
+        <Problem key={path}>
+          Not ready: {path} {message}
+        </Problem>
+      ))}
+      <div className="tiles">
+        {figures.map(([name, value, note]) => (
+          <div key={name} className="tile">
+            <span>{name}</span>
+            <strong className={value === 'Not ready' ? 'bad' : undefined}>{value}</strong>
+            <span>{note}</span>
+          </div>
+        ))}
+      </div>
+    </>
+  )
+}
+
+type KeyService = ServiceState['key_services'][number]
+
+const keyColumns: Column<KeyService>[] = [
+  { name: 'Key service', by: ({ type }) => type, cell: ({ type }) => words(type) },
+  {
+    name: 'Status',
+    isBeside: true,
+    by: ({ failing }) => failing.length,
+    cell: ({ failing }) => <Badge state={failing.length === 0 ? 'working' : 'failing'} />,
+  },
+  countColumn('Calls', ({ calls }) => calls),
+  countColumn('Failed', ({ failed_calls }) => failed_calls),
+  ageColumn('Last call', ({ last_call_at }) => last_call_at),
+  {
+    name: 'Last error',
+    cell: ({ last_error }) =>
+      last_error && (
+        <>
+          {last_error.reason} <span className="hint">(</span>
+          <Named address={last_error.address} />
+          <span className="hint">
+            , <Age of={last_error.at} />)
+          </span>
+        </>
+      ),
+  },
+]
+
+function Named({ address }: { address: string }) {
+  const named = useAddressNames()(address)
+  return named ? named.name : <code title={address}>{short(address)}</code>
+}
+
+const KeyServices = ({ key_services }: ServiceState) => (
+  <section aria-labelledby="key-services">
+    <h2 id="key-services">Key services</h2>
+    <Table
+      of="key services"
+      rows={key_services}
+      columns={keyColumns}
+      idOf={({ type }) => type}
+      none={
+        <EmptyState icon={KeyRound} title="No key service yet">
+          Each one that this server asks for a signature is listed here, with its failures.
+        </EmptyState>
+      }
+    />
+  </section>
+)
+
+const serverColumns: Column<ServiceState['servers'][number]>[] = [
+  { name: 'Server', by: ({ name }) => name, cell: ({ name, is_this }) => (is_this ? `${name} (this one)` : name) },
+  stateColumn(({ state }) => state),
+  {
+    name: 'Since',
+    isTime: true,
+    by: ({ started_at }) => started_at,
+    cell: ({ started_at }) => <RowTime at={started_at} />,
+  },
+  countColumn('Sends for relayers', ({ relayers }) => relayers),
+]
+
+const Servers = ({ servers }: ServiceState) => (
+  <section aria-labelledby="servers">
+    <h2 id="servers">Servers</h2>
+    <Table
+      of="servers"
+      rows={servers}
+      columns={serverColumns}
+      idOf={({ name, started_at }) => `${name} ${started_at}`}
+    />
+  </section>
+)
+
+const Incidents = ({ incidents }: ServiceState) => (
+  <section aria-labelledby="incidents">
+    <h2 id="incidents">Incidents</h2>
+    {incidents.length === 0 ? (
+      <EmptyState icon={Activity} title="No incidents recorded">
+        What a server notices of its nodes, key services and relayers is listed here, also from before its last start.
+      </EmptyState>
+    ) : (
+      <>
+        <p className="hint">
+          What all servers noticed, also before their last start: nodes, key services and relayers. Times are in{' '}
+          {zoneShortly()}.
+        </p>
+        <ol className="timeline card incidents">
+          {incidents.map(({ at, severity, server, subject, text }) => (
+            <li key={`${at} ${subject} ${text}`} className={toneOf(severity)}>
+              <RowTime at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
+              <div className="answer" title={`Noticed by ${server}`}>
+                {reasonText(text, 'coins')}
+              </div>
+            </li>
+          ))}
+        </ol>
+      </>
+    )}
+  </section>
+)

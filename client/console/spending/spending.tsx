@@ -1,0 +1,301 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import { Coins, Key } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { CallerSpending, RelayerClient, Spending as RelayerSpending } from '../../index.ts'
+import { Fees, NetworkSelect, periods, stepText, weiPerCoin } from '../activity/activity.tsx'
+import { Spark } from '../components/chart.tsx'
+import { CsvOfOne, type File } from '../components/csv.tsx'
+import { EmptyState, SendOne } from '../components/empty-state.tsx'
+import { Loaded, Skeleton } from '../components/feedback.tsx'
+import { Segments } from '../components/filters.tsx'
+import { Heading } from '../components/page.tsx'
+import { type Column, relayerColumn, SearchedTable, Table } from '../components/table.tsx'
+import { callerName } from '../data/address-names.ts'
+import { useAddressState } from '../data/address-state.ts'
+import { coins, count } from '../data/format.ts'
+import { readEveryPage } from '../data/get.ts'
+import { type Find, paths } from '../data/paths.ts'
+import {
+  type SpendingFilter,
+  useIsUnused,
+  useNetworkNames,
+  useSpending,
+  useSpendingByKey,
+  useSymbols,
+} from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { Balance, type Funds, Runway, useFunds } from '../relayers/funds.tsx'
+import { costColumns, Paid, Repricing } from './costs.tsx'
+
+const spans = { week: 7, month: 30, quarter: 90 } as const
+const spanNames = ['week', 'month', 'quarter'] as const
+
+/** What relayers spent on fees, and for how long their balances last. */
+export function Spending({ find }: Find) {
+  const { caller } = useSession()
+  const all = useNetworkNames()
+  const [{ network, period, by }, choose] = useAddressState(paths.spending, find, {
+    period: spanNames,
+    network: '',
+    by: ['relayer', 'API key'],
+  })
+  const days = spans[period]
+  const filter = { days, ...(network !== '' && { network }) }
+  const spending = useSpending(filter)
+  const isUnused = useIsUnused()
+  const isUsed = spending.data?.length !== 0
+  const spent = new Set(spending.data?.map((its) => its.network))
+  const none =
+    period === 'quarter' || isUnused ? (
+      <SendOne />
+    ) : (
+      <button type="button" onClick={() => choose({ period: 'quarter' })}>
+        Show 90 days
+      </button>
+    )
+  const shown = network === '' ? all.filter((name) => spent.has(name)) : [network]
+  const choice = caller.relayer_ids === null && isUsed && (
+    <Segments
+      label="By"
+      values={['relayer', 'API key']}
+      texts={{ relayer: 'By relayer', 'API key': 'By API key' }}
+      value={by}
+      choose={(one) => choose({ by: one })}
+    />
+  )
+  return (
+    <>
+      <div className="bar">
+        <Heading name="Spending" />
+        <div className="buttons">
+          <Segments
+            label="Period"
+            values={spanNames}
+            texts={periods}
+            value={period}
+            choose={(one) => choose({ period: one })}
+          />
+          <NetworkSelect value={network} choose={(its) => choose({ network: its })} networks={all} />
+          {isUsed && <SpendingCsv period={period} filter={filter} networks={shown} />}
+        </div>
+      </div>
+      {network === '' && spending.isPending && <Skeleton as="charts" lines={1} />}
+      <div className="charts">
+        {shown.slice(0, maxCharts).map((name) => (
+          <Fees key={name} period={period} network={name} />
+        ))}
+      </div>
+      {shown.length > maxCharts && (
+        <p className="hint">The charts of the first {maxCharts} networks are shown. Choose a network for its chart.</p>
+      )}
+      <Repricing rows={spending.data ?? []} networks={shown} />
+      {by === 'API key' ? (
+        <SpendingByKey days={days} network={network} bar={choice} none={none} />
+      ) : (
+        <SpendingByRelayer spending={spending} filter={filter} bar={choice} none={none} />
+      )}
+    </>
+  )
+}
+
+interface SpendingByRelayerProps {
+  spending: UseQueryResult<RelayerSpending[]>
+  filter: SpendingFilter
+  bar: ReactNode
+  none: ReactNode
+}
+
+/** `bar`: what stands before the filter. `none`: what can be done where nothing was spent. */
+function SpendingByRelayer({ spending, filter, bar, none }: SpendingByRelayerProps) {
+  const { days } = filter
+  const funds = useFunds(spending.data?.map(({ relayer_id }) => relayer_id) ?? [], spending.data, days)
+  return (
+    <section aria-label="Relayers" aria-busy={spending.isPlaceholderData}>
+      <Loaded query={spending} lines={6} as="rows">
+        {(rows) =>
+          rows.length === 0 ? (
+            <EmptyState icon={Coins} title={`No fees in these ${days} days`} action={none}>
+              What each relayer pays for its transactions is listed here, with its balance and for how long that lasts.
+            </EmptyState>
+          ) : (
+            <SearchedTable
+              of="relayers"
+              rows={rows.map((row) => ({ ...row, ...funds?.get(row.relayer_id) }))}
+              columns={columnsOf(days, rows, funds !== undefined)}
+              isShort
+              idOf={({ relayer_id }) => relayer_id}
+              kinds="relayer or network"
+              textsOf={({ relayer_id, network }) => [relayer_id, network]}
+              before={bar}
+            />
+          )
+        }
+      </Loaded>
+    </section>
+  )
+}
+
+const maxCharts = 6
+
+type Row = RelayerSpending & Partial<Funds>
+
+/** `isKnown`: the funds of all are, so that rows can be sorted by them. */
+const columnsOf = (days: number, rows: RelayerSpending[], isKnown: boolean): Column<Row>[] => [
+  relayerColumn('Relayer', ({ relayer_id }) => relayer_id, { isWhole: true }),
+  { ...costColumns.network, isAbsent: true },
+  {
+    ...costColumns.mined,
+    cell: ({ mined, failed }) => (
+      <>
+        {failed > 0 && <span className="low">{count(failed)} failed of </span>}
+        {count(mined)}
+      </>
+    ),
+  },
+  { ...costColumns.fees, isBeside: true },
+  {
+    name: 'Per transaction',
+    isSpare: true,
+    isNumber: true,
+    by: ({ network, fees, mined }) => [network, mined === 0 ? 0 : Number(fees) / mined],
+    cell: ({ fees, mined, network }) =>
+      mined === 0 ? '–' : <Paid wei={(BigInt(fees) / BigInt(mined)).toString()} network={network} />,
+  },
+  ...(rows.some(({ repriced }) => repriced > 0) ? [{ ...costColumns.repricing, isSpare: true }] : []),
+  { ...costColumns.today, isAbsent: true },
+  {
+    name: 'Balance',
+    isNumber: true,
+    ...(isKnown && { by: ({ network, balance = -1 }: Row) => [network, balance] as const }),
+    cell: ({ relayer_id, network }) => <Balance of={relayer_id} network={network} />,
+  },
+  {
+    name: 'Lasts',
+    isNumber: true,
+    isAbsent: true,
+    ...(isKnown && { by: ({ lastsMs = -1 }: Row) => lastsMs }),
+    cell: (row) => <Runway of={row} days={days} />,
+  },
+]
+
+const dayS = 86_400
+
+interface SpendingByKeyProps {
+  days: number
+  network: string
+  bar: ReactNode
+  /** What can be done where nothing was spent. */
+  none: ReactNode
+}
+
+/** What the transactions of each API key cost, in all and by day. */
+function SpendingByKey({ days, network, bar, none }: SpendingByKeyProps) {
+  const spending = useSpendingByKey({ days, ...(network !== '' && { network }) })
+  return (
+    <section aria-label="API keys" aria-busy={spending.isPlaceholderData}>
+      <div className="bar">{bar}</div>
+      <Loaded query={spending} lines={6} as="rows">
+        {(rows) => (
+          <Table
+            of="API keys"
+            rows={rows}
+            columns={columns}
+            isShort
+            idOf={(its) => `${its.caller} ${its.network}`}
+            none={
+              <EmptyState icon={Key} title={`No fees in these ${days} days`} action={none}>
+                What the transactions of each API key cost is listed here.
+              </EmptyState>
+            }
+          />
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+const nameOf = ({ caller, name }: CallerSpending) => name ?? callerName(caller)
+
+const columns: Column<CallerSpending>[] = [
+  { name: 'API key', by: nameOf, cell: (its) => <span title={its.caller}>{nameOf(its)}</span> },
+  { ...costColumns.network, isAbsent: true },
+  { name: 'By day', isAbsent: true, cell: (its) => <ByDay its={its} /> },
+  costColumns.mined,
+  { ...costColumns.fees, isBeside: true },
+  { ...costColumns.repricing, isAbsent: true },
+  costColumns.today,
+]
+
+function ByDay({ its: { network, fees_by_day } }: { its: CallerSpending }) {
+  const symbol = useSymbols()(network)
+  const values = fees_by_day.map((fees) => Number(fees) / weiPerCoin)
+  return <Spark values={values} each={stepText(dayS)} show={(value) => coins(value, symbol)} />
+}
+
+const dayMs = 86_400_000
+const header = [
+  ...['relayer_id', 'network', 'accepted', 'mined', 'failed', 'fees', 'fees_today', 'repriced', 'repricing_fees'],
+]
+const dayHeader = ['network', 'day', 'accepted', 'mined', 'failed', 'fees']
+const keyHeader = ['day', 'caller', 'name', 'network', 'fees']
+
+type Period = 'week' | 'month' | 'quarter'
+
+interface SpendingCsvProps {
+  period: Period
+  filter: SpendingFilter
+  networks: string[]
+}
+
+/** What was spent, as a file by relayer, by day or by API key. */
+function SpendingCsv({ period, filter, networks }: SpendingCsvProps) {
+  const { client, caller } = useSession()
+  const { days } = filter
+  const files: Record<string, File> = {
+    'by relayer': {
+      name: 'spending',
+      what: `what each relayer spent in ${days} days`,
+      header,
+      pages: () => rowsOfRelayers(client, filter),
+    },
+    'by network and day': {
+      name: 'fees',
+      what: `the fees of each day (UTC) in ${days} days, by network`,
+      header: dayHeader,
+      pages: () => rowsOfDays(client, period, networks),
+    },
+    ...(caller.relayer_ids === null && {
+      'by API key and day': {
+        name: 'fees-by-key',
+        what: `the fees of each API key and day (UTC) in ${days} days, by network`,
+        header: keyHeader,
+        pages: () => rowsOfKeys(client, filter),
+      },
+    }),
+  }
+  return <CsvOfOne files={files} />
+}
+
+async function* rowsOfRelayers(client: RelayerClient, filter: SpendingFilter): AsyncIterable<unknown[][]> {
+  const rows = await readEveryPage(client, '/api/v1/spending', { query: filter })
+  yield rows.map((its) => header.map((name) => its[name as keyof RelayerSpending]))
+}
+
+async function* rowsOfDays(client: RelayerClient, period: Period, networks: string[]): AsyncIterable<unknown[][]> {
+  for (const network of networks) {
+    const { data } = await client.get('/api/v1/activity', { query: { period, network } })
+    yield data.points.map(({ at, ...of }) => [network, at.slice(0, 10), of.accepted, of.mined, of.failed, of.fees])
+  }
+}
+
+/** A row for each day on which the key paid something. */
+async function* rowsOfKeys(client: RelayerClient, filter: SpendingFilter): AsyncIterable<unknown[][]> {
+  const today = Math.floor(Date.now() / dayMs) * dayMs
+  for (const its of await readEveryPage(client, '/api/v1/spending/callers', { query: filter })) yield daysOf(its, today)
+}
+
+const daysOf = ({ caller, name, network, fees_by_day }: CallerSpending, today: number): unknown[][] =>
+  fees_by_day.flatMap((fees, index) => {
+    const day = new Date(today - (fees_by_day.length - 1 - index) * dayMs).toISOString().slice(0, 10)
+    return fees === '0' ? [] : [[day, caller, name, network, fees]]
+  })

@@ -1,0 +1,234 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { Explanation, RelayerPoliciesPatch, SendTransactionRequest, Suggestion, Transaction } from '../../index.ts'
+import { Action } from '../components/action.tsx'
+import { Callout, type Severity } from '../components/feedback.tsx'
+import { Bytes, Copyable, Figures, Lasting, Moment, RelayerLink } from '../components/values.tsx'
+import { amount, gwei, reasonText } from '../data/format.ts'
+import { paths } from '../data/paths.ts'
+import { useNetworkOf, useProblems, useSymbolOf } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { isSlow, type Tone, toneOf } from '../data/statuses.ts'
+import { useIsStill } from '../relayers/relayer-troubles.tsx'
+import { PriceChange } from './price-change.tsx'
+import { Reason } from './reason.tsx'
+
+/** Why a transaction waits or failed, with what the service suggests. */
+export function ExplanationCard({ its, why }: { its: Transaction; why: Explanation }) {
+  const { figures } = why
+  const symbol = useSymbolOf(its.relayer_id)
+  const isStill = useIsStill(useNetworkOf(its.relayer_id))
+  const gasPrice = (wei: string | null) => wei !== null && `${gwei(wei)} gwei`
+  const coins = (wei: string | null) => wei !== null && amount(wei, symbol)
+  return (
+    <section className="why" aria-label="Explanation">
+      <Callout of={useSeverity(its, why)}>
+        <p className="summary">
+          <Reason text={why.summary} of={its} />
+        </p>
+        <p className="hint">
+          {why.waiting_for === null ? (
+            <>
+              Ended at <Moment at={why.since} />, <Lasting since={why.since} /> ago
+            </>
+          ) : (
+            <>
+              Since <Moment at={why.since} />
+              {/* The summary says for how long no block includes it. */}
+              {why.waiting_for !== 'block' && (
+                <>
+                  , for <Lasting since={why.since} />
+                </>
+              )}
+            </>
+          )}
+          {why.blocked_by !== null && (
+            <>
+              {' · '}
+              <Link to={paths.transaction({ relayer_id: its.relayer_id, id: why.blocked_by })}>
+                Open the transaction that blocks it
+              </Link>
+            </>
+          )}
+        </p>
+        {isStill && why.waiting_for === 'block' && (
+          <p>
+            The chain makes no blocks, so no price helps. <Link to={paths.networks}>Open the nodes</Link>
+          </p>
+        )}
+        {its.is_canceling && !isStill && (
+          <p>
+            The service signs the cancellation again at a higher price while blocks leave it out, as far as the policies
+            allow.
+          </p>
+        )}
+        {why.waiting_for !== null && (
+          <Figures
+            of={{
+              'Price at most': gasPrice(figures.price),
+              'Base fee': gasPrice(figures.base_fee),
+              'Price cap': gasPrice(figures.price_cap),
+              Balance: coins(figures.balance),
+              Reserved: coins(figures.reserved),
+              'Next nonce on chain': figures.next_nonce ?? 'unknown',
+            }}
+          />
+        )}
+        {its.error?.revert_data && (
+          <details>
+            <summary>Revert data</summary>
+            <Bytes name="Revert data" value={its.error.revert_data} />
+          </details>
+        )}
+        <Suggestions suggestions={why.suggestions} of={its} />
+      </Callout>
+    </section>
+  )
+}
+
+const ended: Record<Tone, Severity> = {
+  ...{ good: 'succeeded', bad: 'critical', warn: 'warning', busy: 'info', idle: 'info' },
+}
+const onItsWay: ReadonlySet<Explanation['waiting_for']> = new Set([
+  ...(['signature', 'acceptance', 'block', 'confirmations'] as const),
+])
+
+/** As the overview says it, where it does. */
+function useSeverity(its: Transaction, { waiting_for }: Explanation): Severity {
+  const problem = useProblems().data?.data.problems.find(({ transaction_id }) => transaction_id === its.id)
+  if (waiting_for === null) return ended[toneOf(its.status)]
+  return problem?.severity ?? (onItsWay.has(waiting_for) && !isSlow(its) ? 'info' : 'warning')
+}
+
+/** Of a suggestion that has a primary button of its own. */
+export const isRemedy = ({ operation, body }: Suggestion): boolean =>
+  operation === 'healNonce' || (operation === 'updateRelayer' && body !== null)
+
+/** The remedies that the service suggests, as buttons if the API key has the scope for them. */
+function Suggestions({ suggestions, of: its }: { suggestions: Suggestion[]; of: Transaction }) {
+  const symbol = useSymbolOf(its.relayer_id)
+  // A retry of the service may remove the suggestion for a moment: an open dialog stays open.
+  const [openedWith, setOpenedWith] = useState<Suggestion[]>()
+  const shown = openedWith ?? suggestions
+  if (shown.length === 0) return null
+  const whileOpen = { opened: () => setOpenedWith(shown), closed: () => setOpenedWith(undefined) }
+  return (
+    <div className="remedies">
+      <h2>Suggested actions</h2>
+      <ul className="plain">
+        {shown.map((suggestion, index) => (
+          <li key={keyOf(suggestion, shown.slice(0, index))}>
+            <span>{reasonText(suggestion.summary, symbol)}</span>{' '}
+            <Remedy suggestion={suggestion} of={its} whileOpen={whileOpen} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** A key that does not change with the figures of the text, so that the button keeps the focus and the dialog stays open. */
+const keyOf = ({ operation }: Suggestion, before: Suggestion[]) =>
+  `${operation} ${before.filter((other) => other.operation === operation).length}`
+
+function Remedy({
+  suggestion: { operation, relayer_id, transaction_id, body, summary },
+  of: transaction,
+  whileOpen,
+}: {
+  suggestion: Suggestion
+  of: Transaction
+  whileOpen: { opened: () => void; closed: () => void }
+}) {
+  const { client, may, mayManageAll } = useSession()
+  const id = transaction_id ?? ''
+  // The transaction's own buttons are above, and stay where they are while the suggestions change.
+  const isAbove = id === transaction.id
+  const link = <Link to={paths.transaction({ relayer_id, id })}>The transaction</Link>
+  switch (operation) {
+    case 'updateRelayer': {
+      if (!may('manage')) return null
+      if (!body) return <Link to={paths.relayer(relayer_id, 'policies')}>Open the policies</Link>
+      const change = body as { paused?: boolean; policies?: RelayerPoliciesPatch }
+      const isResumed = change.paused === false
+      return (
+        <Action
+          {...whileOpen}
+          label={isResumed ? 'Resume' : 'Change the policy'}
+          title={isResumed ? `Resume relayer ${relayer_id}` : `Change the policy of ${relayer_id}`}
+          message={
+            <>
+              {isResumed ? 'Relayer' : 'The policy of'} <RelayerLink id={relayer_id} /> is{' '}
+              {isResumed ? 'resumed' : 'changed'}.
+            </>
+          }
+          tone="primary"
+          effect={`Relayer ${relayer_id}: ${changeText(change)}. It applies to all its transactions.`}
+          run={() => client.relayers.update(relayer_id, change)}
+        />
+      )
+    }
+    case 'replaceTransaction':
+      if (!may('send')) return null
+      if (!body) return <Link to={paths.sandboxOf(relayer_id, id)}>Open in the sandbox</Link>
+      if (isAbove) return <span className="hint">“Speed up”</span>
+      return (
+        <Action
+          {...whileOpen}
+          label="Speed up"
+          tone="primary"
+          effect={`Signs the same transaction again with the same nonce, at the price of the tier “${body.speed}”.`}
+          run={() => client.transactions.replace(relayer_id, id, body as SendTransactionRequest)}
+          message={<>{link} is sped up. Its timeline shows what the nodes answer.</>}
+        >
+          <PriceChange of={transaction} body={body as SendTransactionRequest} />
+        </Action>
+      )
+    case 'cancelTransaction':
+      if (!may('send')) return null
+      if (isAbove) return <span className="hint">“Cancel”</span>
+      return (
+        <Action
+          {...whileOpen}
+          label="Cancel it"
+          title="Cancel transaction"
+          dismiss="Keep it"
+          tone="danger"
+          effect="Replaces it with a transfer of 0 to the relayer itself with the same nonce, which costs a fee. If it is mined first, it stays."
+          message={<>{link} is being canceled. Its page shows whether it was mined first.</>}
+          run={() => client.transactions.cancel(relayer_id, id)}
+        />
+      )
+    case 'healNonce':
+      if (!may('send')) return null
+      return (
+        <Action
+          {...whileOpen}
+          label="Repair the nonces"
+          tone="primary"
+          effect={`Asks every node of ${relayer_id} for its transaction count, and corrects the nonces of unsigned transactions.`}
+          run={() => client.relayers.healNonce(relayer_id, {})}
+          message={
+            <>
+              The nonces of <RelayerLink id={relayer_id} /> are repaired: they agree with what the nodes report.
+            </>
+          }
+        />
+      )
+    case 'updateNetwork':
+      return <Link to={paths.networks}>{mayManageAll ? 'Open the nodes to change them' : 'Open the nodes'}</Link>
+    case null:
+      return summary.includes(transaction.from) ? <Copyable value={transaction.from} whole /> : null
+    default:
+      return null
+  }
+}
+
+function changeText({ paused, policies }: { paused?: boolean; policies?: RelayerPoliciesPatch }): string {
+  if (paused !== undefined) return paused ? 'stops signing and sending' : 'signs and sends again'
+  return Object.entries(policies ?? {})
+    .map(
+      ([name, value]) => `${name} becomes ${name === 'gas_price_cap' ? `${gwei(String(value))} gwei` : String(value)}`,
+    )
+    .join(', ')
+}

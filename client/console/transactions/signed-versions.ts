@@ -1,0 +1,24 @@
+import type { Attempt } from '../../index.ts'
+
+/** Shorter ones are shown one by one. */
+const minFolded = 3
+
+/** Versions that follow each other with the same purpose and outcome. The first and the newest version stand alone. */
+export type Run = [first: Attempt, ...others: Attempt[]]
+
+export function runsOf(attempts: Attempt[]): Run[] {
+  const runs: Run[] = []
+  for (const [index, attempt] of attempts.entries()) {
+    const before = runs.at(-1)
+    const isAlone = index <= 1 || index === attempts.length - 1 || attempt.is_mined
+    if (before && !isAlone && isAlike(before[0], attempt)) before.push(attempt)
+    else runs.push([attempt])
+  }
+  return runs.flatMap((run): Run[] => (run.length < minFolded ? run.map((one) => [one]) : [run]))
+}
+
+const isAlike = (a: Attempt, b: Attempt) =>
+  a.purpose === b.purpose &&
+  a.refusal === b.refusal &&
+  (a.accepted_at === null) === (b.accepted_at === null) &&
+  !a.is_mined

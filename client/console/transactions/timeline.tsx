@@ -1,0 +1,185 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { Attempt, Transaction } from '../../index.ts'
+import { Copyable, Moment, RowTime } from '../components/values.tsx'
+import { count, exactly, gwei } from '../data/format.ts'
+import { askNode } from '../data/get.ts'
+import { useSession } from '../data/session.tsx'
+import { isFinal, type Tone, toneOf } from '../data/statuses.ts'
+import { clock, gap, inBothZones, span } from '../data/times.ts'
+import { type Run, runsOf } from './signed-versions.ts'
+
+/** The history of a transaction: accepted, each signed version with the nodes' response, mined, and its final status. */
+export function Timeline({ transaction, attempts }: { transaction: Transaction; attempts: Attempt[] }) {
+  const block = transaction.receipt?.block_number
+  const block_at = useBlockTime(transaction.relayer_id, block)
+  const before: Step[] = [{ name: 'Accepted', at: transaction.created_at }, ...runsOf(attempts).map(signed)]
+  const steps: Step[] = [
+    ...before,
+    ...(block === undefined ? [] : [inBlock(block, block_at, before.at(-1)?.at ?? null, transaction.ended_at)]),
+    ...ended(transaction),
+  ]
+  return (
+    <ol className="timeline">
+      {steps.map(({ name, at, tone, more }, index) => (
+        <li key={name} className={tone}>
+          <div className="step">
+            <strong>{name}</strong>
+            <Since at={at} before={steps.slice(0, index).findLast((step) => step.at !== null)} />
+          </div>
+          {at !== null && <RowTime at={at} />}
+          {more}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/**
+ * A block has its time to the second, by the clock of its proposer, so it may seem to be earlier than the step before, or later than the end.
+ * The service does not keep when it saw the block: the step stands between its neighbors, and has the block's own time as a hint.
+ */
+function inBlock(block: number, block_at: string | null, before: string | null, ended_at: string | null): Step {
+  const name = `In block ${count(block)}`
+  const at = block_at && between(block_at, before, ended_at)
+  if (at === null || block_at === null || clock(at) === clock(block_at)) return { name, at }
+  return {
+    name,
+    at,
+    more: (
+      <div className="hint">
+        block time{' '}
+        <time dateTime={block_at} title={inBothZones(block_at)}>
+          {clock(block_at)}
+        </time>
+      </div>
+    ),
+  }
+}
+
+/** The time, or the nearest one that is not outside of these. */
+function between(at: string, first: string | null, last: string | null): string {
+  const ms = Math.min(
+    Math.max(Date.parse(at), msOr(first, Number.NEGATIVE_INFINITY)),
+    msOr(last, Number.POSITIVE_INFINITY),
+  )
+  return ms === Date.parse(at) ? at : new Date(ms).toISOString()
+}
+
+const msOr = (at: string | null, none: number): number => (at === null ? none : Date.parse(at))
+
+/** How long after the step before it was. */
+function Since({ at, before }: { at: string | null; before: Step | undefined }) {
+  if (at === null || !before || before.at === null) return null
+  const ms = Date.parse(at) - Date.parse(before.at)
+  return ms < 0 ? null : (
+    <span className="hint" title={`after “${before.name}”`}>
+      +{gap(ms)}
+    </span>
+  )
+}
+
+function ended({ status, status_reason, ended_at }: Transaction): Step[] {
+  if (!isFinal(status)) return []
+  const more = status_reason !== null && status !== 'failed' && <div className="long">{status_reason}</div>
+  return [{ name: `Ended as ${status}`, at: ended_at, tone: toneOf(status), more }]
+}
+
+/** The time of a block, as a node tells it; null until then. */
+function useBlockTime(relayer_id: string, block: number | undefined): string | null {
+  const { client, may } = useSession()
+  const body = { method: 'eth_getBlockByNumber' as const, params: [`0x${block?.toString(16)}`, false] }
+  const { data } = useQuery({
+    queryKey: ['block time', relayer_id, block],
+    queryFn: async ({ signal }) => {
+      const answer = await askNode<{ timestamp?: string }>(client, relayer_id, body, signal)
+      return answer?.timestamp === undefined ? null : new Date(Number(answer.timestamp) * 1_000).toISOString()
+    },
+    enabled: block !== undefined && may('read'),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return data ?? null
+}
+
+/** A step of a transaction's timeline. */
+interface Step {
+  name: string
+  at: string | null
+  tone?: Tone
+  more?: ReactNode
+}
+
+function signed([first, ...others]: Run): Step {
+  const last = others.at(-1)
+  return last === undefined ? alone(first) : folded(first, last, others)
+}
+
+/** `Signed versions 3–17`, with the range of their prices, and each of them on request. */
+function folded(first: Attempt, last: Attempt, others: Attempt[]): Step {
+  const betweenMs = (Date.parse(last.signed_at) - Date.parse(first.signed_at)) / others.length
+  const prices = [first, last].map((its) => its.gas_price ?? its.max_fee_per_gas)
+  return {
+    name: `Signed versions ${first.number}–${last.number}${first.purpose === 'cancel' ? ', cancellations' : ''}`,
+    at: last.signed_at,
+    ...(first.refusal !== null && { tone: 'bad' }),
+    more: (
+      <>
+        <div title={prices.map((wei) => exactGwei(wei)).join(' → ')}>
+          Price {prices.map(gwei).join(' → ')} gwei, every {span(betweenMs)}
+        </div>
+        <div className="answer">{answerOf(last)}</div>
+        <details>
+          <summary>Show these {others.length + 1} versions</summary>
+          {[first, ...others].map((its) => (
+            <div key={its.number} className="version">
+              <strong>Version {its.number}</strong> <Moment at={its.signed_at} />
+              {alone(its).more}
+            </div>
+          ))}
+        </details>
+      </>
+    ),
+  }
+}
+
+const alone = ({ purpose, number, signed_at, refusal, ...its }: Attempt): Step => ({
+  name: purpose === 'cancel' ? `Signed version ${number}, a cancellation` : `Signed version ${number}`,
+  at: signed_at,
+  ...(refusal !== null && { tone: 'bad' }),
+  more: (
+    <>
+      <div>
+        <Copyable value={its.hash} /> nonce {its.nonce ?? 'unknown'}
+      </div>
+      <div title={exactPriceOf(its)}>{priceOf(its)}</div>
+      <div className="answer">{answerOf({ signed_at, refusal, ...its })}</div>
+    </>
+  ),
+})
+
+const exactGwei = (wei: string | null) => (wei === null ? 'unknown' : `${exactly(wei, 9)} gwei`)
+
+const exactPriceOf = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Prices): string =>
+  gas_price !== null
+    ? exactGwei(gas_price)
+    : `${exactGwei(max_fee_per_gas)}, tip ${exactGwei(max_priority_fee_per_gas)}`
+
+type Prices = Pick<Attempt, 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
+
+function priceOf({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Prices): string {
+  if (gas_price !== null) return `Price ${gwei(gas_price)} gwei`
+  return `Price at most ${gwei(max_fee_per_gas)} gwei, tip ${gwei(max_priority_fee_per_gas)} gwei`
+}
+
+function answerOf({
+  signed_at,
+  accepted_at,
+  refusal,
+  is_mined,
+}: Pick<Attempt, 'signed_at' | 'accepted_at' | 'refusal' | 'is_mined'>): string {
+  if (refusal !== null && !is_mined) return `A node rejected it: ${refusal}`
+  const accepted =
+    accepted_at === null ? [] : [`A node accepted it after ${gap(Date.parse(accepted_at) - Date.parse(signed_at))}.`]
+  if (is_mined) return [...accepted, 'This version was mined.'].join(' ')
+  return accepted[0] ?? 'No node has accepted it yet.'
+}

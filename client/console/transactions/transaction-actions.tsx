@@ -1,0 +1,132 @@
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import type { SendTransactionRequest, Speed, Transaction } from '../../index.ts'
+import { Action } from '../components/action.tsx'
+import { Field, Select } from '../components/fields.tsx'
+import { useForm, weiIn } from '../data/form.ts'
+import { exactly, weiOf } from '../data/format.ts'
+import { useGet } from '../data/get.ts'
+import { paths } from '../data/paths.ts'
+import { usePools, useSymbolOf } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { PriceChange } from './price-change.tsx'
+import { SubmissionFields, submissionOf, submissionStart, submissionText } from './submission.tsx'
+
+const speeds = ['average', 'fast', 'fastest'] as const
+
+interface TransactionActionsProps {
+  transaction: Transaction
+  isEnded: boolean
+  /** Something else helps first: a suggested action, or blocks of the chain. */
+  hasRemedy: boolean
+}
+
+/** The actions on a transaction that is not mined. */
+export function TransactionActions({ transaction, isEnded, hasRemedy }: TransactionActionsProps) {
+  const { client, may } = useSession()
+  const { id, relayer_id, status, to, value, data, gas_limit, nonce, access_list, authorization_list } = transaction
+  const [speed, setSpeed] = useState<Speed>('fastest')
+  const other = useForm({ to: to ?? '', value: exactly(value) })
+  const way = useForm(submissionStart)
+  const symbol = useSymbolOf(relayer_id)
+  if (!may('send') || isEnded || status === 'mined') return null
+  const name = nonce === null ? 'transaction' : `nonce ${nonce}`
+  const link = <Link to={paths.transaction(transaction)}>{nonce === null ? 'The transaction' : `Nonce ${nonce}`}</Link>
+  const released = submissionOf(way.values)
+  const faster: SendTransactionRequest = {
+    ...{ to, value, data, gas_limit, access_list, authorization_list, speed },
+    ...(released && { submission: released }),
+  }
+  const { submission } = transaction
+  const isSame = other.values.to.trim() === (to ?? '') && weiOf(other.values.value) === value
+  const replace = (body: SendTransactionRequest) => client.transactions.replace(relayer_id, id, body)
+  const price = (
+    <>
+      <Select label="Price" values={speeds} value={speed} onChange={({ target }) => setSpeed(target.value as Speed)} />
+      {submission?.public_since === null && (
+        <SubmissionFields bind={way.bind} none={`stays ${submissionText(submission)}`} only={['public']} />
+      )}
+      <PriceChange of={transaction} body={faster} />
+    </>
+  )
+  return (
+    <div className="buttons actions">
+      <Action
+        label="Speed up"
+        title={`Speed up ${name}`}
+        tone={hasRemedy ? undefined : 'primary'}
+        effect={`Signs the same transaction again with nonce ${nonce}, at a higher price. Only one version can be mined.`}
+        run={() => replace(faster)}
+        message={<>{link} is sped up. The timeline shows what the nodes answer.</>}
+      >
+        {price}
+      </Action>
+      <Action
+        label="Replace"
+        title={`Replace ${name}`}
+        message={<>{link} is replaced. Its page shows which version is mined.</>}
+        opened={other.reset}
+        effect={`Signs a different transaction with nonce ${nonce}. Either version may be mined; this page shows which one was.`}
+        lack={isSame ? 'Change the receiver or the value first.' : undefined}
+        run={async () =>
+          replace({
+            ...faster,
+            to: other.values.to.trim() || null,
+            value: weiIn('value', other.values.value, symbol),
+          })
+        }
+      >
+        <Field kind="id" label="To" {...other.bind('to')} />
+        <Field kind="amount" label={`Value in ${symbol}`} {...other.bind('value')} />
+        {price}
+      </Action>
+      <Action
+        label="Cancel"
+        title={`Cancel ${name}`}
+        confirm="Cancel transaction"
+        dismiss="Keep it"
+        tone="danger"
+        message={<>{link} is being canceled. Its page shows whether it was mined first.</>}
+        effect={`Replaces it with a transfer of 0 to the relayer itself with nonce ${nonce}, which costs a fee. An unsigned last transaction ends at once. If it is mined first, it stays as it is.`}
+        run={() => client.transactions.cancel(relayer_id, id)}
+      >
+        {transaction.hash !== null && (
+          <PriceChange of={transaction} body={{ to: transaction.from, value: '0', speed: 'fast' }} isOther />
+        )}
+      </Action>
+      {status === 'pending' && transaction.hash === null && <MoveActions transaction={transaction} />}
+    </div>
+  )
+}
+
+/** A transaction that went through a pool, and was never signed, can go to another relayer of the pool. */
+function MoveActions({ transaction: { id, relayer_id } }: { transaction: Transaction }) {
+  const pools = usePools().data ?? []
+  const own = pools.filter(({ relayers }) => relayers.some((one) => one.relayer_id === relayer_id))
+  return own.map((pool) => <MoveAction key={pool.id} id={id} pool_id={pool.id} isOnly={own.length === 1} />)
+}
+
+function MoveAction({ id, pool_id, isOnly }: { id: string; pool_id: string; isOnly: boolean }) {
+  const { client } = useSession()
+  const [, go] = useLocation()
+  // One that was sent to the relayer itself is none of the pool's.
+  const query = { search: id, per_page: 1 }
+  const found = useGet('/api/v1/pools/{pool_id}/transactions', { path: { pool_id }, query })
+  if (!found.data?.some((one) => one.id === id)) return null
+  return (
+    <Action
+      label={isOnly ? 'Move' : `Move in ${pool_id}`}
+      message={(moved) => (
+        <>
+          The transaction is moved to {moved.relayer_id}, as <Link to={paths.transaction(moved)}>this one</Link>.
+        </>
+      )}
+      effect={`Cancels it here, where it was never signed, and accepts it again at another relayer of the pool ${pool_id}, with a new ID and nonce. Its sender changes. The page of the new transaction is shown.`}
+      run={async () => {
+        const moved = await client.pools.moveTransaction(pool_id, id)
+        go(paths.transaction(moved))
+        return moved
+      }}
+    />
+  )
+}

@@ -1,0 +1,21 @@
+import type { Transaction } from '../../index.ts'
+import { reasonText, words } from '../data/format.ts'
+
+/**
+ * The note of a transaction in a list: its reason in two or three words, then its reference. `whole`: the whole reason in the place of the
+ * words. Without a reference there is room for more of the reason. Both are empty where it has neither.
+ */
+export function transactionNote(
+  its: Pick<Transaction, 'status' | 'status_reason' | 'waiting_for' | 'error' | 'reference'>,
+  symbol: string,
+): { text: string; whole: string } {
+  const reason = its.status_reason === null ? null : reasonText(its.status_reason, symbol)
+  const joined = (first: string | null) => [first, its.reference].filter((part) => part !== null).join(' · ')
+  return { text: joined(shortly(its) ?? reason), whole: joined(reason) }
+}
+
+function shortly({ status, waiting_for, error, reference }: Parameters<typeof transactionNote>[0]): string | undefined {
+  if (waiting_for !== undefined) return words(waiting_for)
+  const isKnown = status === 'failed' && reference !== null && error !== null && error.code !== 'other'
+  return isKnown ? words(error.code) : undefined
+}

@@ -1,0 +1,236 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
+import { Link } from 'wouter'
+import type { Attempt, Explanation, Transaction as Its, RelayerClient, Transaction } from '../../index.ts'
+import { Loaded, Skeleton } from '../components/feedback.tsx'
+import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
+import {
+  Address,
+  Bytes,
+  Copyable,
+  ExplorerLink,
+  Figure,
+  Figures,
+  Moment,
+  Price,
+  RelayerLink,
+  transactionName,
+} from '../components/values.tsx'
+import { count, exactAmount, words } from '../data/format.ts'
+import { paths } from '../data/paths.ts'
+import { useExplorer, useNetworkOf, useSymbolOf } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { isFinal } from '../data/statuses.ts'
+import { zoneShortly } from '../data/times.ts'
+import { useIsStill } from '../relayers/relayer-troubles.tsx'
+import { ExplanationCard, isRemedy } from './explanation.tsx'
+import { submissionText } from './submission.tsx'
+import { Timeline } from './timeline.tsx'
+import { TransactionActions } from './transaction-actions.tsx'
+import { TransactionState } from './transaction-state.tsx'
+
+const Call = lazy(async () => ({ default: (await import('./decoded.tsx')).Call }))
+const Logs = lazy(async () => ({ default: (await import('./decoded.tsx')).Logs }))
+
+/** A transaction: why it waits, suggested actions, its timeline and its content. */
+export function TransactionPage(path: { relayer_id: string; transaction_id: string }) {
+  const whole = useWholeTransaction(path)
+  const { data } = whole
+  const isStill = useIsStill(useNetworkOf(path.relayer_id))
+  if (isMissing(whole.error)) return <Missing what="Transaction" to={paths.transactions} list="the transactions" />
+  return (
+    <>
+      <Crumbs to={paths.transactions} list="Transactions">
+        <RelayerLink id={path.relayer_id} />
+      </Crumbs>
+      <div className="bar">
+        <Heading
+          name={`Transaction ${data?.its.nonce ?? ''}`.trim()}
+          opened={data && { kind: 'transaction', name: transactionName(data.its), to: paths.transaction(data.its) }}
+        >
+          Transaction {data && data.its.nonce !== null && `with nonce ${data.its.nonce} `}
+          {data && <TransactionState its={data.its} />}
+        </Heading>
+        {data && (
+          <TransactionActions
+            transaction={data.its}
+            isEnded={isFinal(data.its.status) || data.its.is_canceling === true}
+            hasRemedy={isStill || data.why.suggestions.some(isRemedy)}
+          />
+        )}
+      </div>
+      <Loaded query={whole} loading={<Outline />}>
+        {({ its, why, signed }) => (
+          <>
+            <ExplanationCard its={its} why={why} />
+            <div className="columns fixed">
+              <div>
+                <Content
+                  its={its}
+                  isCancellation={signed.some(({ hash, purpose }) => hash === its.hash && purpose === 'cancel')}
+                />
+                <Effects its={its} />
+              </div>
+              <section className="card" aria-labelledby="timeline">
+                <div className="bar">
+                  <h2 id="timeline">Timeline</h2>
+                  <span className="hint">Times in {zoneShortly()}</span>
+                </div>
+                <Timeline transaction={its} attempts={signed} />
+              </section>
+            </div>
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+/** In the place of its parts while they load. */
+const Outline = () => (
+  <>
+    <Skeleton as="card" lines={2} />
+    <div className="columns fixed">
+      <Skeleton as="card" lines={10} />
+      <Skeleton as="card" lines={5} />
+    </div>
+  </>
+)
+
+/** `isCancellation`: its hash is that of the transfer that cancels it. */
+function Content({ its, isCancellation }: { its: Its; isCancellation: boolean }) {
+  const { may } = useSession()
+  const network = useNetworkOf(its.relayer_id)
+  const symbol = useSymbolOf(its.relayer_id)
+  const explorer = useExplorer(network)
+  return (
+    <section className="card" aria-labelledby="content-of">
+      <h2 id="content-of">Content</h2>
+      <dl className="figures wide">
+        <Figure name="From">
+          <Address value={its.from} network={network} what="Sender" whole />
+        </Figure>
+        <Figure name="To">
+          {its.to === null ? (
+            'nobody: it creates a contract'
+          ) : (
+            <Address value={its.to} network={network} what="Receiver" whole />
+          )}
+        </Figure>
+        <Figure name="Value">{exactAmount(its.value, symbol)}</Figure>
+        {its.call && (
+          <Figure name="Call">
+            <Suspense fallback={<code>{its.call.function}</code>}>
+              <Call transaction={its} network={network} />
+            </Suspense>
+          </Figure>
+        )}
+        {its.hash !== null && (
+          <Figure name={isCancellation ? 'Hash of the cancellation' : 'Hash'}>
+            <span className="copyable">
+              <Copyable value={its.hash} whole /> <ExplorerLink to={explorer('tx', its.hash)} what="Transaction" />
+            </span>
+          </Figure>
+        )}
+        <Figure name="Network">{network ?? '…'}</Figure>
+        <Figure name="Gas limit">{its.gas_limit === null ? 'not estimated yet' : count(its.gas_limit)}</Figure>
+        <Figure name="Submission">{its.submission ? submissionText(its.submission) : 'public'}</Figure>
+        {its.submission?.public_since && (
+          <Figure name="Public since">
+            <Moment at={its.submission.public_since} />
+          </Figure>
+        )}
+        <Figure name="Speed">{its.speed ? words(its.speed.tier) : 'custom prices'}</Figure>
+        {its.reference !== null && <Figure name="Reference">{its.reference}</Figure>}
+        {Object.entries(its.metadata ?? {}).map(([name, value]) => (
+          <Figure key={name} name={name}>
+            {value}
+          </Figure>
+        ))}
+        <Figure name="ID">
+          <Copyable value={its.id} whole />
+        </Figure>
+      </dl>
+      {its.data !== null && <Bytes name="Data" value={its.data} />}
+      {(may('sign') || may('send')) && (
+        <p className="hint">
+          <Link to={paths.sandboxOf(its.relayer_id, its.id)}>Open in the sandbox</Link> to simulate or send it again.
+        </p>
+      )}
+    </section>
+  )
+}
+
+/** What it did on the chain. */
+function Effects({ its }: { its: Its }) {
+  const { receipt } = its
+  const symbol = useSymbolOf(its.relayer_id)
+  const network = useNetworkOf(its.relayer_id)
+  if (!receipt) return null
+  return (
+    <section className="card">
+      <h2>Receipt</h2>
+      <Figures
+        of={{
+          Block: count(receipt.block_number),
+          'Gas used': (
+            <>
+              {receipt.gas_used === null ? 'unknown' : count(receipt.gas_used)}
+              {its.gas_limit !== null && ` of ${count(its.gas_limit)}`}
+            </>
+          ),
+          Price: <Price wei={receipt.effective_gas_price} />,
+          Fee: receipt.fee === null ? 'unknown' : exactAmount(receipt.fee, symbol),
+          Contract: receipt.contract_address && (
+            <Address value={receipt.contract_address} network={network} what="Contract" />
+          ),
+        }}
+      />
+      {its.hash !== null && (receipt.logs_count ?? 0) > 0 && network !== undefined && (
+        <Suspense fallback={<Skeleton lines={2} />}>
+          <Logs hash={its.hash} relayer_id={its.relayer_id} network={network} />
+        </Suspense>
+      )}
+    </section>
+  )
+}
+
+const pollMs = 2_000
+/** So often its parts are read until they are of the same moment. */
+const maxReads = 3
+const base = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+
+interface Path {
+  relayer_id: string
+  transaction_id: string
+}
+
+/** A transaction with its explanation and its signed versions. */
+interface WholeTransaction {
+  its: Transaction
+  why: Explanation
+  signed: Attempt[]
+}
+
+function useWholeTransaction(path: Path) {
+  const { client } = useSession()
+  return useQuery({
+    queryKey: ['whole transaction', path.relayer_id, path.transaction_id],
+    queryFn: ({ signal }) => readWhole(client, path, signal),
+    refetchInterval: pollMs,
+  })
+}
+
+/** The parts are three requests: they are read again when it changed in between, since they would contradict each other. */
+async function readWhole(client: RelayerClient, path: Path, signal: AbortSignal): Promise<WholeTransaction> {
+  for (let reads = 1; ; reads += 1) {
+    const [transaction, explanation, attempts] = await Promise.all([
+      client.get(base, { path, signal }),
+      client.get(`${base}/explanation`, { path, signal }),
+      client.get(`${base}/attempts`, { path, query: { per_page: 100 }, signal }),
+    ])
+    const [its, why] = [transaction.data, explanation.data]
+    const isOfOneMoment = its.status === why.status && attempts.pagination.total_items === why.figures.attempts
+    if (isOfOneMoment || reads === maxReads) return { its, why, signed: attempts.data }
+  }
+}

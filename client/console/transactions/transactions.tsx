@@ -1,0 +1,418 @@
+import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual'
+import { ArrowLeftRight } from 'lucide-react'
+import {
+  type CSSProperties,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useMemo,
+  useRef,
+  useSyncExternalStore,
+} from 'react'
+import { Link, useLocation } from 'wouter'
+import type { Transaction, TransactionStatus } from '../../index.ts'
+import { Action, Bulk } from '../components/action.tsx'
+import { Csv } from '../components/csv.tsx'
+import { ClearFilters, EmptyState, SendOne } from '../components/empty-state.tsx'
+import { Loaded } from '../components/feedback.tsx'
+import { Filters, Matches, PeriodFields, periodIn, SearchField, Segments } from '../components/filters.tsx'
+import { Heading } from '../components/page.tsx'
+import { type Choice, ChooseRow, useChoice } from '../components/table.tsx'
+import { Age, nonceName, RelayerLink, transactionName } from '../components/values.tsx'
+import { type AddressName, useAddressNames } from '../data/address-names.ts'
+import { count, exactAmount, fixed, short, shortCount, wide } from '../data/format.ts'
+import { decoded, type ListPage, paths, type TransactionGroup } from '../data/paths.ts'
+import { useStatus, useSymbolsOfRelayers } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { isFinal, isSlow } from '../data/statuses.ts'
+import { allTransactions, csvHeader, type Place, useTransactions } from './read-transactions.ts'
+import { SpeedUpChosen } from './speed-up-chosen.tsx'
+import { amountPlace, type Token, tokenAmount, useToken } from './tokens.ts'
+import {
+  type Filter,
+  filterOf,
+  maxFound,
+  type NothingFound,
+  nothingFound,
+  periodOf,
+  withPeriod,
+} from './transaction-filter.ts'
+import { transactionNote } from './transaction-note.ts'
+import { TransactionState } from './transaction-state.tsx'
+
+/** The transactions of all relayers that the API key may see. */
+export const TransactionsPage = (filters: ListPage) => (
+  <>
+    <Heading name="Transactions" />
+    <FilteredTransactions place={{ all: true }} here={paths.transactions} {...filters} />
+  </>
+)
+
+const groups: Record<TransactionGroup, TransactionStatus[]> = {
+  all: [],
+  unfinished: ['pending', 'sent', 'submitted', 'mined'],
+  confirmed: ['confirmed'],
+  failed: ['failed'],
+  withdrawn: ['canceled', 'expired'],
+}
+const groupNames = Object.keys(groups) as TransactionGroup[]
+const changeable: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
+
+interface FilteredTransactionsProps {
+  place: Place
+  here: string
+  group?: string | undefined
+  find?: string | undefined
+}
+
+/**
+ * The list with its filters, which are in the page's address, so that it can be given to others. `here`: the address without them. A nonce is
+ * one of a relayer.
+ */
+export function FilteredTransactions({ place, here, group: named = 'all', find = '' }: FilteredTransactionsProps) {
+  const { client, may } = useSession()
+  const [, go] = useLocation()
+  const typed = decoded(find)
+  const { period, rest } = periodOf(typed)
+  const choice = useChoice(({ id }: Transaction) => id, `${named} ${typed}`)
+  const group = groupNames.find((one) => one === named) ?? 'all'
+  const hasNonces = 'relayer_id' in place
+  const show = (wanted: TransactionGroup, text: string) => go(paths.group(here, wanted, text), { replace: true })
+  const filter: Filter = {
+    ...(group !== 'all' && { status: groups[group] }),
+    ...filterOf(typed.trim(), hasNonces),
+  }
+  const found = useTransactions(place, filter).data?.pages[0]?.pagination.total_items
+  return (
+    <>
+      <Filters apply={(form) => show(group, withPeriod(rest, periodIn(form)))}>
+        <Segments label="Status" values={groupNames} value={group} choose={(one) => show(one, typed)} />
+        <SearchField
+          kinds={`hash, receiver, nonce, reference, metadata${hasNonces ? '' : ', relayer'} or ID`}
+          hint="hash, receiver, nonce or reference"
+          value={rest}
+          change={(text) => show(group, withPeriod(text, period))}
+        />
+        <PeriodFields period={period} />
+      </Filters>
+      {filter.search !== undefined && found === maxFound && (
+        <p className="hint">
+          This text finds the newest {count(maxFound)} only. Type more of it, or a whole address, hash or reference:….
+        </p>
+      )}
+      {may('send') && choice.items.length > 0 && <Chosen choice={choice} />}
+      <TransactionList
+        place={place}
+        filter={filter}
+        none={nothingFound(group, filter)}
+        clear={() => show('all', '')}
+        actions={
+          <>
+            {may('send') && hasNonces && <CancelPending relayer_id={place.relayer_id} />}
+            <Csv
+              name="transactions"
+              what="every transaction that matches the filter"
+              header={csvHeader}
+              pages={() => allTransactions(client, place, filter)}
+            />
+          </>
+        }
+        {...(may('send') && { choice })}
+      />
+    </>
+  )
+}
+
+function CancelPending({ relayer_id }: { relayer_id: string }) {
+  const { client } = useSession()
+  const { data } = useStatus(relayer_id)
+  if (!data?.pending_transactions_count) return null
+  return (
+    <Action
+      label="Cancel all pending"
+      title={`Cancel all pending of ${relayer_id}`}
+      message={`The pending transactions of ${relayer_id} are being canceled.`}
+      dismiss="Keep them"
+      tone="danger"
+      effect={`Cancels every transaction of ${relayer_id} that is not mined, from the highest nonce down. Signed ones are replaced by transfers of 0, which cost fees.`}
+      run={() => client.transactions.cancelPending(relayer_id)}
+    />
+  )
+}
+
+/** What can be done with the chosen ones. From the highest nonce down, since what is canceled last needs no transfer. */
+function Chosen({ choice }: { choice: Choice<Transaction> }) {
+  const { client } = useSession()
+  const changed = choice.items
+    .filter(({ status, is_canceling }) => changeable.has(status) && !is_canceling)
+    .sort((a, b) => (b.nonce ?? 0) - (a.nonce ?? 0))
+  return (
+    <section className="bar chosen" aria-label="Chosen transactions">
+      <span>
+        {count(choice.items.length)} chosen, {count(changed.length)} can be changed
+      </span>
+      <SpeedUpChosen choice={choice} changeable={changed} />
+      <Bulk
+        label="Cancel chosen"
+        tone="danger"
+        effect="Cancels each. Signed ones are replaced by transfers of 0, which cost fees."
+        choice={choice}
+        items={changed}
+        nameOf={transactionName}
+        run={({ relayer_id, id }) => client.transactions.cancel(relayer_id, id)}
+        dismiss="Keep them"
+        did="being canceled"
+      />
+      <button type="button" onClick={() => choice.set([])}>
+        Choose none
+      </button>
+    </section>
+  )
+}
+
+const rowPx = 40
+const phoneRowPx = 64
+const overscan = 8
+
+type Scroller = RefObject<HTMLDivElement | null>
+
+const useRowsOfBox = (count: number, scroller: Scroller) =>
+  useVirtualizer({ count, overscan, estimateSize: () => rowPx, getScrollElement: () => scroller.current })
+
+const useRowsOfPage = (count: number, scroller: Scroller) =>
+  useWindowVirtualizer({
+    count,
+    overscan,
+    estimateSize: () => phoneRowPx,
+    scrollMargin: scroller.current?.offsetTop ?? 0,
+  })
+
+interface ListProps {
+  place: Place
+  filter: Filter
+  /** What is said where nothing matches. */
+  none: NothingFound
+  /** Shows all again. */
+  clear(): void
+  /** Buttons for the whole list. */
+  actions: ReactNode
+  choice?: Choice<Transaction>
+}
+
+/** A virtual list: renders the visible rows only, and loads pages as the user scrolls. On a phone, the whole page scrolls. */
+function TransactionList(its: ListProps) {
+  const isPhone = usePhone()
+  return <List key={`${isPhone}`} useRows={isPhone ? useRowsOfPage : useRowsOfBox} {...its} />
+}
+
+function List({
+  place,
+  filter,
+  none,
+  clear,
+  actions,
+  choice,
+  useRows,
+}: ListProps & { useRows: typeof useRowsOfBox | typeof useRowsOfPage }) {
+  const query = useTransactions(place, filter)
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
+  // A page may repeat rows of the previous page if transactions arrived in between.
+  const names = useAddressNames()
+  const symbolOf = useSymbolsOfRelayers()
+  const isOfOne = 'relayer_id' in place
+  const isFiltered = Object.keys(filter).length > 0
+  const rows = useMemo(
+    () => [...new Map(query.data?.pages.flatMap(({ data }) => data.map((row) => [row.id, row] as const))).values()],
+    [query.data],
+  )
+  const letters = useMemo(() => Math.max(0, ...rows.map(({ relayer_id }) => relayer_id.length)), [rows])
+  const unfinished = rows.filter(({ status, is_canceling }) => !isFinal(status) && !is_canceling)
+  const total = query.data?.pages[0]?.pagination.total_items ?? 0
+  const scroller = useRef<HTMLDivElement>(null)
+  const list = useRows(rows.length, scroller)
+  const shown = list.getVirtualItems()
+  const last = shown.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && last >= rows.length - overscan * 2) void fetchNextPage()
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, last, rows.length])
+
+  return (
+    <Loaded query={query} lines={8} as="rows">
+      {() =>
+        rows.length === 0 ? (
+          <EmptyState
+            icon={ArrowLeftRight}
+            title={isFiltered ? none.title : 'No transactions yet'}
+            action={isFiltered ? <ClearFilters clear={clear} /> : <SendOne relayer_id={isOfOne && place.relayer_id} />}
+          >
+            {isFiltered ? none.advice : 'What is sent through the API or in the sandbox is listed here at once.'}
+          </EmptyState>
+        ) : (
+          <>
+            <Matches total={total} of={['transaction', 'transactions']}>
+              {choice && !unfinished.every((row) => choice.has(row)) && (
+                <button type="button" onClick={() => choice.set(unfinished)}>
+                  Choose the {count(unfinished.length)} unfinished
+                </button>
+              )}
+              {actions}
+            </Matches>
+            <div
+              className={`list ${isOfOne ? 'of-one' : ''} ${rows.some(isSlow) ? 'slow' : ''}`}
+              style={{ '--letters': letters } as CSSProperties}
+              ref={scroller}
+            >
+              <table aria-label="Transactions" aria-rowcount={total}>
+                <Head isOfOne={isOfOne} />
+                <tbody style={{ height: list.getTotalSize() }}>
+                  {shown.map(({ index, start }) => {
+                    const row = rows[index]
+                    return (
+                      row && (
+                        <Row
+                          key={row.id}
+                          its={row}
+                          start={start - list.options.scrollMargin}
+                          isOfOne={isOfOne}
+                          choice={choice}
+                          names={names}
+                          symbol={symbolOf(row.relayer_id)}
+                        />
+                      )
+                    )
+                  })}
+                </tbody>
+              </table>
+            </div>
+          </>
+        )
+      }
+    </Loaded>
+  )
+}
+
+function Head({ isOfOne }: { isOfOne: boolean }) {
+  const names = ['Status', 'Nonce', ...(isOfOne ? [] : ['Relayer']), 'Action', 'Value', 'Note', 'Accepted']
+  return (
+    <thead>
+      <tr>
+        <th>
+          <span className="hidden">Choose</span>
+        </th>
+        {names.map((name) => (
+          <th key={name} className={name === 'Value' || name === 'Accepted' ? 'number' : undefined}>
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  )
+}
+
+interface RowProps {
+  its: Transaction
+  symbol: string
+  start: number
+  isOfOne: boolean
+  choice: Choice<Transaction> | undefined
+  names: Names
+}
+
+function Row({ its, start, isOfOne, choice, names, symbol }: RowProps) {
+  const note = transactionNote(its, symbol)
+  // A finger would miss a link inside the row, which is one itself.
+  const isPhone = usePhone()
+  return (
+    <tr style={{ transform: `translateY(${start}px)` }}>
+      <td className="pick">{choice && <ChooseRow name={transactionName(its)} row={its} choice={choice} />}</td>
+      <td className="state">
+        <TransactionState its={its} />
+      </td>
+      <td className="nonce">{its.nonce ?? '–'}</td>
+      {!isOfOne && (
+        <td className="relayer" data-nonce={nonceName(its.nonce)}>
+          <span>{isPhone ? its.relayer_id : <RelayerLink id={its.relayer_id} />}</span>
+        </td>
+      )}
+      <td className="what">
+        <Link to={paths.transaction(its)} className="open" title={its.hash ?? 'not signed'}>
+          {actionOf(its, names)}
+        </Link>
+      </td>
+      <td className="number">
+        <Value its={its} symbol={symbol} names={names} />
+      </td>
+      <td className="note">{note.text !== '' && <span title={note.whole}>{note.text}</span>}</td>
+      <td className="hint">
+        <Age of={its.created_at} />
+      </td>
+    </tr>
+  )
+}
+
+/** What a transaction does, in a few words. */
+function actionOf({ to, call, data }: Transaction, names: Names): string {
+  if (to === null) return 'Creates a contract'
+  const receiver = receiverOf(to, names)
+  if (call) return `${call.function.replace(/\(.*/s, '')} on ${receiver}`
+  return data === null || data === '0x' ? `To ${receiver}` : `Call of ${receiver}`
+}
+
+/** After the point, in the column of values. */
+const places = 6
+
+type Names = (address: string) => AddressName | undefined
+
+/** What it sends, in coins or in the token that it calls. */
+function Value({ its, symbol, names }: { its: Transaction; symbol: string; names: Names }) {
+  const units = its.call?.args[amountPlace(its.call)]
+  if (its.value !== '0')
+    return (
+      <span title={exactAmount(its.value, symbol)}>
+        <Amount units={its.value} symbol={symbol} decimals={18} />
+      </span>
+    )
+  if (its.to === null || typeof units !== 'string') return '–'
+  return <TokenValue units={units} relayer_id={its.relayer_id} token={its.to} name={receiverOf(its.to, names)} />
+}
+
+interface TokenValueProps {
+  units: string
+  relayer_id: string
+  token: string
+  name: string
+}
+
+function TokenValue({ units, relayer_id, token, name }: TokenValueProps) {
+  const its = useToken(relayer_id, token)
+  const exact = tokenAmount(units, its, name)
+  return (
+    <span title={exact}>
+      {its ? <Amount units={units} {...its} /> : `${shortCount(BigInt(units))} units of ${name}`}
+    </span>
+  )
+}
+
+/** All digits before the point where there is room. */
+function Amount({ units, symbol, decimals }: { units: string } & Token) {
+  const [all, few] = [wide(units, symbol, places, decimals), fixed(units, symbol, places, decimals)]
+  if (all === few) return few
+  return (
+    <>
+      <span className="roomy">{all}</span>
+      <span className="tight">{few}</span>
+    </>
+  )
+}
+
+const receiverOf = (to: string, names: Names) => names(to)?.name ?? short(to)
+
+/** Whether the page is as narrow as a phone; the same width as in style.css. */
+const phone = matchMedia('(width < 760px)')
+
+function subscribe(read: () => void): () => void {
+  phone.addEventListener('change', read)
+  return () => phone.removeEventListener('change', read)
+}
+
+const usePhone = (): boolean => useSyncExternalStore(subscribe, () => phone.matches)
