@@ -174,6 +174,30 @@ test('counts calls that wait for longer than a day until they end, and what they
   expect(await used()).toEqual([max_fee, max_fee])
 })
 
+test('counts the worst case of a call while nodes show its nonce as used and nothing of it, then what it paid', async () => {
+  const its = await sponsoredRig({}, { chain: { noMining: true } })
+  await send(its, { to: its.game, data: play(1) })
+  await until('it is submitted', async () => (await only(its)).status === 'submitted')
+  its.rig.proxy.setLiar(({ method, params }) => {
+    if (method === 'eth_getTransactionReceipt' || method === 'eth_getTransactionByHash') return { result: null }
+    const isWhole = method === 'eth_getBlockByNumber' && params?.[1] === true
+    return isWhole ? { error: { code: -32_000, message: 'block is not available' } } : undefined
+  })
+  await its.rig.chain.mine(3)
+  const reason = async () => (await only(its)).status_reason ?? ''
+  await until('its nonce is uncertain', async () => (await reason()).includes('is used, but by no transaction'))
+  its.rig.clock.passed_ms += 3 * hour_ms
+  await its.rig.chain.mine(3)
+  expect((await only(its)).status).toBe('submitted')
+  expect((await usageOf(its)).used).toBe(`${max_fee}`)
+  its.rig.proxy.setLiar(undefined)
+  await until('it is final', async () => {
+    its.rig.clock.passed_ms += 60_000
+    return (await only(its)).status === 'confirmed'
+  })
+  expect((await usageOf(its)).used).toBe((await only(its)).receipt?.fee)
+})
+
 test('shows a call as rejected that the nodes refuse for good, although a transfer at its nonce is in a block', async () => {
   const its = await sponsoredRig({}, { chain: { noMining: true }, proxies: 2 })
   for (const proxy of its.rig.proxies) {
