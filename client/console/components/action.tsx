@@ -63,7 +63,7 @@ type ActionProps<Result> = Outcome<Result> & {
   disabled?: boolean
   /** Asked before the dialog opens: it stays closed while something is missing. */
   isReady?: () => boolean
-  /** The button is a line of a menu (more.tsx). */
+  /** The button is a line of a menu (menu.tsx). */
   isInMenu?: boolean
   /** Called when the dialog opens, to reset its input to the current values. */
   opened?: () => void
@@ -277,13 +277,13 @@ export function useFaults() {
   const form = useRef<HTMLFormElement>(null)
   const [faults, setFaults] = useState<Fault[]>([])
   /** Shows them, and moves the focus to the first field. */
-  function show(its: Fault[]) {
-    setFaults(its)
-    its
+  function show(found: Fault[]) {
+    setFaults(found)
+    found
       .find(({ place }) => place)
       ?.place?.querySelector<HTMLElement>('input, select, textarea')
       ?.focus()
-    return its.length === 0
+    return found.length === 0
   }
   return {
     form,

@@ -280,7 +280,7 @@ function optionsOf(
         ...axis,
         grid,
         size: widthOf,
-        splits: (its: uPlot, _: number, __: number, max: number) => (isZero(its) ? [0] : axisMarks(max, measure)),
+        splits: (plot: uPlot, _: number, __: number, max: number) => (isZero(plot) ? [0] : axisMarks(max, measure)),
         values: (_: uPlot, [zero, step = 1, ...others]: number[]) =>
           zero === undefined ? [] : ['0', ...[step, ...others].map((value) => mark(value, step))],
       },
@@ -290,12 +290,12 @@ function optionsOf(
 }
 
 /** The last step is not over: what it has is drawn paler, by a veil of the color behind the chart. */
-function fadeRunning(its: uPlot): void {
-  const { ctx, bbox, data, root } = its
+function fadeRunning(plot: uPlot): void {
+  const { ctx, bbox, data, root } = plot
   const [first = 0, second = 0] = data[0]
   const [last = 0, half] = [data[0].at(-1), (second - first) / 2]
   if (!isRunning(last, 2 * half)) return
-  const from = its.valToPos(last - half, 'x', true)
+  const from = plot.valToPos(last - half, 'x', true)
   ctx.save()
   ctx.globalAlpha = 0.6
   ctx.fillStyle = getComputedStyle(root).getPropertyValue('--card')

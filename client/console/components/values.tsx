@@ -171,8 +171,8 @@ export function RelayerLink({ id }: { id: string }) {
 }
 
 /** A transaction in a row about something else. */
-export const TransactionLink = (its: { relayer_id: string; id: string; nonce: number | null }) => (
-  <Link to={paths.transaction(its)}>{transactionName(its)}</Link>
+export const TransactionLink = (transaction: { relayer_id: string; id: string; nonce: number | null }) => (
+  <Link to={paths.transaction(transaction)}>{transactionName(transaction)}</Link>
 )
 
 /** A link to the network's explorer, where it has one. */

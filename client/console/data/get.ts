@@ -6,15 +6,7 @@ import { useSession } from './session.tsx'
 type GetPath = PathOf<'get'>
 
 /** What is read by more than one request, or not by a GET of the contract. */
-type Composed =
-  | 'transactions'
-  | 'whole transaction'
-  | 'price figures'
-  | 'search'
-  | 'token'
-  | 'logs'
-  | 'block time'
-  | 'funding'
+type Composed = 'transactions' | 'whole transaction' | 'price figures' | 'search' | 'token' | 'logs' | 'block time'
 
 declare module '@tanstack/react-query' {
   /** An answer is kept under its path and parameters; another kind of key does not compile. */
@@ -23,9 +15,9 @@ declare module '@tanstack/react-query' {
   }
 }
 
-interface Options<Body, Shown = Body> {
+interface Options<Whole, Shown = Whole> {
   /** It is asked again after so long; `false`: no more. */
-  pollMs?: number | ((answer: Body | undefined, error: unknown) => number | false)
+  pollMs?: number | ((answer: Whole | undefined, error: unknown) => number | false)
   isEnabled?: boolean
   /** Only an API key with this scope asks. */
   scope?: Scope
@@ -34,10 +26,10 @@ interface Options<Body, Shown = Body> {
   /** While other parameters load, the answer to the ones before is shown. */
   keepsPrevious?: boolean
   /** What is shown of the answer; the same function each time. */
-  select?: (answer: Body) => Shown
+  select?: (answer: Whole) => Shown
 }
 
-/** A GET of the contract as a query, for several at once. */
+/** A GET of the contract as a query. */
 function answerQuery<P extends GetPath, Shown = Answer<P, 'get'>>(
   client: RelayerClient,
   path: P,
@@ -58,7 +50,7 @@ function answerQuery<P extends GetPath, Shown = Answer<P, 'get'>>(
 /** Its type is that of any answer. */
 const previous = keepPreviousData as never
 
-/** The same, of which the member `data` is shown. */
+/** The same for several at once, of which the member `data` is shown. */
 export const dataQuery = <P extends GetPath>(
   client: RelayerClient,
   path: P,
@@ -115,22 +107,22 @@ export async function readEveryPage<P extends GetPath>(
   }
 }
 
-const dataOf = <Body, Shown>(answer: Body): Shown => (answer as { data: Shown }).data
+const dataOf = <Whole, Shown>(answer: Whole): Shown => (answer as { data: Shown }).data
 
 /** The client's own type asks for a literal path. */
 const read = <P extends GetPath>(client: RelayerClient, path: P, params: Input<P, 'get'>, signal?: AbortSignal) =>
   client.get(path, ...([{ ...params, ...(signal && { signal }) }] as never)) as Promise<Answer<P, 'get'>>
 
-const path = '/api/v1/relayers/{relayer_id}/rpc'
+const rpc = '/api/v1/relayers/{relayer_id}/rpc'
 
 /** What a node of the relayer's network answers. Throws the error that it answers. */
 export async function askNode<Result>(
   client: RelayerClient,
   relayer_id: string,
-  body: Body<typeof path, 'post'>,
+  body: Body<typeof rpc, 'post'>,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const { data } = await client.post(path, { path: { relayer_id }, body, signal })
+  const { data } = await client.post(rpc, { path: { relayer_id }, body, signal })
   if (data.error) throw new Error(data.error.message)
   return (data.result ?? null) as Result | null
 }

@@ -39,7 +39,7 @@ function inTwo(value: number, size: number, unit: string, small: string): string
 /** Times are in the reader's zone, or in UTC. The console is in English, whatever the browser's language is. */
 function formatsOf(isUtc: boolean) {
   const zone = isUtc ? { timeZone: 'UTC' } : {}
-  const format = (its: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { ...its, ...zone })
+  const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { ...options, ...zone })
   return {
     isUtc,
     time: format({ dateStyle: 'medium', timeStyle: 'medium' }),

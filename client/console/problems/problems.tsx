@@ -49,9 +49,9 @@ export function Problems() {
         <ul>
           {groupsOf(problems).map((group) =>
             group.length > maxAlike ? (
-              <Group key={group[0]?.id} its={group} />
+              <Group key={group[0]?.id} problems={group} />
             ) : (
-              group.map((problem) => <OneProblem key={problem.id} its={problem} />)
+              group.map((problem) => <OneProblem key={problem.id} problem={problem} />)
             ),
           )}
         </ul>
@@ -62,7 +62,7 @@ export function Problems() {
         </p>
       )}
       {unchecked.map((its) => (
-        <Unchecked key={its.part} its={its} />
+        <Unchecked key={its.part} part={its} />
       ))}
     </section>
   )
@@ -81,8 +81,8 @@ function groupsOf(problems: Problem[]): Problem[][] {
   return [...groups.values()]
 }
 
-const severityOf = (its: Problem) => (isOpenProblem(its) ? its.severity : 'known')
-const classOf = (its: Problem) => toneOf(severityOf(its))
+const severityOf = (problem: Problem) => (isOpenProblem(problem) ? problem.severity : 'known')
+const classOf = (problem: Problem) => toneOf(severityOf(problem))
 
 /** How many there are of each severity. */
 const Tallies = ({ problems }: { problems: Problem[] }) => (
@@ -107,12 +107,14 @@ function useMayAcknowledge() {
     relayer_id === null && notification_id === null ? mayManageAll : may('manage')
 }
 
-function Group({ its }: { its: Problem[] }) {
+function Group({ problems }: { problems: Problem[] }) {
   const mayAcknowledge = useMayAcknowledge()
   const [isShown, show] = useState(false)
-  const [first] = its
+  const [first] = problems
   if (!first) return null
-  const names = its.map(({ relayer_id, notification_id, network_id }) => relayer_id ?? notification_id ?? network_id)
+  const names = problems.map(
+    ({ relayer_id, notification_id, network_id }) => relayer_id ?? notification_id ?? network_id,
+  )
   const Chevron = isShown ? ChevronUp : ChevronDown
   return (
     <>
@@ -120,15 +122,17 @@ function Group({ its }: { its: Problem[] }) {
         <Mark of={severityOf(first)} />
         <button type="button" className="about" aria-expanded={isShown} onClick={() => show(!isShown)}>
           <strong>
-            {groupText(its)} <Chevron className="icon" aria-hidden />
+            {groupText(problems)} <Chevron className="icon" aria-hidden />
           </strong>
           <span className="detail" title={names.join(', ')}>
             {names.join(', ')}
           </span>
         </button>
-        {mayAcknowledge(first) && isOpenProblem(first) && <Acknowledge problems={its} summary={groupText(its)} />}
+        {mayAcknowledge(first) && isOpenProblem(first) && (
+          <Acknowledge problems={problems} summary={groupText(problems)} />
+        )}
       </li>
-      {isShown && its.map((one) => <OneProblem key={one.id} its={one} isPart />)}
+      {isShown && problems.map((one) => <OneProblem key={one.id} problem={one} isPart />)}
     </>
   )
 }
@@ -153,8 +157,10 @@ const alike: Record<Problem['kind'], string> = {
   service: 'parts of the service do not work',
 }
 
-const groupText = (its: Problem[]) =>
-  its.length === 1 || !its[0] ? (its[0]?.summary ?? '') : `${count(its.length)} ${alike[its[0].kind]}`
+const groupText = (problems: Problem[]) =>
+  problems.length === 1 || !problems[0]
+    ? (problems[0]?.summary ?? '')
+    : `${count(problems.length)} ${alike[problems[0].kind]}`
 
 const Unknown = ({ error, since }: { error: unknown; since?: string }) => (
   <Callout of="warning" isAlert>
@@ -169,7 +175,7 @@ const parts = {
   notifications: 'Not checked:',
 } as const
 
-const Unchecked = ({ its: { part, count: number, reason } }: { its: Checked['unchecked'][number] }) => (
+const Unchecked = ({ part: { part, count: number, reason } }: { part: Checked['unchecked'][number] }) => (
   <Callout of="warning">
     {parts[part]} {part === 'accounts' ? `${count(number)} ${number === 1 ? 'relayer' : 'relayers'} (` : ''}
     {reason}
@@ -178,16 +184,16 @@ const Unchecked = ({ its: { part, count: number, reason } }: { its: Checked['unc
 )
 
 /** `isPart`: of a group that is open. */
-function OneProblem({ its, isPart = false }: { its: Problem; isPart?: boolean }) {
+function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: boolean }) {
   const mayAcknowledge = useMayAcknowledge()
-  const { summary, since, acknowledgement } = its
-  const reason = sentence(its.reason)
-  const shown = reasonText(reason, useSymbolOfProblem(its))
-  const { failed, isLoading } = useLastFailure(its)
+  const { summary, since, acknowledgement } = problem
+  const reason = sentence(problem.reason)
+  const shown = reasonText(reason, useSymbolOfProblem(problem))
+  const { failed, isLoading } = useLastFailure(problem)
   return (
-    <li className={isPart ? `${classOf(its)} part` : classOf(its)}>
-      <Mark of={severityOf(its)} />
-      <Link to={problemPath(its)} className="about">
+    <li className={isPart ? `${classOf(problem)} part` : classOf(problem)}>
+      <Mark of={severityOf(problem)} />
+      <Link to={problemPath(problem)} className="about">
         <strong>{summary}</strong>
         {since !== null && (
           <>
@@ -207,8 +213,12 @@ function OneProblem({ its, isPart = false }: { its: Problem; isPart?: boolean })
           </span>
         )}
       </Link>
-      {mayAcknowledge(its) &&
-        (isOpenProblem(its) ? <Acknowledge problems={[its]} summary={summary} /> : <Withdraw problem={its} />)}
+      {mayAcknowledge(problem) &&
+        (isOpenProblem(problem) ? (
+          <Acknowledge problems={[problem]} summary={summary} />
+        ) : (
+          <Withdraw problem={problem} />
+        ))}
     </li>
   )
 }

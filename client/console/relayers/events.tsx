@@ -117,7 +117,7 @@ function wordOf({ payload }: Event): string {
 
 function Status({ event }: { event: Event }) {
   const its = transactionOf(event)
-  if (its) return <TransactionState its={its} />
+  if (its) return <TransactionState transaction={its} />
   switch (event.payload.payload_type) {
     case 'relayer_disabled':
     case 'relayer_enabled':

@@ -49,7 +49,7 @@ export function RelayerFunding({ relayer: { id: relayer_id, network } }: { relay
       {(state) => (
         <>
           <Source place={place} network={network} known={state} pool_id={state?.pool_id ?? null} state={state?.state} />
-          {state && <State network={network} its={state} />}
+          {state && <State network={network} known={state} />}
         </>
       )}
     </LoadedFunding>
@@ -67,7 +67,7 @@ export function PoolFunding({ pool: { id: pool_id, network } }: { pool: Pool }) 
           <Source place={place} network={network} known={funding} pool_id={null} />
           {funding && (
             <>
-              <FundingFigures network={network} its={funding} />
+              <FundingFigures network={network} known={funding} />
               <ul className="plain">
                 {funding.relayers.map(({ relayer_id, state, reason, since }) => (
                   <li key={relayer_id}>
@@ -153,11 +153,11 @@ const shownIn =
 
 interface FiguresProps {
   network: string
-  its: { funding: Funding; spent_today: string; left_today: string }
+  known: { funding: Funding; spent_today: string; left_today: string }
   more?: Record<string, string>
 }
 
-function FundingFigures({ network, its: { funding, spent_today, left_today }, more }: FiguresProps) {
+function FundingFigures({ network, known: { funding, spent_today, left_today }, more }: FiguresProps) {
   const shown = shownIn(useSymbols()(network), funding.asset)
   return (
     <Figures
@@ -173,9 +173,9 @@ function FundingFigures({ network, its: { funding, spent_today, left_today }, mo
   )
 }
 
-function State({ network, its }: { network: string; its: FundingState }) {
+function State({ network, known }: { network: string; known: FundingState }) {
   const symbol = useSymbols()(network)
-  const { funding, state, reason, since, refills } = its
+  const { funding, state, reason, since, refills } = known
   const shown = shownIn(symbol, funding.asset)
   const columns: Column<FundingState['refills'][number]>[] = [
     ageColumn('Created', ({ created_at }) => created_at),
@@ -189,7 +189,7 @@ function State({ network, its }: { network: string; its: FundingState }) {
     },
   ]
   // The page shows the balance in coins.
-  const more = funding.asset === null ? {} : { Balance: shown(its.balance) }
+  const more = funding.asset === null ? {} : { Balance: shown(known.balance) }
   return (
     <>
       {!fine.includes(state) && reason !== null && (
@@ -199,7 +199,7 @@ function State({ network, its }: { network: string; its: FundingState }) {
         </Problem>
       )}
       {fine.includes(state) && reason !== null && <p className="hint">{reason}</p>}
-      <FundingFigures network={network} its={its} more={more} />
+      <FundingFigures network={network} known={known} more={more} />
       <section aria-labelledby="refills">
         <h2 id="refills">Refills</h2>
         <Table

@@ -125,7 +125,7 @@ function Picture({ state, holders, from }: { state: NonceState; holders: Transac
             <strong>{nonce}</strong>
             {its ? (
               <Link to={paths.transaction(its)}>
-                <TransactionState its={its} />
+                <TransactionState transaction={its} />
               </Link>
             ) : (
               <Badge state={word} />

@@ -136,7 +136,7 @@ function First({ of: { relayer_id }, first }: { of: Queue; first: NonNullable<Qu
   const isOfChain = useStuck(relayer_id)?.kind === 'transaction_slow'
   return (
     <Link to={paths.transaction({ relayer_id, id: transaction_id })}>
-      {waiting_for !== null && !isOfChain && words(waiting_for)} <TransactionState its={first} />
+      {waiting_for !== null && !isOfChain && words(waiting_for)} <TransactionState transaction={first} />
     </Link>
   )
 }

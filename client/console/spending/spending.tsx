@@ -219,14 +219,14 @@ const nameOf = ({ caller, name }: CallerSpending) => name ?? callerName(caller)
 const columns: Column<CallerSpending>[] = [
   { name: 'API key', by: nameOf, cell: (its) => <span title={its.caller}>{nameOf(its)}</span> },
   { ...costColumns.network, isAbsent: true },
-  { name: 'By day', isAbsent: true, cell: (its) => <ByDay its={its} /> },
+  { name: 'By day', isAbsent: true, cell: (its) => <ByDay spending={its} /> },
   costColumns.mined,
   { ...costColumns.fees, isBeside: true },
   { ...costColumns.repricing, isAbsent: true },
   costColumns.today,
 ]
 
-function ByDay({ its: { network, fees_by_day } }: { its: CallerSpending }) {
+function ByDay({ spending: { network, fees_by_day } }: { spending: CallerSpending }) {
   const symbol = useSymbols()(network)
   const values = fees_by_day.map((fees) => Number(fees) / weiPerCoin)
   return <Spark values={values} each={stepText(dayS)} show={(value) => coins(value, symbol)} />

@@ -14,17 +14,17 @@ import { PriceChange } from './price-change.tsx'
 import { Reason } from './reason.tsx'
 
 /** Why a transaction waits or failed, with what the service suggests. */
-export function ExplanationCard({ its, why }: { its: Transaction; why: Explanation }) {
+export function ExplanationCard({ transaction, why }: { transaction: Transaction; why: Explanation }) {
   const { figures } = why
-  const symbol = useSymbolOf(its.relayer_id)
-  const isStill = useIsStill(useNetworkOf(its.relayer_id))
+  const symbol = useSymbolOf(transaction.relayer_id)
+  const isStill = useIsStill(useNetworkOf(transaction.relayer_id))
   const gasPrice = (wei: string | null) => wei !== null && `${gwei(wei)} gwei`
   const coins = (wei: string | null) => wei !== null && amount(wei, symbol)
   return (
     <section className="why" aria-label="Explanation">
-      <Callout of={useSeverity(its, why)}>
+      <Callout of={useSeverity(transaction, why)}>
         <p className="summary">
-          <Reason text={why.summary} of={its} />
+          <Reason text={why.summary} of={transaction} />
         </p>
         <p className="hint">
           {why.waiting_for === null ? (
@@ -45,7 +45,7 @@ export function ExplanationCard({ its, why }: { its: Transaction; why: Explanati
           {why.blocked_by !== null && (
             <>
               {' · '}
-              <Link to={paths.transaction({ relayer_id: its.relayer_id, id: why.blocked_by })}>
+              <Link to={paths.transaction({ relayer_id: transaction.relayer_id, id: why.blocked_by })}>
                 Open the transaction that blocks it
               </Link>
             </>
@@ -56,7 +56,7 @@ export function ExplanationCard({ its, why }: { its: Transaction; why: Explanati
             The chain makes no blocks, so no price helps. <Link to={paths.networks}>Open the nodes</Link>
           </p>
         )}
-        {its.is_canceling && !isStill && (
+        {transaction.is_canceling && !isStill && (
           <p>
             The service signs the cancellation again at a higher price while blocks leave it out, as far as the policies
             allow.
@@ -74,13 +74,13 @@ export function ExplanationCard({ its, why }: { its: Transaction; why: Explanati
             }}
           />
         )}
-        {its.error?.revert_data && (
+        {transaction.error?.revert_data && (
           <details>
             <summary>Revert data</summary>
-            <Bytes name="Revert data" value={its.error.revert_data} />
+            <Bytes name="Revert data" value={transaction.error.revert_data} />
           </details>
         )}
-        <Suggestions suggestions={why.suggestions} of={its} />
+        <Suggestions suggestions={why.suggestions} of={transaction} />
       </Callout>
     </section>
   )
@@ -94,10 +94,10 @@ const onItsWay: ReadonlySet<Explanation['waiting_for']> = new Set([
 ])
 
 /** As the overview says it, where it does. */
-function useSeverity(its: Transaction, { waiting_for }: Explanation): Severity {
-  const problem = useProblems().data?.data.problems.find(({ transaction_id }) => transaction_id === its.id)
-  if (waiting_for === null) return ended[toneOf(its.status)]
-  return problem?.severity ?? (onItsWay.has(waiting_for) && !isSlow(its) ? 'info' : 'warning')
+function useSeverity(transaction: Transaction, { waiting_for }: Explanation): Severity {
+  const problem = useProblems().data?.data.problems.find(({ transaction_id }) => transaction_id === transaction.id)
+  if (waiting_for === null) return ended[toneOf(transaction.status)]
+  return problem?.severity ?? (onItsWay.has(waiting_for) && !isSlow(transaction) ? 'info' : 'warning')
 }
 
 /** Of a suggestion that has a primary button of its own. */

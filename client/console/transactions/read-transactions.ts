@@ -69,10 +69,32 @@ export const csvHeader = [
   ...['effective_gas_price', 'fee', 'block_number', 'created_at', 'sent_at', 'confirmed_at', 'ended_at', 'reference'],
 ]
 
-const csvRow = (its: Transaction): unknown[] => [
-  ...[its.id, its.relayer_id, its.nonce, its.status, its.status_reason, its.hash, its.from, its.to, its.value],
-  ...[its.gas_limit, its.receipt?.gas_used, its.receipt?.effective_gas_price, its.receipt?.fee],
-  ...[its.receipt?.block_number, its.created_at, its.sent_at, its.confirmed_at, its.ended_at, its.reference],
+const csvRow = (transaction: Transaction): unknown[] => [
+  ...[
+    transaction.id,
+    transaction.relayer_id,
+    transaction.nonce,
+    transaction.status,
+    transaction.status_reason,
+    transaction.hash,
+    transaction.from,
+    transaction.to,
+    transaction.value,
+  ],
+  ...[
+    transaction.gas_limit,
+    transaction.receipt?.gas_used,
+    transaction.receipt?.effective_gas_price,
+    transaction.receipt?.fee,
+  ],
+  ...[
+    transaction.receipt?.block_number,
+    transaction.created_at,
+    transaction.sent_at,
+    transaction.confirmed_at,
+    transaction.ended_at,
+    transaction.reference,
+  ],
 ]
 
 /**

@@ -16,14 +16,14 @@ const shownRows = 8
 const shownReasons = 20
 
 interface Change {
-  its: Transaction
+  transaction: Transaction
   network: string | undefined
   change: PriceFigures
 }
 
 /** Why a transaction stays as it is. */
 interface LeftOut {
-  its: Transaction
+  transaction: Transaction
   reason: string
 }
 
@@ -35,7 +35,7 @@ export function SpeedUpChosen({ choice, changeable }: { choice: Choice<Transacti
   // Read once for each opening: the reader confirms these figures, and not others that came meanwhile.
   const prices = useMutation({ mutationFn: () => changesOf(client, changeable) })
   const networkOf = ({ relayer_id }: Transaction) => relayers?.find(({ id }) => id === relayer_id)?.network
-  const changes = (prices.data?.changes ?? []).map((found) => ({ ...found, network: networkOf(found.its) }))
+  const changes = (prices.data?.changes ?? []).map((found) => ({ ...found, network: networkOf(found.transaction) }))
   const left = prices.data?.left ?? []
   return (
     <Bulk
@@ -44,7 +44,7 @@ export function SpeedUpChosen({ choice, changeable }: { choice: Choice<Transacti
       tone="primary"
       effect="Signs each again with its nonce at the price “fastest”. Only one version of each can be mined. Prices and costs are the highest possible."
       choice={choice}
-      items={changes.map(({ its }) => its)}
+      items={changes.map(({ transaction }) => transaction)}
       disabled={changeable.length === 0}
       opened={() => {
         prices.reset()
@@ -72,7 +72,7 @@ export function SpeedUpChosen({ choice, changeable }: { choice: Choice<Transacti
 function Changes({ rows }: { rows: Change[] }) {
   const symbolOf = useSymbols()
   const columns: Column<Change>[] = [
-    column('Transaction', ({ its }) => transactionName(its), { isWhole: true }),
+    column('Transaction', ({ transaction }) => transactionName(transaction), { isWhole: true }),
     {
       name: 'Now',
       isNumber: true,
@@ -92,7 +92,7 @@ function Changes({ rows }: { rows: Change[] }) {
         sorted="Transaction"
         rows={rows}
         columns={columns}
-        idOf={({ its }) => its.id}
+        idOf={({ transaction }) => transaction.id}
         per_page={shownRows}
       />
       <Figures
@@ -121,9 +121,9 @@ const Reasons = ({ left }: { left: LeftOut[] }) => (
   <>
     <p>{transactionsText(left.length)} left out:</p>
     <ul className="plain">
-      {left.slice(0, shownReasons).map(({ its, reason }) => (
-        <li key={its.id}>
-          <strong>{transactionName(its)}</strong>: {reason}
+      {left.slice(0, shownReasons).map(({ transaction, reason }) => (
+        <li key={transaction.id}>
+          <strong>{transactionName(transaction)}</strong>: {reason}
         </li>
       ))}
       {left.length > shownReasons && <li>and {count(left.length - shownReasons)} more</li>}
@@ -148,18 +148,18 @@ const fastest = ({
 
 /** What the service says of each, a few at a time. */
 async function changesOf(client: RelayerClient, transactions: Transaction[]) {
-  const changes: Pick<Change, 'its' | 'change'>[] = []
+  const changes: Pick<Change, 'transaction' | 'change'>[] = []
   const left: LeftOut[] = []
   for (let from = 0; from < transactions.length; from += askedAtOnce) {
     const few = transactions.slice(from, from + askedAtOnce)
-    const answers = await Promise.allSettled(few.map((its) => priceChange(client, its, fastest(its))))
+    const answers = await Promise.allSettled(few.map((one) => priceChange(client, one, fastest(one))))
     for (const [index, answer] of answers.entries()) {
-      const its = few[index] as Transaction
-      if (answer.status === 'rejected') left.push({ its, reason: errorText(answer.reason) })
+      const transaction = few[index] as Transaction
+      if (answer.status === 'rejected') left.push({ transaction, reason: errorText(answer.reason) })
       else {
         const reason = reasonToStay(answer.value)
-        if (reason === undefined) changes.push({ its, change: answer.value })
-        else left.push({ its, reason })
+        if (reason === undefined) changes.push({ transaction, change: answer.value })
+        else left.push({ transaction, reason })
       }
     }
   }

@@ -6,12 +6,12 @@ import { reasonText, words } from '../data/format.ts'
  * words. Without a reference there is room for more of the reason. Both are empty where it has neither.
  */
 export function transactionNote(
-  its: Pick<Transaction, 'status' | 'status_reason' | 'waiting_for' | 'error' | 'reference'>,
+  transaction: Pick<Transaction, 'status' | 'status_reason' | 'waiting_for' | 'error' | 'reference'>,
   symbol: string,
 ): { text: string; whole: string } {
-  const reason = its.status_reason === null ? null : reasonText(its.status_reason, symbol)
-  const joined = (first: string | null) => [first, its.reference].filter((part) => part !== null).join(' · ')
-  return { text: joined(shortly(its) ?? reason), whole: joined(reason) }
+  const reason = transaction.status_reason === null ? null : reasonText(transaction.status_reason, symbol)
+  const joined = (first: string | null) => [first, transaction.reference].filter((part) => part !== null).join(' · ')
+  return { text: joined(shortly(transaction) ?? reason), whole: joined(reason) }
 }
 
 function shortly({ status, waiting_for, error, reference }: Parameters<typeof transactionNote>[0]): string | undefined {

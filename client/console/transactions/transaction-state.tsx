@@ -6,13 +6,14 @@ import { age } from '../data/times.ts'
 
 type Its = Pick<Transaction, 'status' | 'is_canceling' | 'created_at'>
 
-const waitOf = (its: Its): string | undefined => (isSlow(its) ? age(its.created_at) : undefined)
+const waitOf = (transaction: Its): string | undefined => (isSlow(transaction) ? age(transaction.created_at) : undefined)
 
 /** Its status, and how long it waits for a block when that takes minutes. */
-export function TransactionState({ its }: { its: Its }) {
+export function TransactionState({ transaction }: { transaction: Its }) {
   useTicks()
-  return <Badge state={stateOf(its)} waited={waitOf(its)} />
+  return <Badge state={stateOf(transaction)} waited={waitOf(transaction)} />
 }
 
 /** The same as a text. */
-export const stateText = (its: Its): string => [words(stateOf(its)), waitOf(its)].filter(Boolean).join(', ')
+export const stateText = (transaction: Its): string =>
+  [words(stateOf(transaction)), waitOf(transaction)].filter(Boolean).join(', ')

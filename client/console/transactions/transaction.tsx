@@ -35,7 +35,7 @@ const Logs = lazy(async () => ({ default: (await import('./decoded.tsx')).Logs }
 /** A transaction: why it waits, suggested actions, its timeline and its content. */
 export function TransactionPage(path: { relayer_id: string; transaction_id: string }) {
   const whole = useWholeTransaction(path)
-  const { data } = whole
+  const shown = whole.data?.transaction
   const isStill = useIsStill(useNetworkOf(path.relayer_id))
   if (isMissing(whole.error)) return <Missing what="Transaction" to={paths.transactions} list="the transactions" />
   return (
@@ -45,38 +45,38 @@ export function TransactionPage(path: { relayer_id: string; transaction_id: stri
       </Crumbs>
       <div className="bar">
         <Heading
-          name={`Transaction ${data?.its.nonce ?? ''}`.trim()}
-          opened={data && { kind: 'transaction', name: transactionName(data.its), to: paths.transaction(data.its) }}
+          name={`Transaction ${shown?.nonce ?? ''}`.trim()}
+          opened={shown && { kind: 'transaction', name: transactionName(shown), to: paths.transaction(shown) }}
         >
-          Transaction {data && data.its.nonce !== null && `with nonce ${data.its.nonce} `}
-          {data && <TransactionState its={data.its} />}
+          Transaction {shown && shown.nonce !== null && `with nonce ${shown.nonce} `}
+          {shown && <TransactionState transaction={shown} />}
         </Heading>
-        {data && (
+        {whole.data && shown && (
           <TransactionActions
-            transaction={data.its}
-            isEnded={isFinal(data.its.status) || data.its.is_canceling === true}
-            hasRemedy={isStill || data.why.suggestions.some(isRemedy)}
+            transaction={shown}
+            isEnded={isFinal(shown.status) || shown.is_canceling === true}
+            hasRemedy={isStill || whole.data.why.suggestions.some(isRemedy)}
           />
         )}
       </div>
       <Loaded query={whole} loading={<Outline />}>
-        {({ its, why, signed }) => (
+        {({ transaction, why, signed }) => (
           <>
-            <ExplanationCard its={its} why={why} />
+            <ExplanationCard transaction={transaction} why={why} />
             <div className="columns fixed">
               <div>
                 <Content
-                  its={its}
-                  isCancellation={signed.some(({ hash, purpose }) => hash === its.hash && purpose === 'cancel')}
+                  transaction={transaction}
+                  isCancellation={signed.some(({ hash, purpose }) => hash === transaction.hash && purpose === 'cancel')}
                 />
-                <Effects its={its} />
+                <Effects transaction={transaction} />
               </div>
               <section className="card" aria-labelledby="timeline">
                 <div className="bar">
                   <h2 id="timeline">Timeline</h2>
                   <span className="hint">Times in {zoneShortly()}</span>
                 </div>
-                <Timeline transaction={its} attempts={signed} />
+                <Timeline transaction={transaction} attempts={signed} />
               </section>
             </div>
           </>
@@ -98,63 +98,67 @@ const Outline = () => (
 )
 
 /** `isCancellation`: its hash is that of the transfer that cancels it. */
-function Content({ its, isCancellation }: { its: Its; isCancellation: boolean }) {
+function Content({ transaction, isCancellation }: { transaction: Its; isCancellation: boolean }) {
   const { may } = useSession()
-  const network = useNetworkOf(its.relayer_id)
-  const symbol = useSymbolOf(its.relayer_id)
+  const network = useNetworkOf(transaction.relayer_id)
+  const symbol = useSymbolOf(transaction.relayer_id)
   const explorer = useExplorer(network)
   return (
     <section className="card" aria-labelledby="content-of">
       <h2 id="content-of">Content</h2>
       <dl className="figures wide">
         <Figure name="From">
-          <Address value={its.from} network={network} what="Sender" whole />
+          <Address value={transaction.from} network={network} what="Sender" whole />
         </Figure>
         <Figure name="To">
-          {its.to === null ? (
+          {transaction.to === null ? (
             'nobody: it creates a contract'
           ) : (
-            <Address value={its.to} network={network} what="Receiver" whole />
+            <Address value={transaction.to} network={network} what="Receiver" whole />
           )}
         </Figure>
-        <Figure name="Value">{exactAmount(its.value, symbol)}</Figure>
-        {its.call && (
+        <Figure name="Value">{exactAmount(transaction.value, symbol)}</Figure>
+        {transaction.call && (
           <Figure name="Call">
-            <Suspense fallback={<code>{its.call.function}</code>}>
-              <Call transaction={its} network={network} />
+            <Suspense fallback={<code>{transaction.call.function}</code>}>
+              <Call transaction={transaction} network={network} />
             </Suspense>
           </Figure>
         )}
-        {its.hash !== null && (
+        {transaction.hash !== null && (
           <Figure name={isCancellation ? 'Hash of the cancellation' : 'Hash'}>
             <span className="copyable">
-              <Copyable value={its.hash} whole /> <ExplorerLink to={explorer('tx', its.hash)} what="Transaction" />
+              <Copyable value={transaction.hash} whole />{' '}
+              <ExplorerLink to={explorer('tx', transaction.hash)} what="Transaction" />
             </span>
           </Figure>
         )}
         <Figure name="Network">{network ?? '…'}</Figure>
-        <Figure name="Gas limit">{its.gas_limit === null ? 'not estimated yet' : count(its.gas_limit)}</Figure>
-        <Figure name="Submission">{its.submission ? submissionText(its.submission) : 'public'}</Figure>
-        {its.submission?.public_since && (
+        <Figure name="Gas limit">
+          {transaction.gas_limit === null ? 'not estimated yet' : count(transaction.gas_limit)}
+        </Figure>
+        <Figure name="Submission">{transaction.submission ? submissionText(transaction.submission) : 'public'}</Figure>
+        {transaction.submission?.public_since && (
           <Figure name="Public since">
-            <Moment at={its.submission.public_since} />
+            <Moment at={transaction.submission.public_since} />
           </Figure>
         )}
-        <Figure name="Speed">{its.speed ? words(its.speed.tier) : 'custom prices'}</Figure>
-        {its.reference !== null && <Figure name="Reference">{its.reference}</Figure>}
-        {Object.entries(its.metadata ?? {}).map(([name, value]) => (
+        <Figure name="Speed">{transaction.speed ? words(transaction.speed.tier) : 'custom prices'}</Figure>
+        {transaction.reference !== null && <Figure name="Reference">{transaction.reference}</Figure>}
+        {Object.entries(transaction.metadata ?? {}).map(([name, value]) => (
           <Figure key={name} name={name}>
             {value}
           </Figure>
         ))}
         <Figure name="ID">
-          <Copyable value={its.id} whole />
+          <Copyable value={transaction.id} whole />
         </Figure>
       </dl>
-      {its.data !== null && <Bytes name="Data" value={its.data} />}
+      {transaction.data !== null && <Bytes name="Data" value={transaction.data} />}
       {(may('sign') || may('send')) && (
         <p className="hint">
-          <Link to={paths.sandboxOf(its.relayer_id, its.id)}>Open in the sandbox</Link> to simulate or send it again.
+          <Link to={paths.sandboxOf(transaction.relayer_id, transaction.id)}>Open in the sandbox</Link> to simulate or
+          send it again.
         </p>
       )}
     </section>
@@ -162,10 +166,10 @@ function Content({ its, isCancellation }: { its: Its; isCancellation: boolean })
 }
 
 /** What it did on the chain. */
-function Effects({ its }: { its: Its }) {
-  const { receipt } = its
-  const symbol = useSymbolOf(its.relayer_id)
-  const network = useNetworkOf(its.relayer_id)
+function Effects({ transaction }: { transaction: Its }) {
+  const { receipt } = transaction
+  const symbol = useSymbolOf(transaction.relayer_id)
+  const network = useNetworkOf(transaction.relayer_id)
   if (!receipt) return null
   return (
     <section className="card">
@@ -176,7 +180,7 @@ function Effects({ its }: { its: Its }) {
           'Gas used': (
             <>
               {receipt.gas_used === null ? 'unknown' : count(receipt.gas_used)}
-              {its.gas_limit !== null && ` of ${count(its.gas_limit)}`}
+              {transaction.gas_limit !== null && ` of ${count(transaction.gas_limit)}`}
             </>
           ),
           Price: <Price wei={receipt.effective_gas_price} />,
@@ -186,9 +190,9 @@ function Effects({ its }: { its: Its }) {
           ),
         }}
       />
-      {its.hash !== null && (receipt.logs_count ?? 0) > 0 && network !== undefined && (
+      {transaction.hash !== null && (receipt.logs_count ?? 0) > 0 && network !== undefined && (
         <Suspense fallback={<Skeleton lines={2} />}>
-          <Logs hash={its.hash} relayer_id={its.relayer_id} network={network} />
+          <Logs hash={transaction.hash} relayer_id={transaction.relayer_id} network={network} />
         </Suspense>
       )}
     </section>
@@ -207,7 +211,7 @@ interface Path {
 
 /** A transaction with its explanation and its signed versions. */
 interface WholeTransaction {
-  its: Transaction
+  transaction: Transaction
   why: Explanation
   signed: Attempt[]
 }
@@ -224,13 +228,13 @@ function useWholeTransaction(path: Path) {
 /** The parts are three requests: they are read again when it changed in between, since they would contradict each other. */
 async function readWhole(client: RelayerClient, path: Path, signal: AbortSignal): Promise<WholeTransaction> {
   for (let reads = 1; ; reads += 1) {
-    const [transaction, explanation, attempts] = await Promise.all([
+    const [one, explanation, attempts] = await Promise.all([
       client.get(base, { path, signal }),
       client.get(`${base}/explanation`, { path, signal }),
       client.get(`${base}/attempts`, { path, query: { per_page: 100 }, signal }),
     ])
-    const [its, why] = [transaction.data, explanation.data]
-    const isOfOneMoment = its.status === why.status && attempts.pagination.total_items === why.figures.attempts
-    if (isOfOneMoment || reads === maxReads) return { its, why, signed: attempts.data }
+    const [transaction, why] = [one.data, explanation.data]
+    const isOfOneMoment = transaction.status === why.status && attempts.pagination.total_items === why.figures.attempts
+    if (isOfOneMoment || reads === maxReads) return { transaction, why, signed: attempts.data }
   }
 }

@@ -271,7 +271,7 @@ function List({
                       row && (
                         <Row
                           key={row.id}
-                          its={row}
+                          transaction={row}
                           start={start - list.options.scrollMargin}
                           isOfOne={isOfOne}
                           choice={choice}
@@ -310,7 +310,7 @@ function Head({ isOfOne }: { isOfOne: boolean }) {
 }
 
 interface RowProps {
-  its: Transaction
+  transaction: Transaction
   symbol: string
   start: number
   isOfOne: boolean
@@ -318,33 +318,35 @@ interface RowProps {
   names: Names
 }
 
-function Row({ its, start, isOfOne, choice, names, symbol }: RowProps) {
-  const note = transactionNote(its, symbol)
+function Row({ transaction, start, isOfOne, choice, names, symbol }: RowProps) {
+  const note = transactionNote(transaction, symbol)
   // A finger would miss a link inside the row, which is one itself.
   const isPhone = usePhone()
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>
-      <td className="pick">{choice && <ChooseRow name={transactionName(its)} row={its} choice={choice} />}</td>
-      <td className="state">
-        <TransactionState its={its} />
+      <td className="pick">
+        {choice && <ChooseRow name={transactionName(transaction)} row={transaction} choice={choice} />}
       </td>
-      <td className="nonce">{its.nonce ?? '–'}</td>
+      <td className="state">
+        <TransactionState transaction={transaction} />
+      </td>
+      <td className="nonce">{transaction.nonce ?? '–'}</td>
       {!isOfOne && (
-        <td className="relayer" data-nonce={nonceName(its.nonce)}>
-          <span>{isPhone ? its.relayer_id : <RelayerLink id={its.relayer_id} />}</span>
+        <td className="relayer" data-nonce={nonceName(transaction.nonce)}>
+          <span>{isPhone ? transaction.relayer_id : <RelayerLink id={transaction.relayer_id} />}</span>
         </td>
       )}
       <td className="what">
-        <Link to={paths.transaction(its)} className="open" title={its.hash ?? 'not signed'}>
-          {actionOf(its, names)}
+        <Link to={paths.transaction(transaction)} className="open" title={transaction.hash ?? 'not signed'}>
+          {actionOf(transaction, names)}
         </Link>
       </td>
       <td className="number">
-        <Value its={its} symbol={symbol} names={names} />
+        <Value transaction={transaction} symbol={symbol} names={names} />
       </td>
       <td className="note">{note.text !== '' && <span title={note.whole}>{note.text}</span>}</td>
       <td className="hint">
-        <Age of={its.created_at} />
+        <Age of={transaction.created_at} />
       </td>
     </tr>
   )
@@ -364,16 +366,23 @@ const places = 6
 type Names = (address: string) => AddressName | undefined
 
 /** What it sends, in coins or in the token that it calls. */
-function Value({ its, symbol, names }: { its: Transaction; symbol: string; names: Names }) {
-  const units = its.call?.args[amountPlace(its.call)]
-  if (its.value !== '0')
+function Value({ transaction, symbol, names }: { transaction: Transaction; symbol: string; names: Names }) {
+  const units = transaction.call?.args[amountPlace(transaction.call)]
+  if (transaction.value !== '0')
     return (
-      <span title={exactAmount(its.value, symbol)}>
-        <Amount units={its.value} symbol={symbol} decimals={18} />
+      <span title={exactAmount(transaction.value, symbol)}>
+        <Amount units={transaction.value} symbol={symbol} decimals={18} />
       </span>
     )
-  if (its.to === null || typeof units !== 'string') return '–'
-  return <TokenValue units={units} relayer_id={its.relayer_id} token={its.to} name={receiverOf(its.to, names)} />
+  if (transaction.to === null || typeof units !== 'string') return '–'
+  return (
+    <TokenValue
+      units={units}
+      relayer_id={transaction.relayer_id}
+      token={transaction.to}
+      name={receiverOf(transaction.to, names)}
+    />
+  )
 }
 
 interface TokenValueProps {
