@@ -1,12 +1,10 @@
 const { existsSync, readFileSync } = require('node:fs')
 const { posix } = require('node:path')
 
-// Imports run downward, floor by floor; everything may import core/, which is pure and imports only itself and generated/.
+// Imports run downward, floor by floor; everything may import domain/ and lib/, which import only themselves and generated/.
 const floors = require('./test/floors.cjs')
 const rooms = floors.flat()
 const below = (room) => floors.slice(floors.findIndex((floor) => floor.includes(room)) + 1).flat()
-/** The settings and small helpers beside main.ts. */
-const helpers = '^server/(?:ids|next-turn|with-timeout)\\.ts$'
 
 // A package that declares no `exports` lets every file of it be imported: only its entry points may be. For the others Node sees to it.
 const { dependencies, devDependencies, optionalDependencies } = require('./package.json')
@@ -61,23 +59,22 @@ module.exports = {
         pathNot: [
           `^server/${room}/`,
           ...below(room).map((name) => `^server/${name}/`),
-          ...(room === 'core' ? [] : [helpers]),
           // They start and stop the parts that the settings describe.
-          ...(['commands', 'service'].includes(room) ? ['^server/[^/]+\\.ts$'] : []),
+          ...(['cli', 'app'].includes(room) ? ['^server/[^/]+\\.ts$'] : []),
         ],
       },
     })),
     {
-      name: 'only-evm-proofs-makes-proofs',
+      name: 'only-chain-proofs-makes-proofs',
       severity: 'error',
-      from: { path: '^server/', pathNot: '^server/evm/proofs\\.ts$' },
-      to: { path: '^server/core/proof\\.ts$', dependencyTypesNot: ['type-only'] },
+      from: { path: '^server/', pathNot: '^server/chain/proofs\\.ts$' },
+      to: { path: '^server/domain/proof\\.ts$', dependencyTypesNot: ['type-only'] },
     },
     {
       // They take superlinear time: their input is bounded there first.
       name: 'only-the-decoding-room-imports-the-decoders-of-ethers',
       severity: 'error',
-      from: { path: '^server/', pathNot: '^server/core/decoding/' },
+      from: { path: '^server/', pathNot: '^server/domain/decoding/' },
       to: {
         path: '^node_modules/ethers/',
         pathNot: '^node_modules/ethers/lib\\.(?:esm|commonjs)/(?:address|crypto|utils|wallet)/',
@@ -88,13 +85,13 @@ module.exports = {
       name: 'only-main-starts-the-service',
       severity: 'error',
       from: { path: '^server/', pathNot: '^server/main\\.ts$' },
-      to: { path: '^server/service\\.ts$' },
+      to: { path: '^server/app\\.ts$' },
     },
     {
       name: 'a-command-is-run-and-not-imported',
       severity: 'error',
-      from: { path: '^server/', pathNot: '^server/commands/' },
-      to: { path: '^server/commands/' },
+      from: { path: '^server/', pathNot: '^server/cli/' },
+      to: { path: '^server/cli/' },
     },
     {
       name: 'the-client-knows-only-the-contract',
@@ -117,7 +114,7 @@ module.exports = {
     {
       name: 'one-file-knows-the-validator',
       severity: 'error',
-      from: { path: '^server/', pathNot: '^server/http/contract\\.ts$' },
+      from: { path: '^server/', pathNot: '^server/api/http/contract\\.ts$' },
       to: { path: 'express-openapi-validator' },
     },
     {

@@ -1,11 +1,11 @@
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import { relative } from 'node:path'
-import { collectAfterLoad, collectBufferGarbage } from './background/garbage.ts'
-import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './background/processes.ts'
+import { collectAfterLoad, collectBufferGarbage } from './app/garbage.ts'
+import { ProcessEnded, type Processes, type Started, startProcesses, tellStarted } from './app/processes.ts'
+import { explain } from './app/start-failure.ts'
 import { type Config, readConfig } from './config.ts'
 import { takeSecrets } from './secret-files.ts'
-import { explain } from './start-failure.ts'
 
 // Files that this process creates (database, log, keys) are readable by its own user only.
 process.umask(0o077)
@@ -39,7 +39,7 @@ async function start(config: Config, secrets: Record<string, string>): Promise<P
     return startProcesses(config.processes, secrets, (line) => process.stderr.write(line))
   }
   // The primary process of a cluster serves nothing and must not load the service.
-  const { startWithDatabase } = await import('./service.ts')
+  const { startWithDatabase } = await import('./app.ts')
   const service = await startWithDatabase(config, stopped.signal, (error) =>
     process.stderr.write(`The service waits for the database, and starts when it can be used.\n${explain(error)}\n`),
   )

@@ -1,13 +1,13 @@
 // The floors of the server, from the top. A room imports from the floors below it, and rooms on one floor do not import each other.
 // .dependency-cruiser.cjs enforces them; test/structure.ts counts them.
 module.exports = [
-  ['commands'],
-  ['service'],
-  ['json-rpc'],
-  ['http'],
-  ['operations'],
-  ['sending', 'webhooks', 'background'],
-  ['keys', 'evm', 'telemetry'],
-  ['secrets', 'store', 'outbound'],
-  ['core'],
+  ['cli'],
+  ['app'],
+  ['api'],
+  ['services'],
+  ['sender', 'webhooks'],
+  ['chain', 'keys', 'telemetry'],
+  ['store'],
+  ['domain'],
+  ['lib'],
 ]

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Attempt, Failure } from '../client/index.ts'
-import { escapedLine, printable } from '../server/core/printable.ts'
+import { escapedLine, printable } from '../server/lib/printable.ts'
 import { relayerCommand } from './support/relayer-command.ts'
 import { startTestService } from './support/service.ts'
 

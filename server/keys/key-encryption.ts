@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ConfigError } from '../core/config-error.ts'
-import type { WrappedKey } from '../core/rows.ts'
-import type { KeyEncryptionKey } from '../core/settings/key-encryption-key.ts'
-import type { VaultAccess } from '../core/settings/vault-access.ts'
-import { withTimeout } from '../with-timeout.ts'
-import { awsEncryptionKey } from './aws-kms.ts'
+import { ConfigError } from '../domain/errors.ts'
+import type { WrappedKey } from '../domain/rows.ts'
+import type { KeyEncryptionKey, VaultAccess } from '../domain/settings.ts'
+import { withTimeout } from '../lib/timeout.ts'
 import type { EncryptionKey } from './encryption-key.ts'
-import { googleEncryptionKey } from './google-cloud-kms.ts'
 import { KeyServiceFault } from './key-service.ts'
-import { vaultEncryptionKey } from './vault.ts'
+import { awsEncryptionKey } from './providers/aws-kms.ts'
+import { googleEncryptionKey } from './providers/google-cloud-kms.ts'
+import { vaultEncryptionKey } from './providers/vault.ts'
 
 const key_bytes = 32
 const call_ms = 5_000

@@ -4,9 +4,9 @@ import type {
   KeystoreSignerRequest,
   PlainSignerRequest,
 } from '../../generated/openapi.ts'
-import type { TargetCheck } from '../outbound/address-guard.ts'
-import { azure_domains } from './azure-identity.ts'
-import { google_domains, google_endpoint } from './google-cloud-kms.ts'
+import type { TargetCheck } from '../lib/ssrf-guard.ts'
+import { azure_domains } from './providers/azure-identity.ts'
+import { google_domains, google_endpoint } from './providers/google-cloud-kms.ts'
 
 /** A reference to a key in a key service: the type of the signer and its configuration. */
 export type KeyReference = WithoutId<

@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net'
-import { ApiError } from '../core/errors.ts'
-import { printable } from '../core/printable.ts'
-import type { TargetCheck } from '../outbound/address-guard.ts'
+import { ApiError } from '../domain/errors.ts'
+import { printable } from '../lib/printable.ts'
+import type { TargetCheck } from '../lib/ssrf-guard.ts'
 
 /** The guard of addresses for calls to key services whose address a caller chose. */
 export interface Outbound {
@@ -109,4 +109,41 @@ export function unanswered(name: string, error: unknown): KeyServiceFault {
   if (known) return new KeyServiceFault('unavailable', `${name} ${known[1]} (${code})`, message)
   const told = code === 'ECONNRESET' ? `${name} closed the connection without an answer` : `no answer from ${name}`
   return new KeyServiceFault('unavailable', told, message)
+}
+
+/** The commands that compile packages which have no binaries. */
+const compilers: Record<string, string> = { pkcs11js: 'npm run build:pkcs11' }
+
+/** Imports an optional package on its first use. Throws KeyServiceFault (`missing`) when it is not installed, or not compiled. */
+export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const compile = compilers[name]
+    const install = [`npm install --save-optional ${name}`, ...(compile === undefined ? [] : [compile])]
+    if (code === 'ERR_MODULE_NOT_FOUND') throw missing(name, 'installed', install.join(' && '))
+    // Without its binary, or with one for another machine, the package is there and does not load.
+    if (compile && (code === 'MODULE_NOT_FOUND' || code === 'ERR_DLOPEN_FAILED'))
+      throw missing(name, 'compiled', compile)
+    throw error
+  }
+}
+
+const missing = (name: string, state: string, command: string) =>
+  new KeyServiceFault('missing', `the package ${name} is not ${state}: run ${command}, and restart the service`)
+
+/** Callers at the same time share one call and its outcome, until the signal of the first caller aborts. */
+export function shared<T>(call: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal) => Promise<T> {
+  let current: Promise<T> | undefined
+  return (signal) => {
+    if (current) return current
+    const end = () => {
+      if (current === started) current = undefined
+    }
+    const started = call(signal).finally(end)
+    signal.addEventListener('abort', end, { once: true })
+    current = started
+    return started
+  }
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { BoundedMap } from '../core/bounded-map.ts'
-import { relayerNotFound } from '../core/errors.ts'
-import type { RelayerRow, SignerRow } from '../core/rows.ts'
-import type { Vault } from '../secrets/vault.ts'
+import { relayerNotFound } from '../domain/errors.ts'
+import type { RelayerRow, SignerRow } from '../domain/rows.ts'
+import { BoundedMap } from '../lib/bounded-map.ts'
 import type { Store } from '../store/store.ts'
-import { isKey, localSigner } from './curve.ts'
 import type { KeyReference } from './key-reference.ts'
 import type { KeyServices } from './key-services.ts'
+import { isKey, localSigner } from './secp256k1.ts'
+import type { Vault } from './secret-encryption.ts'
 import type { Signer } from './signer.ts'
 
 const max_cached = 10_000

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AuditEntry, AuditFilter } from '../core/rows.ts'
+import type { AuditEntry, AuditFilter } from '../domain/rows.ts'
 
 /** An entry in a batch. */
 export type AuditRow = [

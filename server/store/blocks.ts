@@ -1,5 +1,5 @@
-import type { Listing, Slice } from '../core/rows.ts'
-import { nextTurn } from '../next-turn.ts'
+import type { Listing, Slice } from '../domain/rows.ts'
+import { nextTurn } from '../lib/yield-to-event-loop.ts'
 
 /** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of the schemas use it too. */
 const block_size = 1_000

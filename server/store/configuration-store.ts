@@ -1,9 +1,24 @@
-import type { Abi, ApiKey, ListedAbi, Network, Notification, RpcUrl, Signer } from '../../generated/openapi.ts'
+import type {
+  Abi,
+  ApiKey,
+  FundingStatus,
+  ListedAbi,
+  Network,
+  Notification,
+  RpcUrl,
+  Signer,
+  Sponsorship,
+  TransactionStatus,
+  Usage,
+} from '../../generated/openapi.ts'
+import type { AppliedFunding } from '../domain/funding.ts'
+import type { SponsorshipRules } from '../domain/policies/sponsored-calls.ts'
 import type {
   AbiRow,
   ApiKeyRow,
   ContractFunction,
   Deletion,
+  Funding,
   Listing,
   LoginTrust,
   NewPool,
@@ -16,7 +31,8 @@ import type {
   RelayerRow,
   SignerRow,
   Slice,
-} from '../core/rows.ts'
+} from '../domain/rows.ts'
+import type { Account } from '../domain/transaction-rows.ts'
 
 /**
  * Networks, signers, relayers, API keys and notifications. `auditEntry`: committed in the same database transaction as the changes, if
@@ -149,3 +165,99 @@ export interface ConfigurationStore {
 
 /** The index of the first id of a relayer, or of a pool, that does not exist. */
 export type UnknownLimit = { unknown_relayer: number } | { unknown_pool: number }
+
+/** A refill, which was accepted in one commit with its transaction. */
+export interface Refill {
+  row_id: number
+  treasury_row_id: number
+  treasury_id: string
+  amount: string
+  transaction_id: string
+  created_at: string
+  /** Its transaction is unfinished. */
+  is_open: boolean
+  /** Of its transaction, as the two below; null: that was removed, long after its end. */
+  status: TransactionStatus | null
+  from: string | null
+  /** Null: it is in no block, or in one of a chain that was restarted since. */
+  mined_nonce: number | null
+}
+
+export interface FundingNote {
+  state: FundingStatus
+  reason: string | null
+  since: string
+}
+
+/** Relayers that get their funds from others. */
+export interface FundingStore {
+  /** Null ends it. `unknown_treasury`: no relayer of the same chain has this id. `circle`: the treasury gets its funds from the relayer. */
+  setFunding(
+    id: string,
+    funding: Funding | null,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<RelayerRow | 'missing' | 'unknown_treasury' | 'circle'>
+  /** As `setFunding`, for the relayers of a pool that have no funding of their own. */
+  setPoolFunding(
+    id: string,
+    funding: Funding | null,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<PoolRow | 'missing' | 'unknown_treasury' | 'circle'>
+  /** Undefined: it gets no funds from another relayer. */
+  fundingOf(relayer: RelayerRow): Promise<AppliedFunding | undefined>
+  /** The row ids of the relayers that have a funding, or that a pool funds. */
+  fundedRelayers(): Promise<number[]>
+  /** The newest first; at most 20. */
+  refills(relayer_row_id: number): Promise<Refill[]>
+  /** Stores it if it is another state or reason. An event is written when the relayer can no longer be refilled, or can again. */
+  noteFunding(relayer_row_id: number, note: Pick<FundingNote, 'state' | 'reason'>): Promise<void>
+  /** By the relayer's row id; relayers that were not examined yet have none. */
+  fundingNotes(): Promise<Map<number, FundingNote>>
+  /** What counts for a daily limit now. `asset`: as in `Spend`. */
+  spentPerDay(account: Account, asset: string): Promise<string>
+  /** Whether an unfinished transaction of the relayer calls a contract or creates one. */
+  hasUnfinishedCalls(relayer_row_id: number): Promise<boolean>
+  /** The fees that the relayer paid since then, in wei. `from`: seconds since the Unix epoch. Counted by the quarter of an hour. */
+  feesSince(relayer_row_id: number, from: number): Promise<bigint>
+}
+
+export interface SponsorshipRow extends Omit<Sponsorship, 'usage'> {
+  row_id: number
+  chain_id: number
+  /** One of the two: what sends the calls. The row ids tell them from later ones with the same id. */
+  relayer_row_id: number | null
+  pool_row_id: number | null
+}
+
+export interface NewSponsorship extends SponsorshipRules {
+  id: string
+  paused: boolean
+  created_at: string
+  /** Exactly one of the two. */
+  relayer_id?: string
+  pool_id?: string
+}
+
+/** Sponsorships, and what their limits have left. `auditEntry`: committed in the same database transaction. */
+export interface SponsorshipStore {
+  /** Together with its API key. */
+  createSponsorship(
+    sponsorship: NewSponsorship,
+    api_key: ApiKeyRow,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<SponsorshipRow | 'id_taken' | 'too_many_keys' | 'key_name_taken' | 'unknown_relayer' | 'unknown_pool'>
+  getSponsorship(id: string): Promise<SponsorshipRow | undefined>
+  sponsorshipOfKey(api_key_id: string): Promise<SponsorshipRow | undefined>
+  listSponsorships(slice: Slice): Promise<Listing<SponsorshipRow>>
+  updateSponsorship(
+    id: string,
+    changes: Partial<SponsorshipRules> & { paused?: boolean },
+    auditEntry?: PendingAuditEntry,
+  ): Promise<SponsorshipRow | undefined>
+  /** Its API key is removed with it. */
+  deleteSponsorship(id: string, auditEntry?: PendingAuditEntry): Promise<boolean>
+  /** The origins that any sponsorship lists. */
+  sponsorshipOrigins(): Promise<ReadonlySet<string>>
+  /** The use of a daily limit. `place`: under which the amounts are counted (Spend). */
+  usage(place: { chain_id: number; holder: string; asset: string; limit: string }): Promise<Usage>
+}

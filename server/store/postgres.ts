@@ -1,10 +1,10 @@
-import { StoreUnavailable } from '../core/errors.ts'
+import { StoreUnavailable } from '../domain/errors.ts'
 import { auditList } from './postgres/audit-list.ts'
 import { oneAtATime } from './postgres/coalesce.ts'
 import { type ConnectionSettings, connect } from './postgres/connection.ts'
 import { isUnavailable } from './postgres/failures.ts'
 import { workShares } from './postgres/work-share.ts'
-import { storeRules } from './rules/store-rules.ts'
+import { storeRules } from './queries/store-queries.ts'
 import type { Store } from './store.ts'
 import type { StoreWorld } from './store-dependencies.ts'
 

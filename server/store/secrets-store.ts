@@ -1,4 +1,4 @@
-import type { AuditEntry, MasterKeyCheck, RightsFault, RightsGuard } from '../core/rows.ts'
+import type { AuditEntry, MasterKeyCheck, RightsFault, RightsGuard } from '../domain/rows.ts'
 
 /** All secrets and MACs of a database, for operators' commands. */
 export interface SecretsStore {

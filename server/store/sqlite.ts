@@ -1,5 +1,4 @@
-import { oncePerTurn } from './once-per-turn.ts'
-import { storeRules } from './rules/store-rules.ts'
+import { storeRules } from './queries/store-queries.ts'
 import { audit } from './sqlite/audit-list.ts'
 import { connect } from './sqlite/connection.ts'
 import { createLeases } from './sqlite/leases.ts'
@@ -25,5 +24,26 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     ...audit(connection),
     ...storeRules(connection, dependencies),
     ...workShares(createLeases(connection, dependencies)),
+  }
+}
+
+/**
+ * Shares one call of `read` among all who ask in one turn of the event loop. It runs at the end of the turn, after they have all
+ * asked, so each of them sees everything that had changed before it asked.
+ */
+export function oncePerTurn<T>(read: () => T | Promise<T>): () => Promise<T> {
+  let shared: Promise<T> | undefined
+  return () => {
+    shared ??= new Promise((resolve, reject) => {
+      setImmediate(() => {
+        shared = undefined
+        try {
+          resolve(read())
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
+    return shared
   }
 }

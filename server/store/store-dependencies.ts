@@ -1,6 +1,6 @@
 import type { Relayer } from '../../generated/openapi.ts'
-import type { Observer } from '../core/observer.ts'
-import type { RelayerRow } from '../core/rows.ts'
+import type { Observer } from '../domain/observer.ts'
+import type { RelayerRow } from '../domain/rows.ts'
 
 /** The store's dependencies outside the database: the wall clock (milliseconds since the Unix epoch), unique ids, and the contract. */
 export interface StoreDependencies {

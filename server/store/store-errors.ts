@@ -1,4 +1,4 @@
-import { ApiError } from '../core/errors.ts'
+import { ApiError } from '../domain/errors.ts'
 
 /** The database cannot be used. The message gives the operator the reason. */
 export class StoreError extends Error {}

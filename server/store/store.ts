@@ -1,16 +1,28 @@
-import type { TransactionStatus } from '../../generated/openapi.ts'
-import type { Incident } from '../core/incident.ts'
-import type { AuditEntry, AuditFilter, Listing, MasterKeyCheck, RightsFault, RightsProof, Slice } from '../core/rows.ts'
-import type { AccountStore } from './account-store.ts'
+import type {
+  Acknowledgement,
+  Delivery,
+  NotificationHealth,
+  SearchResult,
+  TransactionStatus,
+} from '../../generated/openapi.ts'
+import type {
+  AuditEntry,
+  AuditFilter,
+  DueDelivery,
+  EventRow,
+  Incident,
+  Listing,
+  MasterKeyCheck,
+  PendingAuditEntry,
+  RightsFault,
+  RightsProof,
+  Settlement,
+  Slice,
+  Target,
+} from '../domain/rows.ts'
 import type { ChainHead, ListedAuditEntry } from './audit-batches.ts'
-import type { ConfigurationStore } from './configuration-store.ts'
-import type { FundingStore } from './funding-store.ts'
-import type { OutboxStore } from './outbox-store.ts'
-import type { ProblemStore } from './problem-store.ts'
-import type { SignalStore } from './signal-store.ts'
-import type { SponsorshipStore } from './sponsorship-store.ts'
-import type { TransactionStore } from './transaction-store.ts'
-import type { UnknownStore } from './unknown-store.ts'
+import type { ConfigurationStore, FundingStore, SponsorshipStore } from './configuration-store.ts'
+import type { AccountStore, TransactionStore, UnknownStore } from './transaction-store.ts'
 import type { WorkKind, WorkShare } from './work-share.ts'
 
 /**
@@ -33,7 +45,7 @@ import type { WorkKind, WorkShare } from './work-share.ts'
 
 /**
  * The store. Each method is at most one database transaction unless its comment says otherwise. A row has the contract's members, plus
- * secrets that the contract never shows (`secret`, `signing_key`, sealed by secrets/vault.ts) and the internal number `row_id`, which is
+ * secrets that the contract never shows (`secret`, `signing_key`, sealed by keys/secret-encryption.ts) and the internal number `row_id`, which is
  * never reused, so that a new relayer with a deleted relayer's id inherits nothing.
  */
 export interface Store
@@ -220,4 +232,122 @@ export interface Gauges {
   nonce_gaps: { relayer_id: string; gaps: number }[]
   /** `relayers`: those that may be chosen. */
   pools: { pool_id: string; relayers: number; unfinished: number }[]
+}
+
+/** Events and their deliveries to notifications. */
+export interface OutboxStore {
+  /** Events of a relayer after a sequence number, in order: at most `limit`, fewer if they are large, and at least one if any exists. */
+  events(relayer_row_id: number, after: number, limit: number): Promise<EventRow[]>
+  /** Those of the transactions that were sent through a pool, among the next `limit`. `seen`: the last one that was looked at. */
+  eventsOfPool(
+    pool_row_id: number,
+    relayer_row_id: number,
+    after: number,
+    limit: number,
+  ): Promise<{ events: EventRow[]; seen: number }>
+  lastEvent(relayer_row_id: number): Promise<number>
+  /** Writes an event when the balance falls below the policy; the next one only after the balance has recovered. */
+  noteBalance(relayer_row_id: number, balance: string, min_balance: string, isLow: boolean): Promise<void>
+
+  /** The row ids of the notifications that have pending deliveries. */
+  targetsAtWork(): Promise<number[]>
+  getTarget(notification_row_id: number): Promise<Target | undefined>
+  targetRowId(notification_id: string, creator?: string): Promise<number | undefined>
+  /** The due deliveries, oldest first; of each subject only the earliest pending one. */
+  dueDeliveries(notification_row_id: number, now: number, limit: number): Promise<DueDelivery[]>
+  /** The body of a delivery; undefined when the delivery was deleted. */
+  bodyOf(delivery_row_id: number): Promise<string | undefined>
+  /** The time at which the next delivery is due, in milliseconds since the Unix epoch. */
+  nextDueAt(notification_row_id: number): Promise<number | undefined>
+  /** Stores a delivery attempt and its consequences. */
+  settleDelivery(settlement: Settlement): Promise<void>
+  listDeliveries(notification_row_id: number, slice: Slice, status: Delivery['status'][]): Promise<Listing<Delivery>>
+  /** Makes a delivery pending again, from the start of the retry schedule. */
+  redeliver(
+    notification_row_id: number,
+    delivery_id: string,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<Delivery | 'missing' | 'disabled'>
+  /** Resolves to how many deliveries become pending again, now or by `continueBulkChange`. */
+  redeliverFailed(
+    notification_row_id: number,
+    since: string,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<number | 'disabled'>
+  /** Makes the waiting deliveries due. Resolves to their number, of which `continueBulkChange` changes those after the first batch. */
+  retryDeliveries(notification_row_id: number, auditEntry: PendingAuditEntry): Promise<number | 'disabled'>
+  notificationHealth(notification_row_id: number): Promise<NotificationHealth>
+  /**
+   * Bulk changes of deliveries (redeliver, retry, give up, remove) do their first batch at once. This does the next batch of the oldest
+   * unfinished bulk change; false when there is none.
+   */
+  continueBulkChange(): Promise<boolean>
+  hasBulkChange(): Promise<boolean>
+}
+
+/**
+ * What servers on one database tell each other, so that they need not wait until they look by themselves. A signal that is lost costs
+ * time only.
+ * - `work`: the relayer has a new transaction for its sender.
+ * - `poll`: its sender shall read the chain at once; `resend`: and broadcast all signed transactions again.
+ * - `changed`: a transaction, or its events, changed.
+ * - `leases`: leases are free.
+ */
+export type Signal =
+  | { kind: 'work' | 'poll' | 'resend'; relayer_row_id: number }
+  | { kind: 'changed' }
+  | { kind: 'leases' }
+
+/** `undefined`: signals may have been lost, and everything must be looked at. */
+export type HearSignal = (signal: Signal | undefined) => void
+
+/** How this process learns of the changes of others before it looks by itself. */
+export interface SignalStore {
+  /**
+   * Changes when another process may have committed something that no signal reported. It is read without waiting, and cheap enough for
+   * frequent polling.
+   */
+  version(): number
+  /** Tells the other servers, soon and without waiting. */
+  tell(signal: Signal): void
+  /** Hears the signals of the other servers. */
+  subscribe(heard: HearSignal): void
+}
+
+/** The failures of a relayer in a time, and the newest of its failed transactions. */
+export interface Failures {
+  relayer_row_id: number
+  count: number
+  transaction_id: string | null
+  reason: string | null
+}
+
+export interface NotificationState {
+  id: string
+  created_by: string
+  disabled_reason: string | null
+  failing_since: string | null
+  pending: number
+  failed: number
+}
+
+/** What the list of problems and the search read. */
+export interface ProblemStore {
+  /** `from`: seconds since the Unix epoch. The counts are kept by the quarter of an hour. */
+  failuresSince(from: number): Promise<Failures[]>
+  notificationStates(): Promise<NotificationState[]>
+  /** Those that are valid at `now` (RFC 3339, UTC, milliseconds), by the id of their problem. */
+  acknowledgements(now: string): Promise<Map<string, Acknowledgement>>
+  acknowledge(problem_id: string, its: Acknowledgement, auditEntry?: PendingAuditEntry): Promise<void>
+  /** False: there is none. */
+  deleteAcknowledgement(problem_id: string, auditEntry?: PendingAuditEntry): Promise<boolean>
+  /** The first of what was found. `total_items`: a lower bound of how many have the text. */
+  search(text: string, sight: SearchSight): Promise<Listing<SearchResult>>
+}
+
+/** What the caller of a search may see. */
+export interface SearchSight {
+  relayer_ids: ReadonlySet<string> | undefined
+  signers: boolean
+  notifications: 'all' | 'none' | { created_by: string }
 }

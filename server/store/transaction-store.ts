@@ -1,5 +1,5 @@
 import type { TransactionError } from '../../generated/openapi.ts'
-import type { ForeignUse, NeverSigned } from '../core/ending.ts'
+import type { FirstBlock, ForeignUse, NeverSigned } from '../domain/ending.ts'
 import type {
   AtCapacity,
   BatchCreation,
@@ -9,9 +9,10 @@ import type {
   PoolCreation,
   PoolTransaction,
   Replay,
-} from '../core/new-transaction.ts'
-import type { Proof } from '../core/proof.ts'
-import type { Listing, PendingAuditEntry, RelayerRow, Slice } from '../core/rows.ts'
+} from '../domain/new-transaction.ts'
+import type { Proof } from '../domain/proof.ts'
+import type { Listing, PendingAuditEntry, RelayerRow, Slice } from '../domain/rows.ts'
+import type { ShownColumns } from '../domain/show-transaction.ts'
 import type {
   Account,
   AttemptRow,
@@ -24,8 +25,7 @@ import type {
   WholeTransactionRow,
   WithdrawalBatch,
   WithdrawnBatch,
-} from '../core/sending-rows.ts'
-import type { ShownColumns } from '../core/shown-transaction.ts'
+} from '../domain/transaction-rows.ts'
 
 /** What a request waits for. */
 export type TransactionState = Pick<TransactionRow, 'status' | 'resign'>
@@ -197,4 +197,120 @@ export interface TransactionStore {
   /** The row ids of the relayers that have unfinished transactions or are watched. */
   relayersAtWork(): Promise<number[]>
   getRelayerByRowId(row_id: number): Promise<RelayerRow | undefined>
+}
+
+/** The state of an account. */
+export interface AccountState {
+  next_nonce: number
+  used_below: number
+  compared_count: number | null
+  genesis_hash: string | null
+  reserved: string
+  released: string
+  /** The last transaction of the account that this service did not send; null: none was seen. */
+  foreign: { nonce: number; hash: string | null; noticed_at: string } | null
+}
+
+/** Accounts: their nonce counters and reservations, restarts of their chain, and the watch for reorganizations. */
+export interface AccountStore {
+  /**
+   * `reserved`: the most wei that its unfinished transactions can still cost. `released`: the sum of all amounts that ever left
+   * `reserved`, because transactions were mined or withdrawn. `used_below`: every lower nonce is proven to be used. `compared_count`:
+   * the count on chain when it was last compared with this database (unknown-store.ts); null: never.
+   */
+  getAccount(chain_id: number, address: string): Promise<AccountState>
+  /** Remembers a transaction of the account that this service did not send. Resolves to whether it is a new one. */
+  noteForeign(account: Account, foreign: { nonce: number; hash: string | null }): Promise<boolean>
+  /**
+   * The account as `getAccount`, beside a block at which the chain counts `latest` of its transactions. `committed`: the most that its
+   * transactions may still take from its balance at this block. Not those below `latest`: they are mined, and their rows may not show it
+   * yet. But those from `latest` on whose rows are in a block: the node that counts lags behind.
+   */
+  accountAt(account: Account, latest: number): Promise<AccountState & { committed: string }>
+  /** Raises the nonce counter. `isProven`: signed bytes prove it, and the counter is never lowered below `nonce` again. */
+  raiseNonce(chain_id: number, address: string, nonce: number, isProven: boolean): Promise<void>
+  /**
+   * Gives unsigned transactions (`pending`, without a hash) the lowest unsigned nonces from `latest` on, in their order, and sets the
+   * nonce counter after the highest nonce in use. Nonces at or below one that is known to be in a block, or proven to be used, are not
+   * assigned. `gaps`: gaps that remain below a signed nonce, at most 100. Runs in several database transactions; after each one, nonces
+   * are unique and below the counter.
+   */
+  compactNonces(chain_id: number, address: string, latest: number): Promise<{ moved: number; gaps: number[] }>
+  /**
+   * Transactions that ended without being mined and hold nonces from `latest` on, above all nonces that are known to be in a block.
+   * They block the account until something is mined at these nonces. At most 100.
+   */
+  abandoned(
+    chain_id: number,
+    address: string,
+    latest: number,
+  ): Promise<{ row_id: number; revision: number; reason: string | null }[]>
+  /**
+   * Counts nonce gaps of the account that are about to be filled. Resolves to how many of `wanted` may be filled now, so that there are
+   * at most `limit` in an hour, over all servers and restarts.
+   */
+  takeGapFills(account: Account, wanted: number, limit: number): Promise<number>
+  setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
+  /**
+   * Removes the nonces of an account's transactions after a restart of the chain, at most `limit` in one database transaction.
+   * Unfinished ones fail with the reason. Resolves to how many had a nonce; 0 at the end.
+   */
+  forgetNonces(account: Account, reason: string, proof: Proof<FirstBlock>, limit: number): Promise<number>
+  /** Resets the account for a restarted chain. False, without a change, while a transaction holds a nonce. */
+  restartAccount(
+    account: Account,
+    genesis_hash: string,
+    next_nonce: number,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<boolean>
+  /** Keeps the relayer in `relayersAtWork` until `unwatch`, even without unfinished transactions. */
+  watch(relayer_row_id: number): Promise<void>
+  unwatch(relayer_row_id: number): Promise<void>
+  /** The highest block of the relayer's newest transactions that ended in a block. */
+  newestEnded(relayer_row_id: number): Promise<{ number: number; hash: string } | undefined>
+  /** Transactions that ended in a block from `block_number` on, among the 2,000 newest of each status. */
+  endedSince(relayer_row_id: number, block_number: number): Promise<TransactionRow[]>
+  /** Signed transactions that failed and are in no block, among the newest `limit` failed ones. */
+  failedUnmined(relayer_row_id: number, limit: number): Promise<TransactionRow[]>
+  /** The highest row id of a transaction. Later transactions get higher ones. */
+  newestRowId(): Promise<number>
+  /** The transactions that hold the nonces from `from` to below `to`, in any status, by nonce; at most `limit`. */
+  holders(chain_id: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
+  /** Whether a transaction of the account, at this nonce or shortly above it, is known to be in a block. */
+  isSettledFrom(chain_id: number, address: string, nonce: number): Promise<boolean>
+}
+
+/** What a transaction does: two with the same content may be one payment. `data_hash`: the keccak-256 of its data. */
+export interface Content {
+  to: string | null
+  value: string
+  data_hash: string
+}
+
+/** A transaction of an account that this database does not know. Null: no node has shown it yet; `to`: also for a new contract. */
+export interface UnknownRow {
+  nonce: number
+  noticed_at: string
+  hash: string | null
+  to: string | null
+  value: string | null
+  data_hash: string | null
+}
+
+/** Transactions that another copy of this database may have sent, until the operator acknowledges them. */
+export interface UnknownStore {
+  /** The account's count was compared: it knows none of the nonces `from` to below `below`. */
+  noteCompared(account: Account, range: { from: number; below: number }): Promise<void>
+  findUnknown(account: Account, found: Content & { nonce: number; hash: string }): Promise<void>
+  unknownTransactions(account: Account, slice: Slice): Promise<Listing<UnknownRow>>
+  /** Those whose transactions no node has shown, the highest first. */
+  unfoundNonces(account: Account, limit: number): Promise<number[]>
+  /** Whether any account has one. */
+  hasUnknown(): Promise<boolean>
+  /** One with this content, or one that was not found, of the account or of another relayer of its pools. */
+  possiblySent(
+    account: Account,
+    content: Content,
+  ): Promise<{ address: string; nonce: number; hash: string | null } | undefined>
+  acknowledgeUnknown(account: Account): Promise<void>
 }

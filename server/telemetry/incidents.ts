@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { hostname } from 'node:os'
-import type { Incident } from '../core/incident.ts'
+import type { Incident } from '../domain/rows.ts'
 import type { Store } from '../store/store.ts'
 
 export interface Incidents {

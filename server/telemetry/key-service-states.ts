@@ -1,5 +1,5 @@
-import type { KeyFault, KeyServiceState } from '../core/key-service-state.ts'
-import type { Observer } from '../core/observer.ts'
+import type { Observer } from '../domain/observer.ts'
+import type { KeyFault, KeyServiceState } from '../domain/rows.ts'
 
 export interface KeyServiceStates {
   observer: Required<Pick<Observer, 'keyServiceCalled' | 'keyServiceDown' | 'keyServiceUp'>>

@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { escapedLine } from '../core/printable.ts'
+import { escapedLine } from '../lib/printable.ts'
 
 /** The longest time that a line stays in the buffer. SIGKILL loses at most these lines. */
 const flush_ms = 100

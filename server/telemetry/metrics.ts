@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Observer } from '../core/observer.ts'
-import { unfinished_statuses } from '../core/statuses.ts'
+import type { Observer } from '../domain/observer.ts'
+import { unfinished_statuses } from '../domain/statuses.ts'
 import type { Gauges } from '../store/store.ts'
 
 /** The most values of a label that outside input determines; later values are counted as `other`. */
@@ -30,7 +30,7 @@ export interface MetricsDependencies {
   balances(): Balance[]
 }
 
-/** The members of a request's context (http/request-context.ts) that are counted. */
+/** The members of a request's context (api/http/request-context.ts) that are counted. */
 interface Request {
   operation: string | undefined
   method: string

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { isBlocked } from '../core/funding.ts'
-import type { Observer } from '../core/observer.ts'
+import { isBlocked } from '../domain/funding.ts'
+import type { Observer } from '../domain/observer.ts'
 import type { Incidents } from './incidents.ts'
 
 /**

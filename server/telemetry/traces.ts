@@ -3,10 +3,9 @@ import { type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace 
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import type { Observer } from '../core/observer.ts'
-import { parseTraceparent } from './traceparent.ts'
+import type { Observer } from '../domain/observer.ts'
 
-/** The members of a request's context (http/request-context.ts) that are traced. */
+/** The members of a request's context (api/http/request-context.ts) that are traced. */
 interface Request {
   request_id: string
   method: string
@@ -122,4 +121,17 @@ export function createTraces({ url, headers, service_name, routeOf }: TracesDepe
 function fail(span: Span, type: string): void {
   span.setAttribute('error.type', type)
   span.setStatus({ code: SpanStatusCode.ERROR })
+}
+
+/** W3C Trace Context, section 3.2, version 00. From later versions the members of version 00 are read. */
+const shape = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.{0,512})?$/
+
+/** Parses a `traceparent` header into the caller's span; undefined when it is absent or invalid. */
+export function parseTraceparent(
+  header: string | undefined,
+): { traceId: string; spanId: string; traceFlags: number } | undefined {
+  const [, version, traceId = '', spanId = '', flags = '', rest] = shape.exec(header ?? '') ?? []
+  if (version === undefined || (version === '00' && rest !== undefined)) return undefined
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 }
 }

@@ -1,9 +1,9 @@
 import http from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import { printable } from '../core/printable.ts'
-import { readRetryAfter } from '../core/retry-after.ts'
-import { isPrivateAddress, type TargetCheck } from '../outbound/address-guard.ts'
+import { printable } from '../lib/printable.ts'
+import { readRetryAfter } from '../lib/retry-after.ts'
+import { isPrivateAddress, type TargetCheck } from '../lib/ssrf-guard.ts'
 
 const connect_ms = 5_000
 const usual_attempt_ms = 15_000

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { EventRow } from '../core/rows.ts'
+import type { EventRow } from '../domain/rows.ts'
 import type { Store } from '../store/store.ts'
 
 const max_batch = 100

@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { expect, test } from 'vitest'
-import { createBelievedClock } from '../../server/background/believed-clock.ts'
+import { createBelievedClock } from '../../server/lib/trusted-clock.ts'
 
 const [hour, day] = [3_600_000, 86_400_000]
 const start = Date.parse('2026-01-01T00:00:00.000Z')

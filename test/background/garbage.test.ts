@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { collectBufferGarbage } from '../../server/background/garbage.ts'
+import { collectBufferGarbage } from '../../server/app/garbage.ts'
 
 const look_ms = 100
 const large_bytes = 20 * 1024 * 1024

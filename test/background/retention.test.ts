@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { createRetention } from '../../server/background/retention.ts'
+import { createRetention } from '../../server/app/retention.ts'
 import { fakeShare } from '../support/fake-share.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startTestService, type TestService } from '../support/service.ts'

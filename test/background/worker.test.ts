@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createWorker, type WorkerDependencies } from '../../server/background/worker.ts'
-import { StoreUnavailable } from '../../server/core/errors.ts'
+import { StoreUnavailable } from '../../server/domain/errors.ts'
+import { createWorker, type WorkerDependencies } from '../../server/store/worker.ts'
 import { fakeShare } from '../support/fake-share.ts'
 
 const patience_ms = 60_000

@@ -1,6 +1,6 @@
 import type { RelayerClient } from '../../client/index.ts'
 import type { NotificationType, Transaction } from '../../generated/openapi.ts'
-import { type Handler, type Handlers, list, single } from '../../server/core/operation.ts'
+import { type Handler, type Handlers, list, single } from '../../server/domain/operation.ts'
 
 /**
  * Nothing here runs: `tsc` compiles it, and fails where a line marked as an error is none. Each mark stands over the one

@@ -5,7 +5,7 @@ export const revocationFaults: Record<string, Seed[]> = {
   /** A server does not always read the generation anew. */
   'cached-generation': [
     {
-      file: 'server/store/postgres/generation.ts',
+      file: 'server/store/postgres/connection.ts',
       text: 'const asked_ms = performance.now()',
       instead: `const asked_ms = performance.now()
         if (changes > 0 && asked_ms % 100 < 20) return changes`,
@@ -32,7 +32,7 @@ export const clusterFaults: Record<string, Seed[]> = {
       instead: '',
     },
     {
-      file: 'server/store/rules/moves.ts',
+      file: 'server/store/queries/update-transactions.ts',
       text: 'if (before.revision !== revision) return undefined',
       instead: '',
     },
@@ -40,12 +40,12 @@ export const clusterFaults: Record<string, Seed[]> = {
   /** The next nonce is read outside of the database transaction that uses it, without the lock of its relayer. */
   'nonce-outside': [
     {
-      file: 'server/store/rules/creations.ts',
+      file: 'server/store/queries/insert-transactions.ts',
       text: 'refill ? [relayer_row_id, refill.relayer_row_id] : relayer_row_id,',
       instead: 'refill ? [refill.relayer_row_id] : [],',
     },
     {
-      file: 'server/store/rules/creations.ts',
+      file: 'server/store/queries/insert-transactions.ts',
       text: 'readLedger(transaction, candidates, dependencies.now())',
       instead: 'readLedger(database.read, candidates, dependencies.now())',
     },
@@ -53,10 +53,10 @@ export const clusterFaults: Record<string, Seed[]> = {
   /** Only messages wake the work: no server polls for the work of a dead one. */
   'notify-without-poll': [
     {
-      file: 'server/background/worker.ts',
+      file: 'server/store/worker.ts',
       text: 'setInterval(() => pollNow(false), watch_ms)',
       instead: 'setInterval(() => undefined, watch_ms)',
     },
-    { file: 'server/background/worker.ts', text: 'share.watch(pollInNextTurn)', instead: '' },
+    { file: 'server/store/worker.ts', text: 'share.watch(pollInNextTurn)', instead: '' },
   ],
 }

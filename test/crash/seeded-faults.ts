@@ -21,7 +21,7 @@ export interface SeededFault<Column = ColumnName> extends Seed {
 export const seededFaults = {
   /** The next nonce is a variable in memory, outside of the database transaction. */
   'nonce-in-memory': {
-    file: 'server/store/rules/creations.ts',
+    file: 'server/store/queries/insert-transactions.ts',
     text: '\n    createTransaction: (wanted, auditEntry) => createOne(wanted, auditEntry) as Promise<Creation>,\n',
     instead: `
     createTransaction: ((commit) => {
@@ -39,7 +39,7 @@ export const seededFaults = {
   },
   /** A node has the signed bytes before the database does. */
   'broadcast-before-commit': {
-    file: 'server/sending/lane/hand-over.ts',
+    file: 'server/sender/broadcast.ts',
     text: `const rows = await commit(signed.map(({ move }) => move))`,
     instead: `await lane.networkClient.chain.send(signed.flatMap(({ bytes }) => (bytes ? [bytes.raw] : [])))
     const rows = await commit(signed.map(({ move }) => move))`,
@@ -47,7 +47,7 @@ export const seededFaults = {
   },
   /** The event is written later, in a separate database transaction. */
   'event-outside': {
-    file: 'server/store/rules/events.ts',
+    file: 'server/store/queries/events.ts',
     text: 'await write(transaction, rows.map(transactionEvent))',
     instead: 'void setTimeout(write, 20_000, { ...transaction }, rows.map(transactionEvent))',
     caught_by: ['events'],

@@ -11,7 +11,7 @@ import { memoryOf } from './memory-of.ts'
 import { kindOf, kinds, names } from './slow-sockets.ts'
 
 const count = 5_000
-/** The default timeouts of server/http/server.ts. */
+/** The default timeouts of server/api/http/server.ts. */
 const times_ms = { none: 0, headers: 10_000, request: 30_000, answer: 30_000, idle: 60_000 }
 /** The service checks once a second, keeps idle sockets a second longer and sends a response first; a byte a second shows the end. */
 const slack_ms = 6_000

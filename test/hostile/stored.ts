@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import type { AuditEntry } from '../../server/core/rows.ts'
+import type { AuditEntry } from '../../server/domain/rows.ts'
 import { max_batch } from '../../server/store/audit-batches.ts'
 import { createTrail } from '../../server/store/sqlite/audit.ts'
 import { master_key } from '../bench/processes.ts'

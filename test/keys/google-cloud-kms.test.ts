@@ -1,7 +1,7 @@
 import { TypedDataEncoder } from 'ethers'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Failure } from '../../generated/openapi.ts'
-import { crc32c } from '../../server/keys/google-cloud-kms.ts'
+import { crc32c } from '../../server/keys/providers/google-cloud-kms.ts'
 import { crc32c as bitByBit } from '../support/crc32c.ts'
 import { expectEverySignature } from '../support/every-signature.ts'
 import { type FakeGoogleKms, startFakeGoogleKms } from '../support/fake-google-kms.ts'

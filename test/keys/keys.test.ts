@@ -1,8 +1,8 @@
 import { computeAddress, recoverAddress, SigningKey } from 'ethers'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ethersCurve, isKey, localSigner, nativeCurve } from '../../server/keys/curve.ts'
 import { generateKey } from '../../server/keys/keyring.ts'
+import { ethersCurve, isKey, localSigner, nativeCurve } from '../../server/keys/secp256k1.ts'
 
 /** The order of secp256k1 (SEC 2, section 2.4.1). */
 const n = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { addressOf } from '../../server/keys/curve.ts'
 import { KeyServiceFault, type RemoteKey } from '../../server/keys/key-service.ts'
-import { createRemoteSigner, type RemoteSignerDependencies } from '../../server/keys/remote-signer.ts'
+import { createRemoteSigner, type RemoteSignerDependencies } from '../../server/keys/providers/remote-signer.ts'
+import { addressOf } from '../../server/keys/secp256k1.ts'
 import { publicKeyOf, signedBy } from '../support/key-faults.ts'
 
 const key = Buffer.alloc(32, 5)

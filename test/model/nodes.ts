@@ -1,4 +1,4 @@
-import type { Post } from '../../server/evm/post.ts'
+import type { Post } from '../../server/chain/post.ts'
 import type { ChainModel } from './chain.ts'
 import { lies, type Misbehavior, priceLies, troubles } from './misbehavior.ts'
 import { type Answer, answerHonestly, type Call } from './node.ts'

@@ -9,14 +9,14 @@ export interface ModelFault extends Seed {
 export const modelFaults: Record<string, ModelFault> = {
   /** A cancellation pays the receiver after all. */
   'cancel-pays': {
-    file: 'server/sending/lane/sign.ts',
+    file: 'server/sender/sign.ts',
     text: 'const transfer = { to: from, value: 0n, data: null }',
     instead: "const transfer = { to: from.replace(/.$/, '0'), value: 1n, data: null }",
     caught_by: ['canceled', 'expired', 'failed', 'paid 2 times', 'signed twice'],
   },
   /** A transaction that is signed again gets another nonce. */
   'bump-takes-nonce': {
-    file: 'server/sending/lane/sign.ts',
+    file: 'server/sender/sign.ts',
     text: 'nonce: row.nonce as number, ...content',
     instead: 'nonce: (row.nonce as number) + (slow ? 1 : 0), ...content',
     caught_by: ['signed twice', 'paid 2 times'],
@@ -24,42 +24,42 @@ export const modelFaults: Record<string, ModelFault> = {
   'broadcast-before-commit': { ...crashFaults['broadcast-before-commit'], caught_by: ['not durable'] },
   /** The limit per day is read and not held. */
   'limit-forgotten': {
-    file: 'server/store/spending-rules.ts',
+    file: 'server/store/queries/daily-limits.ts',
     text: 'return amount > left',
     instead: 'return amount > left * 1_000_000n + 10n ** 20n',
     caught_by: ['over the limit'],
   },
   /** A price is raised whatever the market asks. */
   'multiple-forgotten': {
-    file: 'server/sending/lane/sign.ts',
+    file: 'server/sender/sign.ts',
     text: 'return slow && isAbove(',
     instead: 'return false && isAbove(',
     caught_by: ['too expensive'],
   },
   /** The counter follows the first false count. */
   'count-believed': {
-    file: 'server/core/nonce-verdict.ts',
+    file: 'server/domain/nonce-verdict.ts',
     text: "if (head - from_block < doubt_blocks) return { do: 'wait' }",
     instead: "if (head > 0) return { do: 'raise', to: counted, evidence: 'a count', proof }",
     caught_by: ['unasked self-transfers', 'unfinished', 'failed', 'canceled', 'signed twice'],
   },
   /** The limit of refills per day is read and not held. */
   'refills-forgotten': {
-    file: 'server/sending/funding/funding.ts',
+    file: 'server/services/funding/refill.ts',
     text: 'limit: max_per_day }',
     instead: "limit: max_per_day + '000' }",
     caught_by: ['refills over the limit'],
   },
   /** Confirmed transactions are not checked again. */
   'confirmed-forgotten': {
-    file: 'server/sending/lane/reorganized.ts',
+    file: 'server/sender/reorg.ts',
     text: 'if (!newest || newest.number < from) return false',
     instead: 'if (from < 1e9) return false',
     caught_by: ['confirmed', 'canceled', 'failed', 'expired', 'paid 2 times'],
   },
   /** A transaction that has lost its block is never sent again. */
   'mined-forgotten': {
-    file: 'server/core/decide.ts',
+    file: 'server/domain/decide.ts',
     text: "replaced ? { do: 'return' } : { do: 'rest' }",
     instead: "replaced && false ? { do: 'return' } : { do: 'rest' }",
     caught_by: ['unfinished'],

@@ -11,8 +11,8 @@ import {
   type RelayerClient,
   type RelayerPoliciesInput,
 } from '../../client/index.ts'
+import { startService } from '../../server/app.ts'
 import { readConfig } from '../../server/config.ts'
-import { startService } from '../../server/service.ts'
 import { compiledContract } from '../support/compiled-contract.ts'
 import { dataRoot } from '../support/data-root.ts'
 import { randomFrom } from '../support/random.ts'

@@ -168,7 +168,7 @@ test('counts only under a limit of amounts', async () => {
 })
 
 async function hashesOf(document: TypedData) {
-  const { hashTypedData } = await import('../../server/core/encoding/typed-data.ts')
+  const { hashTypedData } = await import('../../server/domain/encoding/typed-data.ts')
   const { domain_separator, struct_hash } = hashTypedData(document)
   const [separator, hash] = [domain_separator, struct_hash].map((bytes) => `0x${bytes.toString('hex')}`)
   return { data: { domain_separator: separator as string, hash_struct_message: hash as string } }

@@ -1,6 +1,6 @@
 import { Interface } from 'ethers'
 import { expect, test } from 'vitest'
-import { readTokenCall, selectorOf } from '../../server/core/policies/token-calls.ts'
+import { readTokenCall, selectorOf } from '../../server/domain/policies/token-calls.ts'
 
 const someone = `0x${'12'.repeat(20)}`
 const token = new Interface([

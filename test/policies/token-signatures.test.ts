@@ -1,8 +1,8 @@
 import { id, TypedDataEncoder } from 'ethers'
 import { expect, test } from 'vitest'
 import type { TypedData } from '../../generated/openapi.ts'
-import { hashTypedData } from '../../server/core/encoding/typed-data.ts'
-import { readTokenSignature } from '../../server/core/policies/token-signatures.ts'
+import { hashTypedData } from '../../server/domain/encoding/typed-data.ts'
+import { readTokenSignature } from '../../server/domain/policies/token-signatures.ts'
 import {
   authorizationOf,
   batchAllowanceOf,

@@ -1,4 +1,4 @@
-import type { HearSignal } from '../../server/store/signal-store.ts'
+import type { HearSignal } from '../../server/store/store.ts'
 import { randomFrom } from '../support/random.ts'
 import { type Done, type Network, type ScaleServer, startServer } from './server.ts'
 import { createWorld, type World } from './world.ts'

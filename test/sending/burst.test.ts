@@ -3,7 +3,7 @@ import { clean, minedBy } from '../support/ledger.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
-/** What server/sending/lane-state.ts allows. */
+/** What server/sender allows. */
 const max_in_flight = 600
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inGivenOrder } from '../../server/sending/lane/in-given-order.ts'
+import { inGivenOrder } from '../../server/lib/map-in-order.ts'
 
 test('yields results in the order of the items, whichever is ready first', async () => {
   const gates = [0, 1, 2, 3].map(() => Promise.withResolvers<void>())

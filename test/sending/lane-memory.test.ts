@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { type Advance, countLeftOut, newChainSeen, takeIn } from '../../server/sending/lane/chain-seen.ts'
-import { isSilent, max_window, narrow, newInPool, noteSent, sawBlocks } from '../../server/sending/lane/in-pool.ts'
-import { newSchedule, pollSoon, sawNewBlock } from '../../server/sending/lane/schedule.ts'
+import { type Advance, countLeftOut, newChainSeen, takeIn } from '../../server/sender/chain-state.ts'
+import { isSilent, max_window, narrow, newInPool, noteSent, sawBlocks } from '../../server/sender/mempool-state.ts'
+import { newSchedule, pollSoon, sawNewBlock } from '../../server/sender/schedule.ts'
 
 const head = (number: number) => ({ number, hash: `0x${number}`, parent_hash: `0x${number - 1}` })
 const chain = { blockHash: async (number: number) => `0x${number}` }

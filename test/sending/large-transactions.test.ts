@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { NewTransaction } from '../../server/core/new-transaction.ts'
+import type { NewTransaction } from '../../server/domain/new-transaction.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
 import { temporaryFolder } from '../support/service.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createShares } from '../../server/http/shares.ts'
-import { createWaiting, WaitPlace } from '../../server/sending/request/waiting.ts'
+import { createShares } from '../../server/api/http/concurrency-limits.ts'
+import { createWaiting, WaitPlace } from '../../server/services/transactions/wait-for-status.ts'
 import type { TransactionState } from '../../server/store/transaction-store.ts'
 
 const wait_ms = 60_000

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import type { TransactionRow } from '../../server/core/sending-rows.ts'
-import { chargeOf } from '../../server/store/rules/sponsorships.ts'
+import type { TransactionRow } from '../../server/domain/transaction-rows.ts'
+import { chargeOf } from '../../server/store/queries/sponsorships.ts'
 
 const sponsored = { sponsorship_row_id: 1, user: null, charge: '100', bucket: 0, holders: ['sponsorship 1'] }
 const block = { block_hash: '0x1', receipt: { fee: '7' } }
 const none = { block_hash: null, receipt: null }
 
-// A call that was signed ends by a receipt, or by a proven foreign use of its nonce (core/ending.ts), and counts in full until then.
+// A call that was signed ends by a receipt, or by a proven foreign use of its nonce (domain/ending.ts), and counts in full until then.
 test.each<[string, object, bigint]>([
   ['waits, and its nonce is uncertain', { status: 'submitted', waiting_for: 'uncertain_nonce', ...none }, 100n],
   ['waits for its receipt', { status: 'submitted', waiting_for: 'missing_receipt', ...none }, 100n],

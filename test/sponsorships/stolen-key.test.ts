@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
-import { toHex } from '../../server/core/hex.ts'
+import { toHex } from '../../server/lib/hex.ts'
 import { burn, max_fee, play, type SponsoredRig, sponsoredRig } from '../support/sponsorship.ts'
 import { until } from '../support/until.ts'
 

@@ -181,7 +181,7 @@ test('verifies all chains by the command, with the logs of all servers', async (
   )
   writeFileSync(log, `${heads.join('\n')}\n`)
   const verify = () =>
-    promisify(execFile)(process.execPath, ['server/commands/audit.ts', 'verify', '--log', log], {
+    promisify(execFile)(process.execPath, ['server/cli/audit.ts', 'verify', '--log', log], {
       env: { ...nodeEnvironment, DATABASE_URL: url },
     })
   expect((await verify()).stdout).toMatch(

@@ -111,7 +111,7 @@ test('removes many entries in small steps, and says so by the command', async ()
   const line = ({ up_to, hash }: { up_to: number; hash: Uint8Array }) =>
     `${JSON.stringify({ chain: 1, up_to, hash: Buffer.from(hash).toString('hex'), msg: 'audit head' })}\n`
   writeFileSync(log, line({ up_to: 5, hash: Buffer.alloc(32) }) + line(head) + line(now))
-  const { stdout } = await promisify(execFile)(process.execPath, ['server/commands/audit.ts', 'verify', '--log', log], {
+  const { stdout } = await promisify(execFile)(process.execPath, ['server/cli/audit.ts', 'verify', '--log', log], {
     env: { ...nodeEnvironment, DATA_DIR: folder },
   })
   expect(stdout).toMatch(new RegExp(`^${now.up_to - 30_000} entries are unchanged\\. Head: `))

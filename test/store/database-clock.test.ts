@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createDatabaseClock } from '../../server/store/postgres/database-clock.ts'
+import { createDatabaseClock } from '../../server/store/postgres/connection.ts'
 
 /** `hears`: the database read its clock `read_ms` after the question, and the answer is read `answered_ms` after it. */
 function clockWith() {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { sql } from '../../server/store/rules/statement.ts'
+import { sql } from '../../server/store/queries/session.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
 import { temporaryFolder } from '../support/service.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { oncePerTurn } from '../../server/store/once-per-turn.ts'
+import { oncePerTurn } from '../../server/store/sqlite.ts'
 
 test('shares a read among callers of one turn, which sees all earlier changes', async () => {
   let value = 0

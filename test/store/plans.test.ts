@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { DueDelivery } from '../../server/core/rows.ts'
+import type { DueDelivery } from '../../server/domain/rows.ts'
 import { history, steps } from './conformance/history.ts'
 import { newTransaction, type PlantedRelayer, plantRelayer } from './conformance/relayers.ts'
 import { openStores } from './conformance/stores.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { NewTransaction, PoolTransaction } from '../../server/core/new-transaction.ts'
-import type { Ledger } from '../../server/store/acceptance.ts'
-import { acceptInPool, orderOf, type PoolState } from '../../server/store/pool-choice.ts'
+import type { NewTransaction, PoolTransaction } from '../../server/domain/new-transaction.ts'
+import type { Ledger } from '../../server/store/queries/insert-transaction.ts'
+import { acceptInPool, orderOf, type PoolState } from '../../server/store/queries/insert-transaction.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { fairShare } from '../../server/store/postgres/fair-share.ts'
+import { fairShare } from '../../server/store/postgres/work-share.ts'
 import { openPostgresStore } from '../../server/store/postgres.ts'
 import { LeaseLost, type WorkKind } from '../../server/store/work-share.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'

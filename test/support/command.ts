@@ -18,7 +18,7 @@ export function runCommand(
   settings: Record<string, string>,
   options: string[] = [],
 ): Promise<CommandEnd> {
-  const script = [...options, `server/commands/${name}.ts`, ...parameters]
+  const script = [...options, `server/cli/${name}.ts`, ...parameters]
   const child = spawn(process.execPath, script, { cwd: root, env: { ...nodeEnvironment, ...settings } })
   onTestFinished(() => void child.kill('SIGKILL'))
   const end = { out: '', err: '' }

@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { type Contract, mountContract, readContract } from '../../server/http/contract.ts'
+import { type Contract, mountContract, readContract } from '../../server/api/http/contract.ts'
 
 let mounted: Promise<Contract> | undefined
 

@@ -1,6 +1,6 @@
-import type { Ending, FirstBlock, ForeignUse } from '../../server/core/ending.ts'
-import { Proof } from '../../server/core/proof.ts'
-import type { FinalStatus } from '../../server/core/statuses.ts'
+import type { Ending, FirstBlock, ForeignUse } from '../../server/domain/ending.ts'
+import { Proof } from '../../server/domain/proof.ts'
+import type { FinalStatus } from '../../server/domain/statuses.ts'
 
 const receipt = { hash: '0x1', block_number: 1, block_hash: '0x1', succeeded: true }
 const proof = new Proof<ForeignUse>({ nonce: 0, hash: '0x1', receipt })

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { ErrorCode } from '../../server/core/errors.ts'
+import type { ErrorCode } from '../../server/domain/errors.ts'
 import { responseFault } from './contract.ts'
 import { exchange, json, type RawAnswer, rawRequest } from './raw-http.ts'
 import type { TestService } from './service.ts'

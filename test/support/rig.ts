@@ -12,8 +12,8 @@ import {
   type SendTransactionRequest,
   type Transaction,
 } from '../../client/index.ts'
+import { startService } from '../../server/app.ts'
 import { type Config, readConfig } from '../../server/config.ts'
-import { startService } from '../../server/service.ts'
 import { type Anvil, type AnvilOptions, startAnvil } from './anvil.ts'
 import { compiledContract } from './compiled-contract.ts'
 import { dataRoot } from './data-root.ts'

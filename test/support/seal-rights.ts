@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { createVault } from '../../server/secrets/vault.ts'
-import { rightsSeal } from '../../server/store/rights-seal.ts'
-import { readManifest } from '../../server/store/rules/rights-rows.ts'
-import { sealAll } from '../../server/store/rules/rights-scan.ts'
+import { createVault } from '../../server/keys/secret-encryption.ts'
+import { readManifest, sealAll } from '../../server/store/queries/row-mac.ts'
+import { rightsSeal } from '../../server/store/row-mac.ts'
 import { createSession } from '../../server/store/sqlite/session.ts'
 
 /** Writes the MACs of rows that a test inserted directly. The service may be running. `master_key`: in hex, as in the setting. */

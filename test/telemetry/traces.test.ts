@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { parseTraceparent } from '../../server/telemetry/traceparent.ts'
+import { parseTraceparent } from '../../server/telemetry/traces.ts'
 import { testChain } from '../support/chain.ts'
 import { listen } from '../support/listen.ts'
 import { nodeEnvironment } from '../support/node-environment.ts'
@@ -162,7 +162,7 @@ test('loads no module that no setting enables', async () => {
     const loaded = []
     registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
     const { readConfig } = await import('./server/config.ts')
-    const { startService } = await import('./server/service.ts')
+    const { startService } = await import('./server/app.ts')
     await (await startService(readConfig(process.env))).close()
     console.log(['opentelemetry', 'prom-client', 'express'].filter((name) => loaded.some((url) => url.includes(name))).join())`
   const run = async (settings: Record<string, string>) => {

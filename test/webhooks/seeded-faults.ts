@@ -19,14 +19,14 @@ export const seededFaults = {
   },
   /** What comes later does not wait for what failed before it. */
   overtaken: {
-    file: 'server/store/rules/outbox.ts',
+    file: 'server/store/queries/outbox.ts',
     text: 'AND earlier.subject = deliveries.subject AND earlier.row_id < deliveries.row_id)',
     instead: 'AND earlier.subject = deliveries.subject AND earlier.row_id < 0)',
     caught_by: ['disorder'],
   },
   /** The event has a database transaction of its own, a little later. */
   'event-outside': {
-    file: 'server/store/rules/events.ts',
+    file: 'server/store/queries/events.ts',
     text: 'if (event) await write(transaction, [event])',
     instead: 'if (event) void setTimeout(write, 200, { ...transaction }, [event])',
     caught_by: ['undelivered', 'stories'],

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { createLookup, createTargetCheck, isPrivateAddress } from '../../server/outbound/address-guard.ts'
+import { createLookup, createTargetCheck, isPrivateAddress } from '../../server/lib/ssrf-guard.ts'
 import { createSendAttempt } from '../../server/webhooks/attempt.ts'
 
 async function listen(listener: RequestListener) {

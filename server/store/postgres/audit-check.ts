@@ -9,8 +9,7 @@ import {
   recordsIn,
   type ToldHead,
 } from '../audit-batches.ts'
-import type { Session } from '../rules/session.ts'
-import { sql } from '../rules/statement.ts'
+import { type Session, sql } from '../queries/session.ts'
 
 export interface TrailVerdict {
   /** The heads of the chains as far as they are intact. */

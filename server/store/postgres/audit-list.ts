@@ -1,6 +1,6 @@
-import { nextTurn } from '../../next-turn.ts'
+import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import { type ChainHead, type ListedAuditEntry, matcher, readBatch } from '../audit-batches.ts'
-import { sql } from '../rules/statement.ts'
+import { sql } from '../queries/session.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 

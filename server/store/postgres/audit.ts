@@ -1,7 +1,6 @@
-import type { AuditEntry } from '../../core/rows.ts'
+import type { AuditEntry } from '../../domain/rows.ts'
 import { type AuditHead, batchesAfter, beginning, type ChainHead } from '../audit-batches.ts'
-import type { Session, Transaction } from '../rules/session.ts'
-import { sql } from '../rules/statement.ts'
+import { type Session, sql, type Transaction } from '../queries/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 
 interface Chain {

@@ -1,26 +1,21 @@
-import { StoreUnavailable } from '../../core/errors.ts'
-import { inOrder } from '../../core/in-order.ts'
-import type { Observer } from '../../core/observer.ts'
-import type { AuditEntry } from '../../core/rows.ts'
+import { StoreUnavailable } from '../../domain/errors.ts'
+import type { Observer } from '../../domain/observer.ts'
+import type { AuditEntry } from '../../domain/rows.ts'
+import { inOrder } from '../../lib/serial-queue.ts'
 import type { ChainHead } from '../audit-batches.ts'
-import type { Database } from '../rules/database.ts'
-import type { Transaction } from '../rules/session.ts'
-import { sql } from '../rules/statement.ts'
+import type { Database } from '../queries/database.ts'
+import { sql, type Transaction } from '../queries/session.ts'
 import type { TakeTokens } from '../store.ts'
 import { createTrail, takeChain } from './audit.ts'
 import { readTogether } from './coalesce.ts'
-import { createDatabaseClock, type DatabaseClock } from './database-clock.ts'
 import { type DedicatedClient, openDedicatedClient } from './dedicated-client.ts'
 import { isUnavailable } from './failures.ts'
-import { createFences, type Fences } from './fence.ts'
-import { createGeneration } from './generation.ts'
+import { createFences, type Fences, lockNotifications, lockRelayers, relayersKey } from './fence.ts'
 import { createGroup, type GroupConnection } from './group-commit.ts'
-import { lockNotifications, lockRelayers, relayersKey } from './locks.ts'
 import { joinServers, type Membership } from './membership.ts'
 import { createPool, type PoolSettings } from './pool.ts'
 import { type DurabilitySetting, prepareDatabase } from './prepare-database.ts'
-import { rateTokens } from './rate-tokens.ts'
-import { createRights, type Rights } from './rights.ts'
+import { createRights, type Rights } from './row-mac.ts'
 import { createReader } from './session.ts'
 import { createSignals, type Signals } from './signals.ts'
 import { createSnapshot, lister, type Snapshot } from './snapshot.ts'
@@ -202,3 +197,86 @@ async function openLinks(
 
 const lockGeneration = sql<{ value: number }>('SELECT value FROM generation FOR NO KEY UPDATE')
 const bumpGeneration = sql('UPDATE generation SET value = value + 1')
+
+export interface DatabaseClock {
+  /** Milliseconds since the Unix epoch. The database must have been heard. */
+  now(): number
+  /** The database's clock showed `database_ms` between `asked_ms`, of this process's monotonic clock, and the present. */
+  heard(database_ms: number, asked_ms: number): void
+}
+
+/**
+ * The wall clock of all servers: the database's, as the dedicated client hears it several times a second. The clock of a server's own
+ * machine may be wrong, and would then end daily limits, API keys or rows for all servers. Between two answers, this process's monotonic
+ * clock goes on.
+ */
+export function createDatabaseClock(elapsed: () => number = () => performance.now()): DatabaseClock {
+  /** What the database's clock is ahead of the monotonic one. */
+  let ahead_ms: number | undefined
+
+  return {
+    now: () => Math.floor((ahead_ms as number) + elapsed()),
+    // An answer proves a range, which is wide when this process was stalled. A known difference within it stays.
+    heard(database_ms, asked_ms) {
+      const [least_ms, most_ms] = [database_ms - elapsed(), database_ms - asked_ms]
+      ahead_ms = Math.min(Math.max(ahead_ms ?? least_ms, least_ms), most_ms)
+    },
+  }
+}
+
+/**
+ * The rule of caches on several servers. The API keys, relayers, signers and networks in the memory of a server are valid under a
+ * generation, a number in the database that each change of such a row replaces in its own database transaction. The number is read
+ * from the database
+ * - when a request is authenticated (once for all requests that come in one turn of the event loop, or during the previous reading),
+ * - again where a relayer and its key are taken for a signature, directly before it; for transactions with a key in this process, before
+ *   those that are signed within 10 ms, and again before their bytes are stored,
+ * - before each event of a stream.
+ * So a pause, a changed policy, a deleted relayer, and a revoked or rotated API key hold on every server when the answer to the change
+ * leaves, whichever server gave it. No message between servers is involved. A server that cannot read the number signs nothing: it
+ * answers 503. On SQLite, `PRAGMA data_version` has the same part, at the same places.
+ */
+export function createGeneration(dedicated: Pick<DedicatedClient, 'one'>) {
+  let stored: number | undefined
+  let changes = 0
+
+  return {
+    /** Grows when the stored number has changed, also if that went back with a restored database. */
+    async read(): Promise<number> {
+      for (;;) {
+        const asked_ms = performance.now()
+        const row = await dedicated.one(readGeneration)
+        if (typeof row?.value !== 'number') throw new Error('The generation is missing')
+        if (row.value !== stored) changes += 1
+        stored = row.value
+        if (performance.now() - asked_ms < max_age_ms) return changes
+      }
+    },
+    /** Rows that were read under the present generation may be wrong: they must be read again. */
+    doubt(): void {
+      changes += 1
+    },
+    /** The stored number, as it was read last. */
+    stored: () => stored ?? 0,
+  }
+}
+
+/** A process that was stalled between question and answer asks again: a pause may have been answered meanwhile. */
+const max_age_ms = 1_000
+
+const readGeneration = sql<{ value: number }>('SELECT value FROM generation')
+
+const take = sql<{ granted: number; empty_in_ms: number }>(
+  'SELECT granted, empty_in_ms FROM take_rate_tokens($caller, $interval_ms, $tolerance_ms, $max_debt_ms, $charge, $wanted)',
+)
+
+/** The buckets of rate limits in the database. The table is not logged, so nothing waits for the disk. */
+export function rateTokens({ one }: Pick<DedicatedClient, 'one'>): TakeTokens {
+  return async (caller, { interval_ms, tolerance_ms, max_debt_ms }, charge, wanted) => {
+    const taken = await one(take, { caller, interval_ms, tolerance_ms, max_debt_ms, charge, wanted })
+    // A number that is none would spread to all servers through the bucket.
+    if (!taken || !Number.isFinite(taken.granted) || !Number.isFinite(taken.empty_in_ms))
+      throw new Error('A bucket gave no answer')
+    return taken
+  }
+}

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { StoreUnavailable } from '../../core/errors.ts'
-import { type Statement, sql, type Values } from '../rules/statement.ts'
+import { StoreUnavailable } from '../../domain/errors.ts'
+import { type Statement, sql, type Values } from '../queries/session.ts'
 import { isReadOnly, isUnavailable } from './failures.ts'
 import { beat_ms } from './lease-time.ts'
 import { type Client, connectClient, type PoolSettings, start_ms } from './pool.ts'
-import { queryOf } from './statement.ts'
+import { queryOf } from './session.ts'
 
 /**
  * One connection beside the pool, for short statements only. It is opened again when it is lost, and its heartbeat detects within a

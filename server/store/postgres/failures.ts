@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { StoreUnavailable } from '../../core/errors.ts'
+import { StoreUnavailable } from '../../domain/errors.ts'
 
 /** The whole database transaction may be repeated: serialization_failure, deadlock_detected. */
 const repeatable = new Set(['40001', '40P01'])

@@ -1,5 +1,5 @@
-import { StoreUnavailable } from '../../core/errors.ts'
-import { type Grouped, oneByOne, type Requested, type Together, type Transaction } from '../rules/session.ts'
+import { StoreUnavailable } from '../../domain/errors.ts'
+import { type Grouped, oneByOne, type Requested, type Together, type Transaction } from '../queries/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 import { LockHeld } from './failures.ts'
 import type { Fence } from './fence.ts'

@@ -1,6 +1,5 @@
 import { hostname } from 'node:os'
-import type { Session } from '../rules/session.ts'
-import { sql } from '../rules/statement.ts'
+import { type Session, sql } from '../queries/session.ts'
 import { type Beat, clock_columns, type DedicatedClient } from './dedicated-client.ts'
 import { lease_ms, margin_ms } from './lease-time.ts'
 

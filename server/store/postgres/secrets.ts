@@ -1,6 +1,5 @@
-import { secrets, secretTables } from '../rules/secrets.ts'
-import type { Transaction } from '../rules/session.ts'
-import { sql } from '../rules/statement.ts'
+import { secrets, secretTables } from '../queries/secrets.ts'
+import { sql, type Transaction } from '../queries/session.ts'
 import type { SecretsStore } from '../secrets-store.ts'
 import { StoreError } from '../store-errors.ts'
 import { type ConnectionSettings, connect } from './connection.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
-import { sql } from '../rules/statement.ts'
-import type { HearSignal, Signal } from '../signal-store.ts'
+import { sql } from '../queries/session.ts'
+import type { HearSignal, Signal } from '../store.ts'
 import type { DedicatedClient } from './dedicated-client.ts'
 import type { Client } from './pool.ts'
 

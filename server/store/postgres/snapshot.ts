@@ -1,9 +1,8 @@
 import type { Pool } from 'pg'
-import { StoreUnavailable } from '../../core/errors.ts'
-import type { Listing, Slice } from '../../core/rows.ts'
-import type { ListedTable } from '../rules/database.ts'
-import type { Session } from '../rules/session.ts'
-import { sql } from '../rules/statement.ts'
+import { StoreUnavailable } from '../../domain/errors.ts'
+import type { Listing, Slice } from '../../domain/rows.ts'
+import type { ListedTable } from '../queries/database.ts'
+import { type Session, sql } from '../queries/session.ts'
 import { isUnavailable } from './failures.ts'
 import { createSession } from './session.ts'
 

@@ -1,11 +1,10 @@
 import type { Pool } from 'pg'
-import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
-import type { Transaction } from '../rules/session.ts'
+import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
+import type { Transaction } from '../queries/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 import type { Trail } from './audit.ts'
 import { isLockTimeout, isUnanswered, LockHeld, repeated } from './failures.ts'
-import type { Begin, Fence } from './fence.ts'
-import { lockNotifications, lockRelayers } from './locks.ts'
+import { type Begin, type Fence, lockNotifications, lockRelayers } from './fence.ts'
 import { createSession } from './session.ts'
 
 export interface WriteDependencies {

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../next-turn.ts'
+import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import { type ListedAuditEntry, matcher, max_batch, readBatch } from '../audit-batches.ts'
 import type { Store } from '../store.ts'
 import { checkpointOf } from './audit.ts'

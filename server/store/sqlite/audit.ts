@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import type { AuditEntry } from '../../core/rows.ts'
+import type { AuditEntry } from '../../domain/rows.ts'
 import {
   type AuditBatch,
   type AuditHead,

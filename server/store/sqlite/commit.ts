@@ -1,10 +1,10 @@
 import type Sqlite from 'better-sqlite3'
-import { ApiError } from '../../core/errors.ts'
-import type { AuditEntry, PendingAuditEntry } from '../../core/rows.ts'
-import type { Session, Transaction } from '../rules/session.ts'
+import { ApiError } from '../../domain/errors.ts'
+import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
+import type { Session, Transaction } from '../queries/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 import type { Trail } from './audit.ts'
-import type { Rights } from './rights.ts'
+import type { Rights } from './row-mac.ts'
 import { createSession } from './session.ts'
 
 interface CommitDependencies {

@@ -1,4 +1,4 @@
-import type { Grouped, Together, Transaction } from '../rules/session.ts'
+import type { Grouped, Together, Transaction } from '../queries/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 
 /** The longest time that one commit blocks the event loop. The rest is committed in its next turn. */

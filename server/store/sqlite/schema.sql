@@ -197,7 +197,7 @@ CREATE TABLE sponsorships (
 
 -- API keys. Of a token only the digest of its secret is here. A row that grants rights carries a MAC over its content and version, under
 -- a key derived from the master key; a version is given once in a database. The manifest, encrypted, holds the last version given and, of
--- each table, a keyed set hash of its rows' keys and versions: an older row or a missing one does not match it (store/rights-seal.ts).
+-- each table, a keyed set hash of its rows' keys and versions: an older row or a missing one does not match it (store/row-mac.ts).
 CREATE TABLE api_keys (
   row_id             INTEGER PRIMARY KEY AUTOINCREMENT,
   id                 TEXT NOT NULL UNIQUE,
@@ -342,7 +342,7 @@ CREATE TABLE transactions (
   -- What a rollup charges besides the gas, in wei, by the estimate at the acceptance; NULL: nothing.
   data_fee                 TEXT,
   valid_until              TEXT,
-  -- How it reaches the chain (JSON, core/submission.ts); NULL: publicly, from the beginning.
+  -- How it reaches the chain (JSON, domain/submission.ts); NULL: publicly, from the beginning.
   submission               TEXT,
   -- How it counts for a sponsorship, as JSON, and its lane: only one unfinished transaction may have it.
   sponsored                TEXT,

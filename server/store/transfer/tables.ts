@@ -1,6 +1,5 @@
 import type Database from 'better-sqlite3'
-import type { Session } from '../rules/session.ts'
-import { sql } from '../rules/statement.ts'
+import { type Session, sql } from '../queries/session.ts'
 import { StoreError } from '../store-errors.ts'
 
 /** A table that is moved. */

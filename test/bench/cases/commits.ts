@@ -1,4 +1,4 @@
-import type { NewTransaction } from '../../../server/core/new-transaction.ts'
+import type { NewTransaction } from '../../../server/domain/new-transaction.ts'
 import { openSqliteStore } from '../../../server/store/sqlite.ts'
 import type { Case } from '../case.ts'
 import type { Figures } from '../measure.ts'

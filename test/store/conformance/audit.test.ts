@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AuditEntry, PendingAuditEntry } from '../../../server/core/rows.ts'
+import type { AuditEntry, PendingAuditEntry } from '../../../server/domain/rows.ts'
 import { batchesAfter, beginning } from '../../../server/store/audit-batches.ts'
 import { addRelayer, networkOf, unique } from './resources.ts'
 import { onEveryStore } from './stores.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Move } from '../../../server/core/sending-rows.ts'
+import type { Move } from '../../../server/domain/transaction-rows.ts'
 import { endAs } from '../../support/ending.ts'
 import { newTransaction, plantRelayer } from './relayers.ts'
 import { onEveryStore } from './stores.ts'

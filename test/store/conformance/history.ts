@@ -1,6 +1,6 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
-import type { Move, Spend, TransactionFilter, TransactionRow } from '../../../server/core/sending-rows.ts'
-import { isFinal } from '../../../server/core/statuses.ts'
+import { isFinal } from '../../../server/domain/statuses.ts'
+import type { Move, Spend, TransactionFilter, TransactionRow } from '../../../server/domain/transaction-rows.ts'
 import { endAs, firstBlock, foreignUse } from '../../support/ending.ts'
 import { randomFrom } from '../../support/random.ts'
 import { newTransaction, type PlantedRelayer } from './relayers.ts'

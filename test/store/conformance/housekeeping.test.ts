@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AuditFilter } from '../../../server/core/rows.ts'
+import type { AuditFilter } from '../../../server/domain/rows.ts'
 import { addRelayer, notificationOf, unique } from './resources.ts'
 import { onEveryStore } from './stores.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Settlement } from '../../../server/core/rows.ts'
+import type { Settlement } from '../../../server/domain/rows.ts'
 import { addRelayer, notificationOf, unique } from './resources.ts'
 import { type OpenedStore, onEveryStore } from './stores.ts'
 

@@ -1,4 +1,4 @@
-import type { NewTransaction } from '../../../server/core/new-transaction.ts'
+import type { NewTransaction } from '../../../server/domain/new-transaction.ts'
 import type { OpenedStore } from './stores.ts'
 
 /** A relayer in the database, by its columns. */

@@ -1,5 +1,5 @@
 import type { Network } from '../../../generated/openapi.ts'
-import type { ApiKeyRow, NewRelayer, NotificationRow, RelayerRow, SignerRow } from '../../../server/core/rows.ts'
+import type { ApiKeyRow, NewRelayer, NotificationRow, RelayerRow, SignerRow } from '../../../server/domain/rows.ts'
 import type { OpenedStore } from './stores.ts'
 
 let made = 0

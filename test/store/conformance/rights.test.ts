@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
-import type { RightsFault } from '../../../server/core/rows.ts'
-import { createVault } from '../../../server/secrets/vault.ts'
+import type { RightsFault } from '../../../server/domain/rows.ts'
+import { createVault } from '../../../server/keys/secret-encryption.ts'
 import { addRelayer, apiKeyOf, notificationOf, unique } from './resources.ts'
 import { onEveryStore } from './stores.ts'
 

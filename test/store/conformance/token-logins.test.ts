@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { LoginTrust } from '../../../server/core/rows.ts'
+import type { LoginTrust } from '../../../server/domain/rows.ts'
 import { unique } from './resources.ts'
 import { onEveryStore } from './stores.ts'
 

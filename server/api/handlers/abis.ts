@@ -1,0 +1,76 @@
+import type { Fragment } from 'ethers/abi'
+import { isError, isFunction, keptFragments, readAbiEntry } from '../../domain/decoding/abi.ts'
+import { ApiError, badRequest, conflict } from '../../domain/errors.ts'
+import { type Handlers, single } from '../../domain/operation.ts'
+import { readAddress } from '../../domain/values.ts'
+import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import { page } from './page.ts'
+
+type Abis = Pick<Handlers, 'createAbi' | 'listAbis' | 'getAbi' | 'deleteAbi'>
+
+/** Parsing the usual entry takes 0.04 ms, the largest 3 ms. */
+const entries_per_turn = 20
+const not_called = /^\s*(?:constructor|receive|fallback)\b/
+
+export function abis({ store, makeId }: Pick<OperationDependencies, 'store' | 'makeId'>): Abis {
+  return {
+    async createAbi({ body, auditEntry }) {
+      const { id = makeId(), network } = body
+      const address = readAddress(body.address, '/body/address')
+      const entries = await readEntries(body.abi)
+      const functions = entries.filter(isFunction)
+      const abi = {
+        id,
+        network,
+        address,
+        name: body.name ?? address,
+        abi: entries.map((entry) => entry.format('full')),
+      }
+      auditEntry.subject = id
+      const outcome = await store.createAbi(
+        {
+          ...abi,
+          functions: Object.fromEntries(functions.map((entry) => [entry.selector, entry.format('full')])),
+          errors: keptFragments(entries.filter(isError)),
+        },
+        auditEntry,
+      )
+      switch (outcome) {
+        case 'unknown_network':
+          throw badRequest('/body/network', 'no network has this name')
+        case 'id_taken':
+          throw conflict('/body/id', 'an ABI with this ID already exists')
+        case 'contract_taken':
+          throw conflict('/body/address', 'this contract has an ABI already; delete that first')
+        default:
+          return single(abi)
+      }
+    },
+
+    listAbis: ({ query }) => page(query, store.listAbis, (abi) => abi),
+
+    async getAbi({ path }) {
+      const abi = await store.getAbi(path.abi_id)
+      if (!abi) throw missing()
+      return single(abi)
+    },
+
+    async deleteAbi({ path, auditEntry }) {
+      if (!(await store.deleteAbi(path.abi_id, auditEntry))) throw missing()
+      return single('ABI deleted successfully')
+    },
+  }
+}
+
+const missing = () => new ApiError('not_found', 'Not Found', [{ path: '/path/abi_id', message: 'no ABI has this id' }])
+
+async function readEntries(abi: (string | Record<string, unknown>)[]): Promise<Fragment[]> {
+  const entries: Fragment[] = []
+  for (const [index, entry] of abi.entries()) {
+    if (index % entries_per_turn === 0) await nextTurn()
+    if (not_called.test(typeof entry === 'string' ? entry : `${entry.type}`)) continue
+    entries.push(readAbiEntry(entry, `/body/abi/${index}`))
+  }
+  return entries
+}

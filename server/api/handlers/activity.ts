@@ -1,0 +1,196 @@
+import type { ActivityPoint, CallerSpending, Queue, Spending } from '../../../generated/openapi.ts'
+import { relayerNotFound } from '../../domain/errors.ts'
+import { type Caller, type Handlers, single } from '../../domain/operation.ts'
+import type { RelayerRow, Slice } from '../../domain/rows.ts'
+import { shownReason } from '../../domain/wait-reason.ts'
+import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import type { ActivityRow, CallerDayRow, DayRow, Repricing } from '../../store/store.ts'
+import { page } from './page.ts'
+
+const day_s = 86_400 as const
+const periods = {
+  hour: { period_s: 60, points: 60 },
+  day: { period_s: 900, points: 96 },
+  week: { period_s: day_s, points: 7 },
+  month: { period_s: day_s, points: 30 },
+  quarter: { period_s: day_s, points: 90 },
+} as const
+const wei_per_gwei = 10n ** 9n
+/** Queues that are read in one turn of the event loop: a few milliseconds. */
+const turn_queues = 50
+
+/** The present queues of relayers, their activity, and what they spent. */
+export function activity({
+  store,
+  findPool,
+  now,
+}: Pick<OperationDependencies, 'store' | 'findPool' | 'now'>): Pick<
+  Handlers,
+  'listQueues' | 'getActivity' | 'getSpending' | 'getSpendingByCaller'
+> {
+  /** The relayers, of a pool or of all, that the caller may use themselves; undefined: every relayer. */
+  async function relayersOf(caller: Caller, pool_id: string | undefined) {
+    const { relayer_ids } = caller
+    if (pool_id === undefined) return relayer_ids
+    const pool = await findPool(pool_id, caller)
+    const ids = pool.relayers.map(({ relayer_id }) => relayer_id)
+    return new Set(relayer_ids ? ids.filter((id) => relayer_ids.has(id)) : ids)
+  }
+
+  async function queueOf({ row_id, id: relayer_id }: RelayerRow): Promise<Queue> {
+    const [unfinished, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])
+    if (!first) return { relayer_id, unfinished, first: null }
+    const { id: transaction_id, nonce, status, waiting_for, created_at, changed_at } = first
+    const reason = shownReason(first)
+    const since = changed_at ?? created_at
+    const head = { transaction_id, nonce: nonce as number, status, waiting_for, reason, created_at, since }
+    return { relayer_id, unfinished, first: head }
+  }
+
+  return {
+    async listQueues({ query, caller }) {
+      const ids = await relayersOf(caller, query.pool_id)
+      const { data, ...answer } = await page(
+        query,
+        (slice) => store.listRelayers(slice, ids),
+        (row) => row,
+      )
+      const queues: Queue[] = []
+      for (const [index, relayer] of data.entries()) {
+        if (index % turn_queues === turn_queues - 1) await nextTurn()
+        queues.push(await queueOf(relayer))
+      }
+      return { ...answer, data: queues }
+    },
+
+    async getActivity({ query: { period, relayer_id, pool_id, network }, caller }) {
+      if (relayer_id !== undefined) {
+        const isVisible = caller.relayer_ids?.has(relayer_id) ?? true
+        if (!isVisible || !(await store.getRelayer(relayer_id))) throw relayerNotFound(relayer_id)
+      }
+      const pooled = await relayersOf(caller, pool_id)
+      const isOf = (id: string) => pool_id === undefined || pooled?.has(id) === true
+      const ids = relayer_id === undefined ? pooled : new Set([relayer_id].filter(isOf))
+      const { period_s, points } = periods[period]
+      const last = Math.floor(now() / 1_000 / period_s) * period_s
+      const first = last - (points - 1) * period_s
+      const found =
+        period_s === day_s
+          ? sumBy(await store.activityDays({ from: first, ids, network }), ({ at }) => at)
+          : await store.activity({ period_s, from: first, ids, network })
+      const rows = new Map(found.map((row) => [row.at, row]))
+      const all = Array.from({ length: points }, (_, index) => first + index * period_s)
+      return single({ seconds_per_point: period_s, points: all.map((at) => pointOf(at, rows.get(at))) })
+    },
+
+    async getSpending({ query: { days, pool_id, network, ...slice }, caller }) {
+      const ids = await relayersOf(caller, pool_id)
+      const today = Math.floor(now() / 1_000 / day_s) * day_s
+      const filter = { from: today - (days - 1) * day_s, ids, network }
+      const [rows, repricings] = await Promise.all([store.activityDays(filter), store.repricings(filter)])
+      const repricingOf = Map.groupBy(repricings, ({ relayer_id }) => relayer_id)
+      const ofToday = sumBy(
+        rows.filter(({ at }) => at === today),
+        ({ relayer_id }) => relayer_id,
+      )
+      const feesToday = new Map(ofToday.map((row) => [row.relayer_id, feesOf(row)]))
+      const all = sumBy(rows, ({ relayer_id }) => relayer_id)
+        .map((row) => ({ row, fees: feesOf(row) }))
+        .sort(
+          (a, b) =>
+            byNetwork(a.row, b.row) || Number(b.fees - a.fees) || (a.row.relayer_id < b.row.relayer_id ? -1 : 1),
+        )
+      const read = async ({ offset, limit }: Slice) => ({
+        items: all.slice(offset, offset + limit),
+        total_items: all.length,
+      })
+      return page(slice, read, ({ row: { relayer_id, network: its, accepted, mined, failed }, fees }): Spending => {
+        const fees_today = `${feesToday.get(relayer_id) ?? 0n}`
+        const counted = { relayer_id, network: its, accepted, mined, failed, fees: `${fees}`, fees_today }
+        return { ...counted, ...repricingFees(repricingOf.get(relayer_id) ?? []) }
+      })
+    },
+
+    async getSpendingByCaller({ query: { days, network, ...slice } }) {
+      const today = Math.floor(now() / 1_000 / day_s) * day_s
+      const from = today - (days - 1) * day_s
+      const rows = await store.callerDays({ from, ids: undefined, network })
+      const all = [...Map.groupBy(rows, (row) => `${row.network} ${row.caller}`).values()]
+        .map((its) => callerSpending(its, from, days))
+        .sort((a, b) => byNetwork(a, b) || Number(BigInt(b.fees) - BigInt(a.fees)) || (a.caller < b.caller ? -1 : 1))
+      const read = async ({ offset, limit }: Slice) => ({
+        items: all.slice(offset, offset + limit),
+        total_items: all.length,
+      })
+      return page(slice, read, (its) => its)
+    },
+  }
+}
+
+/** The days of one caller on one network. */
+function callerSpending(rows: CallerDayRow[], from: number, days: number): CallerSpending {
+  const [{ caller, name, network }] = rows as [CallerDayRow]
+  const byDay = new Map(rows.map((row) => [row.at, feesOf(row)]))
+  const fees_by_day = Array.from({ length: days }, (_, index) => `${byDay.get(from + index * day_s) ?? 0n}`)
+  return {
+    ...{ caller, name, network, fees_by_day },
+    mined: rows.reduce((sum, { mined }) => sum + mined, 0),
+    fees: `${rows.reduce((sum, row) => sum + feesOf(row), 0n)}`,
+    fees_today: fees_by_day.at(-1) ?? '0',
+    ...repricingFees(rows),
+  }
+}
+
+function repricingFees(rows: Repricing[]): Pick<Spending, 'repriced' | 'repricing_fees'> {
+  const gwei = rows.reduce((sum, { repricing_gwei }) => sum + repricing_gwei, 0)
+  return {
+    repriced: rows.reduce((sum, { repriced }) => sum + repriced, 0),
+    repricing_fees: `${BigInt(Math.round(gwei * 1e3)) * (wei_per_gwei / 1_000n)}`,
+  }
+}
+
+const byNetwork = (a: { network: string }, b: { network: string }) =>
+  a.network === b.network ? 0 : a.network < b.network ? -1 : 1
+
+const feesOf = ({ fee_gwei, fee_wei }: Pick<ActivityRow, 'fee_gwei' | 'fee_wei'>) =>
+  BigInt(fee_gwei) * wei_per_gwei + BigInt(fee_wei)
+
+/** One row for each key: the sums of its rows. */
+function sumBy(rows: DayRow[], keyOf: (row: DayRow) => number | string): (DayRow & ActivityRow)[] {
+  const sums = new Map<number | string, DayRow & ActivityRow>()
+  for (const row of rows) {
+    const key = keyOf(row)
+    const sum = sums.get(key)
+    sums.set(key, sum ? added(sum, row) : { ...row, networks: 1 })
+  }
+  return [...sums.values()]
+}
+
+const added = (sum: DayRow & ActivityRow, row: DayRow): DayRow & ActivityRow => ({
+  ...sum,
+  accepted: sum.accepted + row.accepted,
+  mined: sum.mined + row.mined,
+  failed: sum.failed + row.failed,
+  inclusion_ms: sum.inclusion_ms + row.inclusion_ms,
+  max_inclusion_ms: Math.max(sum.max_inclusion_ms, row.max_inclusion_ms),
+  fee_gwei: sum.fee_gwei + row.fee_gwei,
+  fee_wei: sum.fee_wei + row.fee_wei,
+  networks: sum.network === row.network ? sum.networks : 2,
+})
+
+function pointOf(at_s: number, row: ActivityRow | undefined): ActivityPoint {
+  const at = new Date(at_s * 1_000).toISOString()
+  if (!row)
+    return { at, ...{ accepted: 0, mined: 0, failed: 0, mean_inclusion_ms: null, max_inclusion_ms: null }, fees: '0' }
+  const { accepted, mined, failed, inclusion_ms, max_inclusion_ms, networks } = row
+  return {
+    at,
+    accepted,
+    mined,
+    failed,
+    mean_inclusion_ms: mined === 0 ? null : Math.round(inclusion_ms / mined),
+    max_inclusion_ms: mined === 0 ? null : max_inclusion_ms,
+    fees: networks > 1 ? null : `${feesOf(row)}`,
+  }
+}

@@ -1,0 +1,41 @@
+import type { AuditEntry as Shown } from '../../../generated/openapi.ts'
+import { type Handlers, single } from '../../domain/operation.ts'
+import type { AuditFilter } from '../../domain/rows.ts'
+import { readTime } from '../../domain/values.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from '../../store/audit-batches.ts'
+import { page } from './page.ts'
+
+/** The audit trail that api/http/audit.ts and the store record. */
+export function audit({ store }: Pick<OperationDependencies, 'store'>): Pick<Handlers, 'listAudit' | 'getAuditHead'> {
+  return {
+    async listAudit({ query }) {
+      const { caller, operation, relayer_id, subject, outcome, callers, after, before } = query
+      const filter: AuditFilter = {}
+      if (caller !== undefined) filter.caller = caller
+      if (operation !== undefined) filter.operation = operation
+      if (relayer_id !== undefined) filter.relayer_id = relayer_id
+      if (subject !== undefined) filter.subject = subject
+      if (outcome !== undefined) filter.outcome = outcome
+      if (callers !== undefined) filter.callers = callers
+      if (after !== undefined) filter.after = Date.parse(readTime(after, '/query/after'))
+      if (before !== undefined) filter.before = Date.parse(readTime(before, '/query/before'))
+      return page(query, (slice) => store.listAudit(slice, filter), show)
+    },
+
+    async getAuditHead() {
+      const heads = await store.auditHeads()
+      return single({ ...showHead(headOfAll(heads)), chains: heads.map(showChain) })
+    },
+  }
+}
+
+const showHead = ({ up_to, hash }: AuditHead) => ({ entries: up_to, hash: Buffer.from(hash).toString('hex') })
+const showChain = ({ chain, ...head }: ChainHead) => ({ chain, ...showHead(head) })
+
+const show = ({ at, ...entry }: ListedAuditEntry): Shown => ({
+  ...entry,
+  key_request_id: entry.key_request_id ?? null,
+  count: entry.count ?? 1,
+  at: new Date(at).toISOString(),
+})

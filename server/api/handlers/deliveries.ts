@@ -1,0 +1,94 @@
+import { conflict, notFound, notificationNotFound } from '../../domain/errors.ts'
+import { type Caller, creatorSeenBy, type Handlers, single } from '../../domain/operation.ts'
+import { readTime } from '../../domain/values.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import { eventStream } from '../../webhooks/event-stream.ts'
+import { page } from './page.ts'
+
+type Deliveries = Pick<
+  Handlers,
+  | 'getNotificationHealth'
+  | 'listDeliveries'
+  | 'redeliver'
+  | 'redeliverFailed'
+  | 'retryDeliveries'
+  | 'testNotification'
+  | 'streamEvents'
+>
+
+/** The state of a notification's deliveries, redelivery, and event streams. */
+export function deliveries({
+  store,
+  keyring,
+  sending: { nextChange },
+  webhooks,
+  shares,
+  isStopping,
+}: Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'webhooks' | 'shares' | 'isStopping'>): Deliveries {
+  async function find(notification_id: string, caller: Caller): Promise<number> {
+    const row_id = await store.targetRowId(notification_id, creatorSeenBy(caller))
+    if (row_id === undefined) throw notificationNotFound()
+    return row_id
+  }
+  const disabled = () =>
+    conflict('/path/notification_id', 'the notification is disabled; update its url or signing_key to enable it')
+
+  return {
+    async getNotificationHealth({ path, caller }) {
+      return single(await store.notificationHealth(await find(path.notification_id, caller)))
+    },
+
+    async listDeliveries({ path, query, caller }) {
+      const row_id = await find(path.notification_id, caller)
+      return page(
+        query,
+        (slice) => store.listDeliveries(row_id, slice, query.status),
+        (delivery) => delivery,
+      )
+    },
+
+    async redeliver({ path, auditEntry, caller }) {
+      const row_id = await find(path.notification_id, caller)
+      const delivery = await store.redeliver(row_id, path.delivery_id, auditEntry)
+      if (delivery === 'missing') throw notFound(`Delivery with ID ${path.delivery_id} not found`)
+      if (delivery === 'disabled') throw disabled()
+      webhooks.wake(row_id)
+      return single(delivery)
+    },
+
+    async redeliverFailed({ path, body, auditEntry, caller }) {
+      const since = readTime(body.since, '/body/since')
+      const row_id = await find(path.notification_id, caller)
+      const redelivered = await store.redeliverFailed(row_id, since, auditEntry)
+      if (redelivered === 'disabled') throw disabled()
+      webhooks.wake(row_id)
+      return single({ redelivered })
+    },
+
+    async retryDeliveries({ path, auditEntry, caller }) {
+      const row_id = await find(path.notification_id, caller)
+      const retried = await store.retryDeliveries(row_id, auditEntry)
+      if (retried === 'disabled') throw disabled()
+      webhooks.wake(row_id)
+      return single({ retried })
+    },
+
+    async streamEvents({ path, header, query, caller, onClose }) {
+      const relayer = await keyring.findRelayer(path.relayer_id)
+      const last = header['Last-Event-ID']
+      onClose(shares.streams.hold(caller, 1).release)
+      const { recent = 0 } = query
+      const after =
+        last !== undefined
+          ? Number(last)
+          : recent > 0
+            ? Math.max(0, (await store.lastEvent(relayer.row_id)) - recent)
+            : undefined
+      return eventStream({ store, nextChange, isStopping }, relayer.row_id, after)
+    },
+
+    async testNotification({ path, caller }) {
+      return single(await webhooks.sendTest(await find(path.notification_id, caller)))
+    },
+  }
+}

@@ -1,0 +1,189 @@
+import type { FundingSettings, FundingState, PoolFundingState } from '../../../generated/openapi.ts'
+import { within } from '../../chain/ask-each.ts'
+import { ApiError, badRequest, conflict, relayerNotFound } from '../../domain/errors.ts'
+import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
+import type { NodeAccess } from '../../domain/node-access.ts'
+import { type Handlers, single } from '../../domain/operation.ts'
+import type { Funding, PoolRow, RelayerRow } from '../../domain/rows.ts'
+import { readAddress, readAmount } from '../../domain/values.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import { poolMissing } from '../../services/find-pool.ts'
+import { balanceOf } from '../../services/funding/balance.ts'
+import type { Refill } from '../../store/configuration-store.ts'
+import { readIdempotencyKey } from './transactions.ts'
+
+type Operations = Pick<
+  Handlers,
+  | 'getFunding'
+  | 'setFunding'
+  | 'deleteFunding'
+  | 'getPoolFunding'
+  | 'setPoolFunding'
+  | 'deletePoolFunding'
+  | 'sweepRelayer'
+>
+
+/** The time limit for the answer of a node. */
+const patience_ms = 2_000
+const day_s = 24 * 3_600
+
+export function funding({
+  store,
+  keyring: { findRelayer },
+  findPool,
+  chains,
+  sending,
+  now,
+}: Pick<OperationDependencies, 'store' | 'keyring' | 'findPool' | 'chains' | 'sending' | 'now'>): Operations {
+  /** What counts for the daily limit now. */
+  async function spentOf(chain_id: number, { from, max_per_day }: Funding, asset: string) {
+    const treasury = await store.getRelayer(from)
+    const account = treasury && { chain_id, address: treasury.address }
+    const spent = account ? BigInt(await store.spentPerDay(account, asset)) : 0n
+    const left = BigInt(max_per_day) - spent
+    return { spent_today: `${spent}`, left_today: `${left > 0n ? left : 0n}` }
+  }
+
+  async function poolStateOf(pool: PoolRow, given: Funding): Promise<PoolFundingState> {
+    const its = asCoin(given, pool.coin_token)
+    const notes = await store.fundingNotes()
+    const relayers: PoolFundingState['relayers'] = []
+    let chain_id = 0
+    for (const { relayer_id } of pool.relayers) {
+      const relayer = await findRelayer(relayer_id)
+      chain_id = relayer.chain_id
+      if ((await store.fundingOf(relayer))?.pool?.row_id !== pool.row_id) continue
+      const { state, reason, since } = notes.get(relayer.row_id) ?? unexamined
+      relayers.push({ relayer_id, state, reason, since })
+    }
+    return { funding: its, ...(await spentOf(chain_id, its, refillsOf(0, pool))), relayers }
+  }
+
+  async function stateOf(
+    nodes: NodeAccess,
+    relayer: RelayerRow,
+    { funding: its, pool }: AppliedFunding,
+  ): Promise<FundingState> {
+    const { row_id, address, chain_id } = relayer
+    const [spent, client, notes, refills, fees] = await Promise.all([
+      spentOf(chain_id, its, refillsOf(row_id, pool)),
+      chains.clientFor(nodes, relayer),
+      store.fundingNotes(),
+      store.refills(row_id),
+      store.feesSince(row_id, Math.floor(now() / 1_000) - day_s),
+    ])
+    const balance = client && (await within(patience_ms, balanceOf(client.callers, its.asset, address)))
+    const { state, reason, since } = notes.get(row_id) ?? unexamined
+    return {
+      funding: its,
+      pool_id: pool?.id ?? null,
+      ...{ state, reason, since },
+      balance: balance === undefined ? null : `${balance}`,
+      ...spent,
+      runway_seconds:
+        balance === undefined || its.asset !== null || fees === 0n ? null : Number((balance * BigInt(day_s)) / fees),
+      refills: refills.map(show),
+    }
+  }
+
+  return {
+    async getFunding({ path, nodes }) {
+      const relayer = await findRelayer(path.relayer_id)
+      const applied = await store.fundingOf(relayer)
+      if (!applied) throw none('relayer')
+      return single(await stateOf(nodes, relayer, applied))
+    },
+
+    async setFunding({ path, body, auditEntry, nodes }) {
+      const its = readFunding(body)
+      const outcome = await store.setFunding(path.relayer_id, its, auditEntry)
+      if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
+      if (outcome === 'unknown_treasury') throw unknownTreasury()
+      if (outcome === 'circle') throw fundingCircle('/body/from')
+      sending.fund(outcome.row_id)
+      return single(await stateOf(nodes, outcome, { funding: asCoin(its, outcome.coin_token), pool: null }))
+    },
+
+    async deleteFunding({ path, auditEntry }) {
+      const before = await store.getRelayer(path.relayer_id)
+      if (before && !before.funding) throw none('relayer')
+      const outcome = await store.setFunding(path.relayer_id, null, auditEntry)
+      if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
+      if (outcome === 'circle') throw fundingCircle('/path/relayer_id')
+      return single('Funding deleted successfully')
+    },
+
+    async getPoolFunding({ path, caller }) {
+      const pool = await findPool(path.pool_id, caller)
+      if (!pool.funding) throw none('pool')
+      return single(await poolStateOf(pool, pool.funding))
+    },
+
+    async setPoolFunding({ path, body, auditEntry }) {
+      const its = readFunding(body)
+      const outcome = await store.setPoolFunding(path.pool_id, its, auditEntry)
+      if (outcome === 'missing') throw poolMissing()
+      if (outcome === 'unknown_treasury') throw unknownTreasury()
+      if (outcome === 'circle') throw fundingCircle('/body/from')
+      for (const { relayer_id } of outcome.relayers) sending.fund((await findRelayer(relayer_id)).row_id)
+      return single(await poolStateOf(outcome, its))
+    },
+
+    async deletePoolFunding({ path, caller, auditEntry }) {
+      const pool = await findPool(path.pool_id, caller)
+      if (!pool.funding) throw none('pool')
+      const outcome = await store.setPoolFunding(path.pool_id, null, auditEntry)
+      if (outcome === 'missing') throw poolMissing()
+      if (outcome === 'circle') throw fundingCircle('/path/pool_id')
+      return single('Funding deleted successfully')
+    },
+
+    async sweepRelayer({ path, header, body, caller, auditEntry, authorize, nodes }) {
+      const key = readIdempotencyKey(header['Idempotency-Key'])
+      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
+      const accepted = await sending.submit.sweep(path.relayer_id, body, idempotency, auditEntry, {
+        authorize: () => authorize('sweepRelayer'),
+        nodes,
+      })
+      auditEntry.subject = accepted.transaction.id
+      return single(accepted.transaction)
+    },
+  }
+}
+
+const show = ({ transaction_id, treasury_id: from, amount, is_open, created_at }: Refill) => ({
+  transaction_id,
+  from,
+  amount,
+  is_open,
+  created_at,
+})
+
+const unexamined = { state: 'unknown', reason: null, since: null } as const
+
+/** Throws ApiError (400). */
+function readFunding(body: FundingSettings): Funding {
+  const its: Funding = {
+    from: body.from,
+    asset: body.asset === undefined ? null : readAddress(body.asset, '/body/asset'),
+    min_balance: readAmount(body.min_balance, '/body/min_balance'),
+    target_balance: readAmount(body.target_balance, '/body/target_balance'),
+    max_per_day: readAmount(body.max_per_day, '/body/max_per_day'),
+    max_fee_per_gas: readAmount(body.max_fee_per_gas, '/body/max_fee_per_gas'),
+  }
+  if (BigInt(its.target_balance) <= BigInt(its.min_balance)) {
+    throw badRequest('/body/target_balance', 'must be above min_balance')
+  }
+  return its
+}
+
+/** The ApiError (409) for a change after which a relayer would get its funds from itself. */
+export const fundingCircle = (path: string) =>
+  conflict(
+    path,
+    'a relayer would get its funds from itself: by its own funding, or by the first funded pool that it is in',
+  )
+
+const unknownTreasury = () => badRequest('/body/from', 'no relayer on the same chain has this ID')
+const none = (of: 'relayer' | 'pool') =>
+  new ApiError('not_found', 'Not Found', [{ path: `/path/${of}_id`, message: `the ${of} has no funding` }])

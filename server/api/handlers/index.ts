@@ -1,0 +1,46 @@
+import type { Handlers } from '../../domain/operation.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import { abis } from './abis.ts'
+import { accounts } from './accounts.ts'
+import { activity } from './activity.ts'
+import { apiKeys, caller } from './api-keys.ts'
+import { audit } from './audit.ts'
+import { deliveries } from './deliveries.ts'
+import { funding } from './funding.ts'
+import { networks } from './networks.ts'
+import { notifications } from './notifications.ts'
+import { pools } from './pools.ts'
+import { problems } from './problems.ts'
+import { relayers } from './relayers.ts'
+import { health, service } from './service.ts'
+import { signers } from './signers.ts'
+import { signing } from './signing.ts'
+import { sponsorships } from './sponsorships.ts'
+import { transactionLists } from './transaction-lists.ts'
+import { transactions } from './transactions.ts'
+
+/** All operations of the contract, except JSON-RPC, which uses them. A missing one does not compile. */
+export const createOperations = (
+  dependencies: OperationDependencies,
+): Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc'> => ({
+  ...signing(dependencies),
+  ...transactions(dependencies),
+  ...transactionLists(dependencies),
+  ...notifications(dependencies),
+  ...deliveries(dependencies),
+  ...relayers(dependencies),
+  ...accounts(dependencies),
+  ...funding(dependencies),
+  ...activity(dependencies),
+  ...signers(dependencies),
+  ...networks(dependencies),
+  ...abis(dependencies),
+  ...pools(dependencies),
+  ...sponsorships(dependencies),
+  ...apiKeys(dependencies),
+  ...caller(dependencies),
+  ...audit(dependencies),
+  ...problems(dependencies),
+  ...health(dependencies),
+  ...service(dependencies),
+})

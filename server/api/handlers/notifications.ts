@@ -1,0 +1,93 @@
+import { ApiError, badRequest, conflict, notificationNotFound } from '../../domain/errors.ts'
+import { creatorSeenBy, type Handlers, single } from '../../domain/operation.ts'
+import type { NotificationChanges } from '../../domain/rows.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import { page } from './page.ts'
+
+/** The limit of an API key that is limited to relayers. */
+const max_of_limited_key = 100
+/** For this long, a replaced signing key signs deliveries in addition to the new one. */
+const former_key_ms = 24 * 3_600_000
+
+type Notifications = Pick<
+  Handlers,
+  'createNotification' | 'listNotifications' | 'getNotification' | 'updateNotification' | 'deleteNotification'
+>
+
+export function notifications({
+  store,
+  makeId,
+  now,
+  vault: { seal },
+}: Pick<OperationDependencies, 'store' | 'makeId' | 'now' | 'vault'>): Notifications {
+  /** Empty text means no key. */
+  const sealed = (id: string, key: string) =>
+    key === '' ? null : seal(Buffer.from(key, 'utf8'), `notifications:${id}`)
+
+  return {
+    async createNotification({ body, caller, auditEntry }) {
+      const { id = makeId(), type = 'webhook', url, signing_key = '', filter } = body
+      checkUrl(url)
+      const created_by = caller.id
+      const notification = { id, type, url, signing_key: sealed(id, signing_key), created_by, filter: filter ?? null }
+      const max_of_creator = creatorSeenBy(caller) === undefined ? undefined : max_of_limited_key
+      auditEntry.subject = id
+      const outcome = await store.createNotification(notification, auditEntry, max_of_creator)
+      if (outcome === 'id_taken') throw new ApiError('conflict', 'Notification with this ID already exists')
+      if (outcome === 'too_many') {
+        throw conflict(
+          '/body',
+          `this API key has reached its limit of ${max_of_limited_key} notifications; delete one first`,
+        )
+      }
+      return single({ id, type, url, has_signing_key: signing_key !== '', ...(filter && { filter }) })
+    },
+
+    listNotifications: ({ query, caller }) =>
+      page(
+        query,
+        (slice) => store.listNotifications(slice, creatorSeenBy(caller)),
+        (notification) => notification,
+      ),
+
+    async getNotification({ path, caller }) {
+      return single(found(await store.getNotification(path.notification_id, creatorSeenBy(caller))))
+    },
+
+    async updateNotification({ path, body, caller, auditEntry }) {
+      const changes: NotificationChanges = { former_until: now() + former_key_ms }
+      if (body.type !== undefined) changes.type = body.type
+      if (body.filter !== undefined) changes.filter = body.filter
+      if (body.url !== undefined) {
+        checkUrl(body.url)
+        changes.url = body.url
+      }
+      if (typeof body.signing_key === 'string') changes.signing_key = sealed(path.notification_id, body.signing_key)
+      const creator = creatorSeenBy(caller)
+      return single(found(await store.updateNotification(path.notification_id, changes, auditEntry, creator)))
+    },
+
+    async deleteNotification({ path, caller, auditEntry }) {
+      const outcome = await store.deleteNotification(path.notification_id, auditEntry, creatorSeenBy(caller))
+      if (outcome === 'missing') throw notificationNotFound()
+      if (outcome === 'in_use')
+        throw conflict(
+          '/path/notification_id',
+          'a relayer reports to this notification; remove its notification_id first',
+        )
+      return single('Notification deleted successfully')
+    },
+  }
+}
+
+function found<T>(notification: T | undefined): T {
+  if (notification === undefined) throw notificationNotFound()
+  return notification
+}
+
+/** Checks only the form. Whether the address may be called is checked at each delivery. */
+function checkUrl(text: string) {
+  const url = URL.parse(text)
+  if (!url) throw badRequest('/body/url', 'must be an absolute URL, for example https://example.com/hook')
+  if (url.username || url.password) throw badRequest('/body/url', 'must not contain a user name or password')
+}

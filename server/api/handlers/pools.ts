@@ -1,0 +1,198 @@
+import type { Pool } from '../../../generated/openapi.ts'
+import { ApiError, badRequest, conflict, transactionNotFound } from '../../domain/errors.ts'
+import { type Caller, type Handlers, list, single } from '../../domain/operation.ts'
+import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
+import { shownBehind } from '../../domain/show-transaction.ts'
+import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import { ofMember } from '../../services/batch-errors.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import { poolMissing as missing, seenIn } from '../../services/find-pool.ts'
+import { createAwaited } from '../../services/transactions/await-transaction.ts'
+import { poolEventStream } from '../../webhooks/event-stream.ts'
+import { fundingCircle } from './funding.ts'
+import { page } from './page.ts'
+import { readPolicies } from './policies.ts'
+import { createListOf } from './transaction-lists.ts'
+import { readIdempotencyKey } from './transactions.ts'
+
+type Pools = Pick<
+  Handlers,
+  | 'createPool'
+  | 'listPools'
+  | 'getPool'
+  | 'updatePool'
+  | 'updatePoolRelayer'
+  | 'deletePool'
+  | 'sendPoolTransaction'
+  | 'sendPoolTransactionBatch'
+  | 'explainPoolTransaction'
+  | 'movePoolTransaction'
+  | 'streamPoolEvents'
+  | 'dryRunPoolTransaction'
+  | 'listPoolTransactions'
+  | 'getPoolTransaction'
+>
+
+export function pools(
+  dependencies: Pick<
+    OperationDependencies,
+    'store' | 'keyring' | 'findPool' | 'sending' | 'shares' | 'makeId' | 'unexpected' | 'countCalls' | 'isStopping'
+  >,
+): Pools {
+  const { store, findPool: find, makeId, sending, shares, countCalls } = dependencies
+  const { findRelayer } = dependencies.keyring
+  const eventSource = { store, nextChange: sending.nextChange, isStopping: dependencies.isStopping }
+  const listOf = createListOf(dependencies)
+  const awaitedBy = createAwaited(dependencies)
+
+  /** A transaction that was sent through the pool: what its relayers send otherwise is not the pool's. Throws ApiError (404). */
+  async function findIn({ pool_id, transaction_id }: { pool_id: string; transaction_id: string }, caller: Caller) {
+    const pool = await find(pool_id, caller)
+    const row = await store.getTransactionOfPool(pool.row_id, transaction_id)
+    if (!row || seenIn(pool, caller)?.has(row.relayer_id) === false) throw transactionNotFound(transaction_id)
+    return { pool, row }
+  }
+
+  /** The relayer of a row. Throws ApiError (404) when it was deleted. */
+  async function relayerOf({ id, relayer_id, relayer_row_id }: TransactionRow): Promise<RelayerRow> {
+    const relayer = await findRelayer(relayer_id)
+    if (relayer.row_id !== relayer_row_id) throw transactionNotFound(id)
+    return relayer
+  }
+
+  return {
+    async createPool({ body: { id = makeId(), name = id, policies = {}, ...body }, auditEntry }) {
+      auditEntry.subject = id
+      const outcome = await store.createPool({ ...body, id, name, policies: readPolicies(policies) }, auditEntry)
+      if (outcome === 'unknown_network') throw badRequest('/body/network', 'no network has this name')
+      if (outcome === 'id_taken') throw conflict('/body/id', 'a pool with this ID already exists')
+      return single(shown(outcome))
+    },
+
+    listPools: ({ query }) => page(query, store.listPools, show),
+
+    getPool: async ({ path, caller }) => single(show(await find(path.pool_id, caller))),
+
+    async updatePool({ path, body, auditEntry }) {
+      const { policies, ...others } = body
+      const changes = { ...others, ...(policies && { policies: readPolicies(policies) }) }
+      const outcome = await store.updatePool(path.pool_id, changes, auditEntry)
+      if (outcome === 'missing') throw missing()
+      if (outcome === 'circle') throw fundingCircle('/body/relayer_ids')
+      return single(shown(outcome))
+    },
+
+    async updatePoolRelayer({ path: { pool_id, member_id }, body: { weight }, auditEntry }) {
+      const pool = await store.weighPoolRelayer(pool_id, member_id, weight, auditEntry)
+      if (!pool) throw notIn()
+      return single(show(pool))
+    },
+
+    async deletePool({ path, auditEntry }) {
+      const outcome = await store.deletePool(path.pool_id, auditEntry)
+      if (outcome === 'missing') throw missing()
+      if (outcome === 'in_use')
+        throw conflict('/path/pool_id', 'an API key is limited to this pool; revoke or change it first')
+      if (outcome === 'sponsors')
+        throw conflict(
+          '/path/pool_id',
+          'the calls of a sponsorship are sent through this pool; delete the sponsorship first',
+        )
+      if (outcome === 'circle') throw fundingCircle('/path/pool_id')
+      return single('Pool deleted successfully')
+    },
+
+    async sendPoolTransaction({ path, query, header, body, caller, auditEntry, authorize, nodes, onClose }) {
+      const awaited = awaitedBy({ query, caller, onClose })
+      const key = readIdempotencyKey(header['Idempotency-Key'])
+      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
+      const pool = await find(path.pool_id, caller)
+      const accepted = await sending.submit.sendToPool(pool, body, idempotency, auditEntry, {
+        authorize: async () => find(path.pool_id, await authorize('sendPoolTransaction')),
+        nodes,
+      })
+      auditEntry.subject = accepted.transaction.id
+      auditEntry.relayer_id = accepted.transaction.relayer_id
+      return single(await awaited(accepted.transaction))
+    },
+
+    async sendPoolTransactionBatch({ path, header, body, caller, auditEntry, authorize, nodes }) {
+      const key = readIdempotencyKey(header['Idempotency-Key'])
+      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
+      const pool = await find(path.pool_id, caller)
+      await countCalls(caller, body.transactions.length - 1)
+      const accepted = await sending.submit.sendBatchToPool(
+        pool,
+        body.transactions,
+        idempotency,
+        auditEntry,
+        {
+          authorize: async () => find(path.pool_id, await authorize('sendPoolTransactionBatch')),
+          nodes,
+        },
+        (index, work) => ofMember('transactions', index, work),
+      )
+      return list(accepted, { current_page: 1, per_page: accepted.length, total_items: accepted.length })
+    },
+
+    async dryRunPoolTransaction({ path, body, caller, nodes }) {
+      return single(await sending.dryRunInPool(nodes, await find(path.pool_id, caller), body))
+    },
+
+    async listPoolTransactions(request) {
+      const { path, caller } = request
+      const pool = await find(path.pool_id, caller)
+      return listOf({ relayer_ids: seenIn(pool, caller), pool_row_id: pool.row_id }, request)
+    },
+
+    async getPoolTransaction({ path, caller }) {
+      const { row } = await findIn(path, caller)
+      return single(shownBehind(row, await store.firstInLine(row.relayer_row_id), row.pool_row_id))
+    },
+
+    async explainPoolTransaction({ path, caller, nodes }) {
+      const { row } = await findIn(path, caller)
+      return single(await sending.explain(nodes, await relayerOf(row), row, row.pool_row_id))
+    },
+
+    async movePoolTransaction({ path, caller, auditEntry, authorize, nodes }) {
+      const { pool, row } = await findIn(path, caller)
+      const from = await relayerOf(row)
+      const { transaction } = await sending.submit.moveInPool(pool, from, row, auditEntry, {
+        authorize: async () => find(path.pool_id, await authorize('movePoolTransaction')),
+        nodes,
+      })
+      auditEntry.subject = transaction.id
+      auditEntry.relayer_id = transaction.relayer_id
+      return single(transaction)
+    },
+
+    async streamPoolEvents({ path, header, caller, authorize, onClose }) {
+      const { row_id } = await find(path.pool_id, caller)
+      const last = header['Last-Event-ID']
+      onClose(shares.streams.hold(caller, 1).release)
+      return poolEventStream(eventSource, row_id, last, async () => {
+        // Relayers join and leave, and API keys lose their rights.
+        const now = await find(path.pool_id, await authorize('streamPoolEvents')).catch(unlessRefused)
+        return now && Promise.all(now.relayers.map(async ({ relayer_id }) => (await findRelayer(relayer_id)).row_id))
+      })
+    },
+  }
+}
+
+const show = ({ row_id: _, funding: __, coin_token: ___, ...pool }: PoolRow): Pool => pool
+
+function shown(outcome: PoolRow | { unknown_relayer: number }): Pool {
+  if (!('unknown_relayer' in outcome)) return show(outcome)
+  throw badRequest(
+    `/body/relayer_ids/${outcome.unknown_relayer}`,
+    'the network of the pool has no relayer with this ID',
+  )
+}
+
+function unlessRefused(error: unknown): undefined {
+  if (!(error instanceof ApiError)) throw error
+}
+
+const notIn = () =>
+  new ApiError('not_found', 'Not Found', [{ path: '/path/member_id', message: 'the pool has no relayer with this id' }])

@@ -1,0 +1,234 @@
+import type { Problem, Problems } from '../../../generated/openapi.ts'
+import { ApiError } from '../../domain/errors.ts'
+import { type Caller, creatorSeenBy, type Handlers, list, single } from '../../domain/operation.ts'
+import type { RelayerRow } from '../../domain/rows.ts'
+import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import {
+  type Account,
+  createLastSeen,
+  type Facts,
+  type FoundProblem,
+  findProblems,
+  type NetworkSeen,
+} from '../../services/find-problems.ts'
+import { showRpcUrls } from '../../services/rpc-urls.ts'
+
+type Operations = Pick<Handlers, 'listProblems' | 'acknowledgeProblem' | 'deleteAcknowledgement' | 'search'>
+type Dependencies = Pick<OperationDependencies, 'store' | 'background' | 'sending' | 'now' | 'elapsed' | 'unready'>
+type Snapshot = { at: number; facts: Facts; problems: FoundProblem[] }
+
+/** One look serves everybody who asks within this time. */
+const snapshot_ms = 3_000
+const accounts_ms = 60_000
+const nodes_ms = 10_000
+const day_s = 24 * 3_600
+const quarter_s = 900
+const max_relayers = 1_000
+const turn_queues = 50
+const max_page = 1_000
+const minute_ms = 60_000
+
+export function problems({ store, background, sending, now, elapsed, unready }: Dependencies): Operations {
+  const accounts = createLastSeen<Account>(accounts_ms, elapsed)
+  const nodes = createLastSeen<NetworkSeen>(nodes_ms, elapsed)
+  let last: { until: number; snapshot: Promise<Snapshot> } | undefined
+
+  function look(): Promise<Snapshot> {
+    if (last && elapsed() < last.until) return last.snapshot
+    const snapshot = lookAgain()
+    last = { until: elapsed() + snapshot_ms, snapshot }
+    snapshot.catch(() => {
+      last = undefined
+    })
+    return snapshot
+  }
+
+  async function lookAgain(): Promise<Snapshot> {
+    const at = now()
+    const relayers = await allRelayers()
+    const [ofAccounts, ofNodes, queues, failures, notifications, funding, reasons] = await Promise.all([
+      accounts.read(new Map(relayers.map((relayer) => [relayer.id, () => accountOf(relayer)]))),
+      nodes.read(
+        new Map([...new Set(relayers.map(({ network }) => network))].map((name) => [name, () => nodesOf(name)])),
+      ),
+      queuesOf(relayers),
+      store.failuresSince((Math.floor(at / 1_000 / quarter_s) + 1) * quarter_s - day_s),
+      store.notificationStates(),
+      store.fundingNotes(),
+      unready(),
+    ])
+    const facts: Facts = {
+      now: at,
+      relayers,
+      queues,
+      failures,
+      notifications,
+      funding,
+      accounts: ofAccounts,
+      nodes: ofNodes,
+      unready: reasons,
+    }
+    return { at, facts, problems: await findProblems(facts) }
+  }
+
+  async function allRelayers(): Promise<RelayerRow[]> {
+    const relayers: RelayerRow[] = []
+    for (;;) {
+      const { items } = await store.listRelayers({ offset: relayers.length, limit: max_relayers })
+      relayers.push(...items)
+      if (items.length < max_relayers) return relayers
+      await nextTurn()
+    }
+  }
+
+  async function accountOf(relayer: RelayerRow): Promise<Account> {
+    const client = await background.networkClient(relayer)
+    if (!client) throw new Error('the network of the relayer was deleted')
+    const { estimates: chain } = client
+    const [balance, latest] = await Promise.all([chain.balance(relayer.address), chain.latestNonce(relayer.address)])
+    const { status, explanation } = await sending.nonceState(relayer, latest, undefined)
+    return { balance, nonces: { status, explanation } }
+  }
+
+  async function nodesOf(network: string): Promise<NetworkSeen> {
+    const client = await background.networkClient({ network, custom_rpc_urls: [] })
+    if (!client) return { nodes: [], average_blocktime_ms: null }
+    const urls = showRpcUrls(client.network.rpc_urls)
+    const nodes = (await client.nodes()).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
+    return { nodes, average_blocktime_ms: client.network.average_blocktime_ms }
+  }
+
+  async function queuesOf(relayers: RelayerRow[]): Promise<Facts['queues']> {
+    const byRowId = new Map(relayers.map((relayer) => [relayer.row_id, relayer]))
+    const queues: Facts['queues'] = []
+    for (const [index, row_id] of (await store.relayersAtWork()).entries()) {
+      if (index % turn_queues === turn_queues - 1) await nextTurn()
+      const relayer = byRowId.get(row_id)
+      const first: TransactionRow | undefined = relayer && (await store.firstInLine(row_id))
+      if (relayer && first) queues.push({ relayer, first, unfinished: await store.countUnfinished(row_id) })
+    }
+    return queues
+  }
+
+  async function seenBy(caller: Caller): Promise<{ snapshot: Snapshot; seen: Problem[]; sight: Sight }> {
+    const snapshot = await look()
+    const sight = sightOf(caller, snapshot.facts)
+    const acknowledgements = await store.acknowledgements(new Date(now()).toISOString())
+    const seen = snapshot.problems.filter(sight.sees).map(({ created_by: _, ...found }) => ({
+      ...found,
+      acknowledgement: acknowledgements.get(found.id) ?? null,
+    }))
+    return { snapshot, seen: seen.sort((a, b) => Number(!!a.acknowledgement) - Number(!!b.acknowledgement)), sight }
+  }
+
+  /** A problem whose acknowledgement the caller may change, for everybody. Throws ApiError (403, 404). */
+  async function findOwn(problem_id: string, caller: Caller): Promise<Problem> {
+    const { seen } = await seenBy(caller)
+    const found = seen.find(({ id }) => id === problem_id)
+    if (!found) throw missing('problem_id', 'no present problem has this id')
+    if (isShared(found) && caller.relayer_ids !== undefined) throw sharedByOthers()
+    return found
+  }
+
+  return {
+    async listProblems({ query, caller }) {
+      const { snapshot, seen, sight } = await seenBy(caller)
+      const current_page = Math.max(query.page, 1)
+      const per_page = Math.min(query.per_page, max_page)
+      const offset = (current_page - 1) * per_page
+      const checked_at = new Date(snapshot.at).toISOString()
+      const data: Problems = { checked_at, problems: seen.slice(offset, offset + per_page), unchecked: sight.unchecked }
+      return { ...single(data), pagination: { current_page, per_page, total_items: seen.length } }
+    },
+
+    async acknowledgeProblem({ path, body, caller, auditEntry }) {
+      const found = await findOwn(path.problem_id, caller)
+      auditEntry.subject = found.id
+      const at_ms = now()
+      const [at, until] = [at_ms, at_ms + body.minutes * minute_ms].map((ms) => new Date(ms).toISOString()) as [
+        string,
+        string,
+      ]
+      const acknowledgement = { by: caller.id, at, until, note: body.note ?? null }
+      await store.acknowledge(found.id, acknowledgement, auditEntry)
+      return single({ ...found, acknowledgement })
+    },
+
+    async deleteAcknowledgement({ path, caller, auditEntry }) {
+      const found = await findOwn(path.problem_id, caller)
+      auditEntry.subject = found.id
+      if (!(await store.deleteAcknowledgement(found.id, auditEntry)))
+        throw missing('problem_id', 'this problem is not acknowledged')
+      return single({ ...found, acknowledgement: null })
+    },
+
+    async search({ query, caller }) {
+      const { roles, relayer_ids } = caller
+      const created_by = creatorSeenBy(caller)
+      const { items, total_items } = await store.search(query.q.trim(), {
+        relayer_ids,
+        signers: roles.has('manage') && relayer_ids === undefined,
+        notifications: !roles.has('notifications') ? 'none' : created_by === undefined ? 'all' : { created_by },
+      })
+      return list(items, { current_page: 1, per_page: Math.max(1, items.length), total_items })
+    },
+  }
+}
+
+/** Of a network, or of the service: callers see it who have a right to a part of it only. */
+const isShared = ({ relayer_id, notification_id }: Problem): boolean => relayer_id === null && notification_id === null
+
+const sharedByOthers = () =>
+  new ApiError('forbidden', 'Forbidden', [
+    {
+      path: 'api_key',
+      message:
+        'this API key is limited to relayers, and the problem is one of others too: of a network or of the service',
+    },
+  ])
+
+interface Sight {
+  sees(problem: FoundProblem): boolean
+  unchecked: Problems['unchecked']
+}
+
+/** What a caller may see of the problems, and what of it could not be found out. */
+function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
+  const { relayer_ids, roles } = caller
+  const own = relayer_ids === undefined ? relayers : relayers.filter(({ id }) => relayer_ids.has(id))
+  const ids = new Set(own.map(({ id }) => id))
+  const networks = new Set(own.map(({ network }) => network))
+  const creator = creatorSeenBy(caller)
+  const seesNotifications = roles.has('notifications')
+  const unchecked: Problems['unchecked'] = []
+  const note = (part: Problems['unchecked'][number]['part'], faults: [string, string][]) => {
+    const [[, why] = ['', '']] = faults
+    const names = faults.map(([name]) => name).slice(0, max_named)
+    const reason = `${names.join(', ')}${faults.length > names.length ? ', …' : ''}: ${why}`.slice(0, 1_000)
+    if (faults.length > 0) unchecked.push({ part, count: faults.length, reason })
+  }
+  note('accounts', faultsIn(accounts, ids))
+  note('nodes', faultsIn(nodes, networks))
+  if (!seesNotifications) note('notifications', [['notifications', 'the API key lacks the scope notifications']])
+  return {
+    unchecked,
+    sees({ relayer_id, network_id, notification_id, created_by }) {
+      if (relayer_id !== null) return ids.has(relayer_id)
+      if (network_id !== null) return networks.has(network_id.slice('evm:'.length))
+      if (notification_id === null) return true
+      return seesNotifications && (creator === undefined || creator === created_by)
+    },
+  }
+}
+
+const max_named = 5
+
+const faultsIn = (answers: ReadonlyMap<string, unknown>, wanted: ReadonlySet<string>): [string, string][] =>
+  [...answers].flatMap(([name, answer]) =>
+    wanted.has(name) && answer instanceof Error ? [[name, answer.message] as [string, string]] : [],
+  )
+
+const missing = (name: string, message: string) =>
+  new ApiError('not_found', 'Not Found', [{ path: `/path/${name}`, message }])

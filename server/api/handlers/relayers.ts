@@ -1,0 +1,150 @@
+import type { Relayer } from '../../../generated/openapi.ts'
+import { badRequest, conflict, relayerNotFound } from '../../domain/errors.ts'
+import { type Caller, creatorSeenBy, type Handlers, single } from '../../domain/operation.ts'
+import { addressWarnings } from '../../domain/policies/signing-policies.ts'
+import type { NewRelayer, RelayerObstacle, RelayerRow } from '../../domain/rows.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import { nodeWarnings, readRpcUrls, showRpcUrls } from '../../services/rpc-urls.ts'
+import { page } from './page.ts'
+import { mergePolicies, readPolicies } from './policies.ts'
+
+type Relayers = Pick<
+  Handlers,
+  'createRelayer' | 'listRelayers' | 'getRelayer' | 'updateRelayer' | 'deleteRelayer' | 'drainRelayer'
+>
+
+export function relayers({
+  store,
+  makeId,
+  checkTarget,
+  chains,
+  sending: { changed, noteNew },
+}: Pick<OperationDependencies, 'store' | 'makeId' | 'checkTarget' | 'chains' | 'sending'>): Relayers {
+  const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
+
+  /** Adds these warnings, and those about other relayers on the same address. */
+  async function showOne(relayer: RelayerRow, caller: Caller, more: string[] = []): Promise<Relayer> {
+    const ofAddress = addressWarnings({ relayer, on_address: await store.relayersOn(relayer.address) }, caller)
+    const warnings = [...ofAddress, ...more]
+    return warnings.length === 0 ? show(relayer) : { ...show(relayer), warnings }
+  }
+
+  return {
+    async createRelayer({ body, caller, auditEntry, nodes }) {
+      const { id = makeId(), notification_id, notification_ids, policies = {}, custom_rpc_urls = [], ...rest } = body
+      const relayer: NewRelayer = {
+        ...rest,
+        id,
+        notification_ids: reportsTo(notification_id, notification_ids) ?? [],
+        policies: readPolicies(policies),
+        custom_rpc_urls: readUrls(custom_rpc_urls),
+        system_disabled: false,
+        disabled_reason: null,
+      }
+      nodes.name(custom_rpc_urls.length)
+      auditEntry.relayer_id = id
+      const created = await store.createRelayer(relayer, auditEntry)
+      if (typeof created === 'string') throw refusal(created, body)
+      noteNew(created)
+      return single(
+        await showOne(created, caller, await nodeWarnings(chains, nodes, created.network, created.custom_rpc_urls)),
+      )
+    },
+
+    listRelayers: ({ query, caller }) => page(query, (slice) => store.listRelayers(slice, caller.relayer_ids), show),
+
+    async getRelayer({ path, caller }) {
+      const relayer = await store.getRelayer(path.relayer_id)
+      if (!relayer) throw relayerNotFound(path.relayer_id)
+      return single(await showOne(relayer, caller))
+    },
+
+    async updateRelayer({ path, body, caller, auditEntry, nodes }) {
+      const { policies, custom_rpc_urls, notification_id, notification_ids, ...rest } = body
+      const reports = reportsTo(notification_id, notification_ids)
+      const urls = custom_rpc_urls === undefined ? {} : { custom_rpc_urls: readUrls(custom_rpc_urls ?? []) }
+      nodes.name(custom_rpc_urls?.length ?? 0)
+      const change = (current: RelayerRow): RelayerRow => ({
+        ...current,
+        ...rest,
+        ...urls,
+        ...(reports && { notification_ids: reports }),
+        policies: policies === undefined ? current.policies : mergePolicies(current.policies, policies),
+      })
+      const updated = await store.updateRelayer(path.relayer_id, change, auditEntry, creatorSeenBy(caller))
+      if (updated === 'missing') throw relayerNotFound(path.relayer_id)
+      if (typeof updated === 'string') throw refusal(updated, body)
+      changed()
+      return single(await showOne(updated, caller))
+    },
+
+    async drainRelayer({ path, auditEntry }) {
+      const { relayer_id } = path
+      const drained = (current: RelayerRow): RelayerRow => ({
+        ...current,
+        policies: { ...current.policies, allow_transactions: false },
+      })
+      let relayer = await store.getRelayer(relayer_id)
+      if (!relayer) throw relayerNotFound(relayer_id)
+      if (relayer.policies.allow_transactions !== false) {
+        const updated = await store.updateRelayer(relayer_id, drained, auditEntry)
+        if (updated === 'missing') throw relayerNotFound(relayer_id)
+        if (typeof updated === 'string') throw refusal(updated)
+        relayer = updated
+        changed()
+      }
+      const { row_id } = relayer
+      const mined = await store.listTransactions(row_id, { offset: 0, limit: 0 }, { status: ['mined'] })
+      const pending_transactions_count = await store.countUnfinished(row_id)
+      const mined_transactions_count = mined.total_items
+      const finished = pending_transactions_count + mined_transactions_count === 0
+      return single({ pending_transactions_count, mined_transactions_count, finished })
+    },
+
+    async deleteRelayer({ path, auditEntry }) {
+      const outcome = await store.deleteRelayer(path.relayer_id, auditEntry)
+      if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
+      if (outcome === 'in_use')
+        throw conflict(
+          '/path/relayer_id',
+          'the relayer has unfinished transactions; cancel them or wait until they end',
+        )
+      if (outcome === 'treasury')
+        throw conflict('/path/relayer_id', 'the relayer funds other relayers; end their funding first')
+      return single('Relayer deleted successfully')
+    },
+  }
+}
+
+function refusal(obstacle: RelayerObstacle, { notification_id }: { notification_id?: string | null } = {}) {
+  switch (obstacle) {
+    case 'id_taken':
+      return conflict('/body/id', 'a relayer with this ID already exists')
+    case 'address_taken':
+      return badRequest(
+        '/body/signer_id',
+        "another relayer uses the signer's address on this chain id; an address has one relayer per chain",
+      )
+    case 'unknown_network':
+      return badRequest('/body/network', 'no network has this name')
+    case 'unknown_signer':
+      return badRequest('/body/signer_id', 'no signer has this ID')
+    case 'unknown_notification':
+      return typeof notification_id === 'string'
+        ? badRequest('/body/notification_id', 'no notification has this ID')
+        : badRequest('/body/notification_ids', 'must be the IDs of notifications; one of them has none')
+  }
+}
+
+/** The notifications that a request names; undefined: it names none. */
+function reportsTo(id: string | null | undefined, ids: string[] | undefined): string[] | undefined {
+  if (id !== undefined && ids !== undefined)
+    throw badRequest('/body/notification_ids', 'give at most one of notification_id and notification_ids')
+  return ids ?? (id === undefined ? undefined : id === null ? [] : [id])
+}
+
+/** The row as the contract shows it. */
+export function show({ row_id: _, chain_id: __, funding: ___, coin_token: ____, ...relayer }: RelayerRow): Relayer {
+  const notification_id = relayer.notification_ids[0] ?? null
+  return { ...relayer, notification_id, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
+}

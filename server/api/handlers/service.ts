@@ -1,0 +1,67 @@
+import { hostname } from 'node:os'
+import { ApiError } from '../../domain/errors.ts'
+import { type Handlers, single } from '../../domain/operation.ts'
+import type { KeyFault } from '../../domain/rows.ts'
+import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+
+type Dependencies = Pick<
+  OperationDependencies,
+  'store' | 'now' | 'unready' | 'incidents' | 'keyServiceStates' | 'version'
+>
+
+/** The state of this server, of its database and of the servers beside it. */
+export function service({
+  store,
+  now,
+  unready,
+  incidents,
+  keyServiceStates,
+  version,
+}: Dependencies): Pick<Handlers, 'getService'> {
+  const name = `${hostname()} ${process.pid}`
+  const iso = (ms: number) => new Date(ms).toISOString()
+  const shown = ({ at, ...fault }: KeyFault) => ({ ...fault, at: iso(at) })
+  return {
+    async getService() {
+      const asked = performance.now()
+      await nextTurn()
+      const started = performance.now()
+      const event_loop_ms = Math.round(started - asked)
+      const facts = await store.databaseFacts()
+      const database = { ...facts, response_ms: Math.round(performance.now() - started) }
+      const [servers, reasons, noticed] = await Promise.all([store.servers(), unready(), incidents()])
+      return single({
+        name,
+        version,
+        node_version: process.versions.node,
+        started_at: iso(Math.round(now() - process.uptime() * 1_000)),
+        memory_bytes: process.memoryUsage.rss(),
+        event_loop_ms,
+        not_ready: reasons,
+        database,
+        servers: servers.map((its) => ({ ...its, started_at: iso(its.started_at), is_this: its.name === name })),
+        key_services: keyServiceStates().map(({ last_call_at, failing, last_error, ...its }) => ({
+          ...its,
+          last_call_at: last_call_at === null ? null : iso(last_call_at),
+          failing: failing.map(shown),
+          last_error: last_error && shown(last_error),
+        })),
+        incidents: noticed.map(({ at, ...its }) => ({ at: iso(at), ...its })),
+      })
+    },
+  }
+}
+
+export function health({
+  unready,
+}: Pick<OperationDependencies, 'unready'>): Pick<Handlers, 'getHealth' | 'getReadiness'> {
+  return {
+    getHealth: async () => single({ status: 'ok' }),
+    async getReadiness() {
+      const reasons = await unready()
+      if (reasons.length > 0) throw new ApiError('unavailable', 'Service Unavailable', reasons)
+      return single({ status: 'ok' })
+    },
+  }
+}

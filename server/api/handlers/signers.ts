@@ -1,0 +1,115 @@
+import type {
+  CreateSignerRequest,
+  GeneratedSignerRequest,
+  KeystoreSignerRequest,
+  PlainSignerRequest,
+} from '../../../generated/openapi.ts'
+import { ApiError, badRequest, conflict } from '../../domain/errors.ts'
+import { type Caller, type Handlers, single } from '../../domain/operation.ts'
+import type { SignerRow } from '../../domain/rows.ts'
+import { generateKey } from '../../keys/keyring.ts'
+import { openKeystore } from '../../keys/keystore.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import { page } from './page.ts'
+
+type SignerDependencies = Pick<OperationDependencies, 'store' | 'makeId' | 'keyring' | 'keyServices'>
+type LocalRequest = PlainSignerRequest | KeystoreSignerRequest | GeneratedSignerRequest
+
+export function signers(
+  dependencies: SignerDependencies,
+): Pick<Handlers, 'createSigner' | 'listSigners' | 'getSigner' | 'deleteSigner'> {
+  const { store, makeId } = dependencies
+
+  return {
+    async createSigner({ body, caller, auditEntry }) {
+      const id = body.id ?? makeId()
+      // No key service is called for an id that is taken. The commit checks again.
+      if (await store.getSigner(id)) throw taken()
+      const signer = isLocal(body)
+        ? await localRow(id, body, dependencies)
+        : await remoteRow(id, body, dependencies, caller)
+      auditEntry.subject = id
+      const isNew = await store.createSigner(signer, auditEntry)
+      if (!isNew) throw taken()
+      return single({ id, type: signer.type, address: signer.address })
+    },
+
+    listSigners: ({ query }) => page(query, store.listSigners, (signer) => signer),
+
+    async getSigner({ path }) {
+      const signer = await store.getSigner(path.signer_id)
+      if (!signer) throw missing()
+      return single(signer)
+    },
+
+    async deleteSigner({ path, auditEntry }) {
+      const outcome = await store.deleteSigner(path.signer_id, auditEntry)
+      if (outcome === 'missing') throw missing()
+      if (outcome === 'in_use')
+        throw conflict('/path/signer_id', 'a relayer uses this signer; delete the relayer first')
+      return single('Signer deleted successfully')
+    },
+  }
+}
+
+const refusals = {
+  malformed: badRequest(
+    '/body/config/keystore',
+    'must be a V3 JSON keystore (Web3 Secret Storage, "version": 3) with scrypt or pbkdf2',
+  ),
+  wrong_passphrase: badRequest('/body/config/passphrase', 'must be the passphrase of the keystore; decryption failed'),
+  other_address: badRequest('/body/config/keystore/address', 'is not the address of the key in the keystore'),
+  busy: new ApiError('unavailable', 'Service Unavailable', [
+    { path: '/body/config/keystore', message: 'too many keystores are being decrypted; try again in a few seconds' },
+  ]),
+  timed_out: new ApiError('unavailable', 'Service Unavailable', [
+    { path: '/body/config/keystore', message: 'the key derivation reached its time limit; try again later' },
+  ]),
+}
+
+const taken = () => conflict('/body/id', 'a signer with this ID already exists')
+
+const isLocal = (body: CreateSignerRequest): body is LocalRequest =>
+  body.type === 'plain' || body.type === 'keystore' || body.type === 'generated'
+
+async function remoteRow(
+  signer_id: string,
+  { id: _, ...asked }: Exclude<CreateSignerRequest, LocalRequest>,
+  { keyServices, keyring }: SignerDependencies,
+  caller: Caller,
+): Promise<SignerRow> {
+  const { address, reference } = await keyServices.admit(
+    asked,
+    caller.roles.has('administer') ? 'administrator' : 'caller',
+  )
+  return keyring.encloseReference(signer_id, reference, address)
+}
+
+async function localRow(id: string, body: LocalRequest, { keyring }: SignerDependencies): Promise<SignerRow> {
+  const key = await keyOf(body)
+  const signer = keyring.enclose(id, key)
+  key.fill(0)
+  if (signer) return signer
+  throw badRequest(
+    '/body/config',
+    'must contain a secp256k1 private key: 32 bytes, above 0 and below the order of the curve',
+  )
+}
+
+async function keyOf(body: LocalRequest): Promise<Uint8Array> {
+  switch (body.type) {
+    case 'generated':
+      return generateKey()
+    case 'plain':
+      return Buffer.from(body.config.key.replace(/^0x/, ''), 'hex')
+    case 'keystore': {
+      const opened = await openKeystore(body.config.keystore, body.config.passphrase)
+      if ('key' in opened) return opened.key
+      if (opened.refused === 'faulty') throw badRequest(`/body/config/keystore${opened.place}`, opened.reason)
+      throw refusals[opened.refused]
+    }
+  }
+}
+
+const missing = () =>
+  new ApiError('not_found', 'Not Found', [{ path: '/path/signer_id', message: 'no signer has this id' }])

@@ -1,0 +1,192 @@
+import type { CreateSponsorshipRequest, Sponsorship, UpdateSponsorshipRequest } from '../../../generated/openapi.ts'
+import { ApiError, badRequest, conflict } from '../../domain/errors.ts'
+import { type Caller, type Handlers, single } from '../../domain/operation.ts'
+import { budgetOf, holderOf, type SponsorshipRules } from '../../domain/policies/sponsored-calls.ts'
+import { readAddress, readAmount } from '../../domain/values.ts'
+import { makeToken } from '../../lib/token.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import { createSponsoredCalls, shownCallOf } from '../../services/sponsored-calls.ts'
+import type { SponsorshipRow } from '../../store/configuration-store.ts'
+import { page } from './page.ts'
+import { readIdempotencyKey } from './transactions.ts'
+
+type Sponsorships = Pick<
+  Handlers,
+  | ('createSponsorship' | 'listSponsorships' | 'getSponsorship' | 'updateSponsorship' | 'deleteSponsorship')
+  | ('getSponsoredUser' | 'sendSponsoredCall' | 'getSponsoredCall')
+>
+
+export function sponsorships(
+  dependencies: Pick<OperationDependencies, 'store' | 'keyring' | 'chains' | 'sending' | 'now' | 'makeId'>,
+): Sponsorships {
+  const { store, now, makeId } = dependencies
+  const calls = createSponsoredCalls(dependencies)
+
+  const found = async (id: string): Promise<SponsorshipRow> => {
+    const sponsorship = await store.getSponsorship(id)
+    if (!sponsorship) throw missing()
+    return sponsorship
+  }
+
+  const show = async (sponsorship: SponsorshipRow) => {
+    const { row_id: _, chain_id: __, relayer_row_id: ___, pool_row_id: ____, ...row } = sponsorship
+    return { ...row, usage: await store.usage(budgetOf(sponsorship)) } satisfies Sponsorship
+  }
+
+  /** The sponsorship of the path, if the caller may send or read its calls. Throws ApiError (403, 404). */
+  async function ofCaller(id: string, { id: caller_id, roles, relayer_ids }: Caller): Promise<SponsorshipRow> {
+    if (!roles.has('relay') && relayer_ids !== undefined) {
+      const message = 'this API key is limited to relayers; the operation requires a key for all relayers'
+      throw new ApiError('forbidden', 'Forbidden', [{ path: 'api_key', message }])
+    }
+    const sponsorship = await found(id)
+    if (roles.has('relay') && sponsorship.api_key_id !== caller_id) throw missing()
+    return sponsorship
+  }
+
+  return {
+    async createSponsorship({ body, auditEntry }) {
+      const { id = makeId(), relayer_id, pool_id } = body
+      if ((relayer_id === undefined) === (pool_id === undefined))
+        throw badRequest('/body/relayer_id', 'give exactly one of relayer_id and pool_id')
+      auditEntry.subject = id
+      const created_at = new Date(now()).toISOString()
+      const key_id = makeId()
+      const { token, secret_hash } = makeToken(key_id)
+      const created = await store.createSponsorship(
+        {
+          ...{ targets: [], forwarders: [], delegates: [], nonce_key_delegates: [], origins: [] },
+          ...{ per_user: null, paused: false },
+          ...readRules(body),
+          ...{ id, created_at, ...(relayer_id === undefined ? { pool_id: pool_id as string } : { relayer_id }) },
+        },
+        {
+          ...{ id: key_id, name: nameOf(id, key_id), scopes: ['relay'], created_at, secret_hash },
+          ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, expires_at: null },
+          ...{ last_used_at: null, former_hash: null, former_valid_until: null },
+        },
+        auditEntry,
+      )
+      if (created === 'id_taken') throw conflict('/body/id', 'a sponsorship with this ID already exists')
+      if (created === 'unknown_relayer') throw badRequest('/body/relayer_id', 'no relayer has this ID')
+      if (created === 'unknown_pool') throw badRequest('/body/pool_id', 'no pool has this ID')
+      if (created === 'too_many_keys') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
+      if (created === 'key_name_taken')
+        throw conflict('/body/id', `an API key already has the name of its key, ${nameOf(id, key_id)}`)
+      return single({ sponsorship: await show(created), token })
+    },
+
+    async listSponsorships({ query }) {
+      const { data, ...others } = await page(query, store.listSponsorships, (row) => row)
+      return { ...others, data: await Promise.all(data.map(show)) }
+    },
+
+    getSponsorship: async ({ path }) => single(await show(await found(path.sponsorship_id))),
+
+    async updateSponsorship({ path, body, auditEntry }) {
+      const updated = await store.updateSponsorship(path.sponsorship_id, readRules(body), auditEntry)
+      if (!updated) throw missing()
+      return single(await show(updated))
+    },
+
+    async deleteSponsorship({ path, auditEntry }) {
+      if (!(await store.deleteSponsorship(path.sponsorship_id, auditEntry))) throw missing()
+      return single('Sponsorship deleted successfully')
+    },
+
+    async getSponsoredUser({ path }) {
+      const { chain_id, row_id, per_user } = await found(path.sponsorship_id)
+      const user = readAddress(path.user, '/path/user')
+      const use = async (asset: string, limit: string | number | undefined) =>
+        limit === undefined ? null : store.usage({ chain_id, holder: holderOf(row_id, user), asset, limit: `${limit}` })
+      const [count, fee] = await Promise.all([use('calls', per_user?.count), use('fee', per_user?.fee)])
+      return single({ user, count, fee })
+    },
+
+    async sendSponsoredCall({ path, header, body, caller, auditEntry, authorize, nodes }) {
+      const sponsorship = await ofCaller(path.sponsorship_id, caller)
+      if (body.user !== undefined && caller.roles.has('relay'))
+        throw badRequest('/body/user', 'may be given only with an API key that has the scope send')
+      const key = readIdempotencyKey(header['Idempotency-Key'])
+      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
+      const { transaction } = await calls.send(sponsorship, body, idempotency, auditEntry, {
+        authorize: async () => ofCaller(path.sponsorship_id, await authorize('sendSponsoredCall')),
+        nodes,
+      })
+      auditEntry.subject = transaction.id
+      auditEntry.relayer_id = transaction.relayer_id
+      return single(shownCallOf(await rowOf(transaction)))
+    },
+
+    async getSponsoredCall({ path, caller }) {
+      const call = await calls.find(await ofCaller(path.sponsorship_id, caller), path.call_id)
+      if (!call)
+        throw new ApiError('not_found', 'Not Found', [{ path: '/path/call_id', message: 'no call has this id' }])
+      return single(shownCallOf(call))
+    },
+  }
+
+  async function rowOf({ id, relayer_id }: { id: string; relayer_id: string }) {
+    const { row_id } = await dependencies.keyring.findRelayer(relayer_id)
+    const row = await store.getTransaction(row_id, id)
+    if (!row) throw new Error('An accepted call has no row')
+    return row
+  }
+}
+
+const missing = () =>
+  new ApiError('not_found', 'Not Found', [{ path: '/path/sponsorship_id', message: 'no sponsorship has this id' }])
+
+type Given<Body> = Pick<Body, Extract<keyof Body, keyof SponsorshipRules | 'paused'>>
+type Read<Body> = Body extends CreateSponsorshipRequest
+  ? Pick<SponsorshipRules, 'max_gas' | 'max_fee' | 'budget_per_day'> & Partial<SponsorshipRules> & { paused?: boolean }
+  : Partial<SponsorshipRules> & { paused?: boolean }
+
+/** The given rules in normal form. Throws ApiError (400). */
+function readRules<Body extends CreateSponsorshipRequest | UpdateSponsorshipRequest>(body: Body): Read<Body> {
+  const {
+    targets,
+    forwarders,
+    delegates,
+    nonce_key_delegates,
+    max_gas,
+    max_fee,
+    budget_per_day,
+    per_user,
+    origins,
+    paused,
+  }: Given<UpdateSponsorshipRequest> = body
+  const addresses = (list: string[], name: string) =>
+    list.map((address, index) => readAddress(address, `/body/${name}/${index}`))
+  const rules = {
+    ...(targets && {
+      targets: targets.map(({ address, selectors }, index) => ({
+        address: readAddress(address, `/body/targets/${index}/address`),
+        selectors: selectors.map((selector) => selector.toLowerCase()),
+      })),
+    }),
+    ...(forwarders && { forwarders: addresses(forwarders, 'forwarders') }),
+    ...(delegates && { delegates: addresses(delegates, 'delegates') }),
+    ...(nonce_key_delegates && { nonce_key_delegates: addresses(nonce_key_delegates, 'nonce_key_delegates') }),
+    ...(max_gas !== undefined && { max_gas }),
+    ...(max_fee !== undefined && { max_fee: readAmount(max_fee, '/body/max_fee') }),
+    ...(budget_per_day !== undefined && { budget_per_day: readAmount(budget_per_day, '/body/budget_per_day') }),
+    ...(per_user !== undefined && {
+      per_user: per_user && {
+        ...(per_user.count !== undefined && { count: per_user.count }),
+        ...(per_user.fee !== undefined && { fee: readAmount(per_user.fee, '/body/per_user/fee') }),
+      },
+    }),
+    ...(origins && { origins }),
+    ...(paused !== undefined && { paused }),
+  }
+  return rules as Read<Body>
+}
+
+const max_name = 128
+
+/** The name of its API key: names are unique, and short enough by the id of the key. */
+const nameOf = (id: string, key_id: string): string => {
+  const name = `Sponsorship ${id}`
+  return name.length <= max_name ? name : `${name.slice(0, max_name - key_id.length - 1)} ${key_id}`
+}

@@ -1,0 +1,177 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { ApiError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/operation.ts'
+import type { ApiKeyRow } from '../../domain/rows.ts'
+import { digest, readToken } from '../../lib/token.ts'
+import { isDoubled } from './headers.ts'
+import { addressReader, networkCheck } from './request-target.ts'
+
+/**
+ * Identifies the caller. Rejects with ApiError (401). What is wrong with the form of the header is said; an unknown, revoked or expired
+ * key, and one that is not for this address, get the same answer.
+ */
+export type Authenticate = (request: IncomingMessage) => Promise<Caller>
+
+export interface AuthenticationDependencies {
+  /** The administrator's key, from `API_KEY`. */
+  api_key: string
+  /** Any other key. It is read again at its first use after `generation` has changed. */
+  apiKey(id: string): Promise<ApiKeyRow | undefined>
+  generation(): Promise<number>
+  /** Milliseconds since the epoch. */
+  now(): number
+  noteUse(api_key_id: string): void
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
+  trusted_proxies: string[]
+}
+
+/** RFC 6750 and 9110: the scheme in any case, spaces, a token. */
+const bearer = /^bearer {1,100}([A-Za-z0-9\-._~+/]{1,512}=*)$/i
+const scopes = ['sign', 'send', 'read', 'notifications', 'manage'] as const
+/** A dummy hash for tokens of unknown keys, so that timing does not reveal whether a key exists. */
+const nobody = digest('')
+
+export function createAuthentication(dependencies: AuthenticationDependencies): Authenticate {
+  const administrator: Caller = {
+    id: 'environment',
+    roles: new Set([...scopes, 'all_relayers', 'administer']),
+    relayer_ids: undefined,
+    pool_ids: new Set(),
+    rate_limit: null,
+  }
+  const isAdministrator = sameAs(dependencies.api_key)
+  const addressOf = addressReader(dependencies.trusted_proxies)
+  /** The keys that are in use, each with the generation that it has at least. Generations only grow. */
+  const holders = new Map<string, { generation: number; holder: Promise<Holder | undefined> }>()
+
+  /** Requests of one key share its read. A change makes a key be read again by its own next request only. */
+  async function find(id: string): Promise<Holder | undefined> {
+    const generation = await dependencies.generation()
+    const known = holders.get(id)
+    if (known && known.generation >= generation) return known.holder
+    const entry = { generation, holder: dependencies.apiKey(id).then((api_key) => api_key && holderOf(api_key)) }
+    holders.set(id, entry)
+    // Text that is no key, and a read that failed, are not kept.
+    const forget = () => void (holders.get(id) === entry && holders.delete(id))
+    entry.holder.then((holder) => holder ?? forget(), forget)
+    return entry.holder
+  }
+
+  return async (request) => {
+    const text = tokenIn(request)
+    if (isAdministrator(text)) return administrator
+
+    const token = readToken(text)
+    const holder = await find(token.id)
+    const isRight = timingSafeEqual(token.secret_hash, holder?.secret_hash ?? nobody)
+    const isFormer = timingSafeEqual(token.secret_hash, holder?.former_hash ?? nobody)
+    const time = dependencies.now()
+    if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized(no_valid_key)
+    if (time >= holder.expires_at || !holder.isAllowed(addressOf(request))) throw unauthorized(no_valid_key)
+    dependencies.noteUse(holder.caller.id)
+    return holder.caller
+  }
+}
+
+/** One more than the longest API_KEY, so that a longer text differs in its last byte. */
+const compared_bytes = 513
+
+/** Compares texts in constant time. It takes a third of the time of comparing digests. */
+function sameAs(wanted: string): (text: string) => boolean {
+  const [its, given] = [Buffer.alloc(compared_bytes), Buffer.alloc(compared_bytes)]
+  its.write(wanted, 'latin1')
+  return (text) => {
+    given.fill(0)
+    given.write(text, 'latin1')
+    return timingSafeEqual(given, its)
+  }
+}
+
+/** Throws ApiError (401) with what is wrong with the header. */
+function tokenIn(request: IncomingMessage): string {
+  const { authorization, 'x-api-key': other } = request.headers
+  if (authorization === undefined) {
+    const wrong = other === undefined ? 'is missing' : 'is missing: X-API-Key is not read'
+    throw unauthorized(`${wrong}; send Authorization: Bearer and the API key`)
+  }
+  if (isDoubled(request, 'authorization')) throw unauthorized('was sent twice')
+  const token = bearer.exec(authorization)?.[1]
+  if (token === undefined) throw unauthorized('must be the word Bearer, a space and the API key')
+  return token
+}
+
+const no_valid_key = 'is no API key that is valid now and for your address'
+
+const unauthorized = (message: string) =>
+  new ApiError('unauthorized', 'Unauthorized', [{ path: '/headers/authorization', message }], {
+    'WWW-Authenticate': 'Bearer',
+  })
+
+/** An API key in the form that requests are checked against. */
+interface Holder {
+  caller: Caller
+  secret_hash: Uint8Array
+  former_hash: Uint8Array | null
+  /** Milliseconds since the epoch. */
+  former_until: number
+  expires_at: number
+  isAllowed(address: string): boolean
+}
+
+function holderOf(api_key: ApiKeyRow): Holder {
+  const { id, relayer_ids, pool_ids, rate_limit, allowed_cidrs, expires_at, former_valid_until } = api_key
+  const roles = new Set<string>(api_key.scopes)
+  if (relayer_ids === null) roles.add('all_relayers')
+  const isUnlimited = relayer_ids === null && allowed_cidrs === null && expires_at === null
+  if (isUnlimited && scopes.every((scope) => roles.has(scope))) roles.add('administer')
+  return {
+    caller: {
+      ...{ id, roles, rate_limit },
+      relayer_ids: relayer_ids === null ? undefined : new Set(relayer_ids),
+      pool_ids: new Set(pool_ids),
+    },
+    secret_hash: api_key.secret_hash,
+    former_hash: api_key.former_hash,
+    former_until: former_valid_until === null ? 0 : Date.parse(former_valid_until),
+    expires_at: expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at),
+    isAllowed: allowed_cidrs === null ? () => true : networkCheck(allowed_cidrs),
+  }
+}
+
+export interface ApiKeyUses {
+  note(api_key_id: string): void
+  /** Writes the remaining uses and stops the timer. */
+  stop(): Promise<void>
+}
+
+const flush_ms = 5_000
+
+/** Batches the last use of each API key, so that a request costs no write. `now`: milliseconds since the epoch. */
+export function createApiKeyUses(
+  write: (uses: ReadonlyMap<string, string>) => Promise<void>,
+  now: () => number,
+  failed: (error: unknown) => void,
+): ApiKeyUses {
+  let uses = new Map<string, number>()
+
+  const flush = async () => {
+    if (uses.size === 0) return
+    const noted = uses
+    uses = new Map()
+    try {
+      await write(new Map([...noted].map(([id, at]) => [id, new Date(at).toISOString()])))
+    } catch (error) {
+      failed(error)
+    }
+  }
+  const timer = setInterval(flush, flush_ms).unref()
+
+  return {
+    note: (api_key_id) => void uses.set(api_key_id, now()),
+    async stop() {
+      clearInterval(timer)
+      await flush()
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { badRequest } from '../../domain/errors.ts'
+import { redactName } from './violation.ts'
+
+export interface Parameter {
+  $ref?: string
+  name: string
+  in: string
+  schema?: { type?: string | string[] }
+}
+
+/** Parses a raw query string (without `?`) into the form that the validator checks. Throws ApiError (400). */
+export type QueryReader = (search: string) => Record<string, unknown>
+
+const max_pairs = 100
+
+/** Reads the headers that an operation declares, under the contract's names. */
+export function headerReader(parameters: Parameter[]) {
+  const names = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name)
+  return (headers: Record<string, unknown>): Record<string, unknown> =>
+    Object.fromEntries(names.map((name) => [name, headers[name.toLowerCase()]]))
+}
+
+/**
+ * Stricter than the validator, which accepts 1e2 and 0x10 as integers: an integer has decimal digits only, a name is in the
+ * contract, a value is not empty, and only a list may be given more than once.
+ */
+export function queryReader(parameters: Parameter[]): QueryReader {
+  const kinds = new Map(
+    parameters.filter((parameter) => parameter.in === 'query').map(({ name, schema }) => [name, schema?.type]),
+  )
+
+  return (search) => {
+    const query: Record<string, unknown> = {}
+    if (search === '') return query
+    let pairs = 0
+    for (const [name, value] of new URLSearchParams(search)) {
+      pairs += 1
+      if (pairs > max_pairs) throw badRequest('/query', `must have at most ${max_pairs} parameters`)
+      if (!kinds.has(name))
+        throw badRequest(`/query/${redactName(name)}`, `is not a parameter of this operation${listed(kinds)}`)
+      if (value === '') throw badRequest(`/query/${name}`, 'must not be empty')
+      const kind = kinds.get(name)
+      if (kind === 'array') {
+        query[name] = [...((query[name] as string[] | undefined) ?? []), value]
+        continue
+      }
+      if (Object.hasOwn(query, name)) throw badRequest(`/query/${name}`, 'must be given only once')
+      if (kind === 'integer' && !/^[0-9]{1,16}$/.test(value)) {
+        throw badRequest(`/query/${name}`, 'must be a decimal integer, for example 10')
+      }
+      query[name] = kind === 'integer' ? Number(value) : value
+    }
+    return query
+  }
+}
+
+const listed = (kinds: ReadonlyMap<string, unknown>): string =>
+  kinds.size === 0 ? ', which has none' : `, which has: ${[...kinds.keys()].join(', ')}`

@@ -1,0 +1,116 @@
+import { ApiError, badRequest } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/operation.ts'
+
+export interface RateLimit {
+  /**
+   * Counts requests of the caller and returns the rate limit headers. Throws ApiError: 429, with nothing counted; 400 for more than the
+   * burst, which could never be admitted.
+   */
+  take(caller: LimitedCaller, count?: number): Headers | Promise<Headers>
+  /** Counts a request with a large body or response as several, once for each 64 KiB. */
+  weigh(caller: LimitedCaller, bytes: number): void
+}
+
+export type LimitedCaller = Pick<Caller, 'id' | 'rate_limit'>
+type Headers = Record<string, string>
+
+export interface Limit {
+  /** Sustained requests per second. */
+  per_second: number
+  /** Requests that may arrive at once. */
+  burst: number
+}
+
+const max_callers = 10_000
+/** The size of requests and responses together that counts as one request. */
+export const bytes_each = 64 * 1024
+/** The longest time that a caller waits because of large requests and responses in the past. */
+const max_debt_ms = 60_000
+/** Above the count of all bodies and responses that one process holds at once (shares.ts). */
+const max_owed = 4_096
+
+/**
+ * The generic cell rate algorithm (GCRA). It keeps one number per caller: the time at which its bucket is empty again. It is exact
+ * and needs no timers. A caller that waits for `Retry-After` is admitted. `usual`: the limit of callers without their own.
+ * `processes`: each admits its share of the limit. `now`: milliseconds.
+ */
+export function createRateLimit(usual: Limit, processes: number, now: () => number) {
+  const bucketFor = bucketReader(usual, processes)
+  const emptyAt = new Map<string, number>()
+
+  return {
+    take({ id, rate_limit }: LimitedCaller, count = 1): Headers {
+      const { interval_ms, tolerance_ms, max_debt_ms, rounding_ms, policy, burst } = bucketFor(rate_limit)
+      checkCount(count, burst)
+      const time = now()
+      // Its limit may have been larger before.
+      const before = Math.min(emptyAt.get(id) ?? 0, time + tolerance_ms + max_debt_ms)
+      const empty = Math.max(before, time) + interval_ms * count
+      const room_ms = time + tolerance_ms - empty
+      if (room_ms < -rounding_ms) {
+        throw rateLimited(Math.ceil(-room_ms / 1_000), policy)
+      }
+      // A caller that is not in the map has an empty bucket, so idle callers can be removed.
+      if (emptyAt.size >= max_callers) for (const [other, at] of emptyAt) if (at <= time) emptyAt.delete(other)
+      emptyAt.set(id, empty)
+      const remaining = Math.max(0, Math.floor((room_ms + rounding_ms) / interval_ms))
+      return {
+        RateLimit: `"default";r=${remaining};t=${Math.ceil((empty - time) / 1_000)}`,
+        'RateLimit-Policy': policy,
+      }
+    },
+    weigh({ id, rate_limit }: LimitedCaller, bytes: number): void {
+      const more = moreFor(bytes)
+      if (!(more > 0)) return
+      const { interval_ms, tolerance_ms, max_debt_ms } = bucketFor(rate_limit)
+      const time = now()
+      const empty = Math.max(emptyAt.get(id) ?? 0, time) + more * interval_ms
+      emptyAt.set(id, Math.min(empty, time + tolerance_ms + max_debt_ms))
+    },
+  }
+}
+
+/** The number of additional requests that a request with this many bytes counts as. */
+export const moreFor = (bytes: number): number => Math.floor(bytes / bytes_each)
+
+export function checkCount(count: number, burst: number): void {
+  if (count > burst) throw badRequest('/body', `must have at most ${burst} calls, the burst of the rate limit`)
+}
+
+export const rateLimited = (wait_s: number, policy: string) =>
+  new ApiError('rate_limited', 'Too Many Requests', [], {
+    'Retry-After': String(wait_s),
+    RateLimit: `"default";r=0;t=${wait_s}`,
+    'RateLimit-Policy': policy,
+  })
+
+export type Bucket = ReturnType<typeof bucketOf>
+
+/** The bucket of a limit; null: the default limit. */
+export function bucketReader(usual: Limit, processes: number): (limit: Limit | null) => Bucket {
+  const usualBucket = bucketOf(usual, processes)
+  const buckets = new WeakMap<Limit, Bucket>()
+  return (limit) => {
+    if (limit === null) return usualBucket
+    const known = buckets.get(limit)
+    if (known) return known
+    const bucket = bucketOf(limit, processes)
+    buckets.set(limit, bucket)
+    return bucket
+  }
+}
+
+function bucketOf(limit: Limit, processes: number) {
+  const interval_ms = (1_000 * processes) / limit.per_second
+  const burst = Math.max(1, Math.floor(limit.burst / processes))
+  const tolerance_ms = interval_ms * burst
+  return {
+    burst,
+    interval_ms,
+    tolerance_ms,
+    max_debt_ms: Math.min(max_debt_ms, max_owed * interval_ms),
+    // Tolerance for rounding in sums of fractions: without it a burst is sometimes one request short.
+    rounding_ms: interval_ms / 1_000,
+    policy: `"default";q=${burst};w=${Math.ceil(tolerance_ms / 1_000)}`,
+  }
+}

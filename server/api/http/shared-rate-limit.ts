@@ -1,0 +1,138 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { TakeTokens } from '../../store/store.ts'
+import {
+  type Bucket,
+  bucketReader,
+  checkCount,
+  type Limit,
+  type LimitedCaller,
+  moreFor,
+  type RateLimit,
+  rateLimited,
+} from './rate-limit.ts'
+
+/** A server takes requests from the shared bucket for so much time at once. */
+const batch_s = 0.05
+/** An empty bucket is asked again after this time; until then requests are refused here. */
+const pause_ms = 50
+/** Requests that were taken and not used in this time go back. */
+const keep_ms = 1_000
+const max_callers = 10_000
+
+/** The requests that a server has taken from the bucket of a caller. */
+interface LocalBucket {
+  /** Below 0: used and not yet taken. */
+  tokens: number
+  filled_at_ms: number
+  again_at_ms: number
+  /** The time from the last fill until the bucket is empty. */
+  empty_in_ms: number
+  filling: Promise<void>
+  next: { wanted: number; filled: Promise<void> } | undefined
+}
+
+/**
+ * A rate limit that holds over all servers together: the bucket of each caller is in the database, and each server takes requests from
+ * it in batches. Callers that wait in one turn of the event loop share a batch. After a refusal the database is not asked until the pause
+ * is over. `ask` rejects while the database is down; then nothing is admitted. `now`: milliseconds.
+ */
+export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => number): RateLimit {
+  const bucketFor = bucketReader(usual, 1)
+  const buckets = new Map<string, LocalBucket>()
+
+  function localBucketOf(id: string): LocalBucket {
+    const known = buckets.get(id)
+    if (known) return known
+    if (buckets.size >= max_callers) forgetIdle()
+    const made = {
+      tokens: 0,
+      filled_at_ms: 0,
+      again_at_ms: 0,
+      empty_in_ms: 0,
+      filling: Promise.resolve(),
+      next: undefined,
+    }
+    buckets.set(id, made)
+    return made
+  }
+
+  function forgetIdle(): void {
+    const time = now()
+    for (const [id, { tokens, filled_at_ms, next }] of buckets) {
+      if (tokens >= 0 && next === undefined && time - filled_at_ms > keep_ms) buckets.delete(id)
+    }
+  }
+
+  /** One database call for all waiting requests. Requests that arrive during the call wait for the next one. */
+  function fill(local: LocalBucket, id: string, bucket: Bucket, count: number): Promise<void> {
+    if (!local.next) {
+      const mine = { wanted: 0, filled: Promise.resolve() }
+      local.next = mine
+      mine.filled = local.filling
+        .catch(() => undefined)
+        .then(() => turn())
+        .then(() => {
+          local.next = undefined
+          return take(local, id, bucket, mine.wanted)
+        })
+      local.filling = mine.filled
+    }
+    local.next.wanted += count
+    return local.next.filled
+  }
+
+  async function take(
+    local: LocalBucket,
+    id: string,
+    { interval_ms, tolerance_ms, max_debt_ms }: Bucket,
+    needed: number,
+  ): Promise<void> {
+    const kept = local.tokens
+    local.tokens = 0
+    const wanted = Math.max(needed, Math.ceil((batch_s * 1_000) / interval_ms))
+    try {
+      const { granted, empty_in_ms } = await ask(id, { interval_ms, tolerance_ms, max_debt_ms }, -kept, wanted)
+      local.tokens += granted
+      local.filled_at_ms = now()
+      local.empty_in_ms = empty_in_ms
+      if (granted < needed) local.again_at_ms = local.filled_at_ms + pause_ms
+    } catch (error) {
+      local.tokens += Math.min(0, kept)
+      throw error
+    }
+  }
+
+  return {
+    async take({ id, rate_limit }: LimitedCaller, count = 1) {
+      const bucket = bucketFor(rate_limit)
+      const { burst, interval_ms, tolerance_ms, policy } = bucket
+      checkCount(count, burst)
+      const local = localBucketOf(id)
+      for (let isFilled = false; ; isFilled = true) {
+        const time_ms = now()
+        const passed_ms = time_ms - local.filled_at_ms
+        // The requests that were just taken are used, also after a pause of this process.
+        const has = local.tokens >= count && (isFilled || passed_ms < keep_ms)
+        const full_ms = Math.max(0, local.empty_in_ms - passed_ms)
+        if (has) {
+          local.tokens -= count
+          const left = Math.min(burst, Math.floor(local.tokens + (tolerance_ms - full_ms) / interval_ms + 0.001))
+          const reset_s = Math.ceil(((burst - left) * interval_ms) / 1_000)
+          return { RateLimit: `"default";r=${Math.max(0, left)};t=${reset_s}`, 'RateLimit-Policy': policy }
+        }
+        if (isFilled || time_ms < local.again_at_ms) {
+          const wait_ms = full_ms + (count - local.tokens) * interval_ms - tolerance_ms
+          throw rateLimited(Math.max(1, Math.ceil(wait_ms / 1_000)), policy)
+        }
+        await fill(local, id, bucket, count)
+      }
+    },
+    weigh({ id, rate_limit }, bytes) {
+      const more = moreFor(bytes)
+      if (!(more > 0)) return
+      const { burst, interval_ms, max_debt_ms } = bucketFor(rate_limit)
+      const local = localBucketOf(id)
+      local.tokens = Math.max(local.tokens - more, -(burst + max_debt_ms / interval_ms))
+    },
+  }
+}

@@ -1,0 +1,123 @@
+import { type ContractDocument, operationsOf, successOf } from './document.ts'
+
+/**
+ * A copy of the contract for the validator, without prose. References are resolved: the validator compiles every schema that is
+ * referred to when it reads the document. `failures`: whether failures are validated, by `default`, because they have one schema.
+ * Otherwise the success is `default`: for each of 200 checks Ajv walks through the whole document, except what is below a `default`.
+ * Together that takes two fifths of the time until all checks are compiled.
+ */
+export function validatorDocument(document: ContractDocument, { failures }: { failures: boolean }): ContractDocument {
+  const {
+    paths,
+    components,
+    webhooks: _,
+    ...rest
+  } = withoutProse(document) as ContractDocument & { webhooks?: unknown }
+  const resolved = { ...rest, paths: resolveReferences(paths, { components }), components: {} } as ContractDocument
+  for (const { operation, shared } of operationsOf(resolved)) {
+    const { responses, parameters = [] } = operation
+    const status = successOf(operation)
+    operation.responses = failures
+      ? { [status]: responses[status], default: responses.default }
+      : { default: responses[status] }
+    // Query values are percent-decoded already, so reserved characters have no meaning in them.
+    for (const parameter of [...shared, ...parameters]) {
+      if (parameter.in === 'query') Object.assign(parameter, { allowReserved: true })
+    }
+  }
+  return resolved
+}
+
+/** Schemas that are referred to more than once are shared. Throws when one contains itself, or has keywords beside a reference. */
+function resolveReferences(part: unknown, document: object): unknown {
+  const known = new Map<string, unknown>()
+
+  const resolve = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(resolve)
+    if (typeof node !== 'object' || node === null) return node
+    const { $ref, ...others } = node as { $ref?: unknown }
+    if (typeof $ref === 'string') {
+      if (Object.keys(others).length > 0)
+        throw new Error(`Keywords beside the reference to ${$ref} would have no effect`)
+      return target($ref)
+    }
+    const resolved = Object.fromEntries(Object.entries(node).map(([key, child]) => [key, resolve(child)]))
+    return isTimeSchema(resolved) ? { ...resolved, type: [resolved.type] } : resolved
+  }
+  const target = ($ref: string): unknown => {
+    if (!known.has($ref)) {
+      known.set($ref, unfinished)
+      known.set($ref, resolve(lookUp($ref, document)))
+    }
+    const found = known.get($ref)
+    if (found === unfinished) throw new Error(`${$ref} in the contract contains itself`)
+    return found
+  }
+  return resolve(part)
+}
+
+/**
+ * Where the type is one name, the validator turns times of responses from Date to text. They are text here, and the check that it adds for
+ * it keeps all that Ajv made while it compiled: 7 MB.
+ */
+const isTimeSchema = ({ type, format }: { type?: unknown; format?: unknown }) =>
+  type === 'string' && format === 'date-time'
+
+const unfinished = Symbol('unfinished')
+
+function lookUp($ref: string, document: object): unknown {
+  const [, ...names] = $ref.split('/')
+  let node: unknown = document
+  for (const name of names) node = (node as Record<string, unknown> | undefined)?.[name]
+  if (node === undefined) throw new Error(`The contract has no ${$ref}`)
+  return node
+}
+
+const prose: ReadonlySet<string> = new Set([
+  'description',
+  'summary',
+  'example',
+  'examples',
+  'x-codeSamples',
+  'x-expected',
+  // The requests that the service sends.
+  'callbacks',
+])
+
+/** `isNames`: the node's keys are names of properties, one of which may be `description`. */
+function withoutProse(node: unknown, isNames = false): unknown {
+  if (Array.isArray(node)) return node.map((child) => withoutProse(child))
+  if (typeof node !== 'object' || node === null) return node
+  return Object.fromEntries(
+    Object.entries(node)
+      .filter(([key]) => isNames || !prose.has(key))
+      .map(([key, child]) => [key, withoutProse(child, !isNames && key === 'properties')]),
+  )
+}
+
+/** Where the validator keeps a compiled check. */
+interface CheckKey {
+  method: string
+  expressRoute: string
+}
+
+export interface SharedKeys {
+  /** The key of the first operation with equal schemas; `own` when this operation is the first. */
+  of(schemas: unknown, own: CheckKey): CheckKey
+}
+
+/**
+ * The validator finds a compiled check by method and path. Operations with equal schemas give it the method and path of the first of
+ * them, so that they share its check: a third of all checks need not be compiled.
+ */
+export function createSharedKeys(): SharedKeys {
+  const keys = new Map<string, CheckKey>()
+  return {
+    of(schemas, own) {
+      const text = JSON.stringify(schemas)
+      const key = keys.get(text) ?? own
+      keys.set(text, key)
+      return key
+    },
+  }
+}

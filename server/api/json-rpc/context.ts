@@ -1,0 +1,110 @@
+import type { components } from '../../../generated/openapi.ts'
+import type { Handlers, OperationId, OperationRequest } from '../../domain/operation.ts'
+import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
+import type { InOrder } from '../../lib/serial-queue.ts'
+import type { OperationDependencies } from '../../services/context.ts'
+import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
+import type { ContractDocument } from '../http/document.ts'
+import { schemaCheck } from '../http/schema-check.ts'
+import { codes, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
+
+/** What a call needs of the service. Most methods are an operation of the contract, with its rights, policies and limits. */
+export interface JsonRpcDependencies
+  extends Pick<
+    OperationDependencies,
+    'store' | 'keyring' | 'findPool' | 'sending' | 'shares' | 'countCalls' | 'unexpected'
+  > {
+  operations: Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc'>
+  contract: ContractDocument
+  /** A monotonic clock in milliseconds. */
+  elapsed(): number
+}
+
+export type Request = Omit<OperationRequest<'callJsonRpc'>, 'path'>
+
+/** One call, with all that its method needs. */
+export interface Context extends Call {
+  /** The relayers whose accounts the endpoint has: one, or those of a pool. */
+  relayers: RelayerRow[]
+  /** Of `relayers`: the one that answers for all, or whose account the call names. */
+  relayer: RelayerRow
+  pool: PoolRow | undefined
+  request: Request
+  /** The place in a batch; undefined for a single call. */
+  index: number | undefined
+  /** Calls back at the end of the request. */
+  onClose(callback: () => void): void
+  /** The place of the request among those that wait. Throws ApiError (429, 503). */
+  place(): WaitPlace
+  /** The order of the request's transactions. */
+  inOrder: InOrder
+  /** By relayer (row id): the time until which calls of the request wait for a signature. Each signature prolongs it. */
+  patience: Map<number, number>
+  /**
+   * Authorizes the caller for an operation again, and carries it out with an audit entry of its own. `status`: its HTTP status on success.
+   */
+  as<T>(operation: OperationId, status: number, work: (auditEntry: PendingAuditEntry) => Promise<T>): Promise<T>
+  /** The same call by the relayer with this address, which the caller must be permitted to use itself. Throws JsonRpcError. */
+  by(account: unknown): Context
+}
+
+export type Method = (context: Context) => Promise<unknown>
+
+export type Id = string | number | null
+
+/** A call of JSON-RPC 2.0 (section 4). `id` is undefined for a notification. */
+export interface Call {
+  id: Id | undefined
+  method: string
+  params: unknown[]
+}
+
+const max_id_length = 255
+const max_method_length = 100
+const max_params = 10
+
+/** The id of the response, also for an invalid call; undefined: a notification, which has no response. */
+export function idOf(member: unknown): Id | undefined {
+  if (typeof member !== 'object' || member === null || Array.isArray(member)) return null
+  const { id, method } = member as { id?: unknown; method?: unknown }
+  // A notification has a method. An object without id and method is an invalid call, which gets a response.
+  if (id === undefined) return typeof method === 'string' ? undefined : null
+  return isId(id) ? id : null
+}
+
+const isId = (id: unknown): id is Id =>
+  id === null || typeof id === 'number' || (typeof id === 'string' && id.length <= max_id_length)
+
+/** Throws JsonRpcError (-32600, -32602). */
+export function readCall(member: unknown): Call {
+  if (typeof member !== 'object' || member === null || Array.isArray(member)) throw invalid('a call must be an object')
+  const { jsonrpc, id, method, params = [] } = member as Record<string, unknown>
+  if (jsonrpc !== '2.0') throw invalid('jsonrpc must be "2.0"')
+  if (id !== undefined && !isId(id))
+    throw invalid(`id must be a number, a text of at most ${max_id_length} characters, or null`)
+  if (typeof method !== 'string' || method.length > max_method_length)
+    throw invalid('method must be the name of a method')
+  if (!Array.isArray(params)) throw invalidParams('params must be an array')
+  if (params.length > max_params) throw invalidParams(`params must have at most ${max_params} members`)
+  return { id, method, params }
+}
+
+export const invalid = (message: string): JsonRpcError =>
+  new JsonRpcError(codes.invalid_request, `Invalid Request: ${message}`)
+
+type Schemas = components['schemas']
+
+/**
+ * A parameter as the contract's schema has it. What callers send is `unknown`, and this is the only way from there to an operation.
+ * Throws JsonRpcError (-32602).
+ */
+export function checked<Name extends keyof Schemas>(
+  contract: ContractDocument,
+  name: Name,
+  given: unknown,
+  tell: (fault: string) => string = inTheirNames,
+): Schemas[Name] {
+  const fault = schemaCheck(contract, name)(given)
+  if (fault !== undefined) throw invalidParams(tell(fault))
+  return given as Schemas[Name]
+}

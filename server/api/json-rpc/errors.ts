@@ -1,0 +1,126 @@
+import { ApiError, type Detail, type ErrorCode } from '../../domain/errors.ts'
+
+/** The codes of JSON-RPC 2.0 (section 5.1), EIP-1474 and EIP-1193, and 3, with which nodes answer a revert. */
+export const codes = {
+  invalid_request: -32600,
+  method_not_found: -32601,
+  invalid_params: -32602,
+  internal: -32603,
+  /** EIP-1474 "invalid input": nodes refuse a transaction with it. */
+  invalid_input: -32000,
+  /** EIP-1474 "resource unavailable". No library sends again after it (viem does after -32000, -32005, -32602 and -32603). */
+  outcome_open: -32002,
+  transaction_rejected: -32003,
+  limit_exceeded: -32005,
+  reverted: 3,
+  refused: 4001,
+  unauthorized: 4100,
+  disconnected: 4900,
+} as const
+
+export interface ErrorObject {
+  code: number
+  message: string
+  data?: unknown
+}
+
+/** A failed call. `status`: the HTTP status that its audit entry gets. */
+export class JsonRpcError extends Error {
+  readonly code: number
+  readonly data: unknown
+  readonly status: number
+
+  constructor(code: number, message: string, data?: unknown, status = 400) {
+    super(message)
+    this.name = 'JsonRpcError'
+    this.code = code
+    this.data = data
+    this.status = status
+  }
+}
+
+export const invalidParams = (message: string): JsonRpcError => new JsonRpcError(codes.invalid_params, message)
+
+// ethers recognizes a missing method by this text, and then does without it.
+export const methodNotFound = (method: string): JsonRpcError =>
+  new JsonRpcError(codes.method_not_found, `the method ${method} does not exist/is not available${insteadOf(method)}`)
+
+/** eth_sign would sign any 32 bytes, also the hash of a transaction. */
+const insteadOf = (method: string): string =>
+  method === 'eth_sign' ? ': use personal_sign or eth_signTypedData_v4' : ''
+
+const max_message_length = 2_000
+
+/** The error object for a failure; undefined for one that callers do not see. `revertData`: the bytes of a revert. */
+export function errorObject(
+  error: unknown,
+  revertData: (error: ApiError) => string | undefined,
+): ErrorObject | undefined {
+  if (error instanceof JsonRpcError) {
+    const { code, message, data = { details: [{ path: 'params', message }] } } = error
+    return { code, message, data }
+  }
+  if (!(error instanceof ApiError) || error.code === 'internal') return undefined
+  const { code, details } = error
+  const data = code === 'execution_reverted' ? revertData(error) : { code, details }
+  const text = textOf(error)
+  const message = (prefixes[code] ? `${prefixes[code]}${text && `: ${text}`}` : text).slice(0, max_message_length)
+  return { code: byApiCode[code] ?? codes.invalid_input, message, ...(data !== undefined && { data }) }
+}
+
+const byApiCode: Partial<Record<ErrorCode, number>> = {
+  invalid_request: codes.invalid_params,
+  unprocessable: codes.invalid_params,
+  execution_reverted: codes.reverted,
+  policy_violation: codes.refused,
+  unauthorized: codes.unauthorized,
+  forbidden: codes.unauthorized,
+  relayer_paused: codes.unauthorized,
+  rate_limited: codes.limit_exceeded,
+  bad_gateway: codes.limit_exceeded,
+  unavailable: codes.disconnected,
+  outcome_unknown: codes.outcome_open,
+}
+
+// Libraries recognize these by the words that nodes use.
+const prefixes: Partial<Record<ErrorCode, string>> = {
+  insufficient_funds: 'insufficient funds for gas * price + value',
+  execution_reverted: 'execution reverted',
+  gas_limit_too_low: 'intrinsic gas too low',
+}
+
+function textOf({ code, message, details }: ApiError): string {
+  if (details.length === 0) return message
+  const isRevert = code === 'execution_reverted'
+  return details
+    .map((detail) =>
+      isRevert ? detail.message.replace(/^would revert: (?:execution reverted(?:: )?)?/, '') : sentence(detail),
+    )
+    .join('; ')
+}
+
+/** Translates a schema's fault into the member names of JSON-RPC. */
+export const inTheirNames = (fault: string): string =>
+  fault.replaceAll(/\/(\w[\w/]*)/g, (_, path: string) => namePath(path.split('/')))
+
+const namePath = (path: string[]): string => path.map((name) => names.get(name) ?? name).join('.')
+
+/** The member names of JSON-RPC for those of the contract. */
+const names = new Map(
+  Object.entries({
+    gas_limit: 'gas',
+    gas_price: 'gasPrice',
+    max_fee_per_gas: 'maxFeePerGas',
+    max_priority_fee_per_gas: 'maxPriorityFeePerGas',
+    access_list: 'accessList',
+    storage_keys: 'storageKeys',
+    unsigned_transaction: 'the transaction',
+    body: 'the call',
+  }),
+)
+
+function sentence({ path, message }: Detail): string {
+  const name = /^\/(?:body|headers)(?:\/(.+))?$/.exec(path)
+  if (!name) return `${path}: ${message}`
+  return `${namePath((name[1] ?? 'body').split('/'))} ${message}`
+}

@@ -1,0 +1,186 @@
+import pLimit from 'p-limit'
+import { RpcError } from '../../chain/rpc.ts'
+import { revertDataOf } from '../../chain/rpc-error.ts'
+import { ApiError, relayerNotFound, statusOf } from '../../domain/errors.ts'
+import type { Caller, Handlers } from '../../domain/operation.ts'
+import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
+import { inOrder } from '../../lib/serial-queue.ts'
+import { unavailable } from '../../services/transactions/pick-relayer.ts'
+import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
+import { createBudget } from './budget.ts'
+import {
+  type Context,
+  idOf,
+  invalid,
+  type JsonRpcDependencies,
+  type Method,
+  type Request,
+  readCall,
+} from './context.ts'
+import { codes, errorObject, JsonRpcError, methodNotFound } from './errors.ts'
+import { hashMethods } from './hash-aliases.ts'
+import { createAskNode, readingMethods } from './reading.ts'
+import { sendingMethods } from './sending.ts'
+import { signingMethods } from './signing.ts'
+import { relayerOf } from './transaction-object.ts'
+
+type Answer = Exclude<Awaited<ReturnType<Handlers['callJsonRpc']>>, unknown[] | undefined>
+
+const max_calls = 1_000
+/** Of one batch. Calls of nodes have a separate limit (reading.ts). */
+const calls_at_once = 8
+
+/** What a request is sent to: a relayer, or a pool. */
+interface Endpoint {
+  relayers: RelayerRow[]
+  pool: PoolRow | undefined
+  /** Throws ApiError when the caller has lost the right to it. */
+  check(caller: Caller): Promise<unknown>
+}
+
+type OfRequest = Omit<Context, 'id' | 'method' | 'params' | 'as' | 'by'> & Endpoint
+
+/** The JSON-RPC endpoint of a relayer or a pool: a table of methods, each of which is an operation of the contract or a call of a node. */
+export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'callJsonRpc' | 'callPoolJsonRpc'> {
+  const { keyring, findPool, shares, countCalls, unexpected } = dependencies
+  const askNode = createAskNode(dependencies)
+  const methods = new Map<string, Method>(
+    Object.entries({
+      ...readingMethods(dependencies, askNode),
+      ...hashMethods(dependencies, askNode),
+      ...signingMethods(dependencies),
+      ...sendingMethods(dependencies),
+    }),
+  )
+
+  const told = (error: unknown) => {
+    const object = errorObject(error, ({ cause }) => revertIn(cause) ?? '0x')
+    if (object) return object
+    unexpected(error)
+    return { code: codes.internal, message: 'Internal error' }
+  }
+
+  /** Undefined for a notification. */
+  async function answer(member: unknown, parts: OfRequest): Promise<Answer | undefined> {
+    const id = idOf(member)
+    const outcome = await run(member, parts).then(
+      (result) => ({ result }),
+      (error) => ({ error: told(error) }),
+    )
+    return id === undefined ? undefined : { jsonrpc: '2.0', id, ...outcome }
+  }
+
+  async function run(member: unknown, parts: OfRequest): Promise<unknown> {
+    const call = readCall(member)
+    const method = methods.get(call.method)
+    if (!method) throw methodNotFound(call.method)
+    const { request, relayers, pool, check } = parts
+    const context: Context = {
+      ...{ ...parts, ...call, as: asOperation(request, check, undefined) },
+      by(account) {
+        const relayer = relayerOf(account, relayers)
+        if (!pool) return context
+        const mayUse = async (caller: Caller) => {
+          await check(caller)
+          checkOwn(relayer, caller)
+        }
+        return { ...context, relayer, as: asOperation(request, mayUse, relayer) }
+      },
+    }
+    return method(context)
+  }
+
+  const asOperation =
+    (request: Request, check: Endpoint['check'], relayer: RelayerRow | undefined): Context['as'] =>
+    async (operation, status, work) => {
+      await check(await request.authorize(operation))
+      const { auditEntry, end } = request.beginAudit(operation)
+      if (relayer) auditEntry.relayer_id = relayer.id
+      try {
+        const result = await work(auditEntry)
+        end(status)
+        return result
+      } catch (error) {
+        end(error instanceof ApiError ? statusOf[error.code] : error instanceof JsonRpcError ? error.status : 500)
+        throw error
+      }
+    }
+
+  /** One place for all calls of a request. */
+  function placeOf(request: Request): Context['place'] {
+    let place: WaitPlace | undefined
+    return () => {
+      place ??= new WaitPlace(request, shares.waits)
+      return place
+    }
+  }
+
+  async function answerAll(request: Request, endpoint: Endpoint): ReturnType<Handlers['callJsonRpc']> {
+    const [relayer] = endpoint.relayers
+    if (!relayer) throw unavailable('The pool has no relayers')
+    const parts = {
+      ...endpoint,
+      relayer,
+      request,
+      inOrder: inOrder(),
+      patience: new Map<number, number>(),
+      onClose: gather(request),
+      place: placeOf(request),
+    }
+    const { body } = request
+    const spend = createBudget(request.holdAnswer)
+    if (!Array.isArray(body)) {
+      const one = await answer(body, { ...parts, index: undefined })
+      return one && spend(one)
+    }
+    if (body.length === 0 || body.length > max_calls)
+      return refusal(invalid(`a batch must have 1 to ${max_calls} calls; it has ${body.length}`))
+    await countCalls(request.caller, body.length - 1)
+    request.nodes.extend(body.length - 1)
+    const answers = await pLimit(calls_at_once).map(body, async (member, index) => {
+      const one = await answer(member, { ...parts, index })
+      return one && spend(one)
+    })
+    const given = answers.filter((one) => one !== undefined)
+    return given.length === 0 ? undefined : given
+  }
+
+  return {
+    async callJsonRpc(request) {
+      const held = await keyring.find(request.path.relayer_id)
+      if (!held) throw relayerNotFound(request.path.relayer_id)
+      return answerAll(request, { relayers: [held.relayer], pool: undefined, check: async () => undefined })
+    },
+
+    async callPoolJsonRpc(request) {
+      const { pool_id } = request.path
+      const pool = await findPool(pool_id, request.caller)
+      const relayers = await Promise.all(pool.relayers.map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
+      return answerAll(request, { relayers, pool, check: (caller) => findPool(pool_id, caller) })
+    },
+  }
+}
+
+/** Throws ApiError (403): a right to a pool is none to a signature by one of its relayers. */
+function checkOwn({ id }: RelayerRow, { relayer_ids }: Caller): void {
+  if (!relayer_ids || relayer_ids.has(id)) return
+  const message = 'this API key may send through the pool, and may not use its relayers themselves'
+  throw new ApiError('forbidden', 'Forbidden', [{ path: 'api_key', message }])
+}
+
+/** One listener for all calls of a request. */
+function gather(request: Request): Context['onClose'] {
+  const callbacks: (() => void)[] = []
+  return (callback) => {
+    callbacks.push(callback)
+    if (callbacks.length === 1) request.onClose(() => callbacks.forEach((each) => void each()))
+  }
+}
+
+const refusal = ({ code, message }: JsonRpcError): Answer => ({ jsonrpc: '2.0', id: null, error: { code, message } })
+
+/** The bytes of a revert; null: it reverts without bytes; undefined: the error is no revert. */
+export function revertIn(error: unknown): string | null | undefined {
+  if (error instanceof RpcError) return revertDataOf(error.error)
+  return typeof error === 'object' && error !== null ? revertDataOf(error) : undefined
+}

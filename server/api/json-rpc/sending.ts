@@ -1,0 +1,230 @@
+import type { SendTransactionRequest } from '../../../generated/openapi.ts'
+import { contentHash } from '../../domain/attempts.ts'
+import { ApiError, NonceTaken } from '../../domain/errors.ts'
+import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
+import { isUnmined } from '../../domain/statuses.ts'
+import { shownReason } from '../../domain/wait-reason.ts'
+import { underpriced } from '../../services/transactions/replace.ts'
+import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
+import { readIdempotencyKey } from '../handlers/transactions.ts'
+import { type Context, checked, type JsonRpcDependencies, type Method } from './context.ts'
+import { codes, invalidParams, JsonRpcError } from './errors.ts'
+import { createRepeats } from './repeats.ts'
+import { readTransactionObject, relayerOf } from './transaction-object.ts'
+
+interface Accepted {
+  id: string
+  relayer: RelayerRow
+  /** Whether it replaces the content of a transaction that may be signed already. */
+  isReplacement: boolean
+}
+
+interface Wanted {
+  body: SendTransactionRequest
+  nonce: number | undefined
+}
+
+/** Shorter than the timeout of every known library. The calls of a batch share it: it begins anew at each signature. */
+const sign_wait_ms = 5_000
+/** The least wait of a call: enough to see that the relayer signs again. */
+const least_wait_ms = 100
+
+export function sendingMethods({
+  store,
+  keyring,
+  findPool,
+  sending,
+  contract,
+  unexpected,
+  elapsed,
+}: JsonRpcDependencies): Record<string, Method> {
+  const { submit } = sending
+  const repeats = createRepeats(elapsed)
+
+  const send: Method = (context) => {
+    const { relayers, pool, request, params, index } = context
+    const given = readTransactionObject(params[0], context.relayer)
+    const wanted = { ...given, body: checked(contract, 'SendTransactionRequest', given.body) }
+    // Before anything is accepted.
+    const place = context.place()
+    // A pool chooses the relayer, unless the caller names one.
+    const relayer = pool && wanted.from === undefined ? undefined : relayerOf(wanted.from, relayers)
+    if (!relayer && wanted.nonce !== undefined) throw invalidParams('nonce must be given together with from in a pool')
+    const header = readIdempotencyKey(request.header['Idempotency-Key'])
+    const key = header === undefined || index === undefined ? header : `${header}/${index}`
+    // In the order of the batch: the nonces follow it.
+    const accepted = context.inOrder(() => {
+      if (key !== undefined) return accept(context, relayer, wanted, { caller: request.caller.id, key })
+      const content = [request.caller.id, pool?.row_id, relayer?.row_id, wanted]
+      const { id, onClose } = context
+      const call = { content, id, request, onClose }
+      return repeats.once(call, () => accept(context, relayer, wanted, undefined))
+    })
+    return accepted.then((transaction) => afterCommit(context, place, transaction, wanted.body))
+  }
+  return { eth_sendTransaction: send, wallet_sendTransaction: send }
+
+  /** `relayer`: undefined in a pool that chooses one. */
+  async function accept(
+    context: Context,
+    relayer: RelayerRow | undefined,
+    { body, nonce }: Wanted,
+    idempotency: { caller: string; key: string } | undefined,
+  ): Promise<Accepted> {
+    const { pool } = context
+    try {
+      if (pool) return await acceptInPool(context, pool, body, idempotency, relayer && { relayer, nonce })
+      return await context.as('sendTransaction', 201, async (auditEntry) => {
+        const { transaction } = await submit.send(
+          context.relayer.id,
+          body,
+          idempotency,
+          auditEntry,
+          { authorize: () => context.request.authorize('sendTransaction'), nodes: context.request.nodes },
+          nonce === undefined ? {} : { nonce },
+        )
+        auditEntry.subject = transaction.id
+        return { id: transaction.id, relayer: context.relayer, isReplacement: false }
+      })
+    } catch (error) {
+      if (error instanceof NonceTaken) {
+        if (pool) throw wrongNonce(nonce as number, error.next_nonce)
+        return replace(context, body, nonce as number, error.next_nonce)
+      }
+      if (isTold(error)) throw error
+      unexpected(error)
+      // The commit may have succeeded: the code must not make a library send again.
+      throw new JsonRpcError(
+        codes.outcome_open,
+        'an unexpected error; the transaction may have been accepted',
+        undefined,
+        500,
+      )
+    }
+  }
+
+  async function acceptInPool(
+    context: Context,
+    pool: PoolRow,
+    body: SendTransactionRequest,
+    idempotency: { caller: string; key: string } | undefined,
+    by: { relayer: RelayerRow; nonce: number | undefined } | undefined,
+  ): Promise<Accepted> {
+    return context.as('sendPoolTransaction', 201, async (auditEntry) => {
+      const authorize = async () => findPool(pool.id, await context.request.authorize('sendPoolTransaction'))
+      const { transaction } = await submit.sendToPool(
+        pool,
+        body,
+        idempotency,
+        auditEntry,
+        { authorize, nodes: context.request.nodes },
+        by,
+      )
+      auditEntry.subject = transaction.id
+      auditEntry.relayer_id = transaction.relayer_id
+      return { id: transaction.id, relayer: await keyring.findRelayer(transaction.relayer_id), isReplacement: false }
+    })
+  }
+
+  /** As in nodes, a call with the nonce of an unfinished transaction must pay more; otherwise it is refused as a mistake. */
+  async function replace(
+    context: Context,
+    body: SendTransactionRequest,
+    nonce: number,
+    next: number,
+  ): Promise<Accepted> {
+    const { relayer } = context
+    const row = await store.getTransactionByNonce(relayer.chain_id, relayer.address, nonce)
+    if (nonce > next || !row || row.relayer_row_id !== relayer.row_id || !isUnmined(row.status))
+      throw wrongNonce(nonce, next)
+    const reason = underpriced(row, body)
+    if (reason !== undefined) {
+      const message = `replacement transaction underpriced: nonce ${nonce} belongs to the unfinished transaction ${row.id}; ${reason}`
+      throw new JsonRpcError(codes.invalid_input, message, { transaction_id: row.id, next_nonce: next }, 409)
+    }
+    return context.as('replaceTransaction', 200, async (auditEntry) => {
+      auditEntry.subject = row.id
+      const replaced = await submit.replace(relayer.id, row.id, body, auditEntry, {
+        authorize: () => context.request.authorize('replaceTransaction'),
+        nodes: context.request.nodes,
+      })
+      sending.pollNow(replaced.relayer_row_id)
+      return { id: row.id, relayer, isReplacement: true }
+    })
+  }
+
+  /** The transaction is accepted: from now on every failure says so, and none that it may be sent again. */
+  async function afterCommit(
+    context: Context,
+    place: WaitPlace,
+    accepted: Accepted,
+    body: SendTransactionRequest,
+  ): Promise<string> {
+    try {
+      return await hashOf(context, place, accepted, body)
+    } catch (error) {
+      if (error instanceof JsonRpcError) throw error
+      if (!isTold(error)) unexpected(error)
+      const { id } = accepted
+      const message = `the transaction ${id} is accepted, and its hash cannot be read now. It will be sent: do not send it again`
+      throw new JsonRpcError(codes.outcome_open, message, { transaction_id: id })
+    }
+  }
+
+  /**
+   * The hash of the bytes that were stored first with the content of the call; a repetition gets the same. Never the hash of a content
+   * that another request has put in its place.
+   */
+  async function hashOf(
+    { patience }: Context,
+    place: WaitPlace,
+    { id, relayer, isReplacement }: Accepted,
+    body: SendTransactionRequest,
+  ): Promise<string> {
+    const read = async () => {
+      const row = await store.getTransaction(relayer.row_id, id)
+      if (!row) throw new JsonRpcError(codes.outcome_open, `the transaction ${id} was deleted`, { transaction_id: id })
+      return row
+    }
+    const until = patience.get(relayer.row_id) ?? elapsed() + sign_wait_ms
+    patience.set(relayer.row_id, until)
+    const wait_ms = Math.max(until - elapsed(), least_wait_ms)
+    // A replacement is signed when nothing is left to sign again.
+    await sending.waitUntil({ transaction_id: id, until: 'sent', isSigned: isReplacement, wait_ms }, place)
+    const row = await read()
+    const status_reason = shownReason(row)
+    const data = { transaction_id: id, status: row.status, status_reason }
+    const isWaiting = row.status === 'pending' || (isReplacement && row.resign)
+    if (!isWaiting) patience.set(relayer.row_id, elapsed() + sign_wait_ms)
+    const sent = (await store.attempts(row.row_id)).filter(({ purpose }) => purpose === 'send')
+    const ordered = isReplacement ? sent.toReversed() : sent
+    const wanted = contentHash(contentOf(body))
+    const found = isReplacement && isWaiting ? undefined : ordered.find(({ content_hash }) => content_hash === wanted)
+    if (found) return found.hash
+    if (sent.length > 0 && !isWaiting) {
+      const message = `the transaction ${id} was replaced by another content: do not send it again`
+      throw new JsonRpcError(codes.outcome_open, message, data)
+    }
+    const why = status_reason === null ? '' : `: ${status_reason}`
+    if (!isUnmined(row.status) && !isWaiting)
+      throw new JsonRpcError(codes.transaction_rejected, `the transaction ${id} is ${row.status}${why}`, data)
+    const message = `the transaction ${id} is accepted and not signed yet${why}. It will be sent: do not send it again`
+    throw new JsonRpcError(codes.outcome_open, message, data)
+  }
+}
+
+/** `body`: of a call, with its own spelling of hex. */
+const contentOf = ({ to, value = '0', data }: SendTransactionRequest) => ({
+  to: to?.toLowerCase() ?? null,
+  value: `${value}`,
+  data: data?.toLowerCase() ?? null,
+})
+
+function wrongNonce(nonce: number, next: number): JsonRpcError {
+  const text = `nonce too ${nonce > next ? 'high' : 'low'}: the next nonce is ${next}; it is ${nonce}`
+  return new JsonRpcError(codes.invalid_input, text, { next_nonce: next }, 409)
+}
+
+/** Whether callers see the error; other errors are logged. */
+const isTold = (error: unknown): error is ApiError | JsonRpcError =>
+  error instanceof JsonRpcError || (error instanceof ApiError && error.code !== 'internal')

@@ -1,0 +1,102 @@
+import type { SendTransactionRequest } from '../../../generated/openapi.ts'
+import { seal } from '../../domain/encoding/envelope.ts'
+import type { Prices } from '../../domain/fees.ts'
+import { formOf } from '../../domain/transaction-form.ts'
+import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
+import { toHex } from '../../lib/hex.ts'
+import { parseJson } from '../http/json.ts'
+import { type Context, checked, type JsonRpcDependencies, type Method } from './context.ts'
+import { invalidParams } from './errors.ts'
+import { readTransactionObject } from './transaction-object.ts'
+
+const bytes = /^0x(?:[0-9a-fA-F]{2})*$/
+
+/** The methods that sign and send nothing. Each is the operation of the same purpose, with its policies. */
+export function signingMethods({
+  operations,
+  contract,
+}: Pick<JsonRpcDependencies, 'operations' | 'contract'>): Record<string, Method> {
+  const tell = (fault: string) => `the document to sign is not valid: ${fault}`
+
+  const signTypedData: Method = async (call) => {
+    const [account, given] = call.params
+    const context = call.by(account)
+    const document = typeof given === 'string' ? parseJson(given, undefined) : given
+    const body = checked(contract, 'TypedData', document, tell)
+    return context.as('signTypedDataFull', 200, async (auditEntry) => {
+      const { data } = await operations.signTypedDataFull({ ...partsOf(context), auditEntry, body })
+      return data.sig
+    })
+  }
+
+  return {
+    async personal_sign(call) {
+      const [message, account] = call.params
+      if (typeof message !== 'string')
+        throw invalidParams('params[0] must be the message: bytes as hex with 0x, or text')
+      const context = call.by(account)
+      const given = bytes.test(message) ? { message_hex: message } : { message }
+      const body = checked(contract, 'SignMessageRequest', given, tell)
+      return context.as('signMessage', 200, async (auditEntry) => {
+        const { data } = await operations.signMessage({ ...partsOf(context), auditEntry, body })
+        return data.sig
+      })
+    },
+
+    // The name in EIP-712, which web3.py uses.
+    eth_signTypedData: signTypedData,
+    eth_signTypedData_v4: signTypedData,
+
+    async eth_signTransaction(call) {
+      const given = readTransactionObject(call.params[0], call.relayer)
+      const context = call.by(given.from)
+      const request = checked(contract, 'SendTransactionRequest', given.body)
+      const unsigned_transaction = serialize(request, given.nonce, context)
+      return context.as('signTransaction', 200, async (auditEntry) => {
+        const parts = { ...partsOf(context), auditEntry, body: { unsigned_transaction } }
+        return (await operations.signTransaction(parts)).data.signed_transaction
+      })
+    },
+  }
+}
+
+/** The members of a request of any operation. */
+export const partsOf = ({ relayer, request }: Context) => ({
+  path: { relayer_id: relayer.id },
+  query: undefined as never,
+  header: undefined as never,
+  caller: request.caller,
+  beginAudit: request.beginAudit,
+  authorize: request.authorize,
+  onClose: request.onClose,
+  hasLeft: request.hasLeft,
+  nodes: request.nodes,
+  holdAnswer: request.holdAnswer,
+})
+
+/** The caller must give the nonce and the prices: the service does not know when a transaction is sent that it only signs. */
+function serialize(body: SendTransactionRequest, nonce: number | undefined, { relayer }: Context): string {
+  const { to, value, data, gas_limit, type, access_list, ...request } = readTransactionRequest(body)
+  if (nonce === undefined) throw invalidParams('nonce must be given to sign a transaction without sending it')
+  if (gas_limit === null) throw invalidParams('gas must be given to sign a transaction without sending it')
+  const prices = pricesIn(request)
+  const isLegacy = prices.kind === 'legacy'
+  const form = formOf(type ?? (isLegacy ? (access_list ? 1 : 0) : 2), { access_list, authorization_list: null }, prices)
+  const envelope = { chain_id: relayer.chain_id, nonce, to, value: BigInt(value), data, gas_limit, ...form }
+  return toHex(seal(envelope).preimage())
+}
+
+function pricesIn({
+  gas_price,
+  max_fee_per_gas,
+  max_priority_fee_per_gas,
+}: Pick<TransactionRequest, 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>): Prices {
+  if (gas_price !== null) return { kind: 'legacy', gas_price: BigInt(gas_price) }
+  if (max_fee_per_gas === null || max_priority_fee_per_gas === null)
+    throw invalidParams('gasPrice, or maxFeePerGas and maxPriorityFeePerGas, must be given to sign without sending')
+  return {
+    kind: 'eip1559',
+    max_fee_per_gas: BigInt(max_fee_per_gas),
+    max_priority_fee_per_gas: BigInt(max_priority_fee_per_gas),
+  }
+}

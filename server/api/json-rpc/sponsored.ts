@@ -1,0 +1,275 @@
+import { orUnknown } from '../../chain/rpc.ts'
+import { ApiError, statusOf } from '../../domain/errors.ts'
+import type { NodeAccess } from '../../domain/node-access.ts'
+import type { Handlers, OperationRequest } from '../../domain/operation.ts'
+import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import { callIdOf, createSponsoredCalls, shownCallOf } from '../../services/sponsored-calls.ts'
+import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
+import type { SponsorshipRow } from '../../store/configuration-store.ts'
+import { readIdempotencyKey } from '../handlers/transactions.ts'
+import { checked, idOf, invalid, type JsonRpcDependencies, readCall } from './context.ts'
+import { codes, type ErrorObject, errorObject, invalidParams, JsonRpcError, methodNotFound } from './errors.ts'
+import { revertIn } from './json-rpc.ts'
+
+type Request = OperationRequest<'callSponsoredJsonRpc'>
+type Dependencies = JsonRpcDependencies & Parameters<typeof createSponsoredCalls>[0]
+type Method = (context: { sponsorship: SponsorshipRow; request: Request; params: unknown[] }) => Promise<unknown>
+
+/** The status of a call in relayer_getStatus. */
+const statuses = { pending: 100, submitted: 110, success: 200, rejected: 400, reverted: 500 } as const
+
+const max_ids = 50
+const fee_valid_s = 60
+/** The native coin of the chain. */
+const no_address = `0x${'0'.repeat(40)}`
+const coin = { address: no_address, decimals: 18 }
+
+/** The JSON-RPC of a sponsorship, for its key: relayer_* of the published draft. */
+export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'callSponsoredJsonRpc'> {
+  const { store, sending, shares, countCalls, contract, now, unexpected } = dependencies
+  const calls = createSponsoredCalls(dependencies)
+
+  /** The sponsorship of the caller's key, as it is now. Throws ApiError (403) for a page that it does not list. */
+  async function sponsorshipOf(caller_id: string, { header }: Request): Promise<SponsorshipRow> {
+    const sponsorship = await store.sponsorshipOfKey(caller_id)
+    if (!sponsorship) throw forbidden('api_key', 'this API key is not that of a sponsorship')
+    const { Origin } = header
+    if (Origin !== undefined && !sponsorship.origins.includes(Origin))
+      throw forbidden('/headers/origin', 'the sponsorship does not list this origin')
+    return sponsorship
+  }
+
+  async function send(sponsorship: SponsorshipRow, request: Request, params: unknown[]) {
+    const call = checked(contract, 'SponsoredCallRequest', readSend(membersIn(params), sponsorship.chain_id))
+    const key = readIdempotencyKey(request.header['Idempotency-Key'])
+    const idempotency = key === undefined ? undefined : { caller: request.caller.id, key }
+    const { auditEntry, end } = request.beginAudit('sendSponsoredCall')
+    try {
+      const authorize = async () => sponsorshipOf((await request.authorize('sendSponsoredCall')).id, request)
+      const { transaction } = await calls.send(sponsorship, call, idempotency, auditEntry, {
+        authorize,
+        nodes: request.nodes,
+      })
+      auditEntry.subject = transaction.id
+      auditEntry.relayer_id = transaction.relayer_id
+      end(201)
+      return callIdOf(transaction.id)
+    } catch (error) {
+      end(error instanceof ApiError ? statusOf[error.code] : 500)
+      throw error
+    }
+  }
+
+  const find = async (sponsorship: SponsorshipRow, id: unknown): Promise<TransactionRow> => {
+    const found = typeof id === 'string' ? await calls.find(sponsorship, id) : undefined
+    if (!found) throw new JsonRpcError(relayer_codes.unknown_id, 'no call has this id')
+    return found
+  }
+
+  async function statusOfCall(nodes: NodeAccess, sponsorship: SponsorshipRow, id: unknown) {
+    const row = await find(sponsorship, id)
+    const { id: call_id, status, hash, message, data, created_at } = shownCallOf(row)
+    const base = {
+      ...{ id: call_id, chainId: `${sponsorship.chain_id}` },
+      createdAt: Math.floor(Date.parse(created_at) / 1_000),
+    }
+    const isMined = status === 'success' || status === 'reverted'
+    const receipt = isMined ? await receiptOf(nodes, sponsorship, hash) : null
+    // The service knows of the block before every node does.
+    const shown = isMined && receipt === null ? 'submitted' : status
+    return {
+      ...{ ...base, status: statuses[shown] },
+      ...(shown === 'submitted' && { hash }),
+      ...(shown === 'rejected' && { message: message ?? 'not executed' }),
+      ...(shown === 'reverted' && { message: message ?? 'reverted', data: data ?? '0x' }),
+      ...(receipt !== null && { receipt }),
+    }
+  }
+
+  async function receiptOf(nodes: NodeAccess, sponsorship: SponsorshipRow, hash: string | null): Promise<unknown> {
+    const { callers } = await calls.clientOf(nodes, sponsorship)
+    // The other calls that were asked for do not fail with it.
+    return (await callers.rpc('eth_getTransactionReceipt', [hash]).catch(orUnknown)) ?? null
+  }
+
+  /** Undefined: not yet. */
+  async function untilMined(
+    nodes: NodeAccess,
+    sponsorship: SponsorshipRow,
+    id: string,
+    wait_ms: number,
+    place: WaitPlace,
+  ) {
+    const row = await find(sponsorship, id)
+    await sending.waitUntil({ transaction_id: row.id, until: 'mined', wait_ms }, place)
+    const known = await statusOfCall(nodes, sponsorship, id)
+    return known.status === statuses.pending || known.status === statuses.submitted ? undefined : known
+  }
+
+  const methods = new Map<string, Method>(
+    Object.entries<Method>({
+      relayer_sendTransaction: ({ sponsorship, request, params }) => send(sponsorship, request, params),
+
+      async relayer_sendTransactionSync({ sponsorship, request, params }) {
+        const wait_ms = readWait(params)
+        // Before anything is accepted.
+        const place = new WaitPlace(request, shares.waits)
+        const id = await send(sponsorship, request, params)
+        const status = await untilMined(request.nodes, sponsorship, id, wait_ms, place).catch(unexpected)
+        if (status) return status
+        throw new JsonRpcError(relayer_codes.timeout, 'the call is accepted, and its outcome is not known yet', id)
+      },
+
+      async relayer_getStatus({ sponsorship, request: { caller, nodes }, params }) {
+        const [first] = params
+        const ids = Array.isArray(first) ? first : typeof first === 'string' ? params : membersIn(params).id
+        if (!Array.isArray(ids)) return statusOfCall(nodes, sponsorship, ids)
+        if (ids.length > max_ids) throw invalidParams(`at most ${max_ids} ids`)
+        await countCalls(caller, ids.length - 1)
+        nodes.extend(ids.length - 1)
+        return Promise.all(ids.map((id) => statusOfCall(nodes, sponsorship, id)))
+      },
+
+      relayer_getCapabilities: async ({ sponsorship: { chain_id } }) => ({
+        [chain_id]: { feeCollector: no_address, tokens: [coin] },
+      }),
+
+      async relayer_getFeeData({ sponsorship, request: { nodes }, params }) {
+        const { chainId, token = no_address } = membersIn(params)
+        checkChain(chainId, sponsorship.chain_id)
+        if (token !== no_address)
+          throw new JsonRpcError(relayer_codes.unsupported_payment, 'fees are told in the coin of the chain only')
+        const market = await (await calls.clientOf(nodes, sponsorship)).market()
+        const price = market.kind === 'legacy' ? market.gas_price : market.base_fee + market.tips.average
+        const expiry = Math.floor(now() / 1_000) + fee_valid_s
+        return { chainId: `${sponsorship.chain_id}`, gasPrice: `${price}`, rate: 1, expiry, token: coin }
+      },
+    }),
+  )
+
+  async function run(request: Request): Promise<unknown> {
+    const { body, caller } = request
+    const { params: given } = body as { params?: unknown }
+    const call = readCall(Array.isArray(given) || given === undefined ? body : { ...body, params: [given] })
+    const method = methods.get(call.method)
+    if (!method) throw methodNotFound(call.method)
+    const sponsorship = await sponsorshipOf(caller.id, request)
+    return method({ sponsorship, request, params: call.params })
+  }
+
+  const told = (error: unknown): ErrorObject => {
+    const object = sponsoredError(error) ?? errorObject(error, () => undefined)
+    if (object) return object
+    unexpected(error)
+    return { code: codes.internal, message: 'Internal error' }
+  }
+
+  return {
+    async callSponsoredJsonRpc(request) {
+      const { body } = request
+      if (Array.isArray(body)) {
+        const { code, message } = invalid('send one call; batches are not read here')
+        return { jsonrpc: '2.0', id: null, error: { code, message } }
+      }
+      const id = idOf(body)
+      const outcome = await run(request).then(
+        (result) => ({ result }),
+        (error) => ({ error: told(error) }),
+      )
+      return id === undefined ? undefined : { jsonrpc: '2.0', id, ...outcome }
+    },
+  }
+}
+
+const forbidden = (path: string, message: string) => new ApiError('forbidden', 'Forbidden', [{ path, message }])
+
+/** Undefined for an error that has no code of its own in relayer_*. */
+function sponsoredError(error: unknown): ErrorObject | undefined {
+  if (!(error instanceof ApiError)) return undefined
+  const { code, details, cause } = error
+  const message = details.map((detail) => detail.message).join('; ')
+  const [path = ''] = details.map((detail) => detail.path)
+  if (code === 'execution_reverted') return { code: relayer_codes.would_revert, message, data: revertIn(cause) ?? '0x' }
+  if (code === 'policy_violation') {
+    const isBudget = /^sponsorship\/(?:budget_per_day|per_user\/)/.test(path)
+    return { code: isBudget ? relayer_codes.budget_used : relayer_codes.not_allowed, message, data: { code, details } }
+  }
+  if (path.startsWith('/body/authorization_list'))
+    return { code: relayer_codes.invalid_authorization, message, data: { code, details } }
+  return undefined
+}
+
+type Members = Record<string, unknown>
+
+/** The codes of the relayer_* draft (github.com/ethereum/ERCs, pull request 1716) and of the clients in use. */
+export const relayer_codes = {
+  timeout: -32070,
+  not_allowed: 4100,
+  unsupported_payment: 4202,
+  budget_used: 4205,
+  other_chain: 4206,
+  unknown_id: 4208,
+  invalid_authorization: 4210,
+  would_revert: 4211,
+} as const
+
+const usual_wait_ms = 10_000
+const max_wait_ms = 60_000
+
+/** The members of the first parameter. Throws JsonRpcError. */
+export const membersIn = ([first]: unknown[]): Members => membersOf(first, 'params')
+
+/** Throws JsonRpcError. */
+function membersOf(given: unknown, name: string): Members {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw invalidParams(`${name} must be an object`)
+  return given as Members
+}
+
+/** What clients send that changes nothing here: every call is simulated, and gas is estimated. */
+const without_effect = ['context', 'gas', 'skipSimulation', 'timeout']
+const known = new Set(['chainId', 'to', 'data', 'authorizationList', 'payment', ...without_effect])
+
+/** The call in the contract's form; its schema checks the members. Throws JsonRpcError. */
+export function readSend(members: Members, chain_id: number): unknown {
+  const { chainId, to, data, authorizationList, payment } = members
+  const unknown = Object.keys(members).find((name) => !known.has(name))
+  if (unknown !== undefined) throw invalidParams(`${/^\w{1,40}$/.test(unknown) ? unknown : 'a member'} is not known`)
+  checkChain(chainId, chain_id)
+  if (payment !== undefined && payment !== null && membersOf(payment, 'payment').type !== 'sponsored')
+    throw new JsonRpcError(relayer_codes.unsupported_payment, 'payment must be {"type": "sponsored"}')
+  const hasAuthorization = authorizationList !== undefined && authorizationList !== null
+  if (hasAuthorization && !Array.isArray(authorizationList)) throw invalidParams('authorizationList must be an array')
+  const authorizations = hasAuthorization ? authorizationList.map(authorizationIn) : []
+  return {
+    ...{ to, data },
+    ...(authorizations.length > 0 && { authorization_list: authorizations }),
+  }
+}
+
+/** The member names of JSON-RPC for those of the contract. */
+const authorizationIn = (given: unknown): unknown => {
+  const { chainId, address, nonce, r, s, yParity } = membersOf(given, 'each of authorizationList')
+  const numbers = { chain_id: numberIn(chainId), nonce: numberIn(nonce), y_parity: numberIn(yParity) }
+  return { ...numbers, address, r, s }
+}
+
+/** A number, or one as hex of up to 32 bytes; anything else stays as it is, for the schema to refuse. */
+const numberIn = (value: unknown): unknown =>
+  typeof value === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(value) ? Number(value) : value
+
+/** Throws JsonRpcError. */
+export function checkChain(given: unknown, chain_id: number): void {
+  if (typeof given !== 'string' || !/^[0-9]{1,16}$/.test(given))
+    throw invalidParams('chainId must be a decimal text, for example "1"')
+  if (given !== `${chain_id}`)
+    throw new JsonRpcError(relayer_codes.other_chain, `the sponsorship is on chain ${chain_id}; chainId is ${given}`)
+}
+
+/** How long relayer_sendTransactionSync waits. Throws JsonRpcError. */
+export function readWait(params: unknown[]): number {
+  const { timeout = usual_wait_ms } = membersIn(params)
+  if (typeof timeout !== 'number' || !(timeout >= 0 && timeout <= max_wait_ms))
+    throw invalidParams(`timeout must be 0 to ${max_wait_ms} milliseconds`)
+  return timeout
+}

@@ -1,0 +1,110 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Contract } from './api/http/contract.ts'
+import { compiledCheck } from './api/http/schema-check.ts'
+import { type Foundation, openFoundation, type World } from './app/foundation.ts'
+import { serveHttp } from './app/http.ts'
+import { createRetention } from './app/retention.ts'
+import { startSending } from './app/sender.ts'
+import { isOfDatabase } from './app/start-failure.ts'
+import { startWebhooks } from './app/webhooks.ts'
+import type { Config } from './config.ts'
+import { createBelievedClock } from './lib/trusted-clock.ts'
+
+export interface Service {
+  /** The address that the service listens on: http://host:port, without a trailing slash. */
+  url: string
+  /** The metrics endpoint; undefined: metrics are off. */
+  metrics_url: string | undefined
+  api_key: string
+  api_key_file: string | undefined
+  /** Resolves when what the first requests need is compiled, between requests. */
+  warm: Promise<void>
+  /** Whether the relayer `demo` exists. */
+  demo: boolean
+  /** Fails readiness, waits for requests and background work in progress, and closes the store. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts the parts. Only this file and the folder service/ import from every folder. Throws ConfigError when settings and stored data
+ * disagree.
+ */
+export async function startService(config: Config, world: World = {}): Promise<Service> {
+  const foundation = await openFoundation(config, world)
+  const { store, secrets, contract, audit, observation, keyServices } = foundation
+  const workers: { stop(): Promise<unknown> }[] = []
+  const stop = async () => {
+    await observation.close()
+    keyServices.stop()
+    await Promise.all(workers.map((worker) => worker.stop()))
+    await audit.stop()
+    await store.close()
+  }
+  try {
+    const webhooks = startWebhooks(foundation)
+    workers.push(webhooks)
+    const sending = startSending(foundation, webhooks)
+    workers.push(sending, startRetention(foundation))
+    const demo = (await store.listRelayers({ offset: 0, limit: 1 }, new Set(['demo']))).total_items > 0
+    const http = await serveHttp({ foundation, sending, webhooks }, world.http_times)
+    const { api_key, api_key_file } = secrets
+    return {
+      ...{ url: http.url, metrics_url: http.metrics_url, api_key, api_key_file, demo },
+      warm: warmUp(contract, http.untilQuiet),
+      async close() {
+        await http.close()
+        await stop()
+      },
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+const again_ms = 1_000
+
+/**
+ * `startService`, again each second while the database is down: what a database does ends no process. `waits`: called with the first
+ * reason. Resolves to undefined when the signal aborts.
+ */
+export async function startWithDatabase(
+  config: Config,
+  signal: AbortSignal,
+  waits: (error: unknown) => void,
+): Promise<Service | undefined> {
+  for (let attempt = 1; !signal.aborted; attempt += 1) {
+    try {
+      return await startService(config)
+    } catch (error) {
+      if (!isOfDatabase(error)) throw error
+      if (attempt === 1) waits(error)
+    }
+    await pause(again_ms, undefined, { signal }).catch(() => undefined)
+  }
+  return undefined
+}
+
+async function warmUp(contract: Contract, untilQuiet: () => Promise<void>): Promise<void> {
+  await contract.warmUp(untilQuiet)
+  await untilQuiet()
+  compiledCheck(contract.document, 'Event')
+}
+
+/** Removes expired rows, in one process at a time. */
+function startRetention({ config, store, now, elapsed, logger }: Foundation) {
+  const share = store.share('retention')
+  const retention = createRetention({
+    store,
+    logger,
+    readClock: createBelievedClock({ store, now, elapsed, logger }).read,
+    days: config.retention_days,
+    share,
+  })
+  return {
+    async stop() {
+      await retention.stop()
+      await share.release()
+    },
+  }
+}

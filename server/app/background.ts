@@ -1,0 +1,24 @@
+import type { WorkKind, WorkShare } from '../store/work-share.ts'
+import { createWorker, type Worker, type WorkerDependencies } from '../store/worker.ts'
+import type { Foundation } from './foundation.ts'
+
+/** A worker for this process's part of a kind of work. */
+export function startWorker(
+  kind: WorkKind,
+  { store, audit, elapsed, logger }: Foundation,
+  { work, find, leave }: Pick<WorkerDependencies, 'work' | 'find' | 'leave'>,
+  share: WorkShare = store.share(kind),
+): Worker {
+  return createWorker({
+    work(row_id, signal) {
+      audit.flushOverdue()
+      return work(row_id, signal)
+    },
+    find,
+    share,
+    ...(leave && { leave }),
+    version: store.version,
+    elapsed,
+    logger,
+  })
+}

@@ -1,0 +1,186 @@
+import type { LookupFunction } from 'node:net'
+import type { Logger } from 'pino'
+import { show as showRelayer } from '../api/handlers/relayers.ts'
+import { type Audit, createAudit } from '../api/http/audit.ts'
+import { type Contract, mountContract, readContract } from '../api/http/contract.ts'
+import { schemaCheck } from '../api/http/schema-check.ts'
+import type { HttpTimes } from '../api/http/server.ts'
+import { type Chains, createChains } from '../chain/chains.ts'
+import type { Post } from '../chain/post.ts'
+import type { Config } from '../config.ts'
+import { ConfigError } from '../domain/errors.ts'
+import type { Observer } from '../domain/observer.ts'
+import type { RightsFault } from '../domain/rows.ts'
+import { createKeyEncryption } from '../keys/key-encryption.ts'
+import { createKeyServices } from '../keys/key-services.ts'
+import { createKeyring, generateKey, type Keyring } from '../keys/keyring.ts'
+import { createTokenLogins } from '../keys/providers/token-logins.ts'
+import { readSecrets, type Secrets } from '../keys/read-secrets.ts'
+import type { Vault } from '../keys/secret-encryption.ts'
+import { makeId } from '../lib/ids.ts'
+import { createLookup, createTargetCheck } from '../lib/ssrf-guard.ts'
+import { openSqliteStore } from '../store/sqlite.ts'
+import type { Store } from '../store/store.ts'
+import type { StoreWorld } from '../store/store-dependencies.ts'
+import { DatabaseDown, StoreError } from '../store/store-errors.ts'
+import { createLog } from '../telemetry/log.ts'
+import { createDemo } from './first-start.ts'
+import { createObservation, type Observation } from './observation.ts'
+import { openVault } from './open-vault.ts'
+
+/** The outside world: tests replace the clock, the log and the network. */
+export interface World {
+  /** A monotonic clock in milliseconds. */
+  elapsed?: () => number
+  /** The wall clock: milliseconds since the Unix epoch; the default is the store's. */
+  now?: () => number
+  logger?: Logger
+  /** Resolves host names; the default follows ALLOW_PRIVATE_TARGETS. */
+  lookup?: LookupFunction
+  /** Sends a JSON-RPC body to a node; the default is HTTP. */
+  openPost?: (url: string) => Post
+  /** A contract that is already compiled, for tests that start many services. */
+  contract?: Contract
+  /** Replaces some of the default HTTP timeouts. */
+  http_times?: Partial<HttpTimes>
+}
+
+/** The parts that all others build on. */
+export interface Foundation {
+  config: Config
+  secrets: Secrets
+  contract: Contract
+  logger: Logger
+  now(): number
+  elapsed(): number
+  lookup: LookupFunction | undefined
+  observation: Observation
+  observer: Observer
+  store: Store
+  chains: Chains
+  vault: Vault
+  keyring: Keyring
+  keyServices: ReturnType<typeof createKeyServices>
+  checkTarget: ReturnType<typeof createTargetCheck>
+  audit: Audit
+}
+
+/** EX_IOERR of sysexits.h. */
+const exit_code_io = 74
+
+/** Reads the secrets and the contract, and opens the store, its vault, the chains and the keys. Throws ConfigError. */
+export async function openFoundation(config: Config, dependencies: World): Promise<Foundation> {
+  const {
+    elapsed = () => performance.now(),
+    now = () => store.now(),
+    logger = createLog(config.log_level),
+  } = dependencies
+  const secrets = readSecrets(config)
+  for (const warning of secrets.warnings) logger.warn({ warning }, 'files are not private')
+  const contract = dependencies.contract ?? (await openContract(logger))
+  const observation = await createObservation(config, {
+    store: () => store,
+    chains: () => chains,
+    operations: contract.operations,
+    logger,
+    now,
+    elapsed,
+  })
+  const { observer } = observation
+  // After a failed fsync the state of the file is unknown. Acknowledged changes are on the disk, and a new process reads them.
+  const broken = (error: unknown) => {
+    logger.fatal({ err: error }, 'database failed: the process exits, because the state of the database is unknown')
+    process.exit(exit_code_io)
+  }
+  const databaseDown = (reason?: string) => {
+    if (reason === undefined) logger.info('database up')
+    else logger.error({ reason }, 'database down: requests return 503')
+  }
+  const checkEvent = schemaCheck(contract.document, 'Event')
+  const storeWorld = {
+    ...(dependencies.now && { now: dependencies.now }),
+    makeId,
+    checkEvent,
+    showRelayer,
+    observer,
+    broken,
+    databaseDown,
+    checkpointsApart: true,
+  }
+  const store = await orConfigError(() => openStore(config, storeWorld, logger))
+  const lookup = dependencies.lookup ?? createLookup(config.allow_private_targets)
+  const checkTarget = createTargetCheck(config.allow_private_targets)
+  const chains = createChains(store, lookup, elapsed, observer, dependencies.openPost, checkTarget)
+  try {
+    const vault = await orConfigError(() => unlock(store, config, secrets, logger, observer))
+    const keyServices = createKeyServices(
+      { lookup, checkTarget },
+      config,
+      createTokenLogins(store, vault.mac),
+      elapsed,
+      observer,
+    )
+    const keyring = createKeyring(store, vault, keyServices)
+    if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
+    const audit = await createAudit(store, now, elapsed, logger, observer)
+    const outside = { config, secrets, contract, logger, now, elapsed, lookup }
+    return { ...outside, observation, observer, store, chains, vault, keyring, keyServices, checkTarget, audit }
+  } catch (error) {
+    await closeFoundation({ store, observation })
+    throw error
+  }
+}
+
+export async function closeFoundation({
+  store,
+  observation,
+}: Pick<Foundation, 'store' | 'observation'>): Promise<void> {
+  await store.close()
+  await observation.close()
+}
+
+/** Throws StoreError when the database cannot be used. */
+async function openStore({ database }: Config, world: StoreWorld, logger: Logger): Promise<Store> {
+  if (database.type === 'sqlite') return openSqliteStore(database.file, world)
+  const weakDatabase = (setting: string) => logger.warn({ setting }, 'PostgreSQL may lose acknowledged commits')
+  const { openPostgresStore } = await import('../store/postgres.ts')
+  return openPostgresStore(database, { ...world, weakDatabase })
+}
+
+async function openContract(logger: Logger): Promise<Contract> {
+  try {
+    return await mountContract(readContract(), logger)
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    throw isMissing ? new ConfigError('generated/openapi.json is missing: run `npm run generate`') : error
+  }
+}
+
+/** Opens the vault, and logs rows that another program has changed. */
+async function unlock(
+  store: Store,
+  { key_encryption_key, vault: vault_access }: Config,
+  secrets: Secrets,
+  logger: Logger,
+  observer: Observer,
+): Promise<Vault> {
+  const report = (fault: RightsFault) => {
+    logger.error(fault, 'row refused: another program has changed the database')
+    observer.rowRefused?.(fault.table)
+  }
+  const key_encryption = key_encryption_key && createKeyEncryption(key_encryption_key, vault_access)
+  const { vault, first_sealed } = await openVault(store, secrets, report, key_encryption)
+  if (first_sealed > 0) {
+    logger.warn({ rows: first_sealed }, 'rows that grant rights now carry a MAC: rotate the master key once')
+  }
+  return vault
+}
+
+async function orConfigError<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const isLasting = error instanceof StoreError && !(error instanceof DatabaseDown)
+    throw isLasting ? new ConfigError(error.message) : error
+  }
+}

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto'
+import { createOperations } from '../api/handlers/index.ts'
+import { max_page_characters } from '../api/handlers/transaction-lists.ts'
+import { createApp } from '../api/http/app.ts'
+import { createApiKeyUses, createAuthentication } from '../api/http/authentication.ts'
+import { createShares, createStreamPace } from '../api/http/concurrency-limits.ts'
+import { createKeyConnections } from '../api/http/connections.ts'
+import { readConsole } from '../api/http/console.ts'
+import { callsFromPages } from '../api/http/cors.ts'
+import { createQuiet } from '../api/http/idle.ts'
+import { createRateLimit, type RateLimit } from '../api/http/rate-limit.ts'
+import { readReference } from '../api/http/reference.ts'
+import { listen } from '../api/http/server.ts'
+import { createSharedRateLimit } from '../api/http/shared-rate-limit.ts'
+import { jsonRpc } from '../api/json-rpc/json-rpc.ts'
+import { sponsoredJsonRpc } from '../api/json-rpc/sponsored.ts'
+import type { Caller, Handlers } from '../domain/operation.ts'
+import { makeId } from '../lib/ids.ts'
+import { createFindPool } from '../services/find-pool.ts'
+import type { Foundation, World } from './foundation.ts'
+import type { StartedSending } from './sender.ts'
+import type { Webhooks } from './webhooks.ts'
+
+/** Limits of one process. One API key gets at most a quarter of each. */
+const body_byte_limits = { name: 'body_bytes', limit: 64 * 1024 * 1024, each: 16 * 1024 * 1024 }
+const connection_limits = { name: 'connections', limit: 10_000, each: 2_500 }
+const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
+/** Responses that are read, checked and written. One key may have the largest page and some more. */
+const answer_byte_limits = {
+  name: 'answer_bytes',
+  limit: 5 * max_page_characters,
+  each: 1.25 * max_page_characters,
+}
+const wait_limits = { name: 'waits', limit: 5_000, each: 1_250 }
+
+/** Work of up to 50 ms that can wait runs between bursts of requests. */
+const quiet_ms = 50
+
+interface Parts {
+  foundation: Foundation
+  sending: StartedSending
+  webhooks: Webhooks
+  rateLimit: RateLimit
+  isStopping(): boolean
+}
+
+/** Starts the HTTP server. Throws when the address is not available. */
+export async function serveHttp(
+  parts: Pick<Parts, 'foundation' | 'sending' | 'webhooks'>,
+  http_times: World['http_times'],
+) {
+  const { foundation } = parts
+  const { config, secrets, contract, observation, store, now, elapsed, logger, audit } = foundation
+  let stopping = false
+  const apiKeyUses = createApiKeyUses(store.noteApiKeyUses, now, (error) =>
+    logger.error({ err: error }, 'API key uses not stored'),
+  )
+  const limit = { per_second: config.rate_limit_per_second, burst: config.rate_limit_burst }
+  const rateLimit = store.takeTokens
+    ? createSharedRateLimit(limit, store.takeTokens, elapsed)
+    : createRateLimit(limit, config.processes, elapsed)
+  const quiet = createQuiet(quiet_ms, elapsed)
+  const { pages, isBuilt } = readConsole()
+  if (!isBuilt) logger.warn('the console is not built: run `npm run build:console`')
+  const app = createApp({
+    operations: contract.operations,
+    handlers: createHandlers({ ...parts, rateLimit, isStopping: () => stopping }),
+    authenticate: createAuthentication({
+      api_key: secrets.api_key,
+      apiKey: store.apiKey,
+      generation: store.generation,
+      now,
+      noteUse: apiKeyUses.note,
+      trusted_proxies: config.trusted_proxies,
+    }),
+    rateLimit,
+    audit,
+    reference: [...readReference(), ...pages],
+    bodyBytes: createShares(body_byte_limits),
+    answerBytes: createShares(answer_byte_limits),
+    streamPace: createStreamPace(() => performance.now()),
+    callsFromPages: callsFromPages(byGeneration(store.generation, store.sponsorshipOrigins)),
+    quiet,
+    countConnection: createKeyConnections(createShares(connection_limits)),
+    logger,
+  })
+  const metrics_url = await observation.serve()
+  const server = await listen({
+    listener: observation.around(app),
+    host: config.host,
+    port: config.port,
+    makeId: randomUUID,
+    elapsed,
+    ended: observation.ended,
+    times: http_times,
+  })
+
+  return {
+    url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
+    metrics_url,
+    untilQuiet: quiet.reached,
+    async close() {
+      stopping = true
+      parts.sending.stopWaiting()
+      await server.close()
+      await apiKeyUses.stop()
+    },
+  }
+}
+
+function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }: Parts): Handlers {
+  const {
+    store,
+    observer,
+    now,
+    elapsed,
+    vault,
+    chains,
+    keyring,
+    keyServices,
+    checkTarget,
+    contract,
+    logger,
+    observation,
+  } = foundation
+  const effects = {
+    store,
+    observer,
+    keyring,
+    keyServices,
+    vault,
+    chains,
+    background: chains,
+    sending,
+    webhooks,
+    checkTarget,
+    shares: {
+      streams: createShares(stream_limits),
+      waits: createShares(wait_limits),
+    },
+    countCalls: counting(rateLimit),
+    findPool: createFindPool(store),
+    makeId,
+    now,
+    elapsed,
+    isStopping,
+    incidents: observation.incidents,
+    keyServiceStates: observation.keyServiceStates,
+    version: contract.document.info.version,
+    unready: () => unready(foundation, isStopping()),
+    unexpected: (error: unknown) => logger.error({ err: error }, 'request failed unexpectedly'),
+  }
+  const operations = createOperations(effects)
+  const forJsonRpc = { ...effects, operations, contract: contract.document }
+  return { ...operations, ...jsonRpc(forJsonRpc), ...sponsoredJsonRpc(forJsonRpc) }
+}
+
+/** Reads again when rows that processes cache have changed. */
+function byGeneration<T>(generation: () => Promise<number>, read: () => Promise<T>): () => Promise<T> {
+  let known: { generation: number; value: T } | undefined
+  return async () => {
+    const now = await generation()
+    if (!known || known.generation < now) known = { generation: now, value: await read() }
+    return known.value
+  }
+}
+
+/** Counts the members of a batch beside the request itself. */
+const counting = (rateLimit: RateLimit) => async (caller: Caller, count: number) => {
+  if (count > 0) await rateLimit.take(caller, count)
+}
+
+async function unready({ store }: Foundation, stopping: boolean) {
+  const reasons = stopping ? [{ path: 'process', message: 'is shutting down' }] : []
+  try {
+    await store.ping()
+  } catch {
+    reasons.push({ path: 'store', message: 'does not answer' })
+  }
+  return reasons
+}

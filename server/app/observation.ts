@@ -1,0 +1,166 @@
+import type { RequestListener, ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import { createRequestLog, type Ended, type RequestContext } from '../api/http/request-context.ts'
+import type { Chains } from '../chain/chains.ts'
+import { ConfigError } from '../domain/errors.ts'
+import type { Observer } from '../domain/observer.ts'
+import { budgetOf } from '../domain/policies/sponsored-calls.ts'
+import type { Incident, KeyServiceState, RelayerRow } from '../domain/rows.ts'
+import type { Store } from '../store/store.ts'
+import type { WorkShare } from '../store/work-share.ts'
+import { createBalances } from '../telemetry/balances.ts'
+import { createIncidents } from '../telemetry/incidents.ts'
+import { createKeyServiceStates } from '../telemetry/key-service-states.ts'
+import { serveMetrics } from '../telemetry/metrics-server.ts'
+import { createStateLog } from '../telemetry/state-log.ts'
+
+/** The request log, and the metrics and traces that the settings enable. */
+export interface Observation {
+  /** Receives the events of all modules. */
+  observer: Observer
+  /** The newest changes of state that any server noticed, newest first. */
+  incidents(): Promise<Incident[]>
+  /** What this process saw of key services, by type. */
+  keyServiceStates(): KeyServiceState[]
+  /** Wraps a listener, so that each request runs in its span. */
+  around(listener: RequestListener): RequestListener
+  /** Called at the end of every request. */
+  ended: Ended
+  /** Starts the metrics server. Resolves to its URL; undefined when metrics are off. */
+  serve(): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+export interface Observed {
+  /** Functions, because the store and the chains are created after their observer. */
+  store(): Store
+  chains(): Chains
+  /** The contract's operations. */
+  operations: { id: string; path: string }[]
+  logger: Logger
+  /** The wall clock: milliseconds since the Unix epoch. */
+  now(): number
+  /** A monotonic clock in milliseconds. */
+  elapsed(): number
+}
+
+interface ObservationSettings {
+  metrics_host: string
+  metrics_port: number | undefined
+  traces_url: string | undefined
+  traces_headers: Record<string, string>
+  otel_service_name: string
+}
+
+/** Loads prom-client and OpenTelemetry only when a setting enables them. */
+export async function createObservation(settings: ObservationSettings, observed: Observed): Promise<Observation> {
+  const log = createRequestLog(observed.logger)
+  const incidents = createIncidents(observed.now, observed.store)
+  const keyServices = createKeyServiceStates(observed.now)
+  const stateLog = createStateLog(observed.logger, incidents)
+  const metrics = await createMeters(settings, observed)
+  const traces = await createTracing(settings, observed)
+  const [counted, traced] = [metrics?.observer.rpc, traces?.observer.rpc]
+  const rpc: Observer['rpc'] = counted && traced ? (work, run) => counted(work, () => traced(work, run)) : undefined
+
+  return {
+    observer: {
+      ...stateLog,
+      ...metrics?.observer,
+      ...traces?.observer,
+      ...(rpc && { rpc }),
+      keyServiceCalled(call) {
+        keyServices.observer.keyServiceCalled(call)
+        metrics?.observer.keyServiceCalled?.(call)
+      },
+      keyServiceDown(key) {
+        keyServices.observer.keyServiceDown(key)
+        stateLog.keyServiceDown?.(key)
+      },
+      keyServiceUp(key) {
+        keyServices.observer.keyServiceUp(key)
+        stateLog.keyServiceUp?.(key)
+      },
+    },
+    incidents: incidents.list,
+    keyServiceStates: keyServices.list,
+    around: (listener) =>
+      traces
+        ? (request, response: ServerResponse & { locals?: RequestContext }) =>
+            traces.request(response.locals as RequestContext, request.headers.traceparent as string | undefined, () =>
+              listener(request, response as never),
+            )
+        : listener,
+    ended(context) {
+      metrics?.requested(context)
+      traces?.requested(context)
+      log(context)
+    },
+    async serve() {
+      await metrics?.serve()
+      return metrics?.url()
+    },
+    async close() {
+      await Promise.all([metrics?.close(), traces?.close()])
+    },
+  }
+}
+
+/** All of this work is one row's. */
+const row = 0
+const max_budgets = 100
+
+async function createMeters(settings: ObservationSettings, { store, chains, logger, now, elapsed }: Observed) {
+  const { metrics_host: host, metrics_port: port } = settings
+  if (port === undefined) return undefined
+  const { createMetrics } = await import('../telemetry/metrics.ts')
+  const balances = createBalances<RelayerRow>({
+    relayers: async (limit) => (await store().listRelayers({ offset: 0, limit })).items,
+    read: async (relayer) => (await (await chains().networkClient(relayer))?.funds(relayer.address))?.balance,
+    elapsed,
+  })
+  let share: Pick<WorkShare, 'claim' | 'release'> | undefined
+  const metrics = createMetrics({
+    async readGauges() {
+      share ??= store().share('gauges')
+      if (!(await share.claim(row))) return undefined
+      return { ...(await store().readGauges(now())), budgets: await readBudgets(store()) }
+    },
+    balances,
+  })
+  let server: Awaited<ReturnType<typeof serveMetrics>> | undefined
+  return {
+    ...metrics,
+    async serve() {
+      server = await serveMetrics({ host, port, logger, ...metrics }).catch(explainAddress)
+    },
+    url: () => server?.url,
+    async close() {
+      await server?.close()
+      await share?.release()
+    },
+  }
+}
+
+async function readBudgets(store: Store) {
+  const { items } = await store.listSponsorships({ offset: 0, limit: max_budgets })
+  return Promise.all(
+    items.map(async (sponsorship) => {
+      const { used, limit } = await store.usage(budgetOf(sponsorship))
+      return { sponsorship_id: sponsorship.id, used, limit }
+    }),
+  )
+}
+
+async function createTracing(settings: ObservationSettings, { operations }: Observed) {
+  const { traces_url: url, traces_headers: headers, otel_service_name: service_name } = settings
+  if (url === undefined) return undefined
+  const { createTraces } = await import('../telemetry/traces.ts')
+  const paths = new Map(operations.map(({ id, path }) => [id, path]))
+  return createTraces({ url, headers, service_name, routeOf: (operation) => paths.get(operation) })
+}
+
+/** Names the settings, because the API's own address may be in use too. */
+function explainAddress(error: NodeJS.ErrnoException): never {
+  throw new ConfigError(`METRICS_HOST and METRICS_PORT cannot be used (${error.code}): set another address or port`)
+}

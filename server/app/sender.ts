@@ -1,0 +1,144 @@
+import { makeId } from '../lib/ids.ts'
+import { createChainRestart } from '../sender/nonces/chain-restart.ts'
+import { createNonces } from '../sender/nonces/nonces.ts'
+import { createSender } from '../sender/sender.ts'
+import { createFunding } from '../services/funding/refill.ts'
+import { createDryRun } from '../services/transactions/dry-run.ts'
+import { createDryRunInPool } from '../services/transactions/dry-run-in-pool.ts'
+import { createExplain } from '../services/transactions/explain.ts'
+import { createPoolOrder } from '../services/transactions/pick-relayer.ts'
+import { createPreparation } from '../services/transactions/quote.ts'
+import { createSubmit } from '../services/transactions/send.ts'
+import type { Sending } from '../services/transactions/sending.ts'
+import { createWaiting } from '../services/transactions/wait-for-status.ts'
+import { startWorker } from './background.ts'
+import type { Foundation } from './foundation.ts'
+import type { Webhooks } from './webhooks.ts'
+
+/** Sending while it runs. */
+export interface StartedSending extends Sending {
+  /** Ends requests that wait for a status. */
+  stopWaiting(): void
+  stop(): Promise<void>
+}
+
+export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'poll'>): StartedSending {
+  const { store, observer, now, elapsed, chains, keyring } = foundation
+  const { networkClient, clientFor } = chains
+  const waiting = createWaiting(store)
+  const noteChange = () => {
+    waiting.changed()
+    webhooks.poll()
+  }
+  const nonces = createNonces({ store, networkClient, observer, makeId, now, elapsed })
+  const share = store.share('sender')
+  const dependencies = {
+    store,
+    observer,
+    mayWork: share.claim,
+    holds: share.holds,
+    makeId,
+    now,
+    elapsed,
+    nonces,
+    findSigner: keyring.find,
+    findRelayer: keyring.findRelayer,
+    networkClient,
+    clientFor,
+    changed() {
+      noteChange()
+      store.tell({ kind: 'changed' })
+    },
+  }
+  const sender = createSender(dependencies)
+  const worker = startWorker(
+    'sender',
+    foundation,
+    { work: sender.work, find: store.relayersAtWork, leave: sender.leave },
+    share,
+  )
+  const order = createPoolOrder(dependencies)
+  const requests = { ...dependencies, order, preparation: createPreparation(dependencies) }
+  const dryRun = createDryRun(requests)
+  const restartChain = createChainRestart(dependencies)
+  const wake = (relayer_row_id: number) => {
+    worker.wake(relayer_row_id)
+    store.tell({ kind: 'work', relayer_row_id })
+  }
+  const submit = createSubmit({ ...requests, wake })
+  const funding = createFunding({ ...dependencies, submit, wake })
+  const refills = startWorker('funding', foundation, {
+    work: funding.work,
+    find: store.fundedRelayers,
+    leave: funding.leave,
+  })
+  const pollHere = (relayer_row_id: number, resend: boolean) => {
+    sender.pollNow(relayer_row_id, resend)
+    worker.wake(relayer_row_id)
+  }
+  const pollNow = (relayer_row_id: number, resend = false) => {
+    pollHere(relayer_row_id, resend)
+    store.tell({ kind: resend ? 'resend' : 'poll', relayer_row_id })
+  }
+  // Another server may have the sender's lease of the relayer, or the client that waits.
+  store.subscribe((signal) => {
+    switch (signal?.kind) {
+      case 'work':
+        return worker.wake(signal.relayer_row_id)
+      case 'poll':
+      case 'resend':
+        return pollHere(signal.relayer_row_id, signal.kind === 'resend')
+      case 'changed':
+        return noteChange()
+      default:
+        worker.poll()
+        noteChange()
+    }
+  })
+
+  return {
+    changed: dependencies.changed,
+    pollNow,
+    submit,
+    dryRun,
+    dryRunInPool: createDryRunInPool({ store, order, dryRun }),
+    fund(relayer_row_id) {
+      funding.again(relayer_row_id)
+      refills.wake(relayer_row_id)
+    },
+    explain: createExplain(dependencies),
+    waitUntil: waiting.until,
+    nextChange: waiting.nextChange,
+    async nonceState(relayer, latest, pending) {
+      const client = await networkClient(relayer)
+      return nonces.state(relayer, client ?? { each: [], network: { required_confirmations: 1 } }, latest, pending)
+    },
+    async nextNonce(relayer) {
+      const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
+      const client = await networkClient(relayer)
+      const latest = await client?.funds(relayer.address).then(
+        (funds) => funds.latest,
+        () => 0,
+      )
+      return Math.max(next_nonce, latest ?? 0)
+    },
+    /** An account without unfinished transactions has no lane that follows its chain, so the request does it. */
+    noteNew(relayer) {
+      nonces.noteNew(relayer).catch(() => undefined)
+    },
+    async heal(relayer, stated_nonce) {
+      const client = await networkClient(relayer)
+      if (client) await nonces.heal(relayer, client, stated_nonce)
+      pollNow(relayer.row_id, true)
+      await worker.run(relayer.row_id)
+    },
+    async restart(relayer, auditEntry) {
+      const client = await networkClient(relayer)
+      if (client) await restartChain(relayer, client, auditEntry)
+    },
+    stopWaiting: waiting.stop,
+    async stop() {
+      await Promise.all([worker.stop(), refills.stop()])
+    },
+  }
+}

@@ -1,0 +1,17 @@
+import { ApiError, ConfigError } from '../domain/errors.ts'
+import { DatabaseDown } from '../store/store-errors.ts'
+
+/** The reason why the service does not start or stop as it should, for its operator. Only a fault of the service itself has a stack. */
+export function explain(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof DatabaseDown) return error.message
+  if (isOfDatabase(error)) return 'The database became unavailable.'
+  const { code, message, stack } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') return 'The port is already in use: set PORT to a free port.'
+  if (code === 'EACCES' || code === 'ENOENT' || code === 'EROFS' || code === 'EADDRNOTAVAIL') return message
+  return stack ?? String(error)
+}
+
+/** Whether the database was down, is starting or went down during the start: a later start can succeed without a change of settings. */
+export const isOfDatabase = (error: unknown): boolean =>
+  error instanceof DatabaseDown ||
+  (error instanceof ApiError && (error.code === 'unavailable' || error.code === 'outcome_unknown'))

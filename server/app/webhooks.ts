@@ -1,0 +1,48 @@
+import { makeId } from '../lib/ids.ts'
+import { createSendAttempt } from '../webhooks/attempt.ts'
+import { createDeliverer } from '../webhooks/deliverer.ts'
+import { startWorker } from './background.ts'
+import type { Foundation } from './foundation.ts'
+
+/** The pause between two batches of a bulk change, in which other database transactions run. */
+const bulk_rest_ms = 5
+
+export type Webhooks = ReturnType<typeof startWebhooks>
+
+/** Starts the delivery of events, and the bulk changes of deliveries. */
+export function startWebhooks(foundation: Foundation) {
+  const { config, store, observer, now, logger, vault, lookup, checkTarget } = foundation
+  const deliverer = createDeliverer({
+    store,
+    observer,
+    makeId,
+    now,
+    logger,
+    open: vault.open,
+    send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets, now }),
+    scale: config.webhook_time_scale,
+    wake: (notification_row_id) => deliveries.wake(notification_row_id),
+  })
+  const deliveries = startWorker('deliverer', foundation, {
+    work: deliverer.work,
+    find: store.targetsAtWork,
+    leave: deliverer.leave,
+  })
+  const bulkChanges = startWorker('bulk changes', foundation, {
+    async work() {
+      const isFound = await store.continueBulkChange()
+      deliveries.poll()
+      return isFound ? bulk_rest_ms : undefined
+    },
+    find: async () => ((await store.hasBulkChange()) ? [0] : []),
+  })
+
+  return {
+    sendTest: deliverer.test,
+    wake: deliveries.wake,
+    poll: deliveries.poll,
+    async stop() {
+      await Promise.all([deliveries.stop(), bulkChanges.stop(), deliverer.stop()])
+    },
+  }
+}

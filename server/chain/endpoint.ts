@@ -1,0 +1,259 @@
+import { printable } from '../lib/printable.ts'
+import { AnswerTooLarge, type Audience, isNodesFault, limitsOf, type RpcCall } from './answer-limits.ts'
+import type { Post } from './post.ts'
+import { optional, type RpcAnswer, readBatch, readEnvelope, readQuantity, show, wordsOf } from './rpc-answer.ts'
+import { classifyRpcError, type RpcErrorKind, type RpcErrorObject } from './rpc-error.ts'
+
+/** One node and its health. */
+export interface Endpoint {
+  weight: number
+  /** The end of its rest, in milliseconds of the monotonic clock. A resting endpoint is not called. */
+  rest_until: number
+  /** It rests because of rate limiting (429), not because of a failure. */
+  throttled: boolean
+  /** The chain id that it reports, if that is not the network's. */
+  wrong_chain: bigint | undefined
+  /** Called once per change of state: down with the reason, or (undefined) up again. */
+  onChange?(down_reason: string | undefined): void
+  /** Called for each answer that exceeds the limits. */
+  onTooLarge?(reason: string): void
+  /** Called for each answer that cannot be read. */
+  onMalformed?(reason: string): void
+  /**
+   * Sends the calls as one batch, and reads their answers (`decode` of a call). An answer is undefined if the node omitted it. Throws when
+   * the node does not answer, does not answer with JSON-RPC, or is on another chain.
+   */
+  ask(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]>
+  /** Closes its connections. */
+  close(): void
+}
+
+const timeout_ms = 5_000
+const failures_before_rest = 3
+const first_rest_ms = 1_000
+/** Callers provoke rests with their own calls, and all callers of a network share its endpoints. */
+const max_rest_ms = { service: 30_000, callers: 2_000 }
+const max_throttle_s = { service: 60, callers: 2 }
+const wrong_chain_rest_ms = 30_000
+/** A node may have refused only one batch, so batches are tried again after this time. */
+const batches_rest_ms = 60_000
+const max_reason_length = 300
+/** The texts with which nodes refuse a request or a batch that is too large, apart from HTTP 413. */
+const too_large =
+  /too large|too long|too many (?:requests|calls) in|(?:batch|body|request|payload).{0,20}(?:size|limit|exceed)/i
+
+/** `now`: monotonic milliseconds. `scrub`: removes secrets from an error. */
+export function createEndpoint(
+  post: Post,
+  weight: number,
+  chain_id: number,
+  now: () => number,
+  scrub: (error: RpcErrorObject) => RpcErrorObject = (error) => error,
+  audience: Audience = 'service',
+): Endpoint {
+  let failures = 0
+  let verified = false
+  let batchesFrom = 0
+  let smaller = { calls: Number.POSITIVE_INFINITY, until: 0 }
+  let isDown = false
+
+  const endpoint: Endpoint = {
+    weight,
+    rest_until: 0,
+    throttled: false,
+    wrong_chain: undefined,
+    ask,
+    close: () => post.close?.(),
+  }
+
+  async function ask(calls: RpcCall[]) {
+    try {
+      // The first request also asks for the chain id: a restarted node may be on another chain. A concurrent request may change
+      // `verified`, so the value at the start decides whether the answer has a chain id.
+      const verifying = !verified
+      const answers = await send(verifying ? [{ method: 'eth_chainId', params: [] }, ...calls] : calls)
+      if (verifying) verify(answers.shift())
+      const read = answers.map((answer, index) => decode(calls[index] as RpcCall, answer))
+      const faults = calls.flatMap((call, index) => faultIn(call, read[index]) ?? [])
+      // A node that answers, and with nothing of use, is left alone as one that does not answer.
+      if (faults.length > 0 && faults.length === calls.length) {
+        fail(new Error(faults[0]))
+        return read
+      }
+      failures = 0
+      // It was asked while it rested: by a survey of all endpoints, or for want of another one.
+      if (!endpoint.throttled) endpoint.rest_until = 0
+      endpoint.throttled = false
+      if (isDown) endpoint.onChange?.(undefined)
+      isDown = false
+      return read
+    } catch (error) {
+      verified = false
+      fail(error as Error)
+      throw error
+    }
+  }
+
+  function fail(error: Error): void {
+    failures += 1
+    if (!(error instanceof Throttled)) endpoint.throttled = false
+    if (failures >= failures_before_rest) {
+      const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms[audience])
+      endpoint.rest_until = Math.max(endpoint.rest_until, now() + rest_ms)
+    }
+    const isCertain = [WrongChain, AnswerTooLarge, TargetRefused].some((kind) => error instanceof kind)
+    if (!isDown && (failures >= failures_before_rest || isCertain)) {
+      isDown = true
+      endpoint.onChange?.(reasonOf(error as NodeJS.ErrnoException))
+    }
+  }
+
+  function verify(answer: RpcAnswer | undefined) {
+    if (!answer || !('result' in answer)) {
+      const words = answer && 'error' in answer ? `: ${messageOf(answer.error)}` : ''
+      throw new Error(`It returned no chain id${words}`)
+    }
+    const id = chainIdIn(answer.result)
+    if (id === undefined) throw new Error(`Its chain id is ${scrubbed(show(answer.result))}`)
+    if (id !== BigInt(chain_id)) {
+      endpoint.wrong_chain = id
+      endpoint.rest_until = now() + wrong_chain_rest_ms
+      throw new WrongChain(`It is on chain ${id} and not on ${chain_id}`)
+    }
+    endpoint.wrong_chain = undefined
+    verified = true
+  }
+
+  /** By value; an answer that cannot be read is told, and proves nothing. */
+  function decode({ method, params, decode: read }: RpcCall, answer: RpcAnswer | undefined): RpcAnswer | undefined {
+    if (!read || !answer || !('result' in answer)) return answer
+    try {
+      return { result: read(answer.result, params) }
+    } catch (error) {
+      const malformed = `the answer to ${method} is malformed: ${scrubbed((error as Error).message)}`
+      endpoint.onMalformed?.(malformed)
+      return { malformed }
+    }
+  }
+
+  const scrubbed = (text: string): string => String(scrub({ message: text }).message)
+
+  async function send(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]> {
+    if (calls.length > smaller.calls && now() < smaller.until) return sendInParts(calls, smaller.calls)
+    if (calls.length > 1 && now() >= batchesFrom) {
+      const answer = await exchange(calls)
+      if (answer === undefined) return split(calls)
+      if (answer instanceof AnswerTooLarge) return sendInParts(calls, Math.ceil(calls.length / 2))
+      if (Array.isArray(answer)) return readBatch(answer, calls.length, scrub)
+      const refused = readEnvelope(answer, scrub)
+      if (refused && 'error' in refused && classifyRpcError(refused.error) === 'rate_limited') {
+        throw new Error(`It limits the rate of requests: ${refused.error.message}`)
+      }
+      if (refused && 'error' in refused && too_large.test(String(refused.error.message))) return split(calls)
+      // Some nodes refuse batches with a single error, so the calls are sent one by one.
+      batchesFrom = now() + batches_rest_ms
+    }
+    const answers: (RpcAnswer | undefined)[] = []
+    for (const call of calls) {
+      const answer = await exchange([call], false)
+      if (answer instanceof AnswerTooLarge) {
+        if (isNodesFault(call)) throw answer
+        answers.push({ too_large: answer })
+      } else answers.push(answer === undefined ? { error: request_too_large } : readEnvelope(answer, scrub))
+    }
+    return answers
+  }
+
+  /** Halves the batches for a while, because every batch that is too large costs a round trip. */
+  function split(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]> {
+    smaller = { calls: Math.ceil(calls.length / 2), until: now() + batches_rest_ms }
+    return sendInParts(calls, smaller.calls)
+  }
+
+  /** Sends the calls one after the other, which keeps the order of transactions. */
+  async function sendInParts(calls: RpcCall[], size: number): Promise<(RpcAnswer | undefined)[]> {
+    const answers: (RpcAnswer | undefined)[] = []
+    for (let from = 0; from < calls.length; from += size) answers.push(...(await send(calls.slice(from, from + size))))
+    return answers
+  }
+
+  /** Undefined: the request is too large for the node. AnswerTooLarge: the answer is too large for this service. */
+  async function exchange(calls: RpcCall[], isBatch = true): Promise<unknown> {
+    const body = isBatch ? calls.map(encode) : encode(calls[0] as RpcCall, 0)
+    const response = await post(JSON.stringify(body), timeout_ms, limitsOf(calls, audience)).catch((error) => {
+      if (!(error instanceof AnswerTooLarge)) throw error
+      endpoint.onTooLarge?.(`The answer to ${calls[0]?.method} ${error.message}`)
+      return error
+    })
+    if (response instanceof AnswerTooLarge) return response
+    const { status, retry_after_s } = response
+    const withWords = (text: string) => {
+      const words = wordsOf(response.start?.() ?? '', scrub)
+      return words === '' ? text : `${text}: ${words}`
+    }
+    if (status === 429) {
+      endpoint.throttled = true
+      endpoint.rest_until = now() + 1_000 * Math.min(Math.max(retry_after_s ?? 1, 1), max_throttle_s[audience])
+      throw new Throttled(withWords('It answers 429'))
+    }
+    if (status === 413) return undefined
+    // Nodes send JSON-RPC errors with status 4xx and 5xx too, so the body decides.
+    let answer: unknown
+    try {
+      answer = await response.json()
+    } catch {
+      throw new Error(withWords(`It responded ${status} without JSON`))
+    }
+    if (!isBatch && Array.isArray(answer)) [answer] = answer
+    if (!Array.isArray(answer) && readEnvelope(answer, scrub) === undefined)
+      throw new Error(withWords(`It responded ${status} without JSON-RPC`))
+    return answer
+  }
+
+  return endpoint
+}
+
+/** No chain has a higher id (EIP-2294). Undefined: it is none. */
+function chainIdIn(result: unknown): bigint | undefined {
+  const id = optional(readQuantity, result, 'the chain id')
+  return id !== undefined && id > 0n && id < 2n ** 63n ? id : undefined
+}
+
+const messageOf = ({ message, code }: RpcErrorObject): string => message ?? `code ${code ?? 'unknown'}`
+
+/** The refusals of a transaction that are about the node. */
+const ill: ReadonlySet<RpcErrorKind> = new Set(['rate_limited', 'unavailable'])
+
+/**
+ * What is wrong with the node; undefined: nothing. An error that is not classified is the node's fault when the service made the call
+ * (`decode`), and the caller's otherwise.
+ */
+export function faultIn(call: RpcCall, answer: RpcAnswer | undefined): string | undefined {
+  if (answer === undefined) return `It gives no answer to ${call.method}`
+  if ('malformed' in answer) return answer.malformed
+  if (!('error' in answer)) return undefined
+  const kind = classifyRpcError(answer.error)
+  const isRead = call.decode !== undefined && !call.method.startsWith('eth_send')
+  const isFault = ill.has(kind) || (kind === 'unknown' && isRead)
+  return isFault ? `It answers ${call.method} with an error: ${messageOf(answer.error)}` : undefined
+}
+
+/** The node limits the rate of requests (429). */
+class Throttled extends Error {}
+
+class WrongChain extends Error {}
+
+/** The settings forbid calls of the URL. */
+export class TargetRefused extends Error {}
+
+const request_too_large: RpcErrorObject = { code: 413, message: 'Request too large' }
+
+const encode = ({ method, params }: RpcCall, id: number) => ({ jsonrpc: '2.0', id, method, params })
+
+/** An error that gathers several (a name with two addresses) has a code and no message. */
+const reasonOf = (error: NodeJS.ErrnoException): string => {
+  const { message, code } = error
+  return error instanceof AnswerTooLarge
+    ? `Its answer ${message}`
+    : printable((message || code || 'It does not answer').slice(0, max_reason_length))
+}

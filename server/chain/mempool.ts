@@ -1,0 +1,78 @@
+import type { PrivateRpcUrl } from '../../generated/openapi.ts'
+import { toHex } from '../lib/hex.ts'
+import { isSending, sending_method } from './answer-limits.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Gas } from './gas.ts'
+import { call, type Rpc, RpcUnavailable } from './rpc.ts'
+
+/**
+ * Where signed bytes wait for a block: in the pools of the network's nodes, or at private relays. Only it is sent bytes, asked for the
+ * hash of a transaction that is in no block, and told its content.
+ */
+export interface Mempool {
+  gas: Gas
+
+  /** Each in the order given; undefined where a node has taken it. `everywhere`: every healthy node gets them. */
+  send(raws: Uint8Array[], everywhere?: boolean): Promise<(Error | undefined)[]>
+  /** Whether a node says that it has a transaction of this hash, in its pool or in a block; false also when none answers. */
+  isKnown(hash: string): Promise<boolean>
+  /** After so many blocks every node of it has dropped a transaction that is in none of them; undefined: no such rule. */
+  drops_after_blocks: number | undefined
+}
+
+/** `drops_after_blocks`: of relays, which all get the bytes, because each reaches other builders; undefined: of nodes. */
+export const createMempool = (rpc: Rpc, gas: Gas, drops_after_blocks: number | undefined): Mempool => ({
+  gas,
+  drops_after_blocks,
+  send: (raws, everywhere = false) =>
+    Promise.all(
+      raws.map((raw) =>
+        call(rpc, sending_method, [toHex(raw)], { everywhere: everywhere || drops_after_blocks !== undefined }).then(
+          () => undefined,
+          (error: Error) => error,
+        ),
+      ),
+    ),
+  isKnown: (hash) =>
+    call(rpc, 'eth_getTransactionByHash', [hash]).then(
+      (found) => found !== null,
+      () => false,
+    ),
+})
+
+/** Of a network without private relays: its transactions wait. */
+export function withoutRelays(): Mempool {
+  const none = new RpcUnavailable('The network has no private_rpc_urls')
+  return {
+    drops_after_blocks: undefined,
+    gas: {
+      estimate: () => Promise.reject(none),
+      limit: () => Promise.reject(none),
+      shortageOf: async () => undefined,
+      isOutdated: async () => false,
+    },
+    isKnown: async () => false,
+    send: async (raws) => raws.map(() => none),
+  }
+}
+
+/** Sends transactions in the way of a private relay. `height`: of the chain; undefined: not known yet. */
+export function toRelay(
+  endpoint: Endpoint,
+  { method, drops_after_blocks }: PrivateRpcUrl,
+  height: () => number | undefined,
+): Endpoint {
+  if (method === sending_method) return endpoint
+  const { ask } = endpoint
+  endpoint.ask = (calls) =>
+    ask(
+      calls.map((call) => {
+        if (!isSending(call)) return call
+        const newest = height()
+        const maxBlockNumber =
+          newest === undefined ? {} : { maxBlockNumber: `0x${(newest + drops_after_blocks).toString(16)}` }
+        return { ...call, method, params: [{ tx: call.params[0], ...maxBlockNumber }] }
+      }),
+    )
+  return endpoint
+}

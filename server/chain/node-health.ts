@@ -1,0 +1,48 @@
+import type { NetworkNode } from '../../generated/openapi.ts'
+import { withTimeout } from '../lib/timeout.ts'
+import type { Chain } from './chain.ts'
+import type { Endpoint } from './endpoint.ts'
+
+/** A node and its health; its URL, which may contain a secret, is not included. */
+export type NodeHealth = Omit<NetworkNode, 'url'>
+
+/** The longest wait for a node. */
+const patience_ms = 5_000
+const max_error_length = 1_000
+/** Later years have another form in RFC 3339. */
+const max_year = 9_999
+
+/** Asks one endpoint, alone, for its newest block. `now`: monotonic milliseconds. */
+export async function examine(endpoint: Endpoint, chain: Pick<Chain, 'head'>, now: () => number): Promise<NodeHealth> {
+  const { weight } = endpoint
+  const started = now()
+  try {
+    const { number, at_ms } = await withTimeout(patience_ms, late, () => chain.head())
+    if (!Number.isSafeInteger(number)) throw new Error('Its newest block has no number')
+    const response_ms = Math.round(Math.max(0, now() - started))
+    return { weight, status: 'healthy', block_number: number, block_at: timeOf(at_ms), response_ms, error: null }
+  } catch (error) {
+    const message = (error as Error).message || 'It does not answer'
+    return {
+      weight,
+      status: statusOf(endpoint),
+      block_number: null,
+      block_at: null,
+      response_ms: null,
+      error: message.slice(0, max_error_length),
+    }
+  }
+}
+
+/** Null too for a time that no date has: a node may answer anything. */
+function timeOf(at_ms: number | undefined): string | null {
+  const at = new Date(at_ms ?? Number.NaN)
+  return Number.isNaN(at.getTime()) || at.getUTCFullYear() > max_year ? null : at.toISOString()
+}
+
+function statusOf({ wrong_chain, throttled }: Endpoint): NodeHealth['status'] {
+  if (wrong_chain !== undefined) return 'wrong_chain'
+  return throttled ? 'rate_limited' : 'unreachable'
+}
+
+const late = () => new Error(`It did not answer within ${patience_ms / 1_000} s`)

@@ -1,0 +1,279 @@
+import type { Receipt, Seen } from '../domain/decide.ts'
+import type { Effect } from '../domain/effect.ts'
+import { Proof } from '../domain/proof.ts'
+import { given, majorityOf, reachedByMost, saidByMost } from '../lib/majority.ts'
+import { askEach, pollNode, within } from './ask-each.ts'
+import type { Chain, Receipts } from './chain.ts'
+import { outcomeOf } from './effects.ts'
+import type { SignedTransaction } from './nonce-search.ts'
+import { RpcUnavailable } from './rpc.ts'
+
+/** The endpoints of a network. With one endpoint its answer is the proof, at the required confirmations. */
+export interface Witnesses {
+  each: Chain[]
+  network: { required_confirmations: number }
+}
+
+/** With fewer endpoints there is nobody who could contradict. */
+export const min_witnesses = 2
+/** The number of rows in one survey, because each has a time limit. */
+const max_rows_at_once = 100
+/** The time limit for the search of one endpoint: some dozens of calls. */
+const max_search_ms = 30_000
+/** The most distinct blocks in one request. */
+const max_blocks = 500
+
+/** More than half of all endpoints count at least `at_least` transactions of the account, and more than half at most `at_most`. */
+export interface CountFact {
+  at_least: number
+  at_most: number
+  /** The height that more than half of all endpoints have. */
+  head: number
+}
+
+export async function proveCount({ each }: Witnesses, address: string): Promise<Proof<CountFact> | undefined> {
+  const polls = await askEach(each, (node) => pollNode(node, address))
+  const at_least = reachedByMost(polls.map((poll) => poll?.latest))
+  const least = reachedByMost(polls.map((poll) => poll && -poll.latest))
+  const head = reachedByMost(polls.map((poll) => poll?.head))
+  if (at_least === undefined || least === undefined || head === undefined) return undefined
+  return new Proof({ at_least, at_most: -least, head })
+}
+
+/** That more than half of all endpoints have at least this height. */
+export async function proveHead({ each }: Witnesses): Promise<Proof<{ head: number }> | undefined> {
+  const heads = await askEach(each, (node) => node.head())
+  const head = reachedByMost(heads.map((one) => one?.number))
+  return head === undefined ? undefined : new Proof({ head })
+}
+
+/** An attempt of a transaction. */
+interface Own {
+  hash: string
+  purpose: 'send' | 'cancel'
+}
+
+/** A row whose receipt is to be proven. `shown`: the receipt that the asked node has. */
+export interface Asked {
+  attempts: Own[]
+  shown?: Seen
+  /** What its success needs beyond the receipt; absent: nothing. */
+  effect?: Effect | undefined
+}
+
+/** `shallow`: more than half of all endpoints have the receipt, but not with the required confirmations. */
+export type ReceiptProof = Proof<Seen> | 'shallow' | undefined
+
+/**
+ * For each row the receipt of one of its attempts, with the required confirmations: more than half of all endpoints agree about the
+ * attempt, its block and whether it succeeded, its effect included; other members that they do not agree about are left out. `head`: of
+ * the chain at which the asked node shows them.
+ */
+export async function proveReceipts(
+  { each, network }: Witnesses,
+  rows: Asked[],
+  head?: number,
+): Promise<ReceiptProof[]> {
+  const isDeep = (receipt: Receipt, height: number) =>
+    height - receipt.block_number + 1 >= network.required_confirmations
+  if (each.length < min_witnesses && head !== undefined) {
+    return rows.map(({ shown, effect }) => {
+      if (shown === undefined || !isDeep(shown, head)) return shown && 'shallow'
+      return isKnown(shown, effect) ? new Proof(shown) : undefined
+    })
+  }
+  const proofs: ReceiptProof[] = []
+  for (let at = 0; at < rows.length; at += max_rows_at_once) {
+    const some = rows.slice(at, at + max_rows_at_once)
+    const hashes = some.flatMap(({ attempts }) => attempts.map(({ hash }) => hash))
+    const answers = await askEach(each, async (node) => {
+      const [{ number }, receipts] = await Promise.all([node.head(), node.receipts(hashes)])
+      return { head: number, seen: await Promise.all(some.map((row) => withOutcome(node, row, receipts))) }
+    })
+    for (const [index, { effect }] of some.entries()) {
+      const seen = answers.map((answer) => answer?.seen[index])
+      const deep = answers.map((answer) => {
+        const one = answer?.seen[index]
+        return one && isDeep(one, answer.head) && isKnown(one, effect) ? one : undefined
+      })
+      const proven = sameOfMost(deep, place)
+      if (proven) proofs.push(new Proof({ ...proven, ...sameOfMost(deep, amounts), ...sameOfMost(deep, results) }))
+      else proofs.push(sameOfMost(seen, place) && 'shallow')
+    }
+  }
+  return proofs
+}
+
+const isNeeded = ({ succeeded, purpose }: Seen, effect: Effect | undefined): effect is Effect =>
+  effect !== undefined && succeeded && purpose === 'send'
+
+/** A receipt without the effect that its transaction needs proves nothing. */
+const isKnown = (seen: Seen, effect: Effect | undefined): boolean =>
+  !isNeeded(seen, effect) || seen.outcome === 'done' || seen.outcome === 'missed'
+
+/** What a node shows of a row. Only what needs an effect costs another call. */
+export async function withOutcome(
+  node: Pick<Chain, 'code'>,
+  { attempts, effect }: Asked,
+  receipts: Receipts,
+): Promise<Seen | undefined> {
+  const seen = newestOf(attempts, receipts)
+  if (!seen || !isNeeded(seen, effect)) return seen
+  return { ...seen, outcome: await outcomeOf(node, effect, seen) }
+}
+
+const place = ['hash', 'purpose', 'block_number', 'block_hash', 'succeeded', 'outcome'] as const
+const amounts = ['gas_used', 'effective_gas_price', 'l1_fee', 'fee'] as const
+const results = ['contract_address', 'logs_count'] as const
+
+/** Those members of a receipt, if most endpoints have the same ones: nothing that is final follows a single endpoint. */
+function sameOfMost<Name extends keyof Seen>(
+  seen: (Seen | undefined)[],
+  names: readonly Name[],
+): Pick<Seen, Name> | undefined {
+  const same = saidByMost(seen, (one) => [...place, ...names].map((name) => one[name]).join(' '))
+  return same && (Object.fromEntries(names.filter((name) => name in same).map((name) => [name, same[name]])) as never)
+}
+
+/** The receipt of the newest attempt that has one. */
+export function newestOf(attempts: Own[], receipts: Receipts): Seen | undefined {
+  const attempt = attempts.findLast(({ hash }) => receipts.get(hash))
+  const receipt = attempt && receipts.get(attempt.hash)
+  return attempt && receipt ? { ...receipt, hash: attempt.hash, purpose: attempt.purpose } : undefined
+}
+
+/** Whether the node says of every attempt that it has no receipt: a node that does not say denies nothing. */
+export const deniesAll = (attempts: Pick<Own, 'hash'>[], receipts: Receipts): boolean =>
+  attempts.every(({ hash }) => receipts.get(hash) === null)
+
+interface Block {
+  block_number: number | null
+  block_hash: string | null
+}
+
+/** By block hash: whether another block is at its height. `proof`: more than half of all endpoints have another one there. */
+export interface Replaced {
+  /** More endpoints have another block there than have this one. */
+  isLikely: boolean
+  proof: Proof<{ block_hash: string }> | undefined
+}
+
+export async function surveyBlocks({ each }: Witnesses, blocks: Block[]): Promise<Map<string, Replaced>> {
+  const heights = new Map<string, number>()
+  for (const { block_number, block_hash } of blocks) {
+    if (block_number !== null && block_hash !== null && heights.size < max_blocks) heights.set(block_hash, block_number)
+  }
+  const distinct = [...new Set(heights.values())]
+  const answers = await askEach(each, async (chain) => {
+    const found = await Promise.all(distinct.map((height) => chain.blockHash(height)))
+    return new Map(distinct.map((height, index) => [height, found[index]]))
+  })
+  return new Map(
+    [...heights].map(([block_hash, height]) => {
+      const there = given(answers.map((answer) => answer?.get(height)))
+      const others = there.filter((hash) => hash !== block_hash).length
+      const proof = others >= majorityOf(each.length) ? new Proof({ block_hash }) : undefined
+      return [block_hash, { isLikely: others * 2 > there.length, proof }]
+    }),
+  )
+}
+
+/**
+ * That a transaction is not on the chain, although its row says so: more than half of all endpoints have no receipt of it, and count
+ * only lower nonces, at a height at which it would have the required confirmations.
+ */
+export async function proveAbsent(
+  { each, network }: Witnesses,
+  { from, nonce, hash, block_number }: { from: string; nonce: number; hash: string; block_number: number },
+): Promise<Proof<{ hash: string }> | undefined> {
+  const answers = await askEach(each, async (node) => {
+    const [{ head, latest }, receipts] = await Promise.all([pollNode(node, from), node.receipts([hash])])
+    const isHighEnough = head - block_number + 1 >= network.required_confirmations
+    return isHighEnough && latest <= nonce && deniesAll([{ hash }], receipts)
+  })
+  return answers.filter((isAbsent) => isAbsent === true).length >= majorityOf(each.length)
+    ? new Proof({ hash })
+    : undefined
+}
+
+/** The transaction that used a nonce, as its signed bytes prove: they recover to the account and the chain. */
+export async function proveSigned(
+  { each }: Witnesses,
+  account: Account,
+  nonce: number,
+): Promise<Proof<SignedTransaction> | undefined> {
+  for (const node of each) {
+    const found = await searchOne(node, account, nonce)
+    if (found) return new Proof(found)
+  }
+  return undefined
+}
+
+interface Account {
+  chain_id: number
+  address: string
+}
+
+/** Undefined: the node has not found it in time. */
+const searchOne = (node: Chain, account: Account, nonce: number) =>
+  within(max_search_ms, searchBlocks(node, account, nonce))
+
+async function searchBlocks(node: Chain, account: Account, nonce: number) {
+  const { head, latest } = await pollNode(node, account.address)
+  return latest > nonce ? node.findByNonce(account, nonce, head) : undefined
+}
+
+/** A signed transaction that more than half of all endpoints have in a block with the required confirmations. */
+export interface MinedFact extends SignedTransaction {
+  receipt: Receipt
+}
+
+/**
+ * Who used a nonce of the account. `nobody`: more than half of all endpoints count no further. `ours`: a block lists one of our attempts,
+ * as its signed bytes prove; that ends nothing, because only a receipt tells the outcome. `foreign`: another transaction of the account, mined by the word of more than half of all endpoints.
+ */
+export type NonceUser =
+  | { by: 'nobody'; proof: Proof<CountFact> }
+  | { by: 'ours'; proof: Proof<SignedTransaction> }
+  | { by: 'foreign'; proof: Proof<MinedFact> }
+
+/** `hashes`: of our attempts. Every endpoint is asked until one shows a proven foreign transaction. Undefined: nothing is proven. */
+export async function proveNonceUser(
+  witnesses: Witnesses,
+  account: Account,
+  { nonce, hashes, counted }: { nonce: number; hashes: string[]; counted: Proof<CountFact> | undefined },
+): Promise<NonceUser | undefined> {
+  if (counted && counted.fact.at_most <= nonce) return { by: 'nobody', proof: counted }
+  let ours: NonceUser | undefined
+  for (const node of witnesses.each) {
+    const found = await searchOne(node, account, nonce)
+    if (!found) continue
+    if (hashes.includes(found.hash)) ours ??= { by: 'ours', proof: new Proof(found) }
+    else {
+      const [mined] = await proveReceipts(witnesses, [{ attempts: [{ hash: found.hash, purpose: 'send' }] }])
+      if (mined instanceof Proof) return { by: 'foreign', proof: new Proof({ ...found, receipt: mined.fact }) }
+    }
+  }
+  return ours
+}
+
+/** The chain's first block. */
+export async function proveGenesis({ each }: Witnesses): Promise<Proof<{ genesis_hash: string }> | undefined> {
+  const genesis_hash = saidByMost(await askEach(each, (node) => node.blockHash(0)), (hash) => hash)
+  return genesis_hash === undefined ? undefined : new Proof({ genesis_hash })
+}
+
+/** That more than half of all endpoints have the receipt of one of these transactions. */
+export async function proveAnyMined(
+  { each }: Witnesses,
+  hashes: string[],
+): Promise<Proof<{ hashes: string[] }> | undefined> {
+  const answers = await askEach(each, async (node) => [...(await node.receipts(hashes)).values()].some((one) => one))
+  return answers.filter((has) => has === true).length >= majorityOf(each.length) ? new Proof({ hashes }) : undefined
+}
+
+/** That every endpoint is on another chain; undefined for any other error. */
+export const proveWrongChain = (error: unknown): Proof<{ chain_id: bigint }> | undefined =>
+  error instanceof RpcUnavailable && error.wrong_chain !== undefined
+    ? new Proof({ chain_id: error.wrong_chain })
+    : undefined

@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import { most, type PriceColumns, type Prices, pricesOf, stepAbove } from './fees.ts'
+
+/** The columns of an attempt that its replacement depends on. */
+export interface PricedAttempt extends PriceColumns {
+  nonce: number | null
+  /** When a node was first known to have its bytes; null: no node is known to have them. */
+  taken_at: string | null
+  /** The kind of the last error with which a node refused it (rpc-error.ts); null: none. */
+  refusal_kind: string | null
+  /** The text of that error. */
+  refusal: string | null
+}
+
+/**
+ * The highest prices of the attempts that a node has accepted at this nonce. A replacement must pay 10 % more. Undefined when no
+ * node has accepted any: then any price is possible.
+ */
+export function highestTaken(attempts: PricedAttempt[], nonce: number | null): Prices | undefined {
+  return highest(attempts.filter((attempt) => attempt.taken_at !== null && attempt.nonce === nonce))
+}
+
+/**
+ * As `highestTaken`; when a node called an attempt above it an underpriced replacement, the prices of that attempt: some nodes ask
+ * for more than 10 %. Undefined when no node has accepted any.
+ */
+export function highestOutbid(attempts: PricedAttempt[], nonce: number | null): Prices | undefined {
+  if (highestTaken(attempts, nonce) === undefined) return undefined
+  const isOutbid = ({ taken_at, refusal_kind }: PricedAttempt) =>
+    taken_at !== null || refusal_kind === 'replacement_underpriced' || refusal_kind === 'underpriced'
+  return highest(attempts.filter((attempt) => attempt.nonce === nonce && isOutbid(attempt)))
+}
+
+/**
+ * What nodes may take after they called attempts at this nonce too cheap; undefined: they have called none so. The base fee is the market's
+ * to tell: it may have fallen.
+ */
+export function aboveRefused(attempts: PricedAttempt[], nonce: number | null): Prices | undefined {
+  const steps = attempts.flatMap(({ refusal, refusal_kind, ...attempt }) => {
+    const isCheap = refusal_kind === 'underpriced' && refusal !== null && !/base ?fee/i.test(refusal)
+    const prices = isCheap && attempt.nonce === nonce ? pricesOf(attempt) : undefined
+    return prices ? stepAbove(prices, refusal as string) : []
+  })
+  return steps.sort((a, b) => (most(a) < most(b) ? 1 : -1))[0]
+}
+
+const highest = (attempts: PricedAttempt[]): Prices | undefined =>
+  attempts.flatMap((attempt) => pricesOf(attempt) ?? []).sort((a, b) => (most(a) < most(b) ? 1 : -1))[0]
+
+/** What attempts with the same effect have in common. Addresses and data in lower case; `0x` is no data. */
+export const contentHash = ({ to, value, data }: { to: string | null; value: bigint | string; data: string | null }) =>
+  createHash('sha256')
+    .update(`${to} ${BigInt(value)} `)
+    .update(data ?? '0x')
+    .digest('hex')

@@ -1,0 +1,144 @@
+import type { AcceptedTransaction, Warning } from '../../generated/openapi.ts'
+import type { SentTransaction } from './errors.ts'
+import type { OverLimit, Spend, Sponsored, TransactionRow, WholeTransactionRow } from './transaction-rows.ts'
+
+export type NewTransaction = Pick<
+  WholeTransactionRow,
+  | 'id'
+  | 'relayer_row_id'
+  | 'relayer_id'
+  | 'chain_id'
+  | 'from'
+  | 'to'
+  | 'value'
+  | 'data'
+  | 'gas_limit'
+  | 'gas_price'
+  | 'max_fee_per_gas'
+  | 'max_priority_fee_per_gas'
+  | 'speed'
+  | 'valid_until'
+  | 'intent'
+  | 'type'
+  | 'status_reason'
+> & {
+  /** Absent: the service chooses the prices. */
+  data_fee?: string | null
+  coin_spent?: string | null
+  fee_ceiling?: string | null
+  tip_ceiling?: string | null
+  /** Absent: no. */
+  gas_is_given?: boolean
+  is_sweep?: boolean
+  /** The caller's; absent: none. */
+  reference?: string | null
+  /** Absent: none. */
+  fragments?: TransactionRow['fragments']
+  call?: TransactionRow['call']
+  metadata?: TransactionRow['metadata']
+  submission?: TransactionRow['submission']
+  access_list?: TransactionRow['access_list']
+  authorization_list?: TransactionRow['authorization_list']
+  /** Only to fill a gap; absent: the account's next nonce. */
+  nonce?: number
+  /** The transaction is created only if this is the account's next nonce. */
+  expected_nonce?: number
+  /** `pool_row_id`: the key belongs to this pool, not to the relayer. */
+  idempotency?: { caller: string; key: string; body_hash: string; pool_row_id?: number }
+  /** No other transaction of the chain may have it; absent: none. */
+  deduplication_id?: string
+  /** The amounts that daily limits count; absent: none. */
+  spending?: Spend[]
+  /** The most that it and all unfinished transactions may cost together, in wei; absent: no limit. */
+  funds?: string
+  /** Part of the response and of each replay of it; absent: none. */
+  warnings?: Warning[]
+  /** Absent: no limit. */
+  capacity?: Capacity
+  /** Absent: no sponsorship pays for it. `lane`: null: any number of its unfinished transactions may exist. */
+  sponsored?: Omit<Sponsored, 'bucket'> & { lane: string | null }
+  /** Absent: it refills no relayer. */
+  refill?: NewRefill
+}
+
+/** The refill of a relayer. It is accepted only while none is open, and `after` (a row id; null: none) is the newest. */
+export interface NewRefill {
+  relayer_row_id: number
+  /** A token's address; null: the coin of the chain. */
+  asset: string | null
+  amount: string
+  after: number | null
+}
+
+/** A transaction that one of several relayers of a pool takes. All candidates have the same id and idempotency key. */
+export interface PoolTransaction {
+  pool_row_id: number
+  ordering_key: string | null
+  /** At least one, the preferred first. `weight`: at least 1. */
+  candidates: { transaction: NewTransaction; weight: number }[]
+}
+
+/** `pinned`: another relayer than the candidates has the unfinished transactions with this ordering key. */
+export type PoolCreation = Creation | { outcome: 'pinned' }
+
+/** The result of accepting several transactions together. */
+export type BatchCreation =
+  | { outcome: 'created' | 'replayed'; transactions: AcceptedTransaction[] }
+  | { outcome: 'mismatch' }
+  /** Nothing was accepted: the first transaction that could not be. */
+  | { outcome: 'refused'; index: number; creation: PoolCreation }
+
+/** The limits for the unfinished transactions of a relayer: their number, and the bytes of their data together. */
+export interface Capacity {
+  max_unfinished: number
+  max_unfinished_bytes: number
+}
+
+/** A limit for the unfinished transactions of a relayer is exceeded. */
+export interface AtCapacity {
+  outcome: 'at_capacity'
+  policy: keyof Capacity
+  limit: number
+}
+
+/** The result for a repeated request, for which funds are not checked. */
+export type Replay = Exclude<Creation, { outcome: 'too_little' }>
+
+export type Creation =
+  | { outcome: 'created' | 'replayed'; transaction: AcceptedTransaction; row_id: number }
+  /** The idempotency key was used with another body. */
+  | { outcome: 'mismatch' }
+  /** The requested nonce is already in use. */
+  | { outcome: 'held' }
+  /** The next nonce is not the expected one. */
+  | { outcome: 'other_nonce'; next_nonce: number }
+  /** The relayer was deleted meanwhile. */
+  | { outcome: 'relayer_gone' }
+  /** Another transaction of the chain has its `deduplication_id`. */
+  | { outcome: 'already_sent'; sent: SentTransaction }
+  /** Another unfinished transaction has its lane. */
+  | { outcome: 'lane_taken' }
+  /** Another refill of the relayer is open, or was accepted meanwhile. */
+  | { outcome: 'refilled' }
+  /** The unfinished transactions leave too little of the funds. */
+  | { outcome: 'too_little'; reserved: string }
+  | OverLimit
+  | AtCapacity
+
+export interface Unfinished {
+  count: number
+  /** The bytes of data. */
+  bytes: number
+}
+
+/** The limit that is exceeded when `more` is added to the unfinished transactions; undefined: none. */
+export function exceededBy(now: Unfinished, more: Unfinished, capacity: Capacity): AtCapacity | undefined {
+  const { max_unfinished, max_unfinished_bytes } = capacity
+  if (more.count > 0 && now.count + more.count > max_unfinished) {
+    return { outcome: 'at_capacity', policy: 'max_unfinished', limit: max_unfinished }
+  }
+  if (more.bytes > 0 && now.bytes + more.bytes > max_unfinished_bytes) {
+    return { outcome: 'at_capacity', policy: 'max_unfinished_bytes', limit: max_unfinished_bytes }
+  }
+  return undefined
+}

@@ -1,0 +1,81 @@
+import { type Detail, refusedBy } from '../errors.ts'
+import { gwei, type Market, most, nextPrice, type Prices, quote, type Tier } from '../fees.ts'
+import type { RelayerRow } from '../rows.ts'
+import type { Spend } from '../transaction-rows.ts'
+
+/** The default of the policy `max_fee_multiple`. */
+export const default_fee_multiple = 5
+const reference_tier: Tier = 'fastest'
+
+type Policed = Pick<RelayerRow, 'policies'>
+
+/** What a transaction costs besides its value. `data_fee`: what a rollup charges for its data, by an estimate in wei; 0 elsewhere. */
+export interface Cost {
+  gas_limit: number | bigint
+  prices: Prices
+  data_fee: bigint
+}
+
+/** The highest possible fee of a transaction, in wei. */
+export const feeOf = ({ gas_limit, prices, data_fee }: Cost): bigint => BigInt(gas_limit) * most(prices) + data_fee
+
+export const multipleOf = ({ policies }: Policed): bigint => BigInt(policies.max_fee_multiple ?? default_fee_multiple)
+
+/**
+ * The highest gas price that the policies allow, in wei: the lower of `gas_price_cap` and `max_fee_per_transaction`, without the data fee,
+ * divided by the gas limit. Undefined when neither policy is set.
+ */
+export function capOf({ policies }: Policed, gas_limit?: number, data_fee = 0n): bigint | undefined {
+  const { gas_price_cap, max_fee_per_transaction } = policies
+  const caps: bigint[] = []
+  if (gas_price_cap !== undefined) caps.push(BigInt(gas_price_cap))
+  if (max_fee_per_transaction !== undefined && gas_limit !== undefined) {
+    caps.push(greatest(BigInt(max_fee_per_transaction) - data_fee, 0n) / BigInt(Math.max(gas_limit, 1)))
+  }
+  // biome-ignore lint/complexity/useMathMinMax: Math.min knows no bigint.
+  return caps.length === 0 ? undefined : caps.reduce((a, b) => (a < b ? a : b))
+}
+
+/** Throws ApiError (403) when the policies forbid a fee. `fee`: the highest possible, in wei. */
+export function checkFee(relayer: Policed, fee: bigint): void {
+  const details = feeRule(relayer, fee)
+  if (details.length > 0) throw refusedBy(details)
+}
+
+/** Throws ApiError (403) when the policies forbid the fee of a transaction, or its prices compared with the market's. */
+export function checkFees(relayer: Policed, { market, ...cost }: Cost & { market: Market }): void {
+  const details = [...marketRule(relayer, cost.prices, market), ...feeRule(relayer, feeOf(cost))]
+  if (details.length > 0) throw refusedBy(details)
+}
+
+function feeRule({ policies }: Policed, fee: bigint): Detail[] {
+  const { max_fee_per_transaction: limit } = policies
+  if (limit === undefined || fee <= BigInt(limit)) return []
+  const message = `A fee of up to ${fee} wei is above the limit of ${limit} wei`
+  return [{ path: 'policies/max_fee_per_transaction', message }]
+}
+
+/** Without `gas_price_cap`, prices are limited to a multiple of the market's, so that a mistyped price cannot cost the balance. */
+function marketRule(relayer: Policed, prices: Prices, market: Market): Detail[] {
+  if (relayer.policies.gas_price_cap !== undefined) return []
+  const multiple = multipleOf(relayer)
+  const highest = greatest(multiple * most(quote(market, reference_tier)), customary_price)
+  const price = nextPrice(prices, market)
+  if (price <= highest) return []
+  const message =
+    `The gas price ${gwei(price)} is above the limit of ${gwei(highest)}: ${multiple} times the market price for ${reference_tier}. ` +
+    'Lower the price, or set the policy gas_price_cap'
+  return [{ path: 'policies/max_fee_multiple', message }]
+}
+
+/** 10 gwei is always allowed: on chains with very cheap gas, usual tips are many times the market price. */
+const customary_price = 10_000_000_000n
+
+/** The amount that `max_fee_per_day` counts. `fee`: in wei. Empty when the policy is not set. */
+export function feeSpending({ policies }: Policed, fee: bigint): Spend[] {
+  const { max_fee_per_day } = policies
+  if (max_fee_per_day === undefined || fee === 0n) return []
+  return [{ policy: 'max_fee_per_day', asset: 'fee', amount: fee.toString(), limit: max_fee_per_day }]
+}
+
+const greatest = (a: bigint, b: bigint): bigint => (a > b ? a : b)

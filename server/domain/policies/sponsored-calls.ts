@@ -1,0 +1,209 @@
+import type { Authorization, PoolPolicies, Sponsorship } from '../../../generated/openapi.ts'
+import { type AccountCall, nonceKeyOf, readAccountBatch, readForwardRequest } from '../decoding/sponsored-data.ts'
+import { readSignedCall } from '../encoding/signed-calls.ts'
+import { badRequest, refusedBy } from '../errors.ts'
+import type { PoolRow, RelayerRow } from '../rows.ts'
+import type { Spend } from '../transaction-rows.ts'
+import { selectorOf } from './token-calls.ts'
+import { checkPolicies, checkPoolPolicies, poolSpendingOf, spendingOf } from './transaction-policies.ts'
+
+/** What a sponsorship pays for. Addresses and selectors in lower case, amounts as decimal strings in wei. */
+export type SponsorshipRules = Pick<
+  Sponsorship,
+  | ('targets' | 'forwarders' | 'delegates' | 'nonce_key_delegates' | 'max_gas' | 'max_fee' | 'budget_per_day')
+  | ('per_user' | 'origins')
+>
+
+/** A call in normal form: addresses and data in lower case hex. `authorization`: of the account `to`. */
+export interface AskedCall {
+  to: string
+  data: string
+  authorization?: Authorization | undefined
+}
+
+/**
+ * A call that the rules pay for, before the chain was asked. `user`: whose it is, once the chain has checked the signature. `lane`: only
+ * one unfinished call on a chain may have it, because their order is that of a nonce there; null: no signature is known in it.
+ * `keyed_lane`: its own part of the lane, where the code of the account has nonce keys. `signed`: equal requests are the same call.
+ * `receivers`: every address that it calls; none may be a relayer's (checkReceivers). `value`: what it moves, in wei.
+ */
+export interface JudgedCall {
+  kind: 'plain' | 'forward' | 'account'
+  user: string | null
+  lane: string | null
+  keyed_lane?: string | undefined
+  signed: boolean
+  receivers: string[]
+  value: bigint
+  /** The end of what was signed, in RFC 3339. */
+  valid_until: string | null
+}
+
+/** Throws ApiError (400, 403) for a call that the rules do not pay for. `now`: in milliseconds since the Unix epoch. */
+export function judgeCall(rules: SponsorshipRules, asked: AskedCall, now: number): JudgedCall {
+  const { deadlines, ...judged } = judge(rules, asked)
+  // biome-ignore lint/complexity/useMathMinMax: Math.min knows no bigint.
+  const end = deadlines.reduce((first, its) => (its < first ? its : first), never)
+  if (end * 1_000n <= BigInt(now)) throw badRequest('/body/data', 'the deadline of what was signed has passed')
+  return { ...judged, valid_until: end === never ? null : new Date(Number(end) * 1_000).toISOString() }
+}
+
+/** The end of the year 9999, in seconds since the Unix epoch: no later time is one in RFC 3339. */
+const never = 253_402_300_799n
+
+type Judged = Omit<JudgedCall, 'valid_until'> & { deadlines: bigint[] }
+
+function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall): Judged {
+  if (rules.forwarders.includes(to)) {
+    if (authorization) throw badRequest('/body/authorization_list', 'cannot be given for a forwarder')
+    const request = readForwardRequest(data)
+    if (!request)
+      throw badRequest('/body/data', 'must be a call of execute((address,address,uint256,uint256,uint48,bytes,bytes))')
+    if (request.value !== 0n) throw refused('targets', 'a forward request must have the value 0')
+    if (request.gas > BigInt(rules.max_gas))
+      throw refused('max_gas', `the forward request asks for ${request.gas} gas; at most ${rules.max_gas} is paid for`)
+    checkTarget(rules, request)
+    const lane = `${to} ${request.from}`
+    const deadlines = [request.deadline, ...deadlinesOf([request])]
+    return {
+      kind: 'forward',
+      user: request.from,
+      lane,
+      signed: true,
+      receivers: [to, request.to],
+      value: 0n,
+      deadlines,
+    }
+  }
+  if (rules.targets.some(({ address }) => address === to)) {
+    if (authorization) throw badRequest('/body/authorization_list', 'cannot be given for a plain call')
+    checkTarget(rules, { to, data })
+    const part = readSignedCall(data)
+    const lane = part ? `${to} ${part.order}` : null
+    const deadlines = deadlinesOf([{ data }])
+    return { kind: 'plain', user: null, lane, signed: false, receivers: [to], value: 0n, deadlines }
+  }
+  if (rules.delegates.length === 0) throw notListed(to)
+  const batch = readAccountBatch(data)
+  if (!batch)
+    throw refused(
+      'targets',
+      `${to} is not listed, and the data is no call of execute(bytes32,bytes) of an account (ERC-7821)`,
+    )
+  const { calls } = batch
+  for (const call of calls) checkTarget(rules, call)
+  const key = nonceKeyOf(batch)
+  const keyed_lane = key === undefined ? undefined : `${to} ${key}`
+  const receivers = [to, ...new Set(calls.map((call) => call.to))]
+  const value = calls.reduce((sum, call) => sum + call.value, 0n)
+  const deadlines = deadlinesOf(calls)
+  return { kind: 'account', user: to, lane: to, keyed_lane, signed: true, receivers, value, deadlines }
+}
+
+/**
+ * Throws ApiError (403) when a call reaches the address of a relayer. A delegated relayer (EIP-7702) that calls its own address needs no
+ * signature: the call would move its own coin. `isRelayer`: whether a relayer has the address, on any chain.
+ */
+export async function checkReceivers(
+  { receivers }: Pick<JudgedCall, 'receivers'>,
+  isRelayer: (address: string) => Promise<boolean>,
+): Promise<void> {
+  for (const receiver of receivers) {
+    if (await isRelayer(receiver)) throw refused('targets', `${receiver} is the address of a relayer`)
+  }
+}
+
+const deadlinesOf = (calls: Pick<AccountCall, 'data'>[]): bigint[] =>
+  calls.flatMap(({ data }) => readSignedCall(data)?.deadline ?? [])
+
+/**
+ * The lane that the call takes. `delegate`: the code that its account runs already; undefined: none, or a call that is not an account's.
+ * Only code that is known to have nonce keys checks them: elsewhere their place is the sender's to fill.
+ */
+export const laneOfCall = (
+  { nonce_key_delegates }: SponsorshipRules,
+  { lane, keyed_lane }: JudgedCall,
+  delegate: string | undefined,
+): string | null => (delegate !== undefined && nonce_key_delegates.includes(delegate) ? (keyed_lane ?? lane) : lane)
+
+/** Throws ApiError (403) unless the function is paid for. */
+function checkTarget({ targets }: SponsorshipRules, { to, data }: Pick<AccountCall, 'to' | 'data'>): void {
+  const target = targets.find(({ address }) => address === to)
+  if (!target) throw notListed(to)
+  const selector = selectorOf(data)
+  if (selector === undefined || !target.selectors.includes(selector)) {
+    throw refused('targets', `the function ${selector ?? 'without a selector'} of ${to} is not listed`)
+  }
+}
+
+/**
+ * The code that the account runs. Throws ApiError (403) unless it may be run. `delegate`: undefined: it runs none.
+ */
+export function checkDelegate({ delegates }: SponsorshipRules, account: string, delegate: string | undefined): string {
+  if (delegate !== undefined && delegates.includes(delegate)) return delegate
+  const runs =
+    delegate === undefined ? 'is not listed, and runs no code of another contract' : `runs the code of ${delegate}`
+  throw refused('delegates', `${account} ${runs}; delegates lists what accounts may run`)
+}
+
+/** The amounts that the limits of a sponsorship count for a call that is accepted. Throws ApiError (403) when its user is not known. */
+export function sponsoredSpending(
+  sponsorship_row_id: number,
+  { max_fee, budget_per_day, per_user }: SponsorshipRules,
+  user: string | null,
+): Spend[] {
+  const holder = holderOf(sponsorship_row_id, null)
+  const spending: Spend[] = [{ policy: 'budget_per_day', asset: 'fee', amount: max_fee, limit: budget_per_day, holder }]
+  if (!per_user) return spending
+  if (user === null)
+    throw refused('per_user', 'a plain call needs a user, which only an API key with the scope send may give')
+  const own = holderOf(sponsorship_row_id, user)
+  const { count, fee } = per_user
+  if (fee !== undefined)
+    spending.push({ policy: 'per_user/fee', asset: 'fee', amount: max_fee, limit: fee, holder: own })
+  if (count !== undefined)
+    spending.push({ policy: 'per_user/count', asset: 'calls', amount: '1', limit: `${count}`, holder: own })
+  return spending
+}
+
+/**
+ * What an account moves for its user counts for the limits of the sender, as if the sender moved it. Throws ApiError (403) above
+ * `max_value`. `value`: in wei.
+ */
+export function valueSpending(
+  { relayer, pool }: { relayer: RelayerRow; pool: PoolRow | undefined },
+  value: bigint,
+): Spend[] {
+  const moved = { to: null, value: `${value}`, data: null, gas_price: null, max_fee_per_gas: null }
+  const own = { ...relayer, policies: valueLimits(relayer) }
+  checkPolicies(own, moved)
+  if (!pool) return spendingOf(own, moved)
+  const shared = { ...pool, policies: valueLimits(pool) }
+  checkPoolPolicies(shared, moved)
+  return [...spendingOf(own, moved), ...poolSpendingOf(shared, moved)]
+}
+
+const valueLimits = ({ policies: { max_value, max_value_per_day } }: Pick<PoolRow, 'policies'>): PoolPolicies => ({
+  ...(max_value !== undefined && { max_value }),
+  ...(max_value_per_day !== undefined && { max_value_per_day }),
+})
+
+/** The place of what all calls of a sponsorship paid, under which its budget counts it. */
+export const budgetOf = ({
+  row_id,
+  chain_id,
+  budget_per_day,
+}: {
+  row_id: number
+  chain_id: number
+  budget_per_day: string
+}) => ({ chain_id, holder: holderOf(row_id, null), asset: 'fee', limit: budget_per_day })
+
+/** Under which name the amounts of a sponsorship, or of one of its users, are counted. */
+export const holderOf = (sponsorship_row_id: number, user: string | null): string =>
+  `sponsorship ${sponsorship_row_id}${user === null ? '' : ` ${user}`}`
+
+export const refused = (rule: keyof SponsorshipRules | 'paused', message: string) =>
+  refusedBy([{ path: `sponsorship/${rule}`, message }])
+
+const notListed = (to: string) => refused('targets', `the contract ${to} is not listed`)

@@ -1,0 +1,260 @@
+import type {
+  Abi,
+  ApiKey,
+  Delivery,
+  DeliveryAttempt,
+  Funding,
+  Notification,
+  NotificationFilter,
+  Pool,
+  Relayer,
+  Signer,
+} from '../../generated/openapi.ts'
+import type { CoinToken } from './policies/token-calls.ts'
+
+export interface Slice {
+  offset: number
+  limit: number
+}
+
+export interface Listing<T> {
+  items: T[]
+  total_items: number
+}
+
+/** A record of one operation and its caller. It never contains a signed text or a secret. */
+export interface AuditEntry {
+  /** Milliseconds since the Unix epoch. */
+  at: number
+  /** An API key's id, `environment` (API_KEY), `command line`, or `service` for the service's own actions. */
+  caller: string
+  operation: string
+  relayer_id: string | null
+  /** The signed digest, or the id of the changed resource. */
+  subject: string | null
+  /** The HTTP status. */
+  result: number
+  request_id: string | null
+  /** The key service's id of the request. Absent: there is none. */
+  key_request_id?: string
+  /** How many equal ones it stands for. Absent: one. */
+  count?: number
+}
+
+export interface PendingAuditEntry extends AuditEntry {
+  /** Whether it is stored. */
+  recorded: boolean
+}
+
+export interface AuditFilter {
+  caller?: string
+  /** A part of its name, in upper or lower case. */
+  operation?: string
+  relayer_id?: string
+  subject?: string
+  outcome?: 'succeeded' | 'refused'
+  /** Without the service's own actions. */
+  callers?: 'others'
+  /** Milliseconds since the Unix epoch, both exclusive. */
+  after?: number
+  before?: number
+}
+
+/** Cryptography for rows that grant rights, with keys derived from the master key. */
+export interface RightsGuard {
+  /** HMAC-SHA256. */
+  mac(text: string): Buffer
+  seal(secret: Uint8Array, row: string): Uint8Array
+  /** Throws when it was sealed with another key or for another row. */
+  open(sealed: Uint8Array, row: string): Buffer
+}
+
+/** The master key of a database, encrypted by a key in a key service. `by`: the name of that key. */
+export interface WrappedKey {
+  by: string
+  bytes: Uint8Array
+}
+
+/** The row about the master key of a database. `wrapped`: null when the master key is given by settings or files. */
+export interface MasterKeyCheck {
+  sealed: Uint8Array
+  wrapped: WrappedKey | null
+}
+
+/** The proof that a database belongs to the master key. */
+export interface RightsProof {
+  guard: RightsGuard
+  /** Whether the rows that grant rights already carry a MAC. */
+  is_protected: boolean
+  /** The sealed proof for a database whose rows carry a MAC. */
+  sealed: Uint8Array
+  /** Stored with the first proof of a database. */
+  wrapped: WrappedKey | null
+}
+
+/** A row that grants rights was changed by another program. Without an id: an unknown row of the table. */
+export interface RightsFault {
+  table: string
+  id: string | null
+  reason: string
+}
+
+export type Deletion = 'deleted' | 'missing' | 'in_use'
+
+export interface SignerRow extends Signer {
+  secret: Uint8Array
+}
+
+export interface RelayerRow extends Omit<Relayer, 'notification_id' | 'warnings'> {
+  notification_ids: string[]
+  row_id: number
+  /** The chain id of its network. */
+  chain_id: number
+  /** Of its network. */
+  coin_token: CoinToken
+  /** Null: it gets no funds from another relayer. */
+  funding: Funding | null
+}
+
+export type { Funding }
+
+/** The store reads the address from the signer and the chain id from the network, in the same database transaction. */
+export type NewRelayer = Omit<RelayerRow, 'address' | 'row_id' | 'chain_id' | 'coin_token' | 'funding'>
+
+export type RelayerObstacle =
+  | 'id_taken'
+  | 'address_taken'
+  | 'unknown_network'
+  | 'unknown_signer'
+  | 'unknown_notification'
+
+export interface PoolRow extends Pool {
+  row_id: number
+  /** Of its network. */
+  coin_token: CoinToken
+  /** Of its relayers that have none of their own. */
+  funding: Funding | null
+}
+
+export interface NewPool extends Pick<Pool, 'id' | 'name' | 'network' | 'policies'> {
+  relayer_ids: string[]
+}
+
+/** A function of a contract. `network`: a name. `selector`: the first 4 bytes of the data, as hex with 0x. */
+export interface ContractFunction {
+  network: string
+  address: string
+  selector: string
+}
+
+/** The ABI of a contract. Its entries are human-readable ABI. */
+export interface AbiRow extends Abi {
+  /** The functions by their selector. */
+  functions: Record<string, string>
+  /** As many custom errors as are stored with a transaction. */
+  errors: string[]
+}
+
+export interface ApiKeyRow extends ApiKey {
+  /** SHA-256 of the secrets. */
+  secret_hash: Uint8Array
+  former_hash: Uint8Array | null
+}
+
+export interface NotificationRow extends Omit<Notification, 'has_signing_key' | 'filter'> {
+  filter: NotificationFilter | null
+  signing_key: Uint8Array | null
+  /** An API key's id, or `environment`. */
+  created_by: string
+}
+
+/** Absent members stay unchanged. */
+export interface NotificationChanges {
+  type?: Notification['type']
+  url?: string
+  signing_key?: Uint8Array | null
+  filter?: NotificationFilter | null
+  /** Until when a replaced signing key still signs, in milliseconds since the Unix epoch. */
+  former_until: number
+}
+
+/** No further event is read after as many characters: one event with 128 KB of data as hex is a turn of the event loop. */
+export const max_event_characters = 250_000
+
+export interface EventRow {
+  sequence: number
+  event: string
+  /** The exact body of every delivery. */
+  body: string
+}
+
+/** A notification as the deliverer uses it. Its signing keys are sealed. */
+export interface Target {
+  row_id: number
+  id: string
+  url: string
+  signing_key: Uint8Array | null
+  former_key: Uint8Array | null
+  former_until: number | null
+  disabled_reason: string | null
+  failing_since: string | null
+}
+
+export interface DueDelivery {
+  row_id: number
+  event_id: string
+  /** All attempts so far, and the failures since the retry schedule started. */
+  attempts: number
+  failures: number
+}
+
+export interface Settlement {
+  delivery_row_id: number
+  notification_row_id: number
+  attempt: DeliveryAttempt
+  status: Delivery['status']
+  failures: number
+  next_at: number
+  /** Disables the notification with this reason, and fails its pending deliveries. */
+  disable?: string
+  /** Makes its waiting deliveries due. */
+  recovered?: boolean
+}
+
+/**
+ * Who gives a PIN. A `caller` may try none after the token refused one; an `operator` (a setting, or a signer that was admitted) another
+ * one than the token refused; an `administrator` (an API key with all rights) any.
+ */
+export type LoginTrust = 'caller' | 'operator' | 'administrator'
+
+/** What a process saw of the key services of one type since its start. Times are milliseconds since the Unix epoch. */
+export interface KeyServiceState {
+  type: string
+  /** Calls for signatures, and those of them that failed. */
+  calls: number
+  failed_calls: number
+  last_call_at: number | null
+  /** The keys that a key service does not sign with now. */
+  failing: KeyFault[]
+  /** The newest, also when it is over. */
+  last_error: KeyFault | null
+}
+
+export interface KeyFault {
+  address: string
+  at: number
+  reason: string
+}
+
+/** A change of state that an operator should know. `text`: for people. */
+export interface Incident {
+  /** Milliseconds since the Unix epoch. */
+  at: number
+  /** `over`: it ended what an earlier one began. */
+  severity: 'error' | 'warning' | 'over'
+  /** What it concerns: a relayer's id, the host of a node, or the type of a key service with the address of a key. */
+  subject: string
+  text: string
+  /** The host and the number of the process that noticed it. */
+  server: string
+}

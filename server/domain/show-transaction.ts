@@ -1,0 +1,78 @@
+import type { Transaction, TransactionReceipt } from '../../generated/openapi.ts'
+import { isFinal, isUnmined } from './statuses.ts'
+import { shownSubmission } from './submission.ts'
+import type { Derived, TransactionRow } from './transaction-rows.ts'
+import { shownReason, type WaitColumns } from './wait-reason.ts'
+
+type Block = { block_number: number | null; block_hash: string | null }
+
+/** What the contract's form of a row is made of. */
+export type ShownColumns = Omit<Transaction, Derived> &
+  Pick<TransactionRow, 'call' | 'metadata' | 'submission' | 'changed_at' | 'intent'> &
+  Block &
+  WaitColumns
+
+/** A row as the contract shows it. */
+export const shownTransaction = (row: ShownColumns): Transaction => ({
+  id: row.id,
+  relayer_id: row.relayer_id,
+  hash: row.hash,
+  from: row.from,
+  to: row.to,
+  value: row.value,
+  data: row.data,
+  ...(row.call && row.data && { call: row.call }),
+  nonce: row.nonce,
+  gas_limit: row.gas_limit,
+  gas_price: row.gas_price,
+  max_fee_per_gas: row.max_fee_per_gas,
+  max_priority_fee_per_gas: row.max_priority_fee_per_gas,
+  status: row.status,
+  status_reason: shownReason(row),
+  ...(row.waiting_for !== null && { waiting_for: row.waiting_for }),
+  ...(row.intent !== 'send' && isUnmined(row.status) && { is_canceling: true as const }),
+  created_at: row.created_at,
+  sent_at: row.sent_at,
+  confirmed_at: row.confirmed_at,
+  ended_at: isFinal(row.status) ? (row.confirmed_at ?? row.changed_at) : null,
+  signature: row.signature,
+  speed: row.speed,
+  receipt: currentReceipt(row),
+  error: row.status === 'failed' || row.status === 'mined' ? row.error : null,
+  reference: row.reference,
+  ...(row.metadata && { metadata: row.metadata }),
+  ...shownSubmission(row.submission),
+  access_list: row.access_list,
+  authorization_list: row.authorization_list,
+})
+
+/** The receipt of the block that a row is in. A stored receipt of another block is out of date: a reorganization has removed that block. */
+const currentReceipt = ({ block_hash, receipt }: Pick<Transaction, 'receipt'> & Block): TransactionReceipt | null =>
+  block_hash !== null && receipt?.block_hash === block_hash ? receipt : null
+
+const max_reason_length = 1_000
+
+/**
+ * A transaction as the contract shows it. One that waits without its own reason gets that of the relayer's first waiting transaction.
+ * It is added when the row is read, because thousands of rows would have to be written each time the first one changes. `pool_row_id`:
+ * given when a pool shows it: then of another transaction only its nonce is shown, unless that was sent through the pool too.
+ */
+export function shownBehind(
+  row: ShownColumns,
+  first: TransactionRow | undefined,
+  pool_row_id?: number | null,
+): Transaction {
+  const shown = shownTransaction(row)
+  const { id, status, waiting_for, nonce } = row
+  if (!first || first.waiting_for === null || first.id === id || !isUnmined(status) || nonce === null) return shown
+  if (nonce < (first.nonce as number) || waiting_for !== null) return shown
+  const wait_text = isOfPool(first, pool_row_id)
+    ? `nonce ${first.nonce} comes first (transaction ${first.id}): ${first.wait_text ?? ''}`
+    : `nonce ${first.nonce} comes first`
+  const reason = shownReason({ ...row, waiting_for: 'earlier_nonce', wait_text })
+  return { ...shown, status_reason: reason?.slice(0, max_reason_length) ?? null, waiting_for: 'earlier_nonce' }
+}
+
+/** Whether it was sent through the pool; of no pool (undefined): any. */
+export const isOfPool = (row: Pick<TransactionRow, 'pool_row_id'>, pool_row_id: number | null | undefined): boolean =>
+  pool_row_id === undefined || row.pool_row_id === pool_row_id

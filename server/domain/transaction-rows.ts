@@ -1,0 +1,216 @@
+import type { DecodedCall, Metadata, Transaction, TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
+import type { Intent } from './decide.ts'
+import type { Effect } from './effect.ts'
+import type { Ending } from './ending.ts'
+import type { UnfinishedStatus } from './statuses.ts'
+import type { PrivateSubmission } from './submission.ts'
+import type { TransactionType } from './transaction-form.ts'
+
+export type { Intent } from './decide.ts'
+
+export interface TransactionFilter {
+  /** Empty: any. */
+  status: TransactionStatus[]
+  /** RFC 3339, UTC, milliseconds. */
+  created_after?: string
+  created_before?: string
+  reference?: string
+  metadata?: { name: string; value: string }
+  /** Lower case, as the two below. Of any of its attempts. */
+  hash?: string
+  to?: string
+  nonce_from?: number
+  nonce_to?: number
+  /** What the search finds by this text. */
+  search?: string
+  /** The pool that it was sent through. */
+  pool_row_id?: number
+}
+
+/** What of a transaction is made from its row, or has another form in it. */
+export type Derived = 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission' | 'waiting_for'
+
+/** A transaction row without `data`, which may be large. */
+export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
+  /** The caller's names and values; null: none. */
+  metadata: Metadata | null
+  /** What decodes the data, as human-readable ABI; null: nothing is known of it. */
+  fragments: string[] | null
+  /** The call that the data is, decoded when the data was written: a read decodes nothing. Null: it is not known. */
+  call: DecodedCall | null
+  /** Null: public from the beginning. */
+  submission: PrivateSubmission | null
+  row_id: number
+  /** The size of its data, and the row id of its stored version. */
+  data_bytes: number
+  data_row_id: number | null
+  relayer_row_id: number
+  chain_id: number
+  valid_until: string | null
+  intent: Intent
+  /** It never changes, except by a replacement request. */
+  type: TransactionType
+  /** The highest price, and the highest priority fee, that the request gave, in wei per unit of gas; null: the service chooses. */
+  fee_ceiling: string | null
+  tip_ceiling: string | null
+  /** What a rollup charges for the data besides the gas, in wei, by the estimate at its acceptance; null: nothing. */
+  data_fee: string | null
+  /** What a call of the coin's token takes from the balance besides the value, in wei; null: nothing. */
+  coin_spent: string | null
+  /** The caller asked to replace what another sender has put into the pool at its nonce. */
+  replaces_foreign: boolean
+  /** The gas limit is the request's, and never changes; otherwise the nodes' estimate, which may be raised. */
+  gas_is_given: boolean
+  /** It sends all that the highest fee leaves: a higher price makes the value lower. */
+  is_sweep: boolean
+  /** The newest attempt does not match the requested content: sign again. */
+  resign: boolean
+  /** The block in which it was last seen. */
+  block_number: number | null
+  block_hash: string | null
+  /** Why it ended, or is withdrawn, apart from why it waits. The contract shows both as `status_reason`. */
+  status_reason: string | null
+  /** Why it makes no progress, as a word and as a sentence; null while it does. A move that sets only `status_reason` clears both. */
+  waiting_for: WaitingFor | null
+  wait_text: string | null
+  /** The reasons to wait that were reported by an event; each is reported once. */
+  waits_told: WaitingFor[]
+  /** The most wei that it can still cost; null once it is in a block or final. */
+  reserved: string | null
+  /** When its status or `waiting_for` last changed. */
+  changed_at: string
+  /** Which sponsorship pays for it; null: none. */
+  sponsored: Sponsored | null
+  /** Of several unfinished transactions of a chain only one may have it. */
+  sponsored_lane: string | null
+  /** The pool that it was sent through; null: none. It never changes. */
+  pool_row_id: number | null
+  /** When to reprice it, in milliseconds since the Unix epoch. */
+  reprice_at: number
+  revision: number
+}
+
+/** How a transaction counts for the limits of a sponsorship. */
+export interface Sponsored {
+  sponsorship_row_id: number
+  /** Lower case. Null: not known. */
+  user: string | null
+  /** What it counts until it is mined, in wei. */
+  charge: string
+  /** The time step that it is counted in: of its acceptance, and of its end once it is final. */
+  bucket: number
+  /** What its success needs beyond the receipt; absent: nothing. Its content never changes. */
+  effect?: Effect
+  /** Under which names it is counted, by `holderOf`. */
+  holders: string[]
+}
+
+export interface WholeTransactionRow extends TransactionRow {
+  data: string | null
+}
+
+export interface Account {
+  chain_id: number
+  address: string
+}
+
+/** An amount that a daily limit counts: in wei, or in the token's smallest unit. */
+export interface Spend {
+  policy:
+    | ('max_value_per_day' | 'token_limits' | 'max_fee_per_day' | 'funding')
+    | ('budget_per_day' | 'per_user/fee' | 'per_user/count')
+  /** `wei`, `fee` (wei too), a token's address, that of refills (funding.ts), or `calls` of a sponsorship's user. */
+  asset: string
+  amount: string
+  /** Undefined: it was paid already, and counts whatever the limit. */
+  limit: string | undefined
+  /** Whose limit it is, if not the account's: `pool N`, or a sponsorship's (policies/sponsored-calls.ts). */
+  holder?: string
+}
+
+/** An amount exceeds a daily limit. */
+export interface OverLimit {
+  outcome: 'over_limit'
+  spend: Spend & { limit: string }
+  /** The remaining amount. */
+  left: string
+}
+
+/** A signed version of a transaction. It is stored before it is sent to a node. */
+export interface Attempt extends AttemptRow {
+  raw: Uint8Array
+}
+
+/** An attempt without its bytes, which may be large. */
+export interface AttemptRow {
+  /** From 1. */
+  number: number
+  purpose: 'send' | 'cancel'
+  nonce: number
+  hash: string
+  gas_price: string | null
+  max_fee_per_gas: string | null
+  max_priority_fee_per_gas: string | null
+  gas_limit: number
+  /** Of what it does (contentHash), and its signature: a read does not parse the bytes. */
+  content_hash: string
+  sig: string
+  /** When a node was first known to have these bytes (accepted, already known, or found by hash); null: no node is known to have them. */
+  taken_at: string | null
+  /** When it was signed. */
+  created_at: string
+  /** The last error with which a node refused these bytes, and its kind (chain/rpc-error.ts). */
+  refusal: string | null
+  refusal_kind: string | null
+}
+
+export interface Move {
+  row_id: number
+  revision: number
+  /** Everything but a final status, which `end` sets. */
+  set: Partial<
+    Omit<
+      WholeTransactionRow,
+      | 'status'
+      | 'row_id'
+      | 'id'
+      | 'relayer_row_id'
+      | 'relayer_id'
+      | 'chain_id'
+      | 'from'
+      | 'pool_row_id'
+      | 'revision'
+      | 'waits_told'
+      | 'data_bytes'
+      | 'data_row_id'
+    > & { status: UnfinishedStatus }
+  >
+  end?: Ending
+  attempt?: Omit<Attempt, 'taken_at' | 'refusal' | 'refusal_kind' | 'created_at'>
+  /** The key service's id of the request for the attempt's signature, for its audit entry. */
+  key_request_id?: string
+  /**
+   * The amounts that daily limits count for the transaction from now on, if they are higher than before. When a limit is exceeded,
+   * the move has no effect, as with a changed revision.
+   */
+  spending?: Spend[]
+  /** The numbers of attempts that a node is now known to have. */
+  taken?: number[]
+  /** Why a node refused an attempt. */
+  refused?: { number: number; refusal: string; kind: string }
+}
+
+export interface WithdrawalBatch {
+  relayer_row_id: number
+  below_nonce: number
+  limit: number
+  intent: Exclude<Intent, 'send'>
+  reason: string
+}
+
+/** Transaction ids. `refused`: already withdrawn. */
+export interface WithdrawnBatch {
+  withdrawn: string[]
+  refused: string[]
+  next_below: number | undefined
+}

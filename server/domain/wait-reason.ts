@@ -1,0 +1,174 @@
+import type { Explanation, TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
+import type { Intent, Seen } from './decide.ts'
+import { gwei } from './fees.ts'
+import type { TransactionRow } from './transaction-rows.ts'
+
+/** The reason why a transaction makes no progress. `text` completes the sentence "Waits: ...". */
+export interface Wait {
+  waiting_for: WaitingFor
+  text: string
+}
+
+const max_text_length = 900
+
+/** The columns of a row that hold why it ended or is withdrawn, and why it makes no progress. */
+export interface WaitColumns {
+  status_reason: string | null
+  waiting_for: WaitingFor | null
+  wait_text: string | null
+}
+
+/** The columns of a row that waits, or (null) that does not wait. The reason of a withdrawal is kept until the end. */
+export const waitColumns = (
+  { intent, status_reason }: { intent: Intent; status_reason: string | null },
+  wait: Wait | null,
+): WaitColumns => ({
+  status_reason: intent === 'send' ? null : status_reason,
+  waiting_for: wait?.waiting_for ?? null,
+  wait_text: wait?.text.slice(0, max_text_length) ?? null,
+})
+
+export const isSameWait = (row: WaitColumns, wait: Wait): boolean =>
+  row.waiting_for === wait.waiting_for && row.wait_text === wait.text.slice(0, max_text_length)
+
+/** The `status_reason` that the contract shows. */
+export const shownReason = ({ status_reason, waiting_for, wait_text }: WaitColumns): string | null =>
+  [status_reason, waiting_for && wait_text && `Waits: ${wait_text}`].filter(Boolean).join('; ') || null
+
+/** The state of the lane of the first in line. */
+export interface WaitFacts {
+  /** Why the relayer as a whole makes no progress. */
+  unreachable?: string
+  disabled?: string
+  /** A transaction count that a node reports without evidence, above the nonce counter. */
+  counted?: number
+  /** A count below nonces that were mined: too few endpoints show the first block to tell whether the chain was restarted. */
+  unknown_chain?: number
+  paused: boolean
+  /** The base fee of the newest block; absent on a chain without EIP-1559. */
+  base_fee?: bigint | undefined
+  cap: bigint | undefined
+  /** The highest gas price of its newest attempt, in wei; absent while nothing is signed. */
+  price: bigint | undefined
+  /** The highest price that its request gave; absent: the service chooses. */
+  ceiling: bigint | undefined
+}
+
+const endsWhenPayable: ReadonlySet<WaitingFor> = new Set(['base_fee', 'fee_too_low'])
+
+/** The reasons to wait that depend on the state of the lane. */
+const ofLane: ReadonlySet<WaitingFor> = new Set(['unreachable', 'disabled', 'paused'])
+
+/**
+ * Why the first in line waits, apart from reasons that a node gives for its bytes. Null: a former reason has ended. Undefined:
+ * nothing changes.
+ */
+export function laneWait(
+  row: { status: TransactionStatus; waiting_for: WaitingFor | null },
+  { unreachable, disabled, counted, unknown_chain, paused, ...prices }: WaitFacts,
+): Wait | null | undefined {
+  if (disabled !== undefined) return { waiting_for: 'disabled', text: `the relayer is disabled. ${disabled}` }
+  if (unreachable !== undefined) return { waiting_for: 'unreachable', text: unreachable }
+  if (counted !== undefined) {
+    const text = `a node counts ${counted} transactions of this account, more than this service has sent; the service searches for evidence`
+    return { waiting_for: 'uncertain_nonce', text }
+  }
+  if (unknown_chain !== undefined) {
+    const text = `a node counts ${unknown_chain} transactions of this account, fewer than were mined, and too few endpoints show the first block to tell whether the chain was restarted`
+    return { waiting_for: 'uncertain_nonce', text }
+  }
+  if (paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
+  const isWithNode = row.status === 'submitted'
+  const priceWait = isWithNode ? waitForPrice(prices) : undefined
+  if (priceWait) return priceWait
+  if (row.waiting_for === null) return undefined
+  return ofLane.has(row.waiting_for) || (isWithNode && endsWhenPayable.has(row.waiting_for)) ? null : undefined
+}
+
+/** Prices in wei per unit of gas. */
+export function waitForPrice({
+  base_fee,
+  cap,
+  price,
+  ceiling,
+}: Pick<WaitFacts, 'base_fee' | 'cap' | 'price' | 'ceiling'>): Wait | undefined {
+  if (base_fee === undefined || price === undefined || base_fee <= price) return undefined
+  if (ceiling !== undefined && ceiling < base_fee) return tooLow(ceiling, `the base fee is ${gwei(base_fee)}`)
+  return cap !== undefined && base_fee > cap
+    ? {
+        waiting_for: 'price_cap',
+        text: `the policy gas_price_cap (${gwei(cap)}) is below the base fee (${gwei(base_fee)})`,
+      }
+    : { waiting_for: 'base_fee', text: `the base fee (${gwei(base_fee)}) is above its price (${gwei(price)})` }
+}
+
+/** The price that a caller gave is a ceiling, and too low. `why`: what the chain requires. */
+export const tooLow = (ceiling: bigint, why: string): Wait => ({
+  waiting_for: 'fee_too_low',
+  text: `the request allows a price of at most ${gwei(ceiling)}, and ${why}. Replace it with a higher price or without one, or cancel it`,
+})
+
+/** A node shows its receipt, and most endpoints prove no outcome. */
+export const unprovenWait = ({ outcome, block_number }: Pick<Seen, 'outcome' | 'block_number'>): Wait => ({
+  waiting_for: 'unproven',
+  text:
+    outcome === 'unknown'
+      ? `the endpoints do not show what it did in block ${block_number}, whose state they no longer have: it is final when more than half of all do`
+      : 'the endpoints disagree about its receipt: it is final when more than half of all have the same one',
+})
+
+/** What is known of the chain that a transaction waits for. */
+export interface ChainPace {
+  /** Milliseconds since the Unix epoch. */
+  now: number
+  /** The time of the newest block, on the same scale; undefined: no node tells it. */
+  head_at: number | undefined
+  average_blocktime_ms: number | null | undefined
+}
+
+/** A transaction that the next few blocks do not include waits for long. */
+const few_blocks = 5
+/** Where the network tells none: as long as Ethereum's, so that nothing is called slow too early. */
+const default_blocktime_ms = 12_000
+/** Networks with fast blocks: a new price needs some time too. */
+const min_wait_ms = 15_000
+/** A chain whose newest block is older stands still; development chains without blocks of their own too. */
+const still_blocks = 20
+const min_still_ms = 60_000
+/** What forbids a higher price. The other reasons of a price say that it is below the base fee. */
+const of_raise: ReadonlySet<WaitingFor> = new Set(['fee_multiple', 'fee_budget'])
+
+export const standsStill = ({ now, head_at, average_blocktime_ms }: ChainPace): boolean =>
+  head_at !== undefined &&
+  now - head_at > Math.max(still_blocks * (average_blocktime_ms ?? default_blocktime_ms), min_still_ms)
+
+/** The reason of its row, unless that forbids a higher price while the chain makes no blocks: no price helps then. */
+export const reasonToWait = (
+  { status, waiting_for }: Pick<TransactionRow, 'status' | 'waiting_for'>,
+  pace: ChainPace,
+): WaitingFor | null =>
+  waiting_for !== null && status === 'submitted' && of_raise.has(waiting_for) && standsStill(pace) ? null : waiting_for
+
+/** Which step comes next for the first in line, without a known reason to wait. `text` completes the sentence "It waits: …". */
+export function nextStep(
+  row: Pick<TransactionRow, 'status' | 'sent_at' | 'created_at'>,
+  { now, head_at, average_blocktime_ms }: ChainPace,
+): { waiting_for: Explanation['waiting_for']; text: string } {
+  if (row.status === 'pending') return { waiting_for: 'signature', text: 'it is signed next' }
+  if (row.status === 'sent') return { waiting_for: 'acceptance', text: 'it is signed, and no node has accepted it yet' }
+  const waited_ms = now - Date.parse(row.sent_at ?? row.created_at)
+  const usual_ms = Math.max(few_blocks * (average_blocktime_ms ?? default_blocktime_ms), min_wait_ms)
+  if (waited_ms <= usual_ms) {
+    return { waiting_for: 'block', text: 'a node has it, and one of the next blocks includes it' }
+  }
+  const chain = head_at === undefined ? '' : `; the chain's last block is ${span(now - head_at)} old`
+  return { waiting_for: 'block', text: `no block has included it for ${span(waited_ms)}${chain}` }
+}
+
+/** `12 s`, `5 min`, `3 h`, `2 d`: never more than passed. */
+function span(ms: number): string {
+  const s = Math.max(0, Math.floor(ms / 1_000))
+  if (s < 60) return `${s} s`
+  if (s < 3_600) return `${Math.floor(s / 60)} min`
+  return s < 172_800 ? `${Math.floor(s / 3_600)} h` : `${Math.floor(s / 86_400)} d`
+}

@@ -1,0 +1,189 @@
+import type { AuthClient } from 'google-auth-library'
+import type { GoogleCloudKmsConfig } from '../../../generated/openapi.ts'
+import type { GoogleKey } from '../../domain/settings.ts'
+import { BoundedMap } from '../../lib/bounded-map.ts'
+import { type EncryptionKey, purpose_bytes } from '../encryption-key.ts'
+import { KeyServiceFault, loadPackage, type Outbound, type RemoteKey } from '../key-service.ts'
+import { addressOf } from '../secp256k1.ts'
+import { fromDer, pointOfSpki } from '../signer.ts'
+import { createRestService, type JsonAnswer, kindOfStatus, member, textMember, tokenOf } from './rest-service.ts'
+
+export const google_name = 'Google Cloud KMS'
+
+/** "Verifying end-to-end data integrity". An int64 in JSON is a string (proto3). */
+export function checkCrc(answer: unknown, field: string, bytes: Uint8Array): void {
+  if (`${member(answer, field)}` !== `${crc32c(bytes)}`) throw damaged(`has a wrong checksum (${field})`)
+}
+
+export const damaged = (what: string) => new KeyServiceFault('wrong', `the answer of ${google_name} ${what}`)
+
+/** Errors have the form of google.rpc.Status. RESOURCE_EXHAUSTED: a quota; it has the status 429. */
+export function googleFault({ status, body }: JsonAnswer): KeyServiceFault {
+  const error = member(body, 'error')
+  const word = textMember(error, 'status')
+  const shown = word !== undefined && /^[A-Z_]{1,40}$/.test(word) ? `${status} ${word}` : `${status}`
+  return new KeyServiceFault(kindOfStatus(status), `${google_name} answered ${shown}`, textMember(error, 'message'))
+}
+
+export const google_domains = ['googleapis.com']
+export const google_endpoint = 'https://cloudkms.googleapis.com'
+
+/**
+ * Keys in Google Cloud KMS, by its REST reference, version 1 (cryptoKeyVersions.getPublicKey, cryptoKeyVersions.asymmetricSign), with
+ * the checksums of "Verifying end-to-end data integrity".
+ */
+export function createGoogleCloudKms(outbound: Outbound): (config: GoogleCloudKmsConfig) => RemoteKey {
+  const rest = createRestService(google_name, outbound)
+  const token = createGoogleIdentity(google_name)
+
+  return (config) => {
+    const base = `${(config.endpoint ?? google_endpoint).replace(/\/$/, '')}/v1/${config.key_version}`
+
+    async function call(
+      method: 'GET' | 'POST',
+      operation: string,
+      body: unknown,
+      signal: AbortSignal,
+    ): Promise<unknown> {
+      const headers = { Authorization: await token(config.service_account) }
+      const answer = await rest.send({
+        ...{ url: `${base}${operation}`, method, headers, signal },
+        ...(body !== undefined && { body }),
+      })
+      if (answer.status !== 200) throw googleFault(answer)
+      if (member(answer.body, 'name') !== config.key_version) throw damaged('is for another key')
+      return answer.body
+    }
+
+    return {
+      async publicKey(signal) {
+        const answer = await call('GET', '/publicKey', undefined, signal)
+        const algorithm = textMember(answer, 'algorithm')
+        if (algorithm !== 'EC_SIGN_SECP256K1_SHA256') {
+          throw new KeyServiceFault('refused', `the key must be EC_SIGN_SECP256K1_SHA256; it is ${algorithm}`)
+        }
+        const pem = textMember(answer, 'pem') ?? ''
+        checkCrc(answer, 'pemCrc32c', Buffer.from(pem))
+        const point = pointOfSpki(Buffer.from(pem.replace(/-----[A-Z ]+-----/g, ''), 'base64'))
+        if (!point) throw damaged('is not a secp256k1 public key')
+        return { address: addressOf(point) }
+      },
+      async sign(digest, signal) {
+        const body = {
+          digest: { sha256: Buffer.from(digest).toString('base64') },
+          digestCrc32c: `${crc32c(digest)}`,
+        }
+        const answer = await call('POST', ':asymmetricSign', body, signal)
+        if (member(answer, 'verifiedDigestCrc32c') !== true)
+          throw damaged('does not confirm the checksum of the digest')
+        const signature = Buffer.from(textMember(answer, 'signature') ?? '', 'base64')
+        checkCrc(answer, 'signatureCrc32c', signature)
+        const rs = fromDer(signature)
+        if (!rs) throw damaged('is not a signature in DER')
+        return { rs }
+      },
+    }
+  }
+}
+
+/**
+ * A symmetric key in Google Cloud KMS, by its REST reference, version 1 (cryptoKeys.encrypt, cryptoKeys.decrypt), with the purpose as
+ * additional authenticated data, and the Application Default Credentials.
+ */
+export function googleEncryptionKey({ key, endpoint = google_endpoint }: GoogleKey): EncryptionKey {
+  const rest = createRestService(google_name, { lookup: undefined })
+  const token = createGoogleIdentity(google_name)
+  const additional = {
+    additionalAuthenticatedData: Buffer.from(purpose_bytes).toString('base64'),
+    additionalAuthenticatedDataCrc32c: `${crc32c(purpose_bytes)}`,
+  }
+
+  async function call(operation: string, field: string, bytes: Uint8Array, signal: AbortSignal): Promise<unknown> {
+    const answer = await rest.send({
+      url: `${endpoint.replace(/\/$/, '')}/v1/${key}:${operation}`,
+      method: 'POST',
+      headers: { Authorization: await token(undefined) },
+      body: {
+        [field]: Buffer.from(bytes).toString('base64'),
+        [`${field}Crc32c`]: `${crc32c(bytes)}`,
+        ...additional,
+      },
+      signal,
+    })
+    if (answer.status !== 200) throw googleFault(answer)
+    return answer.body
+  }
+
+  function content(answer: unknown, field: string): Uint8Array {
+    const bytes = Buffer.from(textMember(answer, field) ?? '', 'base64')
+    checkCrc(answer, `${field}Crc32c`, bytes)
+    return bytes
+  }
+
+  return {
+    async encrypt(plain, signal) {
+      const answer = await call('encrypt', 'plaintext', plain, signal)
+      for (const field of ['verifiedPlaintextCrc32c', 'verifiedAdditionalAuthenticatedDataCrc32c']) {
+        if (member(answer, field) !== true) throw damaged(`does not confirm a checksum (${field})`)
+      }
+      return content(answer, 'ciphertext')
+    },
+    async decrypt(encrypted, signal) {
+      return content(await call('decrypt', 'ciphertext', encrypted, signal), 'plaintext')
+    },
+  }
+}
+
+/** The polynomial of CRC-32C (Castagnoli, RFC 3720), reflected. */
+const polynomial = 0x82f63b78
+
+const table = Uint32Array.from({ length: 256 }, (_, index) => {
+  let value = index
+  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ polynomial : value >>> 1
+  return value
+})
+
+/** The CRC-32C of bytes. Node's `zlib.crc32` is another checksum. */
+export function crc32c(bytes: Uint8Array): number {
+  let crc = 0xffffffff
+  for (const byte of bytes) crc = (crc >>> 8) ^ (table[(crc ^ byte) & 0xff] as number)
+  return (crc ^ 0xffffffff) >>> 0
+}
+
+const scopes = ['https://www.googleapis.com/auth/cloudkms']
+const max_clients = 100
+
+type Account = GoogleCloudKmsConfig['service_account']
+
+/** Access tokens for Google Cloud, as an Authorization header: by a service account, or the Application Default Credentials. */
+export function createGoogleIdentity(name: string): (account: Account) => Promise<string> {
+  const clients = new BoundedMap<string, Promise<AuthClient>>(max_clients)
+
+  function clientOf(account: Account): Promise<AuthClient> {
+    const of = JSON.stringify(account ?? null)
+    const known = clients.get(of)
+    if (known) return known
+    const client = openClient(account)
+    clients.set(of, client)
+    // Missing credentials may appear later.
+    client.catch(() => clients.delete(of))
+    return client
+  }
+
+  return (account) =>
+    tokenOf(name, async () => (await (await clientOf(account)).getRequestHeaders()).get('authorization'))
+}
+
+/** A service account signs its own access tokens (AIP-4111). */
+async function openClient(account: Account): Promise<AuthClient> {
+  const { GoogleAuth, JWT } = await loadPackage('google-auth-library', () => import('google-auth-library'))
+  if (!account) {
+    const client = (await new GoogleAuth({ scopes }).getClient()) as AuthClient
+    if (client instanceof JWT) client.useJWTAccessWithScope = true
+    return client
+  }
+  const { client_email: email, private_key: key, private_key_id: keyId } = account
+  const client = new JWT({ email, key, scopes, ...(keyId !== undefined && { keyId }) })
+  client.useJWTAccessWithScope = true
+  return client
+}

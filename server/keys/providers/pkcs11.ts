@@ -1,0 +1,189 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { join } from 'node:path'
+import type { Pkcs11Config } from '../../../generated/openapi.ts'
+import type { LoginTrust } from '../../domain/rows.ts'
+import { KeyServiceFault, loadPackage, type RemoteKey } from '../key-service.ts'
+import { addressOf } from '../secp256k1.ts'
+import { pinFaults, type TokenAnswer, type TokenFault, type TokenKey, type TokenLogin } from './pkcs11-messages.ts'
+import type { TokenLogins } from './token-logins.ts'
+
+export interface Pkcs11Settings {
+  /** The paths of the modules that may be loaded. */
+  modules: string[]
+  /** The PIN of signers without one. */
+  pin: string | undefined
+  /** The names of further variables of the environment that modules get. */
+  environment: string[]
+  /** The ids of the user and of the group of the modules' processes, when the service runs as root. */
+  user: [uid: number, gid: number]
+}
+
+export interface Pkcs11 {
+  /** `trust`: of whoever gave the PIN that is in `config`. */
+  key(config: Pkcs11Config, trust: LoginTrust): RemoteKey
+  /** Ends the processes. */
+  stop(): void
+}
+
+interface TokenProcess {
+  child: ChildProcess
+  calls: Map<number, (answer: TokenAnswer | TokenFault) => void>
+  /** The number of answers so far. */
+  answers: number
+}
+
+const max_tokens = 16
+/** A call may have less time than this when its request waited. */
+const hang_ms = 4_000
+/** Signatures wait for a network HSM in threads of the process, not in its event loop. */
+const threads = '64'
+const gone: TokenFault = { fault: 'the process of the token ended', kind: 'unavailable', restart: true }
+const program = join(import.meta.dirname, 'pkcs11-process.ts')
+
+/** The only variables that a module gets, apart from those that the operator names: none of them is a secret. */
+const passed =
+  /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_[A-Z]+|LD_LIBRARY_PATH|SOFTHSM2_CONF|ChrystokiConfigurationPath|YUBIHSM_PKCS11_CONF|NFAST_HOME)$/
+
+/** Keys in PKCS #11 tokens (OASIS PKCS #11 3.0: C_FindObjects, C_Sign with CKM_ECDSA). Each token has a process of its own. */
+export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkcs11 {
+  /** By token and PIN. */
+  const processes = new Map<string, Promise<TokenProcess>>()
+  const children = new Set<ChildProcess>()
+  let last_id = 0
+  let isStopped = false
+
+  function loginOf({ module = settings.modules[0], token_label, pin = settings.pin }: Pkcs11Config): TokenLogin {
+    if (module === undefined || !settings.modules.includes(module)) {
+      throw new KeyServiceFault('refused', 'the module must be listed in the setting PKCS11_MODULES')
+    }
+    if (pin === undefined) {
+      throw new KeyServiceFault('refused', 'a PIN must be given, or set as PKCS11_PIN or PKCS11_PIN_FILE')
+    }
+    return { module, token_label, pin }
+  }
+
+  /** The process of a token, after its login. Concurrent calls share it. */
+  function opened(login: TokenLogin, trust: LoginTrust, signal: AbortSignal): Promise<TokenProcess> {
+    const name = JSON.stringify(login)
+    const known = processes.get(name)
+    if (known) return known
+    if (processes.size >= max_tokens) throw new KeyServiceFault('refused', `more than ${max_tokens} tokens are in use`)
+    const forget = () => void (processes.get(name) === opening && processes.delete(name))
+    const opening = open(login, trust, signal, forget)
+    processes.set(name, opening)
+    opening.catch(forget)
+    return opening
+  }
+
+  async function open(login: TokenLogin, trust: LoginTrust, signal: AbortSignal, ended: () => void) {
+    await logins.begin(login, trust, signal)
+    const token = start(ended)
+    try {
+      const answer = await ask(token, { login }, 0, signal)
+      // A process that ends or hangs while it logs in may have used the PIN: then the store's entry stays as it is.
+      if ('id' in answer) await logins.end(login, outcomeOf(answer))
+      if (!('fault' in answer)) return token
+      throw new KeyServiceFault(answer.kind, `the token does not open: ${answer.fault}`)
+    } catch (error) {
+      token.child.kill('SIGKILL')
+      throw error
+    }
+  }
+
+  function start(ended: () => void): TokenProcess {
+    const environment = Object.fromEntries(
+      Object.entries(process.env).filter(([key]) => passed.test(key) || settings.environment.includes(key)),
+    )
+    const child = fork(program, [], {
+      env: { ...environment, UV_THREADPOOL_SIZE: threads },
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      execArgv: [],
+      // The module is native code: root would give it every file, and the memory of every process.
+      ...(process.getuid?.() === 0 && { uid: settings.user[0], gid: settings.user[1], cwd: '/' }),
+    })
+    children.add(child)
+    const started: TokenProcess = { child, calls: new Map(), answers: 0 }
+    const end = () => {
+      children.delete(child)
+      ended()
+      for (const settle of started.calls.values()) settle(gone)
+      started.calls.clear()
+    }
+    child.on('message', (answer: TokenAnswer) => {
+      started.answers += 1
+      started.calls.get(answer.id)?.(answer)
+      started.calls.delete(answer.id)
+    })
+    child.once('error', end)
+    child.once('exit', end)
+    // The service ends without waiting for its tokens.
+    child.unref()
+    child.channel?.unref()
+    return started
+  }
+
+  async function ask(token: TokenProcess, message: object, id: number, signal: AbortSignal) {
+    const { answers } = token
+    const began = performance.now()
+    const answer = await new Promise<TokenAnswer | TokenFault>((resolve) => {
+      token.calls.set(id, resolve)
+      // A process that answers other calls does not hang.
+      const late = () => {
+        const hangs = token.answers === answers && performance.now() - began >= hang_ms
+        resolve({ fault: 'no answer in time', kind: 'unavailable', restart: hangs })
+      }
+      signal.addEventListener('abort', late, { once: true })
+      token.child.send(message, (error) => {
+        if (error) resolve(gone)
+      })
+    })
+    token.calls.delete(id)
+    return answer
+  }
+
+  async function call(
+    config: Pkcs11Config,
+    trust: LoginTrust,
+    digest: Uint8Array | undefined,
+    signal: AbortSignal,
+  ): Promise<Exclude<TokenAnswer, TokenFault>> {
+    await loadPackage('pkcs11js', () => import('pkcs11js'))
+    if (isStopped) throw new KeyServiceFault('unavailable', 'the service stops')
+    const login = loginOf(config)
+    const token = await opened(login, config.pin === undefined ? 'operator' : trust, signal)
+    last_id += 1
+    const id = last_id
+    const { key_label, key_id } = config
+    const key: TokenKey = { ...(key_label !== undefined && { key_label }), ...(key_id !== undefined && { key_id }) }
+    const answer = await ask(token, { id, key, ...(digest && { digest }) }, id, signal)
+    if (!('fault' in answer)) return answer
+    if (answer.restart) token.child.kill('SIGKILL')
+    throw new KeyServiceFault(answer.kind, `the token does not sign: ${answer.fault}`)
+  }
+
+  return {
+    key: (config, trust) => ({
+      async publicKey(signal) {
+        const answer = await call(config, trust, undefined, signal)
+        if ('point' in answer) return { address: addressOf(answer.point) }
+        throw new KeyServiceFault('wrong', 'the token did not answer with a public key')
+      },
+      async sign(digest, signal) {
+        const answer = await call(config, trust, digest, signal)
+        if ('rs' in answer) return { rs: answer.rs }
+        throw new KeyServiceFault('wrong', 'the token did not answer with a signature')
+      },
+    }),
+    stop() {
+      isStopped = true
+      for (const child of children) child.kill('SIGKILL')
+    },
+  }
+}
+
+/** A login that fails for another reason than the PIN has not used it. */
+function outcomeOf(answer: TokenAnswer): 'accepted' | 'refused' | 'unknown' {
+  if (!('fault' in answer)) return 'accepted'
+  return pinFaults.has(answer.fault) ? 'refused' : 'unknown'
+}

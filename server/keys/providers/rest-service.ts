@@ -1,0 +1,144 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { type FaultKind, KeyServiceFault, type Outbound, unanswered } from '../key-service.ts'
+import { max_in_flight } from './remote-signer.ts'
+
+/** Requests to one kind of key service with a REST interface, over connections that stay open. */
+export interface RestService {
+  /** Rejects with KeyServiceFault (`unavailable`) when there is no answer. */
+  send(request: Omit<JsonRequest, 'lookup' | 'agent'>): Promise<JsonAnswer>
+}
+
+/** `name`: as messages name the key service. `tls`: its authorities, and the certificate of the client. */
+export function createRestService(
+  name: string,
+  { lookup }: Pick<Outbound, 'lookup'>,
+  tls: Pick<AgentOptions, 'ca' | 'cert' | 'key'> = {},
+): RestService {
+  const options = { keepAlive: true, maxSockets: max_in_flight }
+  const agents = { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ...tls }) }
+  return {
+    async send(request) {
+      const agent = request.url.startsWith('https:') ? agents.https : agents.http
+      try {
+        return await requestJson({ ...request, lookup, agent })
+      } catch (error) {
+        throw unanswered(name, error)
+      }
+    },
+  }
+}
+
+/** By the meaning of HTTP's status codes (RFC 9110, RFC 6585). */
+export function kindOfStatus(status: number): FaultKind {
+  if (status === 429) return 'throttled'
+  return status >= 500 || status === 408 ? 'unavailable' : 'refused'
+}
+
+/** The token that a vendor's package gets, or the fault: without a token nothing is signed. */
+export async function tokenOf(name: string, get: () => Promise<string | null | undefined>): Promise<string> {
+  try {
+    const token = await get()
+    if (token) return token
+  } catch (error) {
+    if (error instanceof KeyServiceFault) throw error
+    throw new KeyServiceFault(kindOfTokenError(error), `no access token for ${name}`, (error as Error).message)
+  }
+  throw new KeyServiceFault('refused', `no access token for ${name}`)
+}
+
+/** A refusal has the status of an answer, or a code of the package; any other error means that there was no answer. */
+function kindOfTokenError(error: unknown): FaultKind {
+  const { status, response, code, errorCode } = error as {
+    status?: unknown
+    response?: { status?: unknown }
+    code?: unknown
+    errorCode?: unknown
+  }
+  const answered = [status, response?.status].find((value) => typeof value === 'number')
+  if (typeof answered === 'number') return kindOfStatus(answered)
+  const word = `${textMember(error, 'code') ?? code} ${errorCode}`
+  return /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EPIPE|network|timeout|endpoints_resolution/i.test(word)
+    ? 'unavailable'
+    : 'refused'
+}
+
+const max_answer_bytes = 65_536
+
+export interface JsonRequest {
+  url: string
+  method: 'GET' | 'POST'
+  headers: Record<string, string>
+  /** Undefined: no body. */
+  body?: unknown
+  lookup: LookupFunction | undefined
+  signal: AbortSignal
+  /** Keeps connections open for later requests. Absent: a connection of its own. */
+  agent?: HttpAgent
+}
+
+export interface JsonAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+  /** Undefined when the answer is not JSON. */
+  body: unknown
+}
+
+/** A request with a JSON body. Follows no redirect, and reads at most 64 KiB. */
+export const requestJson = ({ url, method, headers, body, lookup, signal, agent }: JsonRequest): Promise<JsonAnswer> =>
+  new Promise((resolve, reject) => {
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const send = url.startsWith('https:') ? httpsRequest : httpRequest
+    const json =
+      text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }
+    const outgoing = send(url, {
+      method,
+      headers: { Accept: 'application/json', ...headers, ...json },
+      signal,
+      agent: agent ?? false,
+      ...(lookup && { lookup }),
+    })
+    outgoing.once('error', reject)
+    outgoing.once('response', (response) => {
+      const chunks: Buffer[] = []
+      let bytes = 0
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        if (bytes > max_answer_bytes) response.destroy(new Error(`The answer has more than ${max_answer_bytes} bytes`))
+        else chunks.push(chunk)
+      })
+      response.once('error', reject)
+      response.once('end', () => {
+        const answer = Buffer.concat(chunks).toString('utf8')
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: answer,
+          body: parsed(answer),
+        })
+      })
+    })
+    outgoing.end(text)
+  })
+
+/** A member of an answer; undefined when the answer has another form. */
+export const member = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined
+
+/** A text of an answer; undefined when it is something else. */
+export function textMember(value: unknown, name: string): string | undefined {
+  const found = member(value, name)
+  return typeof found === 'string' ? found : undefined
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

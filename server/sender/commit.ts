@@ -1,0 +1,20 @@
+import type { Move, TransactionRow } from '../domain/transaction-rows.ts'
+import { nextTurn } from '../lib/yield-to-event-loop.ts'
+import type { Store } from '../store/store.ts'
+
+const move_at_once = 100
+
+export type Commit = (moves: Move[]) => Promise<(TransactionRow | undefined)[]>
+
+/** Moves are committed in batches, so that the event loop stays free: a block may settle 1,000 rows, which take 100 ms. */
+export function createCommit(store: Pick<Store, 'move'>, changed: () => void): Commit {
+  return async (moves) => {
+    const rows: (TransactionRow | undefined)[] = []
+    for (let at = 0; at < moves.length; at += move_at_once) {
+      if (at > 0) await nextTurn()
+      rows.push(...(await store.move(moves.slice(at, at + move_at_once))))
+      changed()
+    }
+    return rows
+  }
+}

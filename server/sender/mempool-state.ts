@@ -1,0 +1,144 @@
+import { reprice_ms } from '../domain/decide.ts'
+import type { Tier } from '../domain/fees.ts'
+import type { Advance } from './chain-state.ts'
+
+/** The largest window: accepted transactions with nonces beyond it wait unsigned, in order. */
+export const max_window = 600
+const first_retry_ms = 500
+const max_retry_ms = 10_000
+const max_patience = 64
+
+/** What a lane broadcast, and what the nodes' pools hold. It is a cache. Times are milliseconds of the monotonic clock. */
+export interface InPool {
+  /** Broadcast all signed transactions again. True after a start, when it is unknown which of them the nodes still have. */
+  resend: boolean
+  /** When to broadcast again the bytes that no node has accepted. */
+  retry_at: number
+  retry_ms: number
+  /** Consecutive blocks without a transaction of ours, and how many of them cause the next broadcast of all. */
+  idle_blocks: number
+  patience: number
+  /** Transactions that were broadcast in this round. */
+  sent_now: Set<number>
+  /** Transactions whose newest bytes no node accepted when they were last broadcast. */
+  not_taken: Set<number>
+  /** By transaction: when its newest bytes were last broadcast or looked up. */
+  looked_at: Map<number, number>
+  /** By transaction: the bytes that private relays were given, and the chain's height then. */
+  given_to_relays: Map<number, { hash: string; height: number }>
+  /** By transaction: since when all that was broadcast was refused for good. */
+  refused_since: Map<number, number>
+  /** The window: how many nonces beyond the account's count may be broadcast, by the estimated capacity of the nodes' pools. */
+  window: number
+  /** A node refused a nonce since the window last grew. */
+  was_full: boolean
+  /** The account's count including the pool, and when it was read. */
+  pooled: number
+  pooled_at: number
+}
+
+export const newInPool = (): InPool => ({
+  resend: true,
+  retry_at: 0,
+  retry_ms: first_retry_ms,
+  idle_blocks: 0,
+  patience: 1,
+  sent_now: new Set(),
+  not_taken: new Set(),
+  looked_at: new Map(),
+  given_to_relays: new Map(),
+  refused_since: new Map(),
+  window: max_window,
+  was_full: false,
+  pooled: 0,
+  pooled_at: Number.NEGATIVE_INFINITY,
+})
+
+/** After a mined transaction the window grows by a quarter, unless a node refused a nonce since it last grew. */
+export function sawBlocks(pool: InPool, { isMined, isIdle, isLowered }: Advance): void {
+  if (isMined) {
+    pool.idle_blocks = 0
+    pool.patience = 1
+    pool.retry_at = 0
+    pool.retry_ms = first_retry_ms
+    if (!pool.was_full) pool.window = Math.min(pool.window + Math.ceil(pool.window / 4), max_window)
+    pool.was_full = false
+  } else if (isIdle) pool.idle_blocks += 1
+  pool.resend ||= isLowered
+}
+
+/** A node's pool had no capacity for this nonce: shrinks the window to the nonces below it. */
+export function narrow(pool: InPool, full_at: number, latest: number): void {
+  pool.window = Math.min(Math.max(full_at - latest, 1), pool.window)
+  pool.was_full = true
+}
+
+/** Whether to broadcast all signed transactions again. The interval grows until a transaction is mined. */
+export function isStalled(pool: InPool): boolean {
+  if (pool.idle_blocks < pool.patience) return false
+  pool.idle_blocks = 0
+  pool.patience = Math.min(pool.patience * 2, max_patience)
+  return true
+}
+
+export function beginRound(pool: InPool): void {
+  pool.sent_now.clear()
+}
+
+/** Forgets transactions that are no longer in flight. */
+export function keepOnly(pool: InPool, open: ReadonlySet<number>): void {
+  for (const row_id of pool.not_taken) if (!open.has(row_id)) pool.not_taken.delete(row_id)
+  for (const known of [pool.looked_at, pool.given_to_relays, pool.refused_since])
+    for (const row_id of known.keys()) if (!open.has(row_id)) known.delete(row_id)
+}
+
+export function noteSent(pool: InPool, row_id: number, elapsed: number): void {
+  pool.sent_now.add(row_id)
+  noteKnown(pool, row_id, elapsed)
+}
+
+/** A node has it. */
+export function noteKnown(pool: InPool, row_id: number, elapsed: number): void {
+  pool.not_taken.delete(row_id)
+  pool.looked_at.set(row_id, elapsed)
+}
+
+/** Returns for how many milliseconds it has been refused. */
+export function noteRefused(pool: InPool, row_id: number, elapsed: number): number {
+  const since = pool.refused_since.get(row_id) ?? elapsed
+  pool.refused_since.set(row_id, since)
+  return elapsed - since
+}
+
+/** Relays count from the first time that they get the same bytes. */
+export function noteGiven(pool: InPool, row_id: number, hash: string, height: number): void {
+  if (pool.given_to_relays.get(row_id)?.hash !== hash) pool.given_to_relays.set(row_id, { hash, height })
+}
+
+/** Whether relays that drop a transaction after this number of blocks have dropped it. */
+export function isDropped(pool: InPool, row_id: number, height: number, drops_after_blocks: number): boolean {
+  const since = pool.given_to_relays.get(row_id)?.height
+  return since !== undefined && height - since >= drops_after_blocks && !pool.not_taken.has(row_id)
+}
+
+/** The transactions of a broadcast that no node accepted. */
+export function noteNotTaken(pool: InPool, row_ids: number[], elapsed: number): void {
+  for (const row_id of row_ids) pool.not_taken.add(row_id)
+  if (row_ids.length > 0) {
+    pool.retry_at = elapsed + pool.retry_ms
+    pool.retry_ms = Math.min(pool.retry_ms * 2, max_retry_ms)
+  } else {
+    pool.retry_ms = first_retry_ms
+  }
+}
+
+/** Whether the tier's time has passed since the newest bytes were broadcast or looked up. */
+export function isSilent(pool: InPool, row_id: number, tier: Tier, elapsed: number): boolean {
+  const at = pool.looked_at.get(row_id)
+  return at !== undefined && elapsed - at >= reprice_ms[tier]
+}
+
+export function notePooled(pool: InPool, pooled: number, elapsed: number): void {
+  pool.pooled = pooled
+  pool.pooled_at = elapsed
+}

@@ -1,0 +1,89 @@
+import { proveReceipts } from '../chain/proofs.ts'
+import { decide } from '../domain/decide.ts'
+import { effectOf } from '../domain/effect.ts'
+import type { TransactionRow } from '../domain/transaction-rows.ts'
+import { BoundedMap } from '../lib/bounded-map.ts'
+import type { Commit } from './commit.ts'
+import { type Lane, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
+import type { createSettlement } from './receipts.ts'
+
+const first_wait_ms = 60_000
+const max_wait_ms = 3_600_000
+const watched_ms = 24 * 3_600_000
+const max_rows = 100
+/** The shortest interval between two reads of the rows. */
+const read_again_ms = 30_000
+const max_remembered = 10_000
+
+export interface GivenUp {
+  /** Looks up the rows that are due, and corrects them. Resolves to whether a row has changed. */
+  correct(lane: Lane): Promise<boolean>
+  /** Milliseconds until the next lookup; undefined: nothing is left to look up. */
+  dueIn(relayer_row_id: number): Promise<number | undefined>
+}
+
+interface Case {
+  since: number
+  poll_at: number
+  wait_ms: number
+}
+
+interface GivenUpDependencies extends Pick<SenderDependencies, 'store' | 'now' | 'elapsed' | 'observer'> {
+  commit: Commit
+  settlement: ReturnType<typeof createSettlement>
+}
+
+/**
+ * Signed transactions that failed without being in a block, because another transaction was proven at their nonces. A deep reorganization
+ * may bring theirs back: the rows are looked up for a day, at growing intervals, and corrected when a majority of all endpoints has the
+ * receipt of an attempt with enough confirmations.
+ */
+export function createGivenUp({ store, now, elapsed, observer, commit, settlement }: GivenUpDependencies): GivenUp {
+  const cases = new BoundedMap<number, Case>(max_remembered)
+  /** By relayer: when its rows are read again. */
+  const readAt = new BoundedMap<number, number>(max_remembered)
+
+  async function open(relayer_row_id: number): Promise<{ row: TransactionRow; known: Case }[]> {
+    const rows = await store.failedUnmined(relayer_row_id, max_rows)
+    return rows
+      .map((row) => ({ row, known: caseOf(row.row_id) }))
+      .filter(({ known }) => elapsed() - known.since < watched_ms)
+  }
+
+  const caseOf = (row_id: number): Case =>
+    cases.of(row_id, () => ({ since: elapsed(), poll_at: elapsed() + first_wait_ms, wait_ms: first_wait_ms }))
+
+  async function correctOne(lane: Lane, row: TransactionRow): Promise<boolean> {
+    const { networkClient } = lane
+    const attempts = (await store.attempts(row.row_id)).filter(({ nonce }) => nonce === row.nonce)
+    const [proof] = await proveReceipts(networkClient, [{ attempts, effect: effectOf(row) }])
+    if (!proof || proof === 'shallow') return false
+    const sight = sightOf(lane, row, { now: now(), elapsed: elapsed() }, { proof })
+    const step = decide({ ...trackedOf(row), status: 'submitted' }, sight)
+    if (step.do !== 'end') return false
+    const { hash } = proof.fact
+    observer.nonceNoticed?.('transaction corrected', { relayer_id: row.relayer_id, transaction_id: row.id, hash })
+    await commit(await settlement.movesOf(lane, { ...row, error: null }, step))
+    return true
+  }
+
+  return {
+    async correct(lane) {
+      const { row_id } = lane.held.relayer
+      if (elapsed() < (readAt.get(row_id) ?? 0)) return false
+      readAt.set(row_id, elapsed() + read_again_ms)
+      let isChanged = false
+      for (const { row, known } of await open(row_id)) {
+        if (elapsed() < known.poll_at) continue
+        known.wait_ms = Math.min(known.wait_ms * 2, max_wait_ms)
+        known.poll_at = elapsed() + known.wait_ms
+        isChanged = (await correctOne(lane, row)) || isChanged
+      }
+      return isChanged
+    },
+    async dueIn(relayer_row_id) {
+      const polls = (await open(relayer_row_id)).map(({ known }) => known.poll_at)
+      return polls.length === 0 ? undefined : Math.max(0, Math.min(...polls) - elapsed())
+    },
+  }
+}

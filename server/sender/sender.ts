@@ -1,0 +1,133 @@
+import { isRpcFailure } from '../chain/rpc.ts'
+import { createAccountViews } from './account-view.ts'
+import { createHandOver } from './broadcast.ts'
+import { createCommit } from './commit.ts'
+import { type Lane, type LaneState, newLaneState, type SenderDependencies } from './lane.ts'
+import { createObserve } from './observe.ts'
+import { createSettlement } from './receipts.ts'
+import { createGivenUp } from './recheck-ended.ts'
+import { createPublish } from './release-private.ts'
+import { createReorganized, watched_blocks } from './reorg.ts'
+import { failed, pollAfter, restInterval_ms, succeeded, watchLimit_ms } from './schedule.ts'
+import { createRound } from './tick.ts'
+import { createLaneWaits } from './waits.ts'
+
+const min_given_up_ms = 1_000
+
+export interface Sender {
+  /**
+   * Does all that is possible now for one relayer. Resolves to the milliseconds until the next round; undefined: nothing is left.
+   */
+  work(relayer_row_id: number): Promise<number | undefined>
+  /** Forgets a relayer that another server works on from now on. */
+  leave(relayer_row_id: number): Promise<void>
+  /** Makes the next round read the chain at once. `resend`: it also broadcasts all signed transactions again. */
+  pollNow(relayer_row_id: number, resend: boolean): void
+}
+
+/**
+ * The way into this folder, and the background half of sending: moves each accepted transaction to its end, step by step, as `decide`
+ * (domain/decide.ts) says.
+ */
+export function createSender(dependencies: SenderDependencies): Sender {
+  const { store, nonces, elapsed, changed } = dependencies
+  const laneStates = new Map<number, LaneState>()
+  const commit = createCommit(store, changed)
+  const waits = createLaneWaits(dependencies, commit)
+  const reorganized = createReorganized(dependencies)
+  const handOver = createHandOver(dependencies, commit)
+  const views = createAccountViews(dependencies)
+  const observing = createObserve({ ...dependencies, waits, views, reorganized })
+  const settlement = createSettlement(dependencies)
+  const givenUp = createGivenUp({ ...dependencies, commit, settlement })
+  const publish = createPublish(dependencies, commit)
+  const parts = { commit, waits, views, reorganized, settlement, handOver, publish, observing }
+  const round = createRound({ ...dependencies, ...parts })
+
+  async function work(relayer_row_id: number): Promise<number | undefined> {
+    const [relayer, unfinished] = await Promise.all([
+      store.getRelayerByRowId(relayer_row_id),
+      store.countUnfinished(relayer_row_id),
+    ])
+    const held = relayer && (await dependencies.findSigner(relayer.id))
+    const networkClient = held && (await dependencies.networkClient(held.relayer))
+    if (!held || !networkClient) {
+      laneStates.delete(relayer_row_id)
+      return undefined
+    }
+    const isResting = unfinished === 0
+    const lane: Lane = { held, networkClient, ...stateOf(relayer_row_id, isResting) }
+    const { schedule } = lane
+    try {
+      if (!isResting) {
+        if (lane.seen.head === undefined) await store.watch(relayer_row_id)
+        await round(lane)
+      } else if (await isWatched(lane)) {
+        await watchRound(lane)
+      } else {
+        const due_ms = await givenUp.dueIn(relayer_row_id)
+        if (due_ms === undefined) {
+          laneStates.delete(relayer_row_id)
+          await store.unwatch(relayer_row_id)
+          return undefined
+        }
+        pollAfter(schedule, Math.max(due_ms, min_given_up_ms), elapsed())
+      }
+      if (await givenUp.correct(lane)) changed()
+      succeeded(schedule)
+    } catch (error) {
+      if (!isRpcFailure(error)) throw error
+      const isWrongChain = await nonces.disableOnWrongChain(held.relayer, error)
+      await waits.note({ held }, isWrongChain ? {} : { unreachable: error.message.slice(0, 900) })
+      failed(schedule, elapsed(), Math.random())
+    }
+    return Math.max(0, schedule.poll_at - elapsed())
+  }
+
+  /** After a rest a lane starts with an empty state, so that everything is read again before anything is signed. */
+  function stateOf(relayer_row_id: number, isResting: boolean): LaneState {
+    const before = laneStates.get(relayer_row_id)
+    const state = before && (isResting || before.schedule.rest_since === undefined) ? before : newLaneState()
+    laneStates.set(relayer_row_id, state)
+    if (isResting) state.schedule.rest_since ??= elapsed()
+    return state
+  }
+
+  /** For a relayer without unfinished transactions: whether a reorganization may still remove its last confirmed one. */
+  async function isWatched({ held, networkClient, seen, schedule }: Lane): Promise<boolean> {
+    if (elapsed() - (schedule.rest_since ?? 0) > watchLimit_ms(networkClient, watched_blocks)) return false
+    const newest = await store.newestEnded(held.relayer.row_id)
+    if (!newest) return false
+    const until = newest.number + networkClient.network.required_confirmations + watched_blocks
+    return seen.head === undefined || seen.head.number < until
+  }
+
+  /** A cheap round: two calls, and one more when a block was replaced. */
+  async function watchRound(lane: Lane): Promise<void> {
+    const { held, networkClient, seen, schedule, pool } = lane
+    if (elapsed() < schedule.poll_at) return
+    const polled = await observing.poll(lane)
+    pollAfter(schedule, restInterval_ms(networkClient), elapsed())
+    if (!polled || !seen.recheck) return
+    if (await reorganized.reopen(held.relayer, networkClient, seen.head?.number ?? 0)) {
+      pool.resend = true
+      pollAfter(schedule, 0, elapsed())
+      changed()
+    } else {
+      seen.recheck = false
+    }
+  }
+
+  return {
+    work,
+    async leave(relayer_row_id) {
+      laneStates.delete(relayer_row_id)
+    },
+    pollNow(relayer_row_id, resend) {
+      const state = laneStates.get(relayer_row_id)
+      if (!state) return
+      state.schedule.poll_at = 0
+      state.pool.resend ||= resend
+    },
+  }
+}

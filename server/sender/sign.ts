@@ -1,0 +1,327 @@
+import { isRpcFailure } from '../chain/rpc.ts'
+import { aboveRefused, contentHash, highestOutbid, highestTaken } from '../domain/attempts.ts'
+import { reprice_ms } from '../domain/decide.ts'
+import { type Envelope, seal } from '../domain/encoding/envelope.ts'
+import {
+  atCeiling,
+  bump,
+  type Ceiling,
+  gwei,
+  isAbove,
+  isEnough,
+  isNear,
+  leastToReplace,
+  liftedTo,
+  limit,
+  limitTo,
+  type Market,
+  most,
+  type PriceKind,
+  type Prices,
+  priceColumns,
+  pricesOf,
+  quote,
+  type Tier,
+  under,
+  wholePrices,
+} from '../domain/fees.ts'
+import { errorOf } from '../domain/outcome.ts'
+import { capOf, feeOf, feeSpending, multipleOf } from '../domain/policies/fee-policies.ts'
+import type { RelayerRow } from '../domain/rows.ts'
+import { isReleasedWhenSigned, releasedCancellation } from '../domain/submission.ts'
+import { formOf, plainForm, priceKindOf } from '../domain/transaction-form.ts'
+import type { AttemptRow, Move, TransactionRow } from '../domain/transaction-rows.ts'
+import { isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
+import type { HeldRelayer } from '../keys/keyring.ts'
+import { LeaseLost } from '../store/work-share.ts'
+import { ceilingOf, type NetworkClient, tierOf } from './context.ts'
+import { askGas } from './gas-limit.ts'
+import type { SenderDependencies } from './lane.ts'
+import type { Broadcast, Hopeless } from './send-raw-transaction.ts'
+
+/** A cancellation is urgent, because the original may be mined at any moment. */
+const withdrawal_tier = 'fast'
+const at_limit_ms = 15_000
+
+/** The change of a row, and the bytes to broadcast after it is committed. */
+export interface Signed {
+  move: Move
+  bytes?: Broadcast['attempt']
+  /** Whether the bytes are new: then they may be broadcast only after the move is committed. */
+  isNew: boolean
+  /** Nothing is signed: its gas limit is too low. */
+  hopeless?: Hopeless
+}
+
+type SignDependencies = Pick<SenderDependencies, 'store' | 'now' | 'observer' | 'holds'>
+type Client = Pick<NetworkClient, 'gas' | 'market' | 'mempoolOf'>
+type Purpose = 'send' | 'cancel'
+/** What is signed apart from the prices, and the highest price that the policies allow for its gas limit. */
+interface Content {
+  to: string | null
+  value: bigint
+  data: string | null
+  gas_limit: number
+}
+
+/**
+ * Signs a transaction: for the first time, with new content (a replacement or a cancellation), or (`slow`) at another price.
+ *
+ * Pricing: when a node has an attempt, a new one must pay 10 % more for both fees. When no node has one, the current market price
+ * or the requested price is used, even if it is lower than before. The prices that a request gave are never exceeded; repricing is
+ * limited by the policies `gas_price_cap`, `max_fee_per_transaction` and `max_fee_multiple`. At a limit the transaction waits with the
+ * reason. Nothing is signed when the price would be nearly the same. The form of the transaction stays. Undefined: nothing changes.
+ * `signal`: a signature that is not requested yet is not needed any more when it aborts.
+ */
+export function createSign({ store, now, observer, holds }: SignDependencies) {
+  return async function sign(
+    { relayer, signer }: HeldRelayer,
+    client: Client,
+    row: TransactionRow,
+    purpose: Purpose,
+    slow: boolean,
+    signal?: AbortSignal,
+  ): Promise<Signed | undefined> {
+    const attempts = row.revision === 0 ? [] : await store.attempts(row.row_id)
+    const last = attempts.at(-1)
+    const wait_ms = reprice_ms[tierOf(row)]
+    const content = purpose === 'send' ? await requested(client, row, slow) : await selfTransfer(client, row, last)
+    if ('waiting_for' in content) return waiting(row, content)
+    if ('reason' in content) return hopeless(row, content.reason)
+    const prices = await priceOf(relayer, row, { purpose, slow, gas_limit: content.gas_limit }, attempts, client.market)
+    if (prices === 'at_ceiling')
+      return {
+        isNew: false,
+        move: { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + wait_ms } },
+      }
+    if ('waiting_for' in prices) return waiting(row, prices)
+    if (purpose === 'send' && row.is_sweep) content.value = sweptBy(row, content.gas_limit, prices)
+    if (content.value < 0n) return waiting(row, nothingLeft)
+    if (slow && last && isAsGood(last, row, purpose, prices, content.gas_limit)) {
+      // The attempt is broadcast again when a node has only an older one. When no node has any, the status `sent` causes it.
+      const move = { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + wait_ms } }
+      if (row.status !== 'submitted') return { move, isNew: false }
+      return { move, isNew: false, bytes: { ...last, raw: await store.rawOf(row.row_id, last.number) } }
+    }
+
+    const data_fee = BigInt(row.data_fee ?? 0)
+    const fee = feeOf({ gas_limit: content.gas_limit, prices, data_fee })
+    const spending = feeSpending(relayer, fee)
+    if (spending.length > 0) {
+      const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row.row_id)
+      if (over) return waiting(row, waitForBudget(relayer))
+    }
+    const form = purpose === 'send' ? formOf(row.type, row, prices) : plainForm(prices)
+    const envelope: Envelope = { chain_id: row.chain_id, nonce: row.nonce as number, ...content, ...form }
+    const sealed = seal(envelope)
+    // This process may have been stopped for a while. New bytes that are signed all the same are not stored, and so not broadcast.
+    if (!holds(row.relayer_row_id)) throw new LeaseLost()
+    const made = await signer.sign(sealed.digest, sealed.preimage, signal)
+    const { raw, hash, signature } = sealed.finish(made)
+    const signed = { raw, hash, sig: signature.sig, content_hash: contentHash(content) }
+    observer.signed?.('sent_transaction')
+
+    const { gas_limit } = content
+    const number = (last?.number ?? 0) + 1
+    const attempt = { number, purpose, nonce: envelope.nonce, ...signed, gas_limit, ...priceColumns(prices) }
+    return {
+      isNew: true,
+      bytes: attempt,
+      move: {
+        row_id: row.row_id,
+        revision: row.revision,
+        attempt,
+        ...(made.request_id !== undefined && { key_request_id: made.request_id }),
+        ...(spending.length > 0 && { spending }),
+        set: {
+          ...(row.status === 'pending' && { status: 'sent' }),
+          ...waitColumns(row, null),
+          ...(purpose === 'cancel' && isReleasedWhenSigned(row) && { submission: releasedCancellation(row, now()) }),
+          hash,
+          signature,
+          resign: false,
+          reprice_at: now() + wait_ms,
+          ...priceColumns(prices),
+          // A transfer that fills a gap has no gas limit before.
+          ...((purpose === 'send' || row.gas_limit === null) && { gas_limit }),
+          ...(purpose === 'send' && row.is_sweep && { value: `${content.value}` }),
+        },
+      },
+    }
+  }
+
+  /** The rules of gas may have changed since it was accepted, or since it was signed if it makes no progress. */
+  async function requested(client: Client, row: TransactionRow, slow: boolean): Promise<Content | { reason: string }> {
+    const data = row.data_row_id === null ? null : await store.dataOf(row.row_id)
+    const { gas } = client.mempoolOf(row)
+    const isOld = row.status === 'pending' && (await gas.isOutdated(now() - Date.parse(row.created_at)))
+    const answer = slow || isOld ? await askGas({ gas }, row, data) : undefined
+    if (answer && 'reason' in answer) return answer
+    const { gas_limit } = answer ?? { gas_limit: row.gas_limit as number }
+    return { to: row.to, value: BigInt(row.value), data, gas_limit }
+  }
+
+  function hopeless(row: TransactionRow, reason: string): Signed {
+    const { row_id, revision } = row
+    const error = errorOf('gas_limit_too_low', reason)
+    const move = { row_id, revision, set: { reprice_at: now() + at_limit_ms } }
+    return { isNew: false, move, hopeless: { row, reason, error, isConfirmed: true } }
+  }
+
+  /**
+   * The zero-value transfer to the account itself that uses a nonce. Its gas is estimated each time: some rollups add their own costs,
+   * and the account may have code. Without an estimate it is signed as before, if it was.
+   */
+  async function selfTransfer(
+    { gas }: Client,
+    { from }: TransactionRow,
+    last: AttemptRow | undefined,
+  ): Promise<Content | Wait> {
+    const transfer = { to: from, value: 0n, data: null }
+    try {
+      return { ...transfer, gas_limit: await gas.limit({ from, ...transfer }) }
+    } catch (error) {
+      if (!isRpcFailure(error)) throw error
+      if (last?.purpose === 'cancel' && last.gas_limit !== null && last.taken_at !== null)
+        return { ...transfer, gas_limit: last.gas_limit }
+      const text = `the gas of the transfer that uses its nonce cannot be estimated: ${(error as Error).message}`
+      return { waiting_for: 'unreachable', text }
+    }
+  }
+
+  async function priceOf(
+    relayer: RelayerRow,
+    row: TransactionRow,
+    { purpose, slow, gas_limit }: { purpose: Purpose; slow: boolean; gas_limit: number },
+    attempts: AttemptRow[],
+    market: () => Promise<Market>,
+  ): Promise<Prices | Wait | 'at_ceiling'> {
+    const taken = highestTaken(attempts, row.nonce)
+    const cap = capOf(relayer, gas_limit, BigInt(row.data_fee ?? 0))
+    const ceiling = purpose === 'send' ? ceilingOf(row) : { fee: undefined, tip: undefined }
+    // Prices from the acceptance, or from a replacement request, are used unchanged.
+    const given = purpose === 'send' && !slow ? pricesOf(row) : undefined
+    const tier = purpose === 'send' ? tierOf(row) : withdrawal_tier
+    const kind = purpose === 'send' ? priceKindOf(row.type) : (taken?.kind ?? kindFor(relayer))
+    const wanted = given ?? withCeiling(row, await askedFor(market, row, purpose, tier, kind), ceiling)
+    if (!taken) return untaken(relayer, aboveRefused(attempts, row.nonce), wanted, { ceiling, cap, tier, market })
+    if (given && isReplacing(given, taken)) return limit(given, cap)
+    // Only within `max_fee_multiple`, which holds for a slow transaction.
+    const before = (slow && highestOutbid(attempts, row.nonce)) || taken
+    const raised = bump(before, wanted, under(ceiling, cap))
+    if (!raised) return atLimit(relayer, row, await market(), leastToReplace(before, kind), { gas_limit, cap })
+    return slow && isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
+  }
+
+  /** Records the reason to wait; undefined when the row has it already. */
+  function waiting(row: TransactionRow, wait: Wait): Signed | undefined {
+    const reprice_at = now() + at_limit_ms
+    if (isSameWait(row, wait) && row.reprice_at > now() && row.reprice_at <= reprice_at) return undefined
+    const set = { reprice_at, ...waitColumns(row, wait) }
+    return { isNew: false, move: { row_id: row.row_id, revision: row.revision, set } }
+  }
+
+  /** Whether an attempt that no node has accepted is as good as a new one. */
+  function isAsGood(
+    last: AttemptRow,
+    row: TransactionRow,
+    purpose: Purpose,
+    prices: Prices,
+    gas_limit: number,
+  ): boolean {
+    const signed = pricesOf(last)
+    if (!signed || last.taken_at !== null || last.purpose !== purpose || last.nonce !== row.nonce || row.resign) {
+      return false
+    }
+    if (last.gas_limit !== gas_limit) return false
+    return isNear(signed, prices) && (row.status === 'sent' || isEnough(signed, prices))
+  }
+}
+
+/** The market's prices. A sweep pays its whole price. */
+async function askedFor(
+  market: () => Promise<Market>,
+  { is_sweep }: TransactionRow,
+  purpose: Purpose,
+  tier: Tier,
+  kind: PriceKind | undefined,
+): Promise<Prices> {
+  const current = await market()
+  const isWhole = purpose === 'send' && is_sweep
+  return isWhole ? wholePrices(most(quote(current, tier, 'legacy')), kind ?? current.kind) : quote(current, tier, kind)
+}
+
+/** What a sweep sends at a price: it costs no more than before. Negative: the fee is more than all that is left. */
+function sweptBy(row: TransactionRow, gas_limit: number, prices: Prices): bigint {
+  const before = BigInt(row.gas_limit ?? 0) * most(pricesOf(row) ?? prices)
+  return BigInt(row.value) + before - BigInt(gas_limit) * most(prices)
+}
+
+const nothingLeft: Wait = { waiting_for: 'funds', text: 'the fee would be more than all that is left' }
+
+/** The market's prices, or (`least`) what nodes may take after they called earlier ones too low, within the policies. */
+async function untaken(
+  relayer: RelayerRow,
+  least: Prices | undefined,
+  wanted: Prices,
+  {
+    ceiling,
+    cap,
+    tier,
+    market,
+  }: { ceiling: Ceiling; cap: bigint | undefined; tier: Tier; market: () => Promise<Market> },
+): Promise<Prices | Wait> {
+  if (least === undefined) return limit(wanted, cap)
+  const raised = limitTo(liftedTo(wanted, least), under(ceiling, cap))
+  return isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
+}
+
+/**
+ * A caller who gives a price means that one. A row below its ceiling was priced by the service, as a refill is: it follows the market up to
+ * the ceiling, and not to the ceiling at once.
+ */
+function withCeiling(row: TransactionRow, quoted: Prices, ceiling: Ceiling): Prices {
+  const own = pricesOf(row)
+  const isChosen = own !== undefined && ceiling.fee !== undefined && most(own) < ceiling.fee
+  return isChosen ? limitTo(quoted, ceiling) : atCeiling(quoted, ceiling)
+}
+
+const isReplacing = (given: Prices, taken: Prices): boolean => isEnough(given, leastToReplace(taken, given.kind))
+
+const kindFor = ({ policies }: RelayerRow) => (policies.eip1559_pricing === false ? 'legacy' : undefined)
+
+/** What a limit of the price means: the lower one of the prices that the request gave and of the policies decides. */
+function atLimit(
+  relayer: RelayerRow,
+  row: TransactionRow,
+  market: Market,
+  least: Prices,
+  { gas_limit, cap }: { gas_limit: number; cap: bigint | undefined },
+): Wait | 'at_ceiling' {
+  const { fee, tip } = ceilingOf(row)
+  if (row.intent === 'send' && (tip !== undefined || (fee !== undefined && (cap === undefined || fee <= cap)))) {
+    const base_fee = market.kind === 'eip1559' ? market.base_fee : 0n
+    const ceiling = fee ?? (tip as bigint)
+    if (fee !== undefined && fee < base_fee) return tooLow(fee, `the base fee is ${gwei(base_fee)}`)
+    // Only slow: a node has it, and its price is the one that the caller gave.
+    if (!row.resign) return 'at_ceiling'
+    return tooLow(ceiling, `a node has an earlier version, which takes at least ${gwei(most(least))} to replace`)
+  }
+  const { gas_price_cap, max_fee_per_transaction } = relayer.policies
+  if (gas_price_cap !== undefined && capOf(relayer, gas_limit, BigInt(row.data_fee ?? 0)) === BigInt(gas_price_cap)) {
+    const text = `the policy gas_price_cap (${gwei(gas_price_cap)}) leaves no room for a higher price`
+    return { waiting_for: 'price_cap', text }
+  }
+  const text = `the policy max_fee_per_transaction (${max_fee_per_transaction} wei) leaves no room for a higher price`
+  return { waiting_for: 'fee_budget', text }
+}
+
+const aboveMultiple = (relayer: RelayerRow): Wait => ({
+  waiting_for: 'fee_multiple',
+  text: `a higher price would be more than ${multipleOf(relayer)} times the market price (policy max_fee_multiple)`,
+})
+
+const waitForBudget = ({ policies }: RelayerRow): Wait => ({
+  waiting_for: 'fee_budget',
+  text: `the policy max_fee_per_day (${policies.max_fee_per_day} wei) leaves no room for its fee`,
+})

@@ -1,0 +1,59 @@
+import type { CallerChains, Chains } from '../chain/chains.ts'
+import type { Detail } from '../domain/errors.ts'
+import type { Observer } from '../domain/observer.ts'
+import type { Caller, Share } from '../domain/operation.ts'
+import type { Incident, KeyServiceState } from '../domain/rows.ts'
+import type { KeyServices } from '../keys/key-services.ts'
+import type { Keyring } from '../keys/keyring.ts'
+import type { Vault } from '../keys/secret-encryption.ts'
+import type { TargetCheck } from '../lib/ssrf-guard.ts'
+import type { Store } from '../store/store.ts'
+import type { Deliverer } from '../webhooks/deliverer.ts'
+import type { FindPool } from './find-pool.ts'
+import type { Sending } from './transactions/sending.ts'
+
+/** The effects of the operations. */
+export interface OperationDependencies {
+  store: Store
+  observer: Observer
+  keyring: Keyring
+  findPool: FindPool
+  keyServices: Pick<KeyServices, 'admit'>
+  vault: Pick<Vault, 'seal'>
+  /** A node is called for a request with the request's access only. */
+  chains: CallerChains
+  /** For facts that are read once for everybody. */
+  background: Pick<Chains, 'networkClient'>
+  sending: Sending
+  webhooks: {
+    sendTest: Deliverer['test']
+    /** There are deliveries to make. */
+    wake(notification_row_id: number): void
+  }
+  /** The reason why a URL may not be called; undefined: it may. */
+  checkTarget: TargetCheck
+  shares: {
+    /** Open event streams. */
+    streams: Share
+    /** Requests that wait for a status of a transaction. */
+    waits: Share
+  }
+  /** Counts this many additional requests of the caller. Throws ApiError (429). */
+  countCalls(caller: Caller, count: number): Promise<void>
+  makeId(): string
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** A monotonic clock in milliseconds. */
+  elapsed(): number
+  isStopping(): boolean
+  /** The newest changes of state that any server noticed, newest first. */
+  incidents(): Promise<Incident[]>
+  /** What this process saw of key services, by type. */
+  keyServiceStates(): KeyServiceState[]
+  /** Of the contract. */
+  version: string
+  /** The reasons why the process is not ready; empty when it is. */
+  unready(): Promise<Detail[]>
+  /** Logs an error that does not change the answer. */
+  unexpected(error: unknown): void
+}

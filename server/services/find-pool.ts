@@ -1,0 +1,49 @@
+import { ApiError } from '../domain/errors.ts'
+import type { Caller } from '../domain/operation.ts'
+import type { PoolRow } from '../domain/rows.ts'
+import { BoundedMap } from '../lib/bounded-map.ts'
+import type { Store } from '../store/store.ts'
+
+/** Finds a pool that the caller may use. Throws ApiError (404) for one that he may not use whole, as for a missing one. */
+export type FindPool = (id: string, caller: Pick<Caller, 'relayer_ids' | 'pool_ids'>) => Promise<PoolRow>
+
+const max_cached = 1_000
+
+/** Pools are cached while the store's generation is unchanged. */
+export function createFindPool(store: Pick<Store, 'getPool' | 'generation'>): FindPool {
+  const cache = new BoundedMap<string, PoolRow>(max_cached)
+  let cachedGeneration = 0
+
+  async function get(id: string): Promise<PoolRow | undefined> {
+    const generation = await store.generation()
+    if (generation !== cachedGeneration) {
+      cache.clear()
+      cachedGeneration = generation
+    }
+    const cached = cache.get(id)
+    if (cached) return cached
+    const pool = await store.getPool(id)
+    // A row that was read while the generation changed may be outdated: it is used once and not cached.
+    if (pool && (await store.generation()) === generation && cachedGeneration === generation) cache.set(id, pool)
+    return pool
+  }
+
+  return async (id, { relayer_ids, pool_ids }) => {
+    const pool = await get(id)
+    if (!pool || !maySee(pool, { relayer_ids, pool_ids })) throw poolMissing()
+    return pool
+  }
+}
+
+/** A caller has a right to a pool itself, or to every one of its relayers: to no pool by none. */
+function maySee({ id, relayers }: PoolRow, { relayer_ids, pool_ids }: Pick<Caller, 'relayer_ids' | 'pool_ids'>) {
+  if (relayer_ids === undefined || pool_ids.has(id)) return true
+  return relayers.length > 0 && relayers.every(({ relayer_id }) => relayer_ids.has(relayer_id))
+}
+
+/** The relayers whose transactions of the pool the caller may see; undefined: all, also those that have left the pool. */
+export const seenIn = ({ id }: PoolRow, { relayer_ids, pool_ids }: Pick<Caller, 'relayer_ids' | 'pool_ids'>) =>
+  pool_ids.has(id) ? undefined : relayer_ids
+
+export const poolMissing = () =>
+  new ApiError('not_found', 'Not Found', [{ path: '/path/pool_id', message: 'no pool has this id' }])

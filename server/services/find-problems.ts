@@ -1,0 +1,325 @@
+import { createHash } from 'node:crypto'
+import pLimit from 'p-limit'
+import type { NetworkNode, Problem, ProblemKind } from '../../generated/openapi.ts'
+import type { NodeHealth } from '../chain/node-health.ts'
+import type { Detail } from '../domain/errors.ts'
+import { isBlocked } from '../domain/funding.ts'
+import type { RelayerRow } from '../domain/rows.ts'
+import type { TransactionRow } from '../domain/transaction-rows.ts'
+import { type ChainPace, nextStep, reasonToWait, shownReason, standsStill } from '../domain/wait-reason.ts'
+import { BoundedMap } from '../lib/bounded-map.ts'
+import { withTimeout } from '../lib/timeout.ts'
+import { nextTurn } from '../lib/yield-to-event-loop.ts'
+import type { FundingNote } from '../store/configuration-store.ts'
+import type { Failures, NotificationState } from '../store/store.ts'
+
+/** A transaction that is not mined after this time is a problem, even without a known reason. */
+const slow_ms = 5 * 60_000
+const slow_on_still_chain_ms = 60_000
+
+/** All problems, the most urgent first. Pure, but for the turns that it gives to other work. */
+export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
+  const byRowId = new Map(facts.relayers.map((relayer) => [relayer.row_id, relayer]))
+  const problems = [
+    ...facts.unready.map(({ path, message }) =>
+      problem('service', path, { summary: `The service does not work: ${path}`, reason: message }),
+    ),
+    ...[...facts.nodes].flatMap(([network, nodes]) => (nodes instanceof Error ? [] : ofNodes(network, nodes.nodes))),
+    ...ofStillChains(facts),
+    ...facts.relayers.flatMap(ofState),
+    ...facts.relayers.flatMap((relayer) => ofFunding(relayer, facts.funding.get(relayer.row_id))),
+  ]
+  await nextTurn()
+  problems.push(...facts.queues.flatMap((queue) => ofQueue(queue, paceOf(queue.relayer, facts))))
+  for (const relayer of facts.relayers) {
+    const account = facts.accounts.get(relayer.id)
+    if (account && !(account instanceof Error)) problems.push(...ofAccount(relayer, account))
+  }
+  await nextTurn()
+  for (const failures of facts.failures) {
+    const relayer = byRowId.get(failures.relayer_row_id)
+    if (relayer) problems.push(ofFailures(relayer, failures))
+  }
+  problems.push(...facts.notifications.flatMap(ofNotification))
+  return problems.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || startOf(a.since) - startOf(b.since))
+}
+
+const startOf = (since: string | null) => (since === null ? Number.MAX_VALUE : Date.parse(since))
+
+/** The chain of a relayer, by the newest block of the network's nodes. */
+function paceOf({ network }: RelayerRow, { now, nodes }: Facts): ChainPace {
+  const seen = nodes.get(network)
+  if (!seen || seen instanceof Error) return { now, head_at: undefined, average_blocktime_ms: undefined }
+  const times = seen.nodes.flatMap(({ block_at }) => (block_at === null ? [] : [Date.parse(block_at)]))
+  const head_at = times.length === 0 ? undefined : Math.max(...times)
+  return { now, head_at, average_blocktime_ms: seen.average_blocktime_ms }
+}
+
+function ofNodes(network: string, nodes: NetworkSeen['nodes']): FoundProblem[] {
+  const bad = nodes.filter(({ status }) => status !== 'healthy')
+  if (bad.length === 0) return []
+  const isAll = bad.length === nodes.length
+  const summary = isAll
+    ? `${network}: no node is healthy`
+    : `${network}: ${bad.length} of ${nodes.length} nodes are not healthy`
+  const reason = bad.map(({ url, status, error }) => `${url}: ${words(status)}${error ? ` (${error})` : ''}`).join('; ')
+  const its = { network_id: `evm:${network}`, summary, reason, count: bad.length }
+  return [problem(isAll ? 'network_down' : 'node_unhealthy', '', its)]
+}
+
+/**
+ * Networks whose nodes show no new block, while transactions wait for one: a development chain makes none without transactions. A relayer
+ * with nodes of its own may see blocks that they do not show.
+ */
+function ofStillChains(facts: Facts): FoundProblem[] {
+  const heads = new Map<string, number>()
+  for (const { relayer, first } of facts.queues) {
+    if (relayer.custom_rpc_urls.length > 0) continue
+    const pace = paceOf(relayer, facts)
+    const isHeld = first.status === 'submitted' && isSlow(first, pace) && reasonToWait(first, pace) === null
+    if (isHeld && pace.head_at !== undefined && standsStill(pace)) heads.set(relayer.network, pace.head_at)
+  }
+  return [...heads].map(([network, head_at]) =>
+    problem('network_still', '', {
+      network_id: `evm:${network}`,
+      summary: `${network}: no node shows a new block`,
+      reason: 'Transactions wait for its next one. No price helps: check the network and its nodes.',
+      since: new Date(head_at).toISOString(),
+    }),
+  )
+}
+
+function ofState({ id, paused, system_disabled, disabled_reason }: RelayerRow): FoundProblem[] {
+  if (system_disabled) {
+    const reason = disabled_reason ?? 'No reason was recorded.'
+    return [problem('relayer_disabled', '', { relayer_id: id, summary: `${id} is disabled`, reason })]
+  }
+  if (!paused) return []
+  const reason = 'It was paused: it signs and sends nothing until it is resumed.'
+  return [problem('relayer_paused', '', { relayer_id: id, summary: `${id} is paused`, reason })]
+}
+
+function ofFunding({ id }: RelayerRow, note: FundingNote | undefined): FoundProblem[] {
+  if (!note || !isBlocked(note.state)) return []
+  const summary = `${id} is not refilled (${words(note.state)})`
+  return [
+    problem('funding', note.state, { relayer_id: id, summary, reason: note.reason ?? summary, since: note.since }),
+  ]
+}
+
+const isSlow = ({ created_at }: TransactionRow, pace: ChainPace): boolean =>
+  pace.now - Date.parse(created_at) > (standsStill(pace) ? slow_on_still_chain_ms : slow_ms)
+
+function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number], pace: ChainPace): FoundProblem[] {
+  const { created_at, nonce } = first
+  const waiting_for = reasonToWait(first, pace)
+  if (waiting_for === null && !isSlow(first, pace)) return []
+  const behind = unfinished > 1 ? `, and ${unfinished - 1} more behind it` : ''
+  const its = {
+    relayer_id: id,
+    transaction_id: first.id,
+    count: unfinished,
+    // Not since the last change of the reason: the queue is stuck as long as its first.
+    since: created_at,
+  }
+  if (waiting_for === null) {
+    const reason = shownReason({ ...first, waiting_for }) ?? sentence(nextStep(first, pace).text)
+    return [
+      problem('transaction_slow', first.id, {
+        ...its,
+        summary: `${id} · nonce ${nonce} is not mined${behind}`,
+        reason,
+      }),
+    ]
+  }
+  const summary = `${id} · nonce ${nonce} waits (${words(waiting_for)})${behind}`
+  return [problem('transaction_waiting', first.id, { ...its, summary, reason: first.wait_text ?? words(waiting_for) })]
+}
+
+function ofAccount(
+  { id, address, policies, system_disabled }: RelayerRow,
+  { balance, nonces }: Account,
+): FoundProblem[] {
+  const found: FoundProblem[] = []
+  const min = BigInt(policies.min_balance ?? 0)
+  if (balance < min) {
+    const reason = `The balance is ${balance} wei, below the minimum of ${min} wei: send funds to ${address}.`
+    found.push(problem('balance_low', '', { relayer_id: id, summary: `${id} is low on funds`, reason }))
+  } else if (balance === 0n) {
+    const reason = `Send funds to ${address}.`
+    found.push(problem('balance_empty', '', { relayer_id: id, summary: `${id} has no funds`, reason }))
+  }
+  if (nonces.status === 'in_step' || nonces.status === 'unreachable' || system_disabled) return found
+  const summary = `${id}: the nonces do not fit the chain (${words(nonces.status)})`
+  return [...found, problem('nonces', nonces.status, { relayer_id: id, summary, reason: nonces.explanation })]
+}
+
+function ofFailures({ id }: RelayerRow, { count, transaction_id, reason: why }: Failures): FoundProblem {
+  const summary = `${id}: ${count === 1 ? 'a transaction' : `${count} transactions`} failed in the last 24 hours`
+  const reason = why === null ? 'Its page says why.' : count === 1 ? why : `The last one: ${why}`
+  return problem('transactions_failed', transaction_id ?? '', {
+    relayer_id: id,
+    transaction_id,
+    count,
+    summary,
+    reason,
+  })
+}
+
+function ofNotification(state: NotificationState): FoundProblem[] {
+  const { id, created_by, disabled_reason, failing_since, pending, failed } = state
+  const its = { notification_id: id, created_by, since: failing_since }
+  if (disabled_reason !== null) {
+    const summary = `Notification ${id} is disabled`
+    return [problem('notification_disabled', '', { ...its, summary, reason: disabled_reason })]
+  }
+  if (failing_since !== null) {
+    const reason = `${pending} deliveries wait. They are repeated, and all of them after the first success.`
+    const about = { ...its, summary: `Notification ${id} fails`, reason, count: Math.max(1, pending) }
+    return [problem('notification_failing', failing_since, about)]
+  }
+  if (failed === 0) return []
+  const summary = `Notification ${id}: ${failed} deliveries failed`
+  const reason = 'All attempts failed. "Redeliver failed deliveries" sends them again.'
+  return [problem('deliveries_failed', `${failed}`, { ...its, summary, reason, count: failed })]
+}
+
+const sentence = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}.`
+const words = (code: string): string => code.replaceAll('_', ' ')
+
+/** A problem as it is found; `created_by`: of its notification. */
+export interface FoundProblem extends Omit<Problem, 'acknowledgement'> {
+  created_by?: string
+}
+
+/** The account of a relayer on its chain. */
+export interface Account {
+  balance: bigint
+  nonces: { status: string; explanation: string }
+}
+
+/** The nodes of a network. */
+export interface NetworkSeen {
+  nodes: (NodeHealth & Pick<NetworkNode, 'url'>)[]
+  average_blocktime_ms: number | null
+}
+
+/** What problems are found in. An Error: it could not be found out. */
+export interface Facts {
+  /** Milliseconds since the Unix epoch. */
+  now: number
+  relayers: RelayerRow[]
+  queues: { relayer: RelayerRow; unfinished: number; first: TransactionRow }[]
+  failures: Failures[]
+  accounts: ReadonlyMap<string, Account | Error>
+  /** By the name of the network. */
+  nodes: ReadonlyMap<string, NetworkSeen | Error>
+  notifications: NotificationState[]
+  /** By the relayer's row id. */
+  funding: ReadonlyMap<number, FundingNote>
+  unready: Detail[]
+}
+
+const max_text = 1_000
+
+/** The most urgent first; the order of one severity is that of this list, and within a kind the longest standing is first. */
+const severities: Record<ProblemKind, Problem['severity']> = {
+  service: 'critical',
+  network_down: 'critical',
+  network_still: 'critical',
+  relayer_disabled: 'critical',
+  transaction_waiting: 'critical',
+  nonces: 'critical',
+  balance_low: 'critical',
+  funding: 'critical',
+  transactions_failed: 'critical',
+  deliveries_failed: 'critical',
+  transaction_slow: 'warning',
+  balance_empty: 'warning',
+  node_unhealthy: 'warning',
+  notification_disabled: 'warning',
+  notification_failing: 'warning',
+  relayer_paused: 'info',
+}
+export const kinds = Object.keys(severities)
+
+interface Its extends Partial<Omit<FoundProblem, 'id' | 'kind' | 'severity'>> {
+  summary: string
+  reason: string
+}
+
+/** `cause`: what makes it another problem than the last of its kind and resource. */
+export function problem(kind: ProblemKind, cause: string, its: Its): FoundProblem {
+  const about = [kind, its.relayer_id, its.network_id, its.notification_id, cause]
+  return {
+    id: createHash('sha256').update(JSON.stringify(about)).digest('base64url').slice(0, 22),
+    kind,
+    severity: severities[kind],
+    relayer_id: null,
+    network_id: null,
+    notification_id: null,
+    transaction_id: null,
+    count: 1,
+    since: null,
+    ...its,
+    summary: its.summary.slice(0, max_text),
+    reason: its.reason.slice(0, 2 * max_text),
+  }
+}
+
+interface Seen<Value> {
+  at: number
+  value?: Value
+  error?: string
+}
+
+/** Answers that are looked at again: each is kept for `fresh_ms`, and a failed question for a sixth of it. */
+export interface LastSeen<Value> {
+  /** The answers by key, as far as they come within `patience_ms`; a later call has the others. A failure is its message. */
+  read<Key extends string>(questions: ReadonlyMap<Key, () => Promise<Value>>): Promise<Map<Key, Value | Error>>
+}
+
+const max_known = 10_000
+const max_at_once = 100
+const patience_ms = 2_000
+const late = () => new Error('not answered yet')
+
+/** `elapsed`: a monotonic clock in milliseconds. */
+export function createLastSeen<Value>(fresh_ms: number, elapsed: () => number): LastSeen<Value> {
+  const known = new BoundedMap<string, Seen<Value>>(max_known)
+  const asking = new Map<string, Promise<void>>()
+  const limit = pLimit(max_at_once)
+
+  function ask(key: string, question: () => Promise<Value>): Promise<void> {
+    const running = asking.get(key)
+    if (running) return running
+    const asked = limit(question)
+      .then(
+        (value) => void known.set(key, { at: elapsed(), value }),
+        (error: Error) => void known.set(key, { at: elapsed(), error: error.message }),
+      )
+      .finally(() => asking.delete(key))
+    asking.set(key, asked)
+    return asked
+  }
+
+  const isFresh = ({ at, error }: Seen<Value>) => elapsed() - at < (error === undefined ? fresh_ms : fresh_ms / 6)
+
+  return {
+    async read(questions) {
+      const asked = [...questions].flatMap(([key, question]) => {
+        const seen = known.get(key)
+        return seen && isFresh(seen) ? [] : [ask(key, question)]
+      })
+      await withTimeout(patience_ms, late, () => Promise.all(asked)).catch(() => undefined)
+      return new Map(
+        [...questions.keys()].map((key) => {
+          const seen = known.get(key)
+          // An answer of before stays until the next one comes, but not for long.
+          if (!seen || elapsed() - seen.at > 2 * fresh_ms) return [key, late()]
+          return [key, seen.error === undefined ? (seen.value as Value) : new Error(seen.error)]
+        }),
+      )
+    },
+  }
+}

@@ -1,0 +1,230 @@
+import type { FundingStatus, SendTransactionRequest } from '../../../generated/openapi.ts'
+import { proveCount } from '../../chain/proofs.ts'
+import { transferCall } from '../../domain/encoding/contract-data.ts'
+import { ApiError, type Detail } from '../../domain/errors.ts'
+import { gwei, limit, nextPrice, priceColumns, quote } from '../../domain/fees.ts'
+import { type AppliedFunding, refillsOf } from '../../domain/funding.ts'
+import { serviceAccess } from '../../domain/node-access.ts'
+import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
+import type { Spend } from '../../domain/transaction-rows.ts'
+import { shownReason } from '../../domain/wait-reason.ts'
+import type { NetworkClient, SendingDependencies } from '../../sender/context.ts'
+import type { Nonces } from '../../sender/nonces/nonces.ts'
+import type { Refill } from '../../store/configuration-store.ts'
+import { default_tier } from '../transactions/quote.ts'
+import { refill_path, type Submit } from '../transactions/send.ts'
+import type { Complete } from '../transactions/send-parts.ts'
+import { availableTo } from './balance.ts'
+
+interface FundingDependencies
+  extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'networkClient' | 'now' | 'elapsed'> {
+  submit: Pick<Submit, 'send'>
+  nonces: Pick<Nonces, 'follow'>
+  /** Starts the background work of a relayer. */
+  wake(relayer_row_id: number): void
+}
+
+/** How often the balance is read: while the relayer works, and while it does nothing. */
+const check_ms = 5_000
+const idle_ms = 15_000
+/** How often the transaction of a refill is looked at. */
+const refill_ms = 1_000
+/** While nodes fail for less than this, nobody is alarmed. */
+const patience_ms = 60_000
+/** After a refill that failed. Each costs a fee. */
+const rest_ms = 10 * 60_000
+const caller = 'service'
+const max_reason = 1_000
+
+interface Result {
+  state: FundingStatus
+  reason: string | null
+}
+
+const result = (state: FundingStatus, reason: string | null = null): Result => ({
+  state,
+  reason: reason === null ? null : reason.slice(0, max_reason),
+})
+
+/**
+ * Keeps relayers supplied. A refill is accepted in one commit with its transaction, and only while none is open and no other one was
+ * accepted since the decision. Whether it is open, and in which block it is, the row of its transaction says.
+ */
+export function createFunding(dependencies: FundingDependencies) {
+  const { store, findRelayer, networkClient, submit, nonces, wake, now, elapsed } = dependencies
+  const nodes = serviceAccess()
+  /** Since when the balance is unknown, and when to look again, by the relayer's row id. */
+  const unknownSince = new Map<number, number>()
+  const nextAt = new Map<number, number>()
+
+  async function examine(relayer: RelayerRow, applied: AppliedFunding): Promise<Result> {
+    const { funding } = applied
+    const refills = await store.refills(relayer.row_id)
+    const open = refills.find(({ is_open }) => is_open)
+    if (open) return follow(open)
+    const client = await networkClient(relayer)
+    const available = client && (await availableTo(relayer, client, store, { asset: funding.asset, refills }))
+    if (available === 'behind') {
+      await lookForReorganization(relayer, client as NetworkClient, refills)
+      return result('unknown', 'The balance is unknown: most nodes lack the block of the last refill')
+    }
+    if (available === undefined) return result('unknown', 'The balance is unknown: most nodes do not answer')
+    // A drained relayer gets what its unfinished transactions need: it may be swept.
+    const isDrained = relayer.policies.allow_transactions === false
+    const [min, target] = isDrained ? ['0', '0'] : [funding.min_balance, funding.target_balance]
+    if (available >= BigInt(min)) return result('sufficient')
+    const [last] = refills
+    const failed = last && failureOf(last)
+    if (failed) return result('refused', failed)
+    return refill(relayer, applied, BigInt(target) - available, last?.row_id ?? null)
+  }
+
+  async function follow({ treasury_row_id, transaction_id }: Refill): Promise<Result> {
+    const row = await store.getTransaction(treasury_row_id, transaction_id)
+    return result('refilling', row ? shownReason(row) : null)
+  }
+
+  /** A block may have been removed long after its transactions ended, when nobody watched: they are reopened. */
+  async function lookForReorganization(relayer: RelayerRow, client: NetworkClient, [last]: Refill[]): Promise<void> {
+    const treasury = last && (await store.getRelayerByRowId(last.treasury_row_id))
+    for (const its of treasury ? [relayer, treasury] : [relayer]) {
+      const counted = await proveCount(client, its.address)
+      if (!counted) continue
+      await nonces.follow(its, client, counted.fact.at_most)
+      wake(its.row_id)
+    }
+  }
+
+  /** Why the next refill must rest; undefined: it need not. */
+  function failureOf({ status, created_at }: Refill): string | undefined {
+    if (status === null || status === 'confirmed' || now() - Date.parse(created_at) > rest_ms) return undefined
+    return `The last refill ended as ${status}; the next one starts ${rest_ms / 60_000} minutes after it`
+  }
+
+  async function refill(
+    relayer: RelayerRow,
+    applied: AppliedFunding,
+    amount: bigint,
+    after: number | null,
+  ): Promise<Result> {
+    const { funding } = applied
+    const treasury = await findRelayer(funding.from)
+    const price = await priceFor(treasury)
+    if (price === undefined) return result('unknown', 'No node of the network answers')
+    const { max_fee_per_gas } = funding
+    if (price > BigInt(max_fee_per_gas)) {
+      const reason = `The price of gas is ${gwei(price)}, above max_fee_per_gas (${gwei(max_fee_per_gas)})`
+      return result('fee_too_high', reason)
+    }
+    const request: SendTransactionRequest = {
+      ...(funding.asset === null
+        ? { to: relayer.address, value: `${amount}` }
+        : { to: funding.asset, value: '0', data: transferCall(relayer.address, amount) }),
+      reference: `refill ${relayer.id}`,
+    }
+    // It starts at the market's price: `max_fee_per_gas` is what later prices may be.
+    const complete: Complete = (transaction, quoted) => ({
+      ...transaction,
+      ...priceColumns(limit(quoted.prices, BigInt(max_fee_per_gas))),
+      fee_ceiling: max_fee_per_gas,
+      spending: [...(transaction.spending ?? []), spendOf(relayer, applied, amount, quoted)],
+      refill: { relayer_row_id: relayer.row_id, asset: funding.asset, amount: `${amount}`, after },
+    })
+    try {
+      await submit.send(
+        treasury.id,
+        request,
+        undefined,
+        auditEntry(treasury.id),
+        { authorize: async () => undefined, nodes },
+        { complete },
+      )
+      return result('refilling')
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code === 'outcome_unknown') throw error
+      return refusedAs(error)
+    }
+  }
+
+  /** The market's price in the next block; undefined: it is unknown. */
+  async function priceFor(treasury: RelayerRow): Promise<bigint | undefined> {
+    const client = await networkClient(treasury)
+    const market = await client?.market().catch(() => undefined)
+    if (!market) return undefined
+    const kind = treasury.policies.eip1559_pricing === false ? 'legacy' : market.kind
+    return nextPrice(quote(market, default_tier, kind), market)
+  }
+
+  const auditEntry = (relayer_id: string): PendingAuditEntry => ({
+    at: now(),
+    caller,
+    operation: 'refill',
+    relayer_id,
+    subject: null,
+    result: 201,
+    request_id: null,
+    recorded: false,
+  })
+
+  async function round(row_id: number): Promise<number | undefined> {
+    const relayer = await store.getRelayerByRowId(row_id)
+    const applied = relayer && (await store.fundingOf(relayer))
+    if (!applied) return undefined
+    const its = await examine(relayer, applied)
+    if (its.state === 'unknown') {
+      const since = unknownSince.get(row_id) ?? elapsed()
+      unknownSince.set(row_id, since)
+      if (elapsed() - since >= patience_ms) await store.noteFunding(row_id, its)
+    } else {
+      unknownSince.delete(row_id)
+      await store.noteFunding(row_id, its)
+    }
+    if (its.state === 'refilling') return refill_ms
+    const isIdle = its.state === 'sufficient' && (await store.countUnfinished(row_id)) === 0
+    return isIdle ? idle_ms : check_ms
+  }
+
+  return {
+    /** Examines a relayer if it is time to, and starts or follows its refill. Resolves to the milliseconds until the next time. */
+    async work(row_id: number): Promise<number | undefined> {
+      // The search for work wakes every row, at each change by another process.
+      const early_ms = (nextAt.get(row_id) ?? 0) - elapsed()
+      if (early_ms > 0) return early_ms
+      nextAt.set(row_id, elapsed() + check_ms)
+      const wait_ms = await round(row_id)
+      nextAt.set(row_id, elapsed() + (wait_ms ?? 0))
+      return wait_ms
+    },
+    /** The settings were changed. */
+    again(row_id: number): void {
+      nextAt.delete(row_id)
+    },
+    async leave(row_id: number): Promise<void> {
+      nextAt.delete(row_id)
+      unknownSince.delete(row_id)
+    },
+  }
+}
+
+/** What counts for the daily limit: of the chain's coin also the highest fee. */
+function spendOf(
+  { row_id }: RelayerRow,
+  { funding, pool }: AppliedFunding,
+  amount: bigint,
+  { gas_limit, data_fee }: { gas_limit: number; data_fee: bigint },
+): Spend {
+  const { asset, max_per_day, max_fee_per_gas } = funding
+  const spent = asset === null ? amount + BigInt(gas_limit) * BigInt(max_fee_per_gas) + data_fee : amount
+  return { policy: 'funding', asset: refillsOf(row_id, pool), amount: `${spent}`, limit: max_per_day }
+}
+
+function refusedAs({ code, details }: { code: string; details: Detail[] }): Result {
+  const [detail] = details
+  const reason = detail?.message ?? code
+  if (detail?.path === refill_path) return result('refilling')
+  if (detail?.path === 'policies/funding') return result('limit_reached', reason)
+  if (code === 'unavailable') return result('unknown', reason)
+  if (code === 'insufficient_funds')
+    return result('treasury_short', `The treasury cannot pay: the transaction ${reason}`)
+  return result('refused', `The treasury refuses: ${reason}`)
+}

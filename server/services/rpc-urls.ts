@@ -1,0 +1,79 @@
+import type { PrivateRpcUrl, PrivateRpcUrlInput, RpcUrl, RpcUrlInput } from '../../generated/openapi.ts'
+import type { CallerChains } from '../chain/chains.ts'
+import { badRequest } from '../domain/errors.ts'
+import type { NodeAccess } from '../domain/node-access.ts'
+import { withTimeout } from '../lib/timeout.ts'
+
+const default_weight = 100
+/** Flashbots Protect drops a transaction after this number of blocks. */
+const default_drops_after_blocks = 25
+const mask = '***'
+
+/** Returns the reason why a URL may not be called. */
+type Check = (url: URL) => string | undefined
+
+/** Reads RPC URLs. `path`: prefix of the paths in refusals. */
+export const readRpcUrls = (inputs: readonly RpcUrlInput[], path: string, check: Check): RpcUrl[] =>
+  readUrls(inputs, path, check).map(({ url, weight = default_weight }) => ({ url, weight }))
+
+/** Reads the URLs of private relays. */
+export const readPrivateRpcUrls = (
+  inputs: readonly PrivateRpcUrlInput[],
+  path: string,
+  check: Check,
+): PrivateRpcUrl[] =>
+  readUrls(inputs, path, check).map(
+    ({ url, method = 'eth_sendRawTransaction', drops_after_blocks = default_drops_after_blocks }) => ({
+      url,
+      method,
+      drops_after_blocks,
+    }),
+  )
+
+function readUrls<T extends { url: string }>(inputs: readonly (string | T)[], path: string, check: Check) {
+  return inputs.map((input, index): { url: string } & Partial<T> => {
+    const [its, at] =
+      typeof input === 'string' ? [{ url: input } as T, `${path}/${index}`] : [input, `${path}/${index}/url`]
+    const url = URL.parse(its.url)
+    if (!url) throw badRequest(at, 'must be an absolute URL, for example https://rpc.example.com')
+    if (its.url.includes(mask)) throw badRequest(at, 'must be the complete URL, not the masked one from a response')
+    const refused = check(url)
+    if (refused) throw badRequest(at, refused)
+    return its
+  })
+}
+
+/** Masks RPC URLs for responses. Providers put API keys into paths and queries, so only the host is shown. */
+export const showRpcUrls = <T extends { url: string }>(rpcUrls: readonly T[]): T[] =>
+  rpcUrls.map((its) => {
+    const { origin, pathname, search, hash } = new URL(its.url)
+    const bare = pathname === '/' && search === '' && hash === ''
+    return { ...its, url: bare ? origin : `${origin}/${mask}` }
+  })
+
+/** The longest wait of a request that only wants to warn. */
+const patience_ms = 2_000
+const late = () => new Error(`nodes did not answer within ${patience_ms / 1_000} s`)
+
+/**
+ * The nodes that do not answer, or are on another chain than the network. It never rejects: what it warns of was created already.
+ * `custom`: a relayer's own endpoints; empty: the network's.
+ */
+export async function nodeWarnings(
+  chains: CallerChains,
+  nodes: NodeAccess,
+  network: string,
+  custom: RpcUrl[] = [],
+): Promise<string[]> {
+  try {
+    const client = await chains.clientFor(nodes, { network, custom_rpc_urls: custom })
+    if (!client) return []
+    const urls = showRpcUrls(custom.length > 0 ? custom : client.network.rpc_urls)
+    const states = await withTimeout(patience_ms, late, () => client.nodes())
+    return states.flatMap(({ status, error }, index) =>
+      status === 'healthy' ? [] : `node ${urls[index]?.url}: ${error}`.slice(0, 1_000),
+    )
+  } catch (error) {
+    return [(error as Error).message]
+  }
+}

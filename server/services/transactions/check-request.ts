@@ -1,0 +1,104 @@
+import type { Authorization } from '../../../generated/openapi.ts'
+import { ApiError, badRequest, relayerPaused } from '../../domain/errors.ts'
+import type { Ceiling } from '../../domain/fees.ts'
+import type { AtCapacity, Capacity } from '../../domain/new-transaction.ts'
+import { checkNewTransactions, checkPolicies } from '../../domain/policies/transaction-policies.ts'
+import type { RelayerRow } from '../../domain/rows.ts'
+import type { TransactionRequest } from '../../domain/transaction-request.ts'
+
+/** The checks that need no chain, in the order in which their failures are reported. `isNew`: not a replacement. */
+export function objections(relayer: RelayerRow, request: TransactionRequest, now: number, isNew = true): ApiError[] {
+  const checks = [
+    () => checkPause(relayer),
+    () => isNew && checkNewTransactions(relayer.policies),
+    () => checkTime(request, now),
+    () => checkPolicies(relayer, request),
+  ]
+  return checks.flatMap((check) => {
+    try {
+      check()
+      return []
+    } catch (error) {
+      if (error instanceof ApiError) return [error]
+      throw error
+    }
+  })
+}
+
+/** Throws ApiError (400, 403) with the first check that fails. */
+export function admit(relayer: RelayerRow, request: TransactionRequest, now: number, isNew: boolean): void {
+  const [first] = objections(relayer, request, now, isNew)
+  if (first) throw first
+}
+
+export function checkPause({ paused }: RelayerRow): void {
+  if (paused) throw relayerPaused()
+}
+
+function checkTime({ valid_until }: TransactionRequest, now: number) {
+  if (valid_until != null && Date.parse(valid_until) <= now) throw badRequest('/body/valid_until', 'has passed')
+}
+
+/**
+ * Refuses authorizations (EIP-7702) that the chain would skip, and those of the relayer's own address: applying one uses the
+ * account's next nonce, which this service assigns to a transaction. Throws ApiError (400).
+ */
+export function checkAuthorizations(
+  { chain_id, address }: Pick<RelayerRow, 'chain_id' | 'address'>,
+  authorizations: Authorization[] | null,
+  authorityOf: (authorization: Authorization) => string | undefined,
+): void {
+  for (const [index, authorization] of (authorizations ?? []).entries()) {
+    const path = `/body/authorization_list/${index}`
+    if (authorization.chain_id !== 0 && authorization.chain_id !== chain_id) {
+      throw badRequest(`${path}/chain_id`, `must be 0 or ${chain_id}, the chain of the relayer's network`)
+    }
+    const authority = authorityOf(authorization)
+    if (authority === undefined) throw badRequest(path, 'has an invalid signature')
+    if (authority === address) {
+      throw badRequest(path, "must not be of the relayer's own address: applying it uses the account's next nonce")
+    }
+  }
+}
+
+export const isPriced = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: TransactionRequest): boolean =>
+  gas_price !== null || max_fee_per_gas !== null || max_priority_fee_per_gas !== null
+
+/** The highest prices that a request gives. */
+export const ceilingIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: TransactionRequest): Ceiling => {
+  const fee = gas_price ?? max_fee_per_gas
+  return {
+    fee: fee === null ? undefined : BigInt(fee),
+    tip: max_priority_fee_per_gas === null ? undefined : BigInt(max_priority_fee_per_gas),
+  }
+}
+
+export const ceilingColumns = (request: TransactionRequest) => {
+  const { fee, tip } = ceilingIn(request)
+  return { fee_ceiling: fee?.toString() ?? null, tip_ceiling: tip?.toString() ?? null }
+}
+
+const default_max_unfinished = 10_000
+const default_max_unfinished_bytes = 64 * 1024 * 1024
+/** About the block time, after which some transactions may have ended. */
+const retry_after_s = 5
+
+/**
+ * The most unfinished transactions of a relayer, and the most bytes of data in them, so that one caller cannot fill the service.
+ */
+export const capacityOf = ({ policies }: Pick<RelayerRow, 'policies'>): Capacity => ({
+  max_unfinished: policies.max_unfinished ?? default_max_unfinished,
+  max_unfinished_bytes: policies.max_unfinished_bytes ?? default_max_unfinished_bytes,
+})
+
+/** The ApiError (429, with Retry-After) for a relayer with too many unfinished transactions. Nothing was changed. */
+export function tooMany({ policy, limit }: AtCapacity): ApiError {
+  const message =
+    policy === 'max_unfinished'
+      ? `The relayer has reached its limit of ${limit} unfinished transactions`
+      : `The data of the relayer's unfinished transactions would exceed the limit of ${limit} bytes`
+  const details = [{ path: `policies/${policy}`, message }]
+  return new ApiError('rate_limited', 'Too Many Requests', details, { 'Retry-After': String(retry_after_s) })
+}
+
+export const dataBytes = ({ data }: { data: string | null }): number => (data === null ? 0 : (data.length - 2) / 2)

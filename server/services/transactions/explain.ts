@@ -1,0 +1,345 @@
+import type { Explanation, Suggestion } from '../../../generated/openapi.ts'
+import { within } from '../../chain/ask-each.ts'
+import {
+  atLeastPrices,
+  leastToReplace,
+  type Market,
+  most,
+  type Prices,
+  priceColumns,
+  pricesOf,
+  quote,
+  type Tier,
+} from '../../domain/fees.ts'
+import type { NodeAccess } from '../../domain/node-access.ts'
+import { capOf, multipleOf } from '../../domain/policies/fee-policies.ts'
+import type { RelayerRow } from '../../domain/rows.ts'
+import { isOfPool } from '../../domain/show-transaction.ts'
+import { isPrivate } from '../../domain/submission.ts'
+import { priceKindOf } from '../../domain/transaction-form.ts'
+import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
+import { type ChainPace, nextStep, reasonToWait, waitForPrice } from '../../domain/wait-reason.ts'
+import { ceilingOf, type NetworkClient, type SendingDependencies, tierOf } from '../../sender/context.ts'
+
+/** The time limit for the answers of the nodes. */
+const patience_ms = 2_000
+/** The maximum age of the cached newest block. */
+const max_age_ms = 1_000
+
+type ExplainDependencies = Pick<SendingDependencies, 'store' | 'clientFor' | 'now'>
+
+/** Gathers the facts about a transaction, from the store and from the nodes, and explains it. */
+export function createExplain({ store, clientFor, now }: ExplainDependencies) {
+  /** `pool_row_id`: given when a pool asks: then of a blocking transaction only its nonce is told, unless that is the pool's too. */
+  return async (
+    nodes: NodeAccess,
+    relayer: RelayerRow,
+    row: WholeTransactionRow,
+    pool_row_id?: number | null,
+  ): Promise<Explanation> => {
+    const [client, first] = await Promise.all([clientFor(nodes, relayer), store.firstInLine(relayer.row_id)])
+    const seen = client && (await ask(client, relayer, row))
+    const facts: Facts = {
+      relayer,
+      first,
+      isFirstSeen: first !== undefined && isOfPool(first, pool_row_id),
+      attempts: (await store.listAttempts(row.row_id, { offset: 0, limit: 0 })).total_items,
+      market: seen?.market,
+      head: seen?.head,
+      balance: seen?.balance,
+      next_nonce: seen?.next_nonce,
+      now: now(),
+      head_at: seen?.head_at,
+      average_blocktime_ms: client?.network.average_blocktime_ms,
+      required_confirmations: client?.network.required_confirmations,
+      gas_limit: seen?.gas_limit ?? row.gas_limit ?? 0,
+    }
+    const explained = explain(row, facts)
+    // The steps that help the blocking transaction also help the transactions behind it.
+    const blocker =
+      explained.waiting_for === 'earlier_nonce' && first
+        ? await store.getTransaction(relayer.row_id, first.id)
+        : undefined
+    if (blocker && !facts.isFirstSeen) return { ...explained, suggestions: [] }
+    const waiting_for = blocker ? explain(blocker, facts).waiting_for : explained.waiting_for
+    return { ...explained, suggestions: suggestionsOf(blocker ?? row, waiting_for, facts) }
+  }
+}
+
+/** Each fact by itself: one that no node tells in time leaves the others. */
+async function ask(client: NetworkClient, { address }: RelayerRow, { intent }: WholeTransactionRow) {
+  const [market, poll, funds, gas_limit] = await Promise.all([
+    within(patience_ms, client.market()),
+    within(patience_ms, client.chain.poll(address, max_age_ms)),
+    within(patience_ms, client.funds(address)),
+    intent === 'send' ? undefined : within(patience_ms, transferGas(client, address)),
+  ])
+  const { number: head, at_ms: head_at } = poll?.head ?? {}
+  return { market, head, head_at, next_nonce: poll?.latest, balance: funds?.balance, gas_limit }
+}
+
+/** The gas limit of the transfer that uses the nonce of a withdrawn transaction. */
+const transferGas = (client: NetworkClient, address: string): Promise<number> =>
+  client.mempoolOf({ submission: null }).gas.limit({ from: address, to: address, value: 0n, data: null })
+
+/** The observations that an explanation depends on. */
+export interface Facts extends ChainPace {
+  relayer: RelayerRow
+  /** The relayer's transaction in no block with the lowest nonce. */
+  first: TransactionRow | undefined
+  /** Whether the caller may see that one. */
+  isFirstSeen: boolean
+  attempts: number
+  /** Undefined when no node answers. */
+  market: Market | undefined
+  head: number | undefined
+  balance: bigint | undefined
+  next_nonce: number | undefined
+  required_confirmations: number | undefined
+  /** Of what is signed next. */
+  gas_limit: number
+}
+
+type Code = Explanation['waiting_for']
+
+interface Cause {
+  waiting_for: Code
+  /** The end of the sentence "It waits: …". */
+  text: string
+}
+
+const max_multiple = 1_000
+
+/** Explains a transaction. Pure. */
+export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, 'suggestions'> {
+  const { relayer, market, head, required_confirmations } = facts
+  const prices = pricesOf(row)
+  const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))
+  const base_fee = market?.kind === 'eip1559' ? market.base_fee : undefined
+  const price = prices && most(prices)
+  const ceiling = row.intent === 'send' ? ceilingOf(row).fee : undefined
+  const confirmations = row.block_number === null || head === undefined ? 0 : Math.max(0, head - row.block_number + 1)
+  const { waiting_for, text } = causeOf(row, facts, { base_fee, price, cap, ceiling, confirmations })
+  return {
+    transaction_id: row.id,
+    status: row.status,
+    summary: text,
+    waiting_for,
+    ...(row.call && row.data && { call: row.call }),
+    since: sinceOf(row, waiting_for),
+    blocked_by: waiting_for === 'earlier_nonce' && facts.isFirstSeen ? (facts.first?.id ?? null) : null,
+    figures: {
+      nonce: row.nonce,
+      next_nonce: facts.next_nonce ?? null,
+      base_fee: base_fee?.toString() ?? null,
+      price: price?.toString() ?? null,
+      price_ceiling: ceiling?.toString() ?? null,
+      price_cap: cap?.toString() ?? null,
+      balance: facts.balance?.toString() ?? null,
+      reserved: row.reserved,
+      confirmations: row.block_number !== null && head === undefined ? null : confirmations,
+      required_confirmations: required_confirmations ?? null,
+      attempts: facts.attempts,
+    },
+  }
+}
+
+interface Figures {
+  base_fee: bigint | undefined
+  price: bigint | undefined
+  cap: bigint | undefined
+  ceiling: bigint | undefined
+  confirmations: number
+}
+
+function causeOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Cause {
+  const ended = endOf(row)
+  if (ended !== undefined) return { waiting_for: null, text: ended }
+  if (row.block_number !== null) {
+    const wanted = facts.required_confirmations ?? 'the required'
+    const what = row.intent === 'send' ? 'It' : 'The transfer that uses its nonce'
+    if (row.waiting_for === 'unproven') return { waiting_for: 'unproven', text: `It waits: ${reasonOf(row)}.` }
+    const text = `${what} is in block ${row.block_number}, with ${figures.confirmations} of ${wanted} confirmations.`
+    return { waiting_for: 'confirmations', text }
+  }
+  const { waiting_for, text } = waitOf(row, facts, figures)
+  const withdrawn = row.intent === 'send' ? '' : 'It is being canceled. '
+  return { waiting_for, text: `${withdrawn}It waits: ${text.replace(/\.?$/, '.')}` }
+}
+
+function endOf({ status, status_reason, block_number, error }: WholeTransactionRow): string | undefined {
+  const because = status_reason ? `: ${status_reason.replace(/\.?$/, '.')}` : '.'
+  if (status === 'confirmed') return `It is confirmed, in block ${block_number}.`
+  if (status === 'failed') return `It failed${error ? `: ${error.message.replace(/\.?$/, '.')}` : because}`
+  if (status === 'canceled') return `It was canceled${because}`
+  return status === 'expired' ? `It expired${because}` : undefined
+}
+
+/** Why a transaction that is in no block makes no progress, or which step comes next. */
+function waitOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Cause {
+  const { relayer, first } = facts
+  if (first && first.row_id !== row.row_id && row.nonce !== null && (first.nonce as number) < row.nonce) {
+    if (!facts.isFirstSeen) return { waiting_for: 'earlier_nonce', text: `nonce ${first.nonce} comes first` }
+    const why = reasonToWait(first, facts) === null ? '' : `, which waits: ${reasonOf(first)}`
+    return { waiting_for: 'earlier_nonce', text: `nonce ${first.nonce} comes first (transaction ${first.id})${why}` }
+  }
+  if (relayer.disabled_reason !== null) return { waiting_for: 'disabled', text: relayer.disabled_reason }
+  if (relayer.paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
+  const waiting_for = reasonToWait(row, facts)
+  if (waiting_for !== null) return { waiting_for, text: reasonOf(row) }
+  const priceWait = row.status === 'pending' ? undefined : waitForPrice(figures)
+  return priceWait ?? nextStep(row, facts)
+}
+
+/** A wait for a block is as long as a node has it, whatever it waited for meanwhile. */
+const sinceOf = (row: TransactionRow, waiting_for: Code): string =>
+  (waiting_for === 'block' ? row.sent_at : null) ?? row.changed_at ?? row.confirmed_at ?? row.sent_at ?? row.created_at
+
+const reasonOf = ({ wait_text, status_reason }: TransactionRow): string => wait_text ?? status_reason ?? 'unknown'
+
+/** The steps that can resolve this cause, the best first. Each is accepted by its operation as it stands. */
+export function suggestionsOf(
+  row: WholeTransactionRow,
+  waiting_for: Code,
+  { relayer, market, gas_limit }: Facts,
+): Suggestion[] {
+  const its = { relayer_id: row.relayer_id, transaction_id: null, body: null }
+  const advise = (summary: string) => ({ ...its, operation: null, summary })
+  const update = (summary: string, body: Suggestion['body']) => ({ ...its, summary, operation: 'updateRelayer', body })
+  const isWithdrawn = row.intent !== 'send'
+  const own = { ...its, transaction_id: row.id }
+  const cancel = isWithdrawn ? [] : [{ ...own, operation: 'cancelTransaction', summary: 'Cancel it.' }]
+  const replace = (summary: string, prices: Partial<NonNullable<Suggestion['body']>>) =>
+    isWithdrawn || row.sponsored
+      ? []
+      : [{ ...own, operation: 'replaceTransaction', summary, body: { ...contentOf(row), ...prices } }]
+  switch (waiting_for) {
+    case 'price_cap': {
+      const asked = askedFor(row, market)
+      const body = asked === undefined ? null : { policies: { gas_price_cap: asked.toString() } }
+      return [update('Raise the policy gas_price_cap above the base fee.', body), ...cancel]
+    }
+    case 'fee_multiple': {
+      const max_fee_multiple = Math.min(Number(multipleOf(relayer)) * 2, max_multiple)
+      return [update('Raise the policy max_fee_multiple.', { policies: { max_fee_multiple } }), ...cancel]
+    }
+    case 'fee_budget':
+      return [
+        update('Raise the fee budget of the relayer.', { policies: raisedBudget(row, relayer, market, gas_limit) }),
+        ...cancel,
+      ]
+    case 'base_fee':
+      return [...replace('Replace it at the price of a faster tier.', { speed: 'fast' }), ...cancel]
+    case 'fee_too_low':
+      return [...replace('Replace it without a price, so that the service chooses one.', { speed: 'fast' }), ...cancel]
+    case 'funds':
+      return [advise(`Fund ${row.from}${row.reserved ? `; it costs up to ${row.reserved} wei` : ''}.`), ...cancel]
+    case 'node':
+      return [advise('Replace it with a transaction that the nodes accept; see the reason.'), ...cancel]
+    case 'unreachable':
+      return [advise("Check the nodes in the network's rpc_urls.")]
+    case 'contested_nonce': {
+      const prices = market && pricesToEvict(row, relayer, market)
+      const summary = 'Pay more than the other transaction at its nonce, if that one may be replaced.'
+      return [
+        advise('Wait until the other transaction at its nonce is mined.'),
+        ...(prices ? replace(summary, prices) : []),
+      ]
+    }
+    case 'uncertain_nonce':
+      return [
+        advise(
+          'Compare the account with a block explorer. If the count there is higher, heal the nonces with it: {"next_nonce": 5000}.',
+        ),
+        advise(
+          "Or add the URL of a node that has old blocks to the network's rpc_urls: it shows the transaction that used the nonce.",
+        ),
+      ]
+    case 'missing_receipt':
+      return [
+        advise(
+          "Add the URL of a node that has the receipt to the network's rpc_urls: more than half of all must show it.",
+        ),
+      ]
+    case 'unproven':
+      return [advise("Check the nodes in the network's rpc_urls: more than half of all must agree.")]
+    case 'private_relay':
+    case 'block':
+    case 'acceptance':
+      return isPrivate(row) ? [...release(row), ...cancel] : []
+    case 'paused':
+      return [update('Resume the relayer.', { paused: false })]
+    case 'disabled':
+      return [advise('Remove the cause, then heal the nonces (see "Get a relayer\'s nonce state").')]
+    default:
+      return []
+  }
+}
+
+/** The bytes of a cancellation say nothing of what it cancels; those of the caller are the caller's to release. */
+function release({ id, relayer_id, intent, submission }: TransactionRow): Suggestion[] {
+  if (submission?.mode === 'public') return []
+  const summary =
+    intent === 'send'
+      ? 'Release it to the public nodes.'
+      : 'Release its cancellation to the public nodes. The transaction that it cancels stays with the private relays.'
+  const body = { submission: { mode: 'public' as const } }
+  return [{ operation: 'replaceTransaction', summary, relayer_id, transaction_id: id, body }]
+}
+
+/** The members of a replacement that does the same. */
+const contentOf = ({
+  to,
+  value,
+  data,
+  gas_limit,
+  gas_is_given,
+  valid_until,
+  access_list,
+  authorization_list,
+}: WholeTransactionRow) => ({
+  to,
+  value,
+  data,
+  gas_limit: gas_is_given ? gas_limit : null,
+  valid_until,
+  access_list,
+  authorization_list,
+})
+
+/** The price of a tier, and never less than what replaces what the transaction has. */
+function askedFor(row: WholeTransactionRow, market: Market | undefined, tier: Tier = tierOf(row)): bigint | undefined {
+  const asked = market && quote(market, tier, priceKindOf(row.type))
+  return asked && most(aboveHeld(row, asked))
+}
+
+function aboveHeld(row: WholeTransactionRow, asked: Prices): Prices {
+  const held = row.hash === null ? undefined : pricesOf(row)
+  return held ? atLeastPrices(asked, leastToReplace(held, asked.kind)) : asked
+}
+
+/** The fee policy that holds the transaction up, raised to what it needs. */
+function raisedBudget(
+  row: WholeTransactionRow,
+  { policies }: RelayerRow,
+  market: Market | undefined,
+  gas_limit: number,
+) {
+  const held = pricesOf(row)
+  const least = held ? most(leastToReplace(held)) : 0n
+  const needed = (askedFor(row, market, 'fast') ?? least) * BigInt(gas_limit)
+  const { max_fee_per_transaction, max_fee_per_day } = policies
+  if (max_fee_per_transaction !== undefined && BigInt(max_fee_per_transaction) < needed) {
+    return { max_fee_per_transaction: needed.toString() }
+  }
+  return { max_fee_per_day: (BigInt(max_fee_per_day ?? 0) * 2n + needed).toString() }
+}
+
+/** Prices that are likely to replace an unknown transaction, within the policies; undefined: there is no room. */
+function pricesToEvict(row: WholeTransactionRow, relayer: RelayerRow, market: Market) {
+  const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))
+  const wanted = aboveHeld(row, quote(market, 'fastest', priceKindOf(row.type)))
+  if (cap !== undefined && most(wanted) > cap) return undefined
+  const given = Object.entries(priceColumns(wanted)).filter(([, price]) => price !== null)
+  return Object.fromEntries(given) as Partial<NonNullable<Suggestion['body']>>
+}

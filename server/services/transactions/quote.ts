@@ -1,0 +1,371 @@
+import type { DryRun, Network } from '../../../generated/openapi.ts'
+import { dataFeeOf } from '../../chain/data-fee.ts'
+import type { GasShortage } from '../../chain/gas.ts'
+import type { Mempool } from '../../chain/mempool.ts'
+import { RpcError, rpcKindOf } from '../../chain/rpc.ts'
+import { revertData, revertReason } from '../../chain/rpc-error.ts'
+import type { AccountSnapshot } from '../../chain/snapshot.ts'
+import { hasNoCoin } from '../../domain/data-fee.ts'
+import { decodeError } from '../../domain/decoding/decoded-call.ts'
+import { authorityOf } from '../../domain/decoding/transaction.ts'
+import { ApiError, badRequest, insufficientFunds, refusedBy } from '../../domain/errors.ts'
+import { atCeiling, limit, type Market, type PriceKind, type Prices, quote, type Tier } from '../../domain/fees.ts'
+import type { NodeAccess } from '../../domain/node-access.ts'
+import { capOf, feeOf } from '../../domain/policies/fee-policies.ts'
+import { coinSpentByCall } from '../../domain/policies/token-calls.ts'
+import type { RelayerRow } from '../../domain/rows.ts'
+import { type PrivateSubmission, readSubmission } from '../../domain/submission.ts'
+import { formOf, priceKindOf, type TransactionType, typeOf } from '../../domain/transaction-form.ts'
+import type { TransactionRequest } from '../../domain/transaction-request.ts'
+import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import { currentOf, type NetworkClient, type SendingDependencies } from '../../sender/context.ts'
+import { callOf } from '../../sender/gas-limit.ts'
+import type { Nonces } from '../../sender/nonces/nonces.ts'
+import { ceilingIn, checkAuthorizations } from './check-request.ts'
+
+/** The chain's view of a transaction, before it gets a nonce. Amounts are in wei. */
+export interface Quote {
+  gas_limit: number
+  type: TransactionType
+  prices: Prices
+  market: Market
+  /** What the chain charges for the data besides the gas, by its estimate (chain/data-fee.ts). */
+  data_fee: bigint
+  /** What a call of the coin's token takes from the balance. */
+  coin_spent: bigint
+  /** The value, what a call spends, the gas limit at the highest price, and the data fee. */
+  max_cost: bigint
+  balance: bigint
+  /** The most that it and all unfinished transactions may cost together (funds.ts). */
+  funds: bigint
+  /** The most that the account's other unfinished transactions can still cost. */
+  reserved: bigint
+  /** The account's transaction count on chain, and the nonce counter. */
+  latest: number
+  next_nonce: number
+  /** The relayer's address has code, also by a delegation (EIP-7702). */
+  has_code: boolean
+  /** What decodes the data, as human-readable ABI; null: nothing is known of it. */
+  fragments: string[] | null
+  /** Null: public. */
+  submission: PrivateSubmission | null
+}
+
+export interface Preparation {
+  /**
+   * Asks the chain. Throws ApiError: 400 for a transaction that would fail, 503 for a chain that does not answer. `replaced`: the
+   * transaction that it replaces.
+   */
+  quote(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
+  /** What a dry run tells about gas. */
+  gasOf(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']>
+}
+
+/** The balance where balances say nothing. */
+export const unlimited = 2n ** 256n
+
+/** The columns of a row for what it costs besides value and gas; nothing is no column. */
+export const costColumns = ({ data_fee, coin_spent }: Quote) => ({
+  data_fee: data_fee === 0n ? null : `${data_fee}`,
+  coin_spent: coin_spent === 0n ? null : `${coin_spent}`,
+})
+
+/** 0x and 4 bytes. */
+const selector_length = 10
+
+type PreparationDependencies = Pick<SendingDependencies, 'store' | 'clientFor'> & { nonces: Nonces }
+
+export function createPreparation({ store, clientFor, nonces }: PreparationDependencies): Preparation {
+  const readFunds = createFundsReader(store)
+
+  async function quote(
+    nodes: NodeAccess,
+    relayer: RelayerRow,
+    request: TransactionRequest,
+    replaced?: TransactionRow,
+  ): Promise<Quote> {
+    checkAuthorizations(relayer, request.authorization_list, authorityOf)
+    const fragments = request.fragments ?? (await knownFragments(relayer, request))
+    const networkClient = await clientFor(nodes, relayer)
+    if (!networkClient) throw unavailable('network', 'The network of the relayer was deleted')
+    const submission = submissionOf(request, networkClient.network, replaced)
+    const mempool = networkClient.mempoolOf({ submission })
+    try {
+      const [known, market, gas_limit, has_code] = await Promise.all([
+        networkClient.funds(relayer.address),
+        networkClient.market(),
+        gasLimit(relayer, mempool, request),
+        networkClient.hasCode(relayer.address),
+      ])
+      if (!replaced) await nonces.checkUnknown(relayer, networkClient, request)
+      // A disabled relayer is enabled again when its chain is the right one.
+      if (!(await nonces.mayAssign(relayer, networkClient, known.latest))) {
+        throw disabled(await currentOf({ store }, relayer))
+      }
+      const { type, prices } = priceRequest(relayer, request, market)
+      const data_fee = await dataFeeOf(networkClient, request, gas_limit)
+      const coin_spent = coinSpentByCall(relayer.coin_token, request)
+      const max_cost = BigInt(request.value) + coin_spent + feeOf({ gas_limit, prices, data_fee })
+      const own = BigInt(replaced?.reserved ?? 0)
+      const { min_balance = '0' } = relayer.policies
+      const { balance, funds, account } = await fundsFor(relayer, networkClient, { known, max_cost, own })
+      if (balance < BigInt(min_balance)) {
+        await store.noteBalance(relayer.row_id, balance.toString(), min_balance, true)
+      }
+      const reserved = BigInt(account.reserved) - own
+      const { next_nonce } = account
+      const cost = { data_fee, coin_spent, max_cost, balance, funds, reserved }
+      return {
+        gas_limit,
+        type,
+        prices,
+        market,
+        ...cost,
+        latest: known.latest,
+        next_nonce,
+        has_code,
+        fragments,
+        submission,
+      }
+    } catch (error) {
+      await nonces.disableOnWrongChain(relayer, error)
+      throw asApiError(error, fragments)
+    }
+  }
+
+  async function knownFragments({ network }: RelayerRow, { to, data }: TransactionRequest): Promise<string[] | null> {
+    if (to === null || data === null) return null
+    const selector = data.slice(0, selector_length)
+    return (await store.knownFragments({ network, address: to, selector })) ?? null
+  }
+
+  /** The account may just have been funded, so a cached balance refuses nothing. */
+  async function fundsFor(
+    relayer: RelayerRow,
+    { atNewest, network }: NetworkClient,
+    { known, max_cost, own }: { known: AccountSnapshot; max_cost: bigint; own: bigint },
+  ): Promise<Funds> {
+    const { chain_id, address } = relayer
+    if (hasNoCoin(network)) {
+      return { balance: unlimited, funds: unlimited, account: await store.getAccount(chain_id, address) }
+    }
+    const remembered = await readFunds.byMemory(relayer, known)
+    const isEnough = remembered.funds >= max_cost + BigInt(remembered.account.reserved) - own
+    const { min_balance = '0' } = relayer.policies
+    if (isEnough && remembered.funds >= BigInt(min_balance)) return remembered
+    return readFunds.at(relayer, await atNewest((snapshot) => snapshot.account(address)))
+  }
+
+  async function gasOf(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']> {
+    const client = await clientFor(nodes, relayer)
+    if (!client) return { needed: null, limit: request.gas_limit, creates_account: null }
+    const { gas } = client.mempoolOf({ submission: submissionOf(request, client.network, undefined) })
+    const [needed, creates_account] = await Promise.all([
+      gas.estimate(callOf(relayer.address, request)).catch(() => undefined),
+      createsAccount(client, request).catch(() => undefined),
+    ])
+    return { needed: needed ?? null, limit: request.gas_limit, creates_account: creates_account ?? null }
+  }
+
+  return { quote, gasOf }
+}
+
+/** Whether the receiver of a value does not exist yet (EIP-161). Throws RpcError or RpcUnavailable. */
+async function createsAccount({ estimates, hasCode }: NetworkClient, { to, value }: TransactionRequest) {
+  if (to === null || value === '0') return false
+  const [balance, count, isContract] = await Promise.all([
+    estimates.balance(to),
+    estimates.latestNonce(to),
+    hasCode(to),
+  ])
+  return balance === 0n && count === 0 && !isContract
+}
+
+/** A replacement that asks for no other keeps the previous. */
+function submissionOf(
+  { submission }: TransactionRequest,
+  network: Network,
+  replaced: TransactionRow | undefined,
+): PrivateSubmission | null {
+  if (replaced && submission === undefined) return replaced.submission
+  return readSubmission(submission ?? network.submission, network)
+}
+
+/** The estimated gas limit, or the given one if it suffices. */
+async function gasLimit(
+  { address, policies }: RelayerRow,
+  { gas }: Mempool,
+  request: TransactionRequest,
+): Promise<number> {
+  const call = callOf(address, request)
+  const { gas_limit } = request
+  if (gas_limit === null) {
+    if (policies.gas_limit_estimation !== false) return gas.limit(call)
+    throw badRequest('/body/gas_limit', 'must be given: the policy gas_limit_estimation is off')
+  }
+  const shortage = await gas.shortageOf({ ...call, gas: gas_limit })
+  if (shortage) throw gasLimitTooLow(shortage)
+  return gas_limit
+}
+
+function gasLimitTooLow({ needed, text }: GasShortage): ApiError {
+  const message =
+    needed === undefined ? `is too low: the transaction ${text}` : `must be at least ${needed}: ${so_much}`
+  return new ApiError('gas_limit_too_low', 'Unprocessable Content', [
+    { path: '/body/gas_limit', message: message.slice(0, 1_000) },
+  ])
+}
+
+const so_much = 'the nodes estimate so much for this transaction'
+
+/** Throws ApiError (403 for the policy min_balance, else 400) when the balance is too low. */
+export function checkFunds(relayer: RelayerRow, quote: Quote): void {
+  const { policies } = relayer
+  const { balance, funds, reserved, max_cost } = quote
+  if (balance < BigInt(policies.min_balance ?? 0)) {
+    const message = `The balance is ${balance} wei, which is below the required minimum of ${policies.min_balance} wei`
+    throw refusedBy([{ path: 'policies/min_balance', message }])
+  }
+  if (funds < max_cost + reserved) throw tooLittle(relayer, quote, reserved)
+}
+
+/** The ApiError (400) for a balance that is too low for the transaction and all unfinished ones. */
+export function tooLittle({ address }: RelayerRow, { max_cost, balance }: Quote, reserved: bigint): ApiError {
+  const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} wei of it` : ''
+  return insufficientFunds(
+    `costs up to ${max_cost} wei with gas, and the balance of ${address} is ${balance} wei${others}`,
+  )
+}
+
+/** Turns a node's error into the ApiError for the caller; other errors are returned unchanged. */
+export function asApiError(error: unknown, fragments: string[] | null): unknown {
+  const kind = rpcKindOf(error)
+  if (kind === undefined) return error
+  const { message } = error as Error
+  if (kind === 'reverted') return reverts(revertText(error as Error, fragments), error)
+  if (kind === 'insufficient_funds') return insufficientFunds('the balance does not cover the value and the gas')
+  if (kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high') return badRequest('/body/gas_limit', message)
+  if (kind === 'rejected') return badRequest('/body', message)
+  const wrong = (error as { wrong_chain?: bigint }).wrong_chain
+  return unavailable(
+    'network',
+    wrong === undefined ? message : `The nodes of the network are on another chain (${wrong})`,
+  )
+}
+
+/** Decoded, also a custom error that the ABI of the request has; the node's message when it gives no reason. */
+function revertText(error: Error, fragments: string[] | null): string {
+  if (!(error instanceof RpcError)) return error.message
+  const data = revertData(error.error)
+  const reason = (fragments && data && decodeError(fragments, data)) || revertReason(error.error)
+  return reason ? `execution reverted: ${reason}` : error.message
+}
+
+/** The node's error is kept as the cause: it has the bytes of the revert. */
+function reverts(message: string, cause: unknown): ApiError {
+  const details = [{ path: '/body', message: `would revert: ${message}`.slice(0, 1_000) }]
+  return Object.assign(new ApiError('execution_reverted', 'Bad Request', details), { cause })
+}
+
+const unavailable = (path: string, message: string) =>
+  new ApiError('unavailable', 'Service Unavailable', [{ path, message: message.slice(0, 1_000) }])
+
+const disabled = ({ disabled_reason }: RelayerRow) =>
+  unavailable('relayer', disabled_reason ?? 'The relayer was disabled for a moment; repeat the request')
+
+export const default_tier: Tier = 'average'
+
+/**
+ * The form and the prices of a request: the prices that it gives, and market prices for the others, up to the policies. Throws ApiError
+ * (400) when lists, prices, type and chain do not belong together.
+ */
+export function priceRequest(
+  relayer: RelayerRow,
+  request: TransactionRequest,
+  market: Market,
+): { type: TransactionType; prices: Prices } {
+  const kind = kindOf(relayer, request, market)
+  const type = request.type ?? typeOf(request, kind)
+  if (type === undefined) {
+    throw badRequest('/body/authorization_list', 'needs a chain with a base fee, and no gas_price (EIP-7702)')
+  }
+  checkLists(type, request)
+  const quoted = quote(market, request.tier ?? default_tier, kind)
+  const prices = limit(atCeiling(quoted, ceilingIn(request)), capOf(relayer))
+  // An assertion: it throws for a combination that the checks above should have refused.
+  formOf(type, request, prices)
+  return { type, prices }
+}
+
+function kindOf({ policies }: RelayerRow, request: TransactionRequest, market: Market): PriceKind {
+  const { gas_price, max_fee_per_gas, max_priority_fee_per_gas, type } = request
+  const isTipped = max_fee_per_gas !== null || max_priority_fee_per_gas !== null
+  const isLegacy = gas_price !== null || policies.eip1559_pricing === false
+  if (isTipped && (isLegacy || market.kind === 'legacy')) {
+    const why = isLegacy ? 'the policy eip1559_pricing is off' : 'the chain has no base fee'
+    const given = max_fee_per_gas === null ? 'max_priority_fee_per_gas' : 'max_fee_per_gas'
+    throw badRequest(`/body/${given}`, `cannot be given: ${why}`)
+  }
+  if (type === null) return isLegacy ? 'legacy' : market.kind
+  const kind = priceKindOf(type)
+  if (kind === 'legacy' && isTipped)
+    throw badRequest('/body/type', `must be 2 or 4 with max_fee_per_gas; it is ${type}`)
+  if (kind === 'eip1559' && gas_price !== null)
+    throw badRequest('/body/type', `must be 0 or 1 with gas_price; it is ${type}`)
+  if (kind === 'eip1559' && market.kind === 'legacy') {
+    throw badRequest('/body/type', `must be 0 or 1: the chain has no base fee; it is ${type}`)
+  }
+  return kind
+}
+
+function checkLists(type: TransactionType, { access_list, authorization_list }: TransactionRequest): void {
+  if (authorization_list !== null && type !== 4) {
+    throw badRequest('/body/type', `must be 4 with authorization_list; it is ${type}`)
+  }
+  if (authorization_list === null && type === 4) {
+    throw badRequest('/body/authorization_list', 'must be given for type 4')
+  }
+  if (access_list !== null && type === 0) throw badRequest('/body/access_list', 'cannot be given for type 0')
+}
+
+type Account = Awaited<ReturnType<SendingDependencies['store']['getAccount']>>
+
+export interface Funds {
+  balance: bigint
+  /** The most that all unfinished transactions and a new one may cost together, in wei. */
+  funds: bigint
+  account: Account
+}
+
+export interface FundsReader {
+  /** The funds by a snapshot that is remembered for a second. */
+  byMemory(relayer: RelayerRow, remembered: AccountSnapshot): Promise<Funds>
+  /** The funds by a snapshot that was just taken. */
+  at(relayer: RelayerRow, snapshot: AccountSnapshot): Promise<Funds>
+}
+
+/**
+ * The funds of an account. The cost of a mined transaction leaves the balance at once, and the reserved sum only when its receipt
+ * is seen. In between it must not count twice, and an older balance must not include amounts that were spent since.
+ */
+export function createFundsReader(store: SendingDependencies['store']): FundsReader {
+  /** The funds when a remembered snapshot was first used. */
+  const first = new WeakMap<AccountSnapshot, Promise<Funds>>()
+
+  async function at({ chain_id, address }: RelayerRow, { latest, balance }: AccountSnapshot): Promise<Funds> {
+    const { committed, ...account } = await store.accountAt({ chain_id, address }, latest)
+    return { balance, funds: balance - BigInt(committed) + BigInt(account.reserved), account }
+  }
+
+  return {
+    at,
+    async byMemory(relayer, remembered) {
+      const known = first.get(remembered) ?? at(relayer, remembered)
+      first.set(remembered, known)
+      const before = await known
+      const account = await store.getAccount(relayer.chain_id, relayer.address)
+      const released = BigInt(account.released) - BigInt(before.account.released)
+      return { balance: before.balance, funds: before.funds - released, account }
+    },
+  }
+}

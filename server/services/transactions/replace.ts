@@ -1,0 +1,230 @@
+import type { SendTransactionRequest } from '../../../generated/openapi.ts'
+import { aboveRefused, highestTaken } from '../../domain/attempts.ts'
+import { readCall } from '../../domain/decoding/decoded-call.ts'
+import { ApiError, badRequest, conflict, transactionNotFound } from '../../domain/errors.ts'
+import {
+  bump,
+  gwei,
+  isEnough,
+  leastToReplace,
+  liftedTo,
+  limit,
+  most,
+  type Prices,
+  percentileOf,
+  priceColumns,
+  pricesOf,
+  quote,
+} from '../../domain/fees.ts'
+import { capOf, checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
+import { overLimit, spendingOf } from '../../domain/policies/transaction-policies.ts'
+import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
+import { isUnmined } from '../../domain/statuses.ts'
+import { replacedSubmission } from '../../domain/submission.ts'
+import type { TransactionType } from '../../domain/transaction-form.ts'
+import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
+import type { Move, TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
+import { type SendingDependencies, tierOf } from '../../sender/context.ts'
+import { capacityOf, ceilingColumns, checkPause, isPriced, tooMany } from './check-request.ts'
+import { costColumns, default_tier, type Quote } from './quote.ts'
+import type { Asker } from './send-parts.ts'
+
+export type Replace = (
+  relayer_id: string,
+  transaction_id: string,
+  body: SendTransactionRequest,
+  auditEntry: PendingAuditEntry,
+  asker: Asker,
+) => Promise<WholeTransactionRow>
+
+/** The checks of a request before its commit. `replaced`: the transaction that it replaces. */
+export type Prepare = (
+  before: RelayerRow,
+  request: TransactionRequest,
+  asker: Asker,
+  replaced?: TransactionRow,
+  /** Whether the policy `allow_transactions` applies; the default: unless it replaces another one. */
+  isNew?: boolean,
+) => Promise<{ relayer: RelayerRow; quote: Quote }>
+
+interface ReplaceDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'now'> {
+  prepare: Prepare
+  /** Starts the background work of the relayer. */
+  wake(relayer_row_id: number): void
+}
+
+/** Replaces the content or the prices of a transaction that is in no block; its nonce stays. */
+export function createReplace({ store, findRelayer, prepare, wake, now }: ReplaceDependencies): Replace {
+  /** Throws ApiError (404, 409). */
+  async function findOpen(relayer: RelayerRow, transaction_id: string): Promise<WholeTransactionRow> {
+    const row = await store.getTransaction(relayer.row_id, transaction_id)
+    if (!row) throw transactionNotFound(transaction_id)
+    if (!isOpen(row)) throw new ApiError('conflict', `The transaction is ${stateOf(row)}`)
+    // Its user knows it by this id, and the sponsorship pays for this content up to `max_fee`.
+    if (row.sponsored) throw new ApiError('conflict', 'The call of a sponsorship stays as it is, and can be canceled')
+    return row
+  }
+
+  return async (relayer_id, transaction_id, body, auditEntry, asker) => {
+    const found = await findRelayer(relayer_id)
+    checkPause(found)
+    const replaced = await findOpen(found, transaction_id)
+    checkContent(body)
+    const request = readTransactionRequest(body)
+    const { relayer, quote } = await prepare(found, request, asker, replaced)
+    const { prices, market, gas_limit, data_fee } = quote
+
+    // The sender may change the row meanwhile; then it is read again.
+    for (;;) {
+      const row = await findOpen(relayer, transaction_id)
+      const tier = request.tier ?? row.speed?.tier ?? default_tier
+      const attempts = await store.attempts(row.row_id)
+      const before = highestTaken(attempts, row.nonce)
+      const refused = isPriced(request) ? undefined : aboveRefused(attempts, row.nonce)
+      const asked = refused ? limit(liftedTo(prices, refused), capOf(relayer, gas_limit, data_fee)) : prices
+      const replacing = before ? atLeast(before, request, relayer, quote, row) : asked
+      checkDifference(relayer, row, request, { ...quote, prices: replacing })
+      checkFees(relayer, { gas_limit, prices: replacing, data_fee, market })
+      const spending = spendingOf(relayer, request, feeOf({ gas_limit, prices: replacing, data_fee }))
+      const fragments = quote.fragments ?? (request.data === row.data ? row.fragments : null)
+      const { to, value, data, valid_until, access_list, authorization_list } = request
+      const move: Move = {
+        row_id: row.row_id,
+        revision: row.revision,
+        set: {
+          fragments,
+          call: readCall(fragments, data),
+          to,
+          value,
+          data,
+          access_list,
+          authorization_list,
+          gas_limit,
+          gas_is_given: request.gas_limit !== null,
+          is_sweep: false,
+          ...costColumns(quote),
+          ...(valid_until !== undefined && { valid_until }),
+          ...(request.reference !== undefined && { reference: request.reference }),
+          ...(request.metadata !== undefined && { metadata: request.metadata }),
+          submission: replacedSubmission(row, request.submission && quote.submission, {
+            isSigned: row.status !== 'pending',
+            now: now(),
+          }),
+          resign: row.status !== 'pending',
+          type: quote.type,
+          ...ceilingColumns(request),
+          // Prices at a nonce that another sender uses in the pool: the caller's word to pay more than that one.
+          replaces_foreign: row.replaces_foreign || (row.waiting_for === 'contested_nonce' && isPriced(request)),
+          ...priceColumns(replacing),
+          speed: { tier, percentile: percentileOf[tier] },
+          status_reason: null,
+        },
+      }
+      const moved = await store.replaceTransaction(move, spending, capacityOf(relayer), auditEntry)
+      if (!moved) continue
+      if ('outcome' in moved) throw moved.outcome === 'at_capacity' ? tooMany(moved) : overLimit(moved)
+      wake(relayer.row_id)
+      return { ...moved, data }
+    }
+  }
+}
+
+/** Without any content, the caller meant to change the prices only. */
+function checkContent({ to, value, data, call }: SendTransactionRequest): void {
+  if ([to, value, data, call].every((member) => member == null))
+    throw badRequest('/body', 'must have the content (to, value, and data or call): a replacement repeats what stays')
+}
+
+const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
+  intent === 'send' && block_hash === null && isUnmined(status)
+
+/** The status as text that completes "The transaction is ...". */
+export const stateOf = ({ status, intent }: TransactionRow): string =>
+  intent !== 'send' && isUnmined(status) ? 'being canceled' : status
+
+/**
+ * The prices of a replacement, in wei per unit of gas. They must be 10 % above `before`, the prices that a node has: given prices are
+ * checked (ApiError 400), absent ones are raised. ApiError (409) when the policies leave no room for that.
+ */
+export function atLeast(
+  before: Prices,
+  request: TransactionRequest,
+  relayer: RelayerRow,
+  its: Quote,
+  row: TransactionRow,
+): Prices {
+  const { prices, market, gas_limit, data_fee } = its
+  const least = leastToReplace(before, prices.kind)
+  if (isPriced(request)) {
+    if (isEnough(prices, least)) return prices
+    const message = `must pay at least 10 % more for both fees than the transaction that it replaces: ${shown(least)}`
+    throw badRequest('/body', message)
+  }
+  const cap = capOf(relayer, gas_limit, data_fee)
+  const asked = quote(market, request.tier ?? tierOf(row), prices.kind)
+  const raised = bump(before, asked, cap)
+  if (raised) return raised
+  throw capped(
+    `Replacing it takes a price of at least ${gwei(most(least))}, and its tier asks for ${gwei(most(asked))}`,
+    cap,
+  )
+}
+
+/** Throws ApiError (409) when the replacement would be the very bytes that are signed already. */
+export function checkDifference(
+  relayer: RelayerRow,
+  row: WholeTransactionRow,
+  request: TransactionRequest,
+  { type, prices, gas_limit, data_fee, market }: Quote,
+): void {
+  const signed = pricesOf(row)
+  if (row.hash === null || !signed) return
+  const isSame =
+    type === row.type &&
+    most(signed) === most(prices) &&
+    tipOf(signed) === tipOf(prices) &&
+    gas_limit === row.gas_limit &&
+    request.to === row.to &&
+    request.value === row.value &&
+    request.data === row.data &&
+    JSON.stringify([request.access_list, request.authorization_list]) ===
+      JSON.stringify([row.access_list, row.authorization_list])
+  if (!isSame) return
+  const asked = most(quote(market, request.tier ?? tierOf(row), prices.kind))
+  const change = `It would be the same transaction at the same price of ${gwei(most(prices))}; its tier asks for ${gwei(asked)}`
+  throw capped(change, capOf(relayer, gas_limit, data_fee))
+}
+
+const tipOf = (prices: Prices) => (prices.kind === 'legacy' ? prices.gas_price : prices.max_priority_fee_per_gas)
+
+const capped = (message: string, cap: bigint | undefined) =>
+  conflict(
+    'policies/gas_price_cap',
+    cap === undefined
+      ? `${message}. Nothing was changed`
+      : `${message}; the policies allow at most ${gwei(cap)}. Nothing was changed`,
+  )
+
+/** The reason why prices are too low to replace the transaction at a nonce that a caller gave; undefined: they suffice. */
+export function underpriced(
+  row: Parameters<typeof pricesOf>[0] & { type: TransactionType },
+  body: SendTransactionRequest,
+): string | undefined {
+  const before = pricesOf(row)
+  if (!before) return undefined
+  const { gas_price, max_fee_per_gas: fee, max_priority_fee_per_gas: tip } = body
+  const text = (amount: string | number | null | undefined) => (amount == null ? null : `${amount}`)
+  const given = pricesOf({
+    gas_price: text(gas_price),
+    max_fee_per_gas: text(fee),
+    max_priority_fee_per_gas: text(tip),
+  })
+  const least = leastToReplace(before, given?.kind)
+  if (given && isEnough(given, least)) return undefined
+  return `to replace it, give prices at least 10 % higher: ${shown(least)}`
+}
+
+const shown = (least: Prices): string =>
+  least.kind === 'legacy'
+    ? `gas_price ${least.gas_price}`
+    : `max_fee_per_gas ${least.max_fee_per_gas}, max_priority_fee_per_gas ${least.max_priority_fee_per_gas}`

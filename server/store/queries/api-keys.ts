@@ -1,0 +1,226 @@
+import type { ApiKeyRow } from '../../domain/rows.ts'
+import type { Store } from '../store.ts'
+import type { Database } from './database.ts'
+import { type StoredSeal, sealedColumns } from './row-mac.ts'
+import { type Engine, type Session, sql, type Transaction } from './session.ts'
+
+export interface Row {
+  id: string
+  name: string
+  secret_hash: Uint8Array
+  former_hash: Uint8Array | null
+  former_valid_until: string | null
+  scopes: string
+  relayer_ids: string | null
+  pool_ids: string | null
+  allowed_cidrs: string | null
+  rate_limit: string | null
+  expires_at: string | null
+  created_at: string
+  last_used_at: string | null
+}
+
+/** Limited, because every process keeps all API keys in memory. */
+export const max_api_keys = 1_000
+
+const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
+
+const readRow = (row: Row): ApiKeyRow => ({
+  ...row,
+  scopes: JSON.parse(row.scopes),
+  relayer_ids: parse(row.relayer_ids),
+  pool_ids: parse(row.pool_ids),
+  allowed_cidrs: parse(row.allowed_cidrs),
+  rate_limit: parse(row.rate_limit),
+})
+
+const encode = (api_key: ApiKeyRow) => ({
+  ...api_key,
+  scopes: JSON.stringify(api_key.scopes),
+  is_limited: api_key.relayer_ids === null ? 0 : 1,
+  pool_ids: api_key.pool_ids && JSON.stringify(api_key.pool_ids),
+  allowed_cidrs: api_key.allowed_cidrs && JSON.stringify(api_key.allowed_cidrs),
+  rate_limit: api_key.rate_limit && JSON.stringify(api_key.rate_limit),
+})
+
+const relayerIds: Record<Engine, string> = {
+  sqlite: 'json_group_array(relayers.id ORDER BY relayers.row_id)',
+  postgres: `coalesce(json_agg(relayers.id ORDER BY relayers.row_id), '[]')::text`,
+}
+const columnsOf = (engine: Engine) => `id, name, secret_hash, former_hash, former_valid_until, scopes,
+  CASE WHEN is_limited = 1 THEN (
+    SELECT ${relayerIds[engine]}
+    FROM api_key_relayers JOIN relayers ON relayers.row_id = relayer_row_id WHERE api_key_row_id = api_keys.row_id
+  ) END AS relayer_ids,
+  pool_ids, allowed_cidrs, rate_limit, expires_at, created_at, last_used_at`
+const columns = { sqlite: columnsOf('sqlite'), postgres: columnsOf('postgres') }
+
+type ApiKeys = Pick<
+  Store,
+  | 'createApiKey'
+  | 'getApiKey'
+  | 'listApiKeys'
+  | 'updateApiKey'
+  | 'rotateApiKey'
+  | 'deleteApiKey'
+  | 'apiKeys'
+  | 'apiKey'
+  | 'noteApiKeyUses'
+>
+
+const select = sql<Row>((engine) => `SELECT ${columns[engine]} FROM api_keys WHERE id = $id`)
+const selectAll = sql<Row & StoredSeal>(
+  (engine) => `SELECT ${columns[engine]}, ${sealedColumns(engine, 'api_keys')} FROM api_keys ORDER BY row_id`,
+)
+const selectSome = sql<Row & StoredSeal>(
+  (engine) =>
+    `SELECT ${columns[engine]}, ${sealedColumns(engine, 'api_keys')} FROM api_keys WHERE id = ANY ($ids::text[])`,
+)
+const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM api_keys WHERE id = $id')
+const countAll = sql<{ count: number }>('SELECT count(*) AS count FROM api_keys')
+const insert = sql<{ row_id: number }>(`
+  INSERT INTO api_keys (
+    id, name, secret_hash, scopes, is_limited, pool_ids, allowed_cidrs, rate_limit, expires_at, created_at)
+  VALUES ($id, $name, $secret_hash, $scopes, $is_limited, $pool_ids, $allowed_cidrs, $rate_limit, $expires_at, $created_at)
+  ON CONFLICT (name) DO NOTHING RETURNING row_id`)
+const named = sql('SELECT 1 FROM api_keys WHERE name = $name AND id <> $id')
+const update = sql(`
+  UPDATE api_keys SET name = $name, scopes = $scopes, is_limited = $is_limited, pool_ids = $pool_ids, allowed_cidrs = $allowed_cidrs,
+    rate_limit = $rate_limit, expires_at = $expires_at
+  WHERE id = $id`)
+const rotate = sql(`
+  UPDATE api_keys SET former_hash = CASE WHEN $former_valid_until::text IS NULL THEN NULL ELSE secret_hash END,
+    former_valid_until = $former_valid_until, secret_hash = $secret_hash
+  WHERE row_id = $row_id`)
+const remove = sql('DELETE FROM api_keys WHERE row_id = $row_id')
+const ofSponsorship = sql('SELECT 1 FROM sponsorships WHERE api_key_id = $id')
+const use = sql({
+  sqlite: 'UPDATE api_keys SET last_used_at = $at WHERE id = $id',
+  // Sorted, so that two of them never wait for each other.
+  postgres: `
+    UPDATE api_keys SET last_used_at = at FROM (
+      SELECT row_id, at FROM json_to_recordset($rows::json) AS uses (id text, at text)
+      JOIN api_keys USING (id) ORDER BY row_id FOR NO KEY UPDATE
+    ) AS used WHERE api_keys.row_id = used.row_id`,
+})
+const known = sql<{ id: string; row_id: number }>(
+  'SELECT id, row_id FROM relayers WHERE id = ANY ($ids::text[]) FOR KEY SHARE',
+)
+const knownPools = sql<{ id: string }>('SELECT id FROM pools WHERE id = ANY ($ids::text[]) FOR KEY SHARE')
+const forget = sql('DELETE FROM api_key_relayers WHERE api_key_row_id = $row_id')
+const limit = sql({
+  sqlite: 'INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id) VALUES ($row_id, $relayer_row_id)',
+  postgres: `
+    INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id)
+    SELECT $row_id::bigint, relayer_row_id FROM json_to_recordset($rows::json) AS relayer (relayer_row_id bigint)`,
+})
+
+/** `too_many`: there are as many API keys as there may be. Its list of relayers is written apart. */
+export async function insertApiKey(
+  transaction: Transaction,
+  rights: Database['rights'],
+  api_key: ApiKeyRow,
+): Promise<number | 'too_many' | 'name_taken'> {
+  const { count } = (await transaction.one(countAll)) as { count: number }
+  if (count >= max_api_keys) return 'too_many'
+  const inserted = await transaction.one(insert, encode(api_key))
+  if (!inserted) return 'name_taken'
+  rights.inserted(transaction, 'api_keys', inserted.row_id)
+  return inserted.row_id
+}
+
+/** Whether there was one. */
+export async function removeApiKey(transaction: Transaction, rights: Database['rights'], id: string): Promise<boolean> {
+  const row = await transaction.one(rowIdOf, { id })
+  if (!row) return false
+  await rights.deleted(transaction, 'api_keys', row.row_id)
+  await transaction.run(remove, row)
+  return true
+}
+
+export function apiKeys({ read, readTogether, lister, write, writeCached, rights }: Database): ApiKeys {
+  async function get(session: Session, id: string): Promise<ApiKeyRow | undefined> {
+    const row = await session.one(select, { id })
+    return row && readRow(row)
+  }
+
+  /** The row ids of relayers; `unknown_relayer`: the index of the first id that does not exist. */
+  async function rowIdsOf(transaction: Transaction, ids: string[]): Promise<number[] | { unknown_relayer: number }> {
+    const rows = await transaction.all(known, { ids })
+    const row_ids = new Map(rows.map(({ id, row_id }) => [id, row_id]))
+    const unknown_relayer = ids.findIndex((id) => !row_ids.has(id))
+    return unknown_relayer >= 0 ? { unknown_relayer } : ids.map((id) => row_ids.get(id) as number)
+  }
+
+  /** The index of the first id that no pool has; -1: there is none. Locked until the key names them: a pool with a key is not deleted. */
+  async function unknownPool(transaction: Transaction, ids: string[]): Promise<number> {
+    const found = new Set((await transaction.all(knownPools, { ids })).map(({ id }) => id))
+    return ids.findIndex((id) => !found.has(id))
+  }
+
+  const trusted = readTogether(
+    (id: string) => id,
+    async (ids) => {
+      const rows = await rights.trusted('api_keys', () => read.all(selectSome, { ids }))
+      return new Map(rows.map((row) => [row.id, readRow(row)]))
+    },
+  )
+
+  async function limitTo(transaction: Transaction, row_id: number, relayers: number[]): Promise<void> {
+    await transaction.run(forget, { row_id })
+    const rows = relayers.map((relayer_row_id) => ({ relayer_row_id }))
+    await transaction.runOf(limit, rows, { row_id })
+  }
+
+  return {
+    createApiKey: (api_key, auditEntry) =>
+      writeCached(async (transaction) => {
+        const relayers = await rowIdsOf(transaction, api_key.relayer_ids ?? [])
+        if (!Array.isArray(relayers)) return relayers
+        const unknown_pool = await unknownPool(transaction, api_key.pool_ids ?? [])
+        if (unknown_pool >= 0) return { unknown_pool }
+        const row_id = await insertApiKey(transaction, rights, api_key)
+        if (typeof row_id !== 'number') return row_id
+        await limitTo(transaction, row_id, relayers)
+        return (await get(transaction, api_key.id)) as ApiKeyRow
+      }, auditEntry),
+    getApiKey: (id) => get(read, id),
+    listApiKeys: lister('api_keys', columns, readRow),
+    updateApiKey: (id, changes, auditEntry) =>
+      writeCached(async (transaction) => {
+        const row = await transaction.one(rowIdOf, { id })
+        const before = row && (await get(transaction, id))
+        if (!before) return 'missing'
+        const relayers = await rowIdsOf(transaction, changes.relayer_ids ?? [])
+        if (!Array.isArray(relayers)) return relayers
+        const unknown_pool = await unknownPool(transaction, changes.pool_ids ?? [])
+        if (unknown_pool >= 0) return { unknown_pool }
+        if (changes.name !== undefined && (await transaction.one(named, { id, name: changes.name })))
+          return 'name_taken'
+        await rights.updated(transaction, 'api_keys', row.row_id)
+        await transaction.run(update, encode({ ...before, ...changes }))
+        if (changes.relayer_ids !== undefined) await limitTo(transaction, row.row_id, relayers)
+        return (await get(transaction, id)) as ApiKeyRow
+      }, auditEntry),
+    rotateApiKey: (id, secret_hash, former_valid_until, auditEntry) =>
+      writeCached(async (transaction) => {
+        const row = await transaction.one(rowIdOf, { id })
+        if (!row) return undefined
+        await rights.updated(transaction, 'api_keys', row.row_id)
+        await transaction.run(rotate, { ...row, secret_hash, former_valid_until })
+        return get(transaction, id)
+      }, auditEntry),
+    deleteApiKey: (id, auditEntry) =>
+      writeCached(async (transaction) => {
+        if (await transaction.one(ofSponsorship, { id })) return 'in_use'
+        return (await removeApiKey(transaction, rights, id)) ? 'deleted' : 'missing'
+      }, auditEntry),
+    // API keys that another program changed grant no rights, and do not affect the others.
+    apiKeys: async () => (await rights.trusted('api_keys', () => read.all(selectAll))).map(readRow),
+    apiKey: trusted,
+    noteApiKeyUses: async (uses) => {
+      const rows = [...uses].map(([id, at]) => ({ id, at }))
+      await write((transaction) => transaction.runOf(use, rows))
+    },
+  }
+}

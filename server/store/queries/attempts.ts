@@ -1,0 +1,139 @@
+import type { AuditEntry } from '../../domain/rows.ts'
+import type { Attempt, AttemptRow, Move, TransactionRow } from '../../domain/transaction-rows.ts'
+import type { Store } from '../store.ts'
+import type { Database } from './database.ts'
+import { sql, type Transaction } from './session.ts'
+
+/** The columns of an attempt without its bytes. */
+export const attemptColumns =
+  'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, gas_limit, content_hash, sig, taken_at, created_at, refusal, refusal_kind'
+
+/** The audit entry of a signature that the service makes in the background, for a transaction that a caller requested. */
+export const signatureEntry = (
+  { relayer_id }: TransactionRow,
+  { purpose, hash }: Pick<Attempt, 'purpose' | 'hash'>,
+  at: number,
+  key_request_id: string | undefined,
+): AuditEntry => ({
+  at,
+  caller: 'service',
+  operation: purpose === 'send' ? 'signTransactionToSend' : 'signTransactionToCancel',
+  relayer_id,
+  subject: hash,
+  result: 200,
+  request_id: null,
+  ...(key_request_id !== undefined && { key_request_id }),
+})
+
+const attemptsAt = (transaction_row_id: string) => `
+  SELECT transaction_row_id, ${attemptColumns} FROM attempts WHERE transaction_row_id = ${transaction_row_id}`
+const selectAll = sql<AttemptRow & { transaction_row_id: number }>({
+  sqlite: `${attemptsAt('$transaction_row_id')} ORDER BY number`,
+  // OFFSET 0: each transaction is looked up by the index. A join would read the whole table while it is small.
+  postgres: `
+    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (transaction_row_id bigint),
+      LATERAL (${attemptsAt('wanted.transaction_row_id')} OFFSET 0) AS its ORDER BY transaction_row_id, number`,
+})
+// Attempts are numbered from 1 without gaps, so a page is a range of numbers and the last number is the count.
+const selectSlice = sql<AttemptRow>(`
+  SELECT ${attemptColumns} FROM attempts WHERE transaction_row_id = $transaction_row_id AND number > $offset
+  ORDER BY number LIMIT $limit`)
+const last = sql<{ last: number }>(
+  'SELECT coalesce(max(number), 0) AS last FROM attempts WHERE transaction_row_id = $transaction_row_id',
+)
+const raw = sql<{ raw: Uint8Array }>(
+  'SELECT raw FROM attempts WHERE transaction_row_id = $transaction_row_id AND number = $number',
+)
+const insert = sql({
+  sqlite: `
+    INSERT INTO attempts (transaction_row_id, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
+      max_priority_fee_per_gas, gas_limit, content_hash, sig, created_at)
+    VALUES ($transaction_row_id, $number, $purpose, $nonce, $hash, $raw, $gas_price, $max_fee_per_gas,
+      $max_priority_fee_per_gas, $gas_limit, $content_hash, $sig, $created_at)`,
+  postgres: `
+    INSERT INTO attempts (transaction_row_id, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
+      max_priority_fee_per_gas, gas_limit, content_hash, sig, created_at)
+    SELECT transaction_row_id, number, purpose, nonce, hash, decode(raw, 'hex'), gas_price, max_fee_per_gas,
+      max_priority_fee_per_gas, gas_limit, content_hash, sig, $created_at::text
+    FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer, purpose text, nonce bigint,
+      hash text, raw text, gas_price text, max_fee_per_gas text, max_priority_fee_per_gas text, gas_limit bigint, content_hash text,
+        sig text)`,
+})
+const setTaken = sql({
+  sqlite: `
+    UPDATE attempts SET taken_at = $timestamp, refusal = NULL, refusal_kind = NULL
+    WHERE transaction_row_id = $transaction_row_id AND number = $number AND taken_at IS NULL`,
+  postgres: `
+    UPDATE attempts SET taken_at = $timestamp, refusal = NULL, refusal_kind = NULL
+    FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer)
+    WHERE attempts.transaction_row_id = new.transaction_row_id AND attempts.number = new.number AND taken_at IS NULL
+      AND attempts.transaction_row_id = ANY ($row_ids::bigint[])`,
+})
+const setRefusal = sql({
+  sqlite: `
+    UPDATE attempts SET refusal = $refusal, refusal_kind = $kind
+    WHERE transaction_row_id = $transaction_row_id AND number = $number`,
+  postgres: `
+    UPDATE attempts SET refusal = new.refusal, refusal_kind = new.kind
+    FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer, refusal text, kind text)
+    WHERE attempts.transaction_row_id = new.transaction_row_id AND attempts.number = new.number
+      AND attempts.transaction_row_id = ANY ($row_ids::bigint[])`,
+})
+
+/** An offset beyond every number of an attempt. */
+const max_number = 2 ** 31 - 1
+
+/** Reads attempts. Their bytes, which may be large, are read one at a time. */
+export function attempts({ read, readTogether }: Database): Pick<Store, 'attempts' | 'listAttempts' | 'rawOf'> {
+  // The sender asks for those of all transactions in flight at once.
+  const attemptsOf = readTogether(
+    (row_id: number) => row_id,
+    async (row_ids: number[]) => {
+      const found = new Map<number, AttemptRow[]>()
+      const wanted = row_ids.map((transaction_row_id) => ({ transaction_row_id }))
+      for (const { transaction_row_id, ...attempt } of await read.allOf(selectAll, wanted)) {
+        found.set(transaction_row_id, [...(found.get(transaction_row_id) ?? []), attempt])
+      }
+      return found
+    },
+  )
+  return {
+    attempts: async (transaction_row_id) => (await attemptsOf(transaction_row_id)) ?? [],
+    async listAttempts(transaction_row_id, { offset, limit }) {
+      const page = { transaction_row_id, offset: Math.min(offset, max_number), limit }
+      return {
+        items: await read.all(selectSlice, page),
+        total_items: (await read.one(last, { transaction_row_id }))?.last ?? 0,
+      }
+    },
+    rawOf: async (transaction_row_id, number) =>
+      (await read.one(raw, { transaction_row_id, number }))?.raw ?? new Uint8Array(),
+  }
+}
+
+/** What a move changes of the attempts of its transaction. */
+export interface AttemptChange extends Pick<Move, 'attempt' | 'key_request_id' | 'taken' | 'refused'> {
+  row: TransactionRow
+}
+
+/**
+ * Writes the changes of attempts by moves of different transactions: new attempts with their audit entries, and the nodes' answers to
+ * earlier ones.
+ */
+export async function writeAttempts(transaction: Transaction, changes: AttemptChange[], now: number): Promise<void> {
+  const timestamp = new Date(now).toISOString()
+  const made = changes.flatMap(({ row, attempt }) => (attempt ? { ...attempt, transaction_row_id: row.row_id } : []))
+  const taken = changes.flatMap(({ row, taken = [] }) =>
+    taken.map((number) => ({ transaction_row_id: row.row_id, number })),
+  )
+  const refused = changes.flatMap(({ row, refused }) => (refused ? { ...refused, transaction_row_id: row.row_id } : []))
+  const row_ids = (rows: { transaction_row_id: number }[]) => rows.map(({ transaction_row_id }) => transaction_row_id)
+  for (const { row, attempt, key_request_id } of changes) {
+    if (attempt) transaction.record(signatureEntry(row, attempt, now, key_request_id))
+  }
+  await Promise.all([
+    ...(made.length > 0 ? [transaction.runOf(insert, made, { created_at: timestamp })] : []),
+    ...(taken.length > 0 ? [transaction.runOf(setTaken, taken, { timestamp, row_ids: row_ids(taken) })] : []),
+    ...(refused.length > 0 ? [transaction.runOf(setRefusal, refused, { row_ids: row_ids(refused) })] : []),
+  ])
+}

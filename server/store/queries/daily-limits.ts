@@ -1,0 +1,403 @@
+import type { Account, OverLimit, Spend } from '../../domain/transaction-rows.ts'
+import type { Store } from '../store.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
+import type { Database } from './database.ts'
+import { type Session, sql } from './session.ts'
+import type { Row } from './transaction-rows.ts'
+
+const bucket_ms = 300_000
+/** A day has 288 complete time steps and the current one, so a sum reads at most 289 rows. */
+const day_buckets = 288
+const hour_buckets = 12
+
+/** The amounts that were counted for a transaction, for whom (absent: its account), and in which time step. */
+export interface Spent extends Pick<Spend, 'holder'> {
+  asset: string
+  amount: string
+  bucket: number
+}
+
+/** The current time step. `now`: milliseconds since the Unix epoch. */
+export const bucketAt = (now: number): number => Math.floor(now / bucket_ms)
+
+export const startOfBucket = (bucket: number): number => bucket * bucket_ms
+
+/** When the amounts of a time step leave the sums of a day, in milliseconds since the Unix epoch. */
+export const endOfBucket = (bucket: number): number => (bucket + day_buckets + 1) * bucket_ms
+
+/** The oldest time step that still counts for a limit per day, and for one per hour. */
+export const oldestBucket = (bucket: number): number => bucket - day_buckets
+
+export const oldestBucketOfHour = (bucket: number): number => bucket - hour_buckets
+
+/** The asset under which filled nonce gaps are counted. */
+export const gap_fill = 'gap_fill'
+
+/** How many of `wanted` may be taken under a limit. `amounts`: those of all time steps that count. */
+export const grantedOf = (wanted: number, limit: number, amounts: string[]): number =>
+  Math.max(0, Math.min(wanted, limit - amounts.reduce((sum, taken) => sum + Number(taken), 0)))
+
+export const readSpent = (spent: string | null | undefined): Spent[] => (spent == null ? [] : JSON.parse(spent))
+
+const countedOf = (counted: Spent[], { asset, holder }: Spend): bigint =>
+  counted.reduce(
+    (sum, spent) => (spent.asset === asset && spent.holder === holder ? sum + BigInt(spent.amount) : sum),
+    0n,
+  )
+
+/** The amounts beyond those that are already counted for the transaction. */
+export const addedAmounts = (spending: Spend[], counted: Spent[]): { spend: Spend; amount: bigint }[] =>
+  spending
+    .map((spend) => ({ spend, amount: BigInt(spend.amount) - countedOf(counted, spend) }))
+    .filter(({ amount }) => amount > 0n)
+
+/** `amounts`: those of all time steps that count. Undefined: the amount is within the limit. */
+export function overLimitOf(
+  { spend, amount }: { spend: Spend; amount: bigint },
+  amounts: string[],
+): OverLimit | undefined {
+  const { limit } = spend
+  if (limit === undefined) return undefined
+  const rest = BigInt(limit) - amounts.reduce((sum, spent) => sum + BigInt(spent), 0n)
+  const left = rest > 0n ? rest : 0n
+  return amount > left
+    ? { outcome: 'over_limit', spend: { ...spend, limit, amount: `${amount}` }, left: `${left}` }
+    : undefined
+}
+
+/** The sum of a time step after a change. */
+export function sumOfBucket(before: string | undefined, amount: bigint): string {
+  const sum = BigInt(before ?? 0) + amount
+  return (sum > 0n ? sum : 0n).toString()
+}
+
+/** The column `spent`. */
+export const writeSpent = (all: Spent[]): string | null => (all.length === 0 ? null : JSON.stringify(all))
+
+export const bothSpent = (before: string | null | undefined, more: string | null): string | null =>
+  more === null ? (before ?? null) : JSON.stringify([...JSON.parse(before ?? '[]'), ...JSON.parse(more)])
+
+/**
+ * The amounts of a transaction after it gets another nonce: the fee of the former nonce stays counted for the account, and the next
+ * signature counts in full.
+ */
+export const withoutFees = (spent: string | null | undefined): string | null =>
+  writeSpent(readSpent(spent).filter(({ asset }) => asset !== 'fee'))
+
+interface Place extends Account {
+  asset: string
+}
+
+interface Bucket extends Place {
+  bucket: number
+  amount: string
+}
+
+const bucketsOf = (place: string) => `
+  SELECT chain_id, address, asset, bucket, amount FROM spending
+  WHERE chain_id = ${place}chain_id AND address = ${place}address AND asset = ${place}asset AND bucket >= $oldest`
+const select = sql<Bucket>({
+  sqlite: bucketsOf('$'),
+  // OFFSET 0: each place is looked up by the index. A join would read the whole table while it is small.
+  postgres: `
+    SELECT its.* FROM json_to_recordset($rows::json) AS place (chain_id bigint, address text, asset text),
+      LATERAL (${bucketsOf('place.')} OFFSET 0) AS its`,
+})
+const set = sql(
+  (engine) => `
+  INSERT INTO spending (chain_id, address, asset, bucket, amount)
+  ${
+    engine === 'sqlite'
+      ? 'VALUES ($chain_id, $address, $asset, $bucket, $amount)'
+      : `SELECT chain_id, address, asset, bucket, added FROM json_to_recordset($rows::json)
+         AS changed (chain_id bigint, address text, asset text, bucket bigint, added text)`
+  }
+  ON CONFLICT (chain_id, address, asset, bucket) DO UPDATE SET amount = ${
+    // What is given back to a pool or a sponsorship is so under the locks of the transaction's relayer alone.
+    engine === 'sqlite' ? 'excluded.amount' : '(spending.amount::numeric + excluded.amount::numeric)::text'
+  }`,
+)
+const amountAt = sql<{ amount: string }>(`
+  SELECT amount FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket = $bucket`)
+const subtract = sql({
+  sqlite: `
+    UPDATE spending SET amount = $amount
+    WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket = $bucket`,
+  postgres: `
+    UPDATE spending SET amount = greatest(amount::numeric + $added::text::numeric, 0)::text
+    WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket = $bucket`,
+})
+const prune = sql(`
+  DELETE FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket < $oldest`)
+
+const open = sql<Place & { charge: string; calls: number }>({
+  sqlite: `
+    SELECT $chain_id AS chain_id, $address AS address, $asset AS asset, sponsored ->> 'charge' AS charge, count(*) AS calls
+    FROM transactions
+    WHERE chain_id = $chain_id AND sponsored IS NOT NULL AND status IN ('pending', 'sent', 'submitted', 'mined')
+      AND created_at < $before AND sponsored ->> 'bucket' < $oldest
+      AND EXISTS (SELECT 1 FROM json_each(sponsored, '$.holders') WHERE value = $address)
+    GROUP BY charge`,
+  postgres: `
+    SELECT place.*, its.* FROM json_to_recordset($rows::json) AS place (chain_id bigint, address text, asset text),
+      LATERAL (
+        SELECT sponsored::json ->> 'charge' AS charge, count(*) AS calls FROM transactions
+        WHERE chain_id = place.chain_id AND sponsored IS NOT NULL AND status IN ('pending', 'sent', 'submitted', 'mined')
+          AND created_at < $before AND (sponsored::json ->> 'bucket')::bigint < $oldest
+          AND jsonb_exists(sponsored::jsonb -> 'holders', place.address)
+        GROUP BY 1 OFFSET 0) AS its`,
+})
+
+/**
+ * What calls of sponsorships that are older than the window can still cost, by `nameOf`: an open call counts however old it is. Read before
+ * the amounts of the window: a call that ends in between counts twice, not never.
+ */
+export async function openCharges(session: Session, places: Place[], oldest: number): Promise<Map<string, bigint>> {
+  const sums = new Map<string, bigint>()
+  const sponsored = places.filter(({ address, asset }) => asset === 'fee' && isOfSponsorship(address))
+  if (sponsored.length === 0) return sums
+  const before = new Date(startOfBucket(oldest)).toISOString()
+  for (const { charge, calls, ...place } of await session.allOf(open, sponsored, { before, oldest })) {
+    const name = nameOf(place)
+    sums.set(name, (sums.get(name) ?? 0n) + BigInt(charge) * BigInt(calls))
+  }
+  return sums
+}
+
+/** The amounts that daily limits count, for several transactions that are accepted together. */
+export interface SpendingBook {
+  /**
+   * Counts all amounts, or none when a limit is exceeded. Amounts in future time steps count too: they were spent before the clock was set
+   * back. `counted`: the amounts that are already counted for the transaction.
+   */
+  spend(account: Account, spending: Spend[], counted?: Spent[]): { spent: string | null } | OverLimit
+  write(session: Session): Promise<void>
+  /** The time step in which it counts. */
+  bucket: number
+}
+
+/** The sponsored transaction's own column says what it counts (sponsorships.ts). */
+const isOfSponsorship = (holder: string | undefined): boolean => holder?.startsWith('sponsorship') === true
+
+const placeOf = ({ chain_id, address }: Account, { asset, holder }: Pick<Spend, 'asset' | 'holder'>): Place => ({
+  chain_id,
+  address: holder ?? address,
+  asset,
+})
+
+const nameOf = ({ chain_id, address, asset }: Place) => `${chain_id} ${address} ${asset}`
+
+/** Reads the amounts of all limits. The caller holds the locks of the accounts' relayers. `now`: milliseconds since the Unix epoch. */
+export async function openSpendingBook(
+  session: Session,
+  wanted: { account: Account; spending: Spend[] }[],
+  now: number,
+): Promise<SpendingBook> {
+  const bucket = bucketAt(now)
+  const oldest = oldestBucket(bucket)
+  const places = new Map<string, Place>()
+  for (const { account, spending } of wanted) {
+    for (const spend of spending) {
+      const place = placeOf(account, spend)
+      places.set(nameOf(place), place)
+    }
+  }
+  const amounts = new Map<string, Map<number, string>>([...places.keys()].map((name) => [name, new Map()]))
+  const [stillOpen, counted] =
+    places.size === 0
+      ? [new Map<string, bigint>(), []]
+      : await Promise.all([
+          openCharges(session, [...places.values()], oldest),
+          session.allOf(select, [...places.values()], { oldest }),
+        ])
+  for (const row of counted) amounts.get(nameOf(row))?.set(row.bucket, row.amount)
+  const changed = new Map<string, Place & { added: bigint }>()
+
+  return {
+    bucket,
+    spend(account, spending, counted = []) {
+      const added = addedAmounts(spending, counted).map((one) => {
+        const place = placeOf(account, one.spend)
+        const [its = new Map<number, string>(), open = 0n] = [amounts.get(nameOf(place)), stillOpen.get(nameOf(place))]
+        return { ...one, place, its, open }
+      })
+      for (const { its, open, ...one } of added) {
+        const over = overLimitOf(one, [...its.values(), `${open}`])
+        if (over) return over
+      }
+      const taken: Spent[] = added.flatMap(({ spend, place, its, amount }) => {
+        its.set(bucket, sumOfBucket(its.get(bucket), amount))
+        changed.set(nameOf(place), { ...place, added: (changed.get(nameOf(place))?.added ?? 0n) + amount })
+        const { asset, holder } = spend
+        return isOfSponsorship(holder) ? [] : [{ asset, amount: `${amount}`, bucket, ...(holder && { holder }) }]
+      })
+      return { spent: writeSpent([...counted, ...taken]) }
+    },
+    async write(to) {
+      if (changed.size === 0) return
+      // In one order, so that two database transactions that count the same limits never wait for each other.
+      const rows = [...changed]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, { added, ...place }]) => ({
+          ...{ ...place, bucket, added: `${added}` },
+          amount: amounts.get(name)?.get(bucket),
+        }))
+      await Promise.all([
+        ...[...changed.values()].map(({ added: _, ...place }) => to.run(prune, { ...place, oldest })),
+        to.runOf(set, rows),
+      ])
+    },
+  }
+}
+
+/** A change of what a limit counted in a time step. */
+export interface Correction extends Place {
+  bucket: number
+  change: bigint
+}
+
+/** What takes back the amounts that were counted for a transaction. */
+export const takenBack = (account: Account, spent: string | null | undefined): Correction[] =>
+  readSpent(spent).map(({ amount, bucket, ...spend }) => ({
+    ...placeOf(account, spend),
+    bucket,
+    change: -BigInt(amount),
+  }))
+
+/** Corrects what limits counted before. */
+export async function correctSpending(session: Session, corrections: Correction[]): Promise<void> {
+  const sums = new Map<string, Correction>()
+  for (const one of corrections) {
+    const name = `${nameOf(one)} ${one.bucket}`
+    sums.set(name, { ...one, change: one.change + (sums.get(name)?.change ?? 0n) })
+  }
+  // In the order of an acceptance.
+  for (const [, { change, ...place }] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (change === 0n) continue
+    const known = (await session.one(amountAt, place))?.amount
+    const row = { ...place, added: `${change}`, amount: sumOfBucket(known, change) }
+    if (change > 0n) await session.runOf(set, [row])
+    else if (known !== undefined) await session.run(subtract, row)
+  }
+}
+
+type Spender = Pick<Row, 'row_id' | 'chain_id' | 'from'>
+
+const amounts = sql<{ amount: string }>(`
+  SELECT amount FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket >= $oldest`)
+const pruneSpending = sql(`
+  DELETE FROM spending
+  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket < $oldest`)
+const selectSpent = sql<{ spent: string | null }>('SELECT spent FROM transactions WHERE row_id = $row_id')
+const setSpent = sql('UPDATE transactions SET spent = $spent WHERE row_id = $row_id')
+
+/** The amounts that daily limits count. The caller holds the lock of the account's relayer. `now`: milliseconds since the epoch. */
+export function createSpending(now: () => number) {
+  const thisBucket = () => bucketAt(now())
+  const spentOf = async (session: Session, row_id: number) => (await session.one(selectSpent, { row_id }))?.spent
+
+  /** Counts all amounts, or none when a limit is exceeded. `before`: the amounts that are already counted for the transaction. */
+  async function take(session: Session, account: Account, spending: Spend[], before?: string | null) {
+    const book = await openSpendingBook(session, [{ account, spending }], now())
+    const taken = book.spend(account, spending, readSpent(before))
+    if (!('outcome' in taken)) await book.write(session)
+    return taken
+  }
+
+  /** The result that `take` would have, without counting. */
+  async function wouldExceed(session: Session, account: Account, spending: Spend[], before?: string | null) {
+    const book = await openSpendingBook(session, [{ account, spending }], now())
+    const taken = book.spend(account, spending, readSpent(before))
+    return 'outcome' in taken ? taken : undefined
+  }
+
+  return {
+    take,
+    /** See `takeGapFills` of the store. */
+    async takeGapFills(session: Session, account: Account, wanted: number, limit: number): Promise<number> {
+      const { chain_id, address } = account
+      const bucket = thisBucket()
+      const oldest = oldestBucketOfHour(bucket)
+      const taken = await session.all(amounts, { chain_id, address, asset: gap_fill, oldest })
+      const granted = grantedOf(
+        wanted,
+        limit,
+        taken.map(({ amount }) => amount),
+      )
+      const place = { chain_id, address, asset: gap_fill }
+      await session.run(pruneSpending, { ...place, oldest: oldestBucket(bucket) })
+      await correctSpending(session, [{ ...place, bucket, change: BigInt(granted) }])
+      return granted
+    },
+    wouldExceed,
+    spentOf,
+    /** Counts the amounts beyond those that are already counted for the transaction. */
+    async takeMore(
+      session: Session,
+      { row_id, chain_id, from }: Spender,
+      spends: Spend[],
+    ): Promise<OverLimit | undefined> {
+      const taken = await take(session, { chain_id, address: from }, spends, await spentOf(session, row_id))
+      if ('outcome' in taken) return taken
+      await session.run(setSpent, { row_id, spent: taken.spent })
+      return undefined
+    },
+    /** Counts the amounts once more, for another nonce: earlier attempts may still be mined. */
+    async takeAgain(
+      session: Session,
+      { row_id, chain_id, from }: Spender,
+      spends: Spend[],
+      isSigned: boolean,
+    ): Promise<OverLimit | undefined> {
+      const taken = await take(session, { chain_id, address: from }, spends)
+      if ('outcome' in taken) return taken
+      const before = await spentOf(session, row_id)
+      await session.run(setSpent, { row_id, spent: bothSpent(isSigned ? withoutFees(before) : before, taken.spent) })
+      return undefined
+    },
+    /** Takes back what transactions counted, from all whose limits counted it. */
+    async giveBack(session: Session, spenders: Spender[]): Promise<void> {
+      const corrections: Correction[] = []
+      for (const { row_id, chain_id, from } of spenders) {
+        corrections.push(...takenBack({ chain_id, address: from }, await spentOf(session, row_id)))
+        await session.run(setSpent, { row_id, spent: null })
+      }
+      await correctSpending(session, corrections)
+    },
+  }
+}
+
+export type Spending = ReturnType<typeof createSpending>
+
+/** The spending of transactions that are signed and not sent, and the limit of gap fills. */
+export function spendings(
+  database: Database,
+  { now }: Pick<StoreDependencies, 'now'>,
+): Pick<Store, 'spend' | 'unspend' | 'wouldExceed' | 'takeGapFills'> {
+  const { take, takeGapFills, wouldExceed, spentOf } = createSpending(now)
+  const spend = database.groupCommit(
+    ({ account }: { account: Account; spending: Spend[] }) => ({ accounts: [account] }),
+    (transaction, { account, spending }) => take(transaction, account, spending),
+  )
+  return {
+    takeGapFills: (account, wanted, limit) =>
+      database.write(async (transaction) => {
+        await transaction.lockRelayers({ accounts: [account] })
+        return takeGapFills(transaction, account, wanted, limit)
+      }),
+    spend: (account, spending, auditEntry) => spend({ account, spending }, auditEntry),
+    unspend: (account, spent) =>
+      database.write(async (transaction) => {
+        await transaction.lockRelayers({ accounts: [account] })
+        await correctSpending(transaction, takenBack(account, spent))
+      }),
+    async wouldExceed(account, spending, transaction_row_id) {
+      const { read } = database
+      const spent = transaction_row_id === undefined ? null : await spentOf(read, transaction_row_id)
+      return wouldExceed(read, account, spending, spent)
+    },
+  }
+}

@@ -1,0 +1,170 @@
+import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../generated/openapi.ts'
+import type { Listing } from '../../domain/rows.ts'
+import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { type Block, type BlockList, findPage } from '../blocks.ts'
+import type { Store } from '../store.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
+import { createBulkChanges } from './bulk-changes.ts'
+import type { Database } from './database.ts'
+import { sql, type Transaction } from './session.ts'
+
+/** The number of attempts in a response: the last ones of a delivery. */
+export const max_shown_attempts = 20
+export const states: Delivery['status'][] = ['pending', 'delivered', 'failed']
+
+export type Counts = Pick<NotificationHealth, 'pending' | 'failed'>
+export type Health = Pick<NotificationHealth, 'disabled_reason' | 'last_success_at' | 'failing_since'>
+export type BlockRow = { block: number; oldest: string; newest: string } & Record<Delivery['status'], number>
+export type Row = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { row_id: number; next_at: number }
+
+/** `attempts`: oldest first. */
+export const show = ({ row_id: _, next_at, ...row }: Row, attempts: DeliveryAttempt[]): Delivery => ({
+  ...row,
+  next_attempt_at: row.status === 'pending' ? new Date(next_at).toISOString() : null,
+  attempts,
+})
+
+/** How many deliveries of a block are in one of the states and were created at `since` or later. */
+export function countIn(row: BlockRow, wanted: Delivery['status'][], since: string): Block {
+  const sum = wanted.reduce((count, state) => count + row[state], 0)
+  const isCut = sum > 0 && row.oldest < since
+  return { block: row.block, count: row.newest < since ? 0 : isCut ? undefined : sum }
+}
+
+export const healthOf = (known: Health, counts: Counts): NotificationHealth => ({
+  ...known,
+  status: known.disabled_reason === null ? 'enabled' : 'disabled',
+  ...counts,
+})
+
+const columns = `deliveries.row_id, deliveries.id, events.id AS event_id, events.event, events.sequence, deliveries.status,
+  deliveries.created_at, next_at, relayers.id AS relayer_id, transactions.id AS transaction_id, transactions.nonce`
+/** The subject of an event of a transaction is its id. */
+const from = `deliveries JOIN events ON events.row_id = event_row_id
+  LEFT JOIN relayers ON relayers.row_id = events.relayer_row_id
+  LEFT JOIN transactions ON transactions.id = events.subject`
+const select = sql<Row>(`
+  SELECT ${columns} FROM ${from}
+  WHERE deliveries.row_id = ANY ($row_ids::bigint[]) ORDER BY deliveries.row_id DESC`)
+const one = sql<Row>(`
+  SELECT ${columns} FROM ${from}
+  WHERE notification_row_id = $notification_row_id AND deliveries.id = $id`)
+const blocks = sql<BlockRow>(`
+  SELECT block, oldest, newest, pending, delivered, failed FROM delivery_blocks
+  WHERE notification_row_id = $notification_row_id AND level = $level AND block BETWEEN $from AND $to ORDER BY block DESC`)
+const numbers = sql<{ row_id: number }>(`
+  SELECT row_id FROM deliveries WHERE row_id BETWEEN $from AND $to AND notification_row_id = $notification_row_id
+    AND status = ANY ($states::text[]) AND created_at >= $since ORDER BY row_id DESC`)
+const countAll = sql<Counts>(`
+  SELECT coalesce(sum(pending), 0) AS pending, coalesce(sum(failed), 0) AS failed FROM delivery_blocks
+  WHERE notification_row_id = $notification_row_id AND level = 1`)
+const lastAttempts = (delivery_row_id: string) => `
+  SELECT delivery_row_id, number, at, duration_ms, status, error, answer FROM delivery_attempts
+  WHERE delivery_row_id = ${delivery_row_id} ORDER BY number DESC LIMIT ${max_shown_attempts}`
+const attemptsOf = sql<DeliveryAttempt & { delivery_row_id: number }>({
+  sqlite: `
+    SELECT * FROM (${lastAttempts('$delivery_row_id')}) ORDER BY number`,
+  postgres: `
+    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (delivery_row_id bigint),
+      LATERAL (${lastAttempts('wanted.delivery_row_id')}) AS its ORDER BY delivery_row_id, number`,
+})
+const again = sql(`UPDATE deliveries SET status = 'pending', failures = 0, next_at = $now WHERE row_id = $row_id`)
+const countWaiting = sql<{ count: number }>(`
+  SELECT count(*) AS count FROM deliveries
+  WHERE notification_row_id = $notification_row_id AND status = 'pending' AND next_at > $now`)
+const health = sql<Health>(
+  'SELECT disabled_reason, last_success_at, failing_since FROM notifications WHERE row_id = $notification_row_id',
+)
+
+/** Deliveries whose attempts are read in one turn of the event loop. */
+const step_rows = 100
+
+type Deliveries = Pick<
+  Store,
+  'listDeliveries' | 'redeliver' | 'redeliverFailed' | 'retryDeliveries' | 'notificationHealth'
+>
+
+/** The outbox, for the API. */
+export function deliveries({ read, write }: Database, { now }: Pick<StoreDependencies, 'now'>): Deliveries {
+  const bulk = createBulkChanges(now)
+
+  /** In steps, between which other work runs: each attempt may have an answer of some kilobytes. */
+  async function showAll(row_ids: number[]): Promise<Delivery[]> {
+    const shown: Delivery[] = []
+    for (let at = 0; at < row_ids.length; at += step_rows) {
+      if (at > 0) await nextTurn()
+      const step = await read.all(select, { row_ids: row_ids.slice(at, at + step_rows) })
+      const attempts = new Map<number, DeliveryAttempt[]>(step.map(({ row_id }) => [row_id, []]))
+      const found = await read.allOf(
+        attemptsOf,
+        step.map((row) => ({ delivery_row_id: row.row_id })),
+      )
+      for (const { delivery_row_id, ...attempt } of found) attempts.get(delivery_row_id)?.push(attempt)
+      shown.push(...step.map((row) => show(row, attempts.get(row.row_id) ?? [])))
+    }
+    return shown
+  }
+
+  /** The deliveries in one of the states, created at `since` or later (RFC 3339, UTC, milliseconds). */
+  const listOf = (notification_row_id: number, wanted: Delivery['status'][], since = ''): BlockList => ({
+    async blocks(level, from, to) {
+      const rows = await read.all(blocks, { notification_row_id, level, from, to })
+      return rows.map((row) => countIn(row, wanted, since))
+    },
+    async numbers(from, to) {
+      const rows = await read.all(numbers, { notification_row_id, states: wanted, since, from, to })
+      return rows.map(({ row_id }) => row_id)
+    },
+  })
+
+  /** Locks the notification until the commit. */
+  async function isDisabled(transaction: Transaction, notification_row_id: number): Promise<boolean> {
+    await transaction.lockNotifications([notification_row_id])
+    return (await transaction.one(health, { notification_row_id }))?.disabled_reason != null
+  }
+
+  return {
+    async listDeliveries(notification_row_id, slice, status): Promise<Listing<Delivery>> {
+      const found = await findPage(listOf(notification_row_id, status.length > 0 ? status : states), slice)
+      return { items: await showAll(found.items), total_items: found.total_items }
+    },
+    redeliver: (notification_row_id, id, auditEntry) =>
+      write(async (transaction) => {
+        const isOff = await isDisabled(transaction, notification_row_id)
+        const row = await transaction.one(one, { notification_row_id, id })
+        if (!row) return 'missing'
+        if (isOff) return 'disabled'
+        await transaction.run(again, { now: now(), row_id: row.row_id })
+        const attempts = await transaction.allOf(attemptsOf, [{ delivery_row_id: row.row_id }])
+        return show(
+          (await transaction.one(one, { notification_row_id, id })) as Row,
+          attempts.map(({ delivery_row_id: _, ...attempt }) => attempt),
+        )
+      }, auditEntry),
+    async redeliverFailed(notification_row_id, since, auditEntry) {
+      const begun = await write(
+        async (transaction) =>
+          (await isDisabled(transaction, notification_row_id))
+            ? undefined
+            : bulk.begin(transaction, 'redeliver', notification_row_id, since),
+        auditEntry,
+      )
+      if (begun === undefined) return 'disabled'
+      const { changed, isDone } = begun
+      if (isDone) return changed
+      const rest = await findPage(listOf(notification_row_id, ['failed'], since), { offset: 0, limit: 0 })
+      return changed + rest.total_items
+    },
+    retryDeliveries: (notification_row_id, auditEntry) =>
+      write(async (transaction) => {
+        if (await isDisabled(transaction, notification_row_id)) return 'disabled'
+        const waiting = (await transaction.one(countWaiting, { notification_row_id, now: now() })) as { count: number }
+        if (waiting.count > 0) await bulk.begin(transaction, 'retry', notification_row_id)
+        return waiting.count
+      }, auditEntry),
+    async notificationHealth(notification_row_id) {
+      const known = (await read.one(health, { notification_row_id })) as Health
+      return healthOf(known, (await read.one(countAll, { notification_row_id })) as Counts)
+    },
+  }
+}

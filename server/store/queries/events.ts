@@ -1,0 +1,334 @@
+import type {
+  FundingStatus,
+  NotificationFilter,
+  WaitingFor,
+  Event as WebhookEvent,
+} from '../../../generated/openapi.ts'
+import { type EventRow, max_event_characters, type RelayerRow } from '../../domain/rows.ts'
+import { shownTransaction } from '../../domain/show-transaction.ts'
+import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import { shownReason } from '../../domain/wait-reason.ts'
+import type { Store } from '../store.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
+import type { Database } from './database.ts'
+import { type Engine, sql, type Transaction, type Truth } from './session.ts'
+import { dataColumn, withData } from './transaction-rows.ts'
+
+/** Events that are read at once: an event may contain 128 KB of data as hex. */
+const step_rows = 20
+
+const select = sql<EventRow & { data: Uint8Array | null }>(`
+  SELECT sequence, event, body, ${dataColumn('events')} FROM events
+  WHERE relayer_row_id = $relayer_row_id AND sequence > $after ORDER BY sequence LIMIT $limit`)
+const last = sql<{ last: number }>(
+  'SELECT coalesce(max(sequence), 0) AS last FROM events WHERE relayer_row_id = $relayer_row_id',
+)
+
+const whose = sql<{ sequence: number; is_of_pool: Truth }>(`
+  SELECT sequence,
+    EXISTS (SELECT 1 FROM transactions WHERE id = events.subject AND pool_row_id = $pool_row_id) AS is_of_pool
+  FROM events WHERE relayer_row_id = $relayer_row_id AND sequence > $after ORDER BY sequence LIMIT $limit`)
+
+export function eventLog({ read }: Database): Pick<Store, 'events' | 'eventsOfPool' | 'lastEvent'> {
+  async function readEvents(relayer_row_id: number, after: number, limit: number): Promise<EventRow[]> {
+    const events: EventRow[] = []
+    let characters = 0
+    while (events.length < limit && characters < max_event_characters) {
+      const size = Math.min(step_rows, limit - events.length)
+      const from = events.at(-1)?.sequence ?? after
+      const rows = await read.all(select, { relayer_row_id, after: from, limit: size })
+      for (const { data, ...event } of rows) {
+        if (characters >= max_event_characters) break
+        const body = withData(event.body, data)
+        events.push({ ...event, body })
+        characters += body.length
+      }
+      if (rows.length < size) break
+    }
+    return events
+  }
+
+  return {
+    events: readEvents,
+    async eventsOfPool(pool_row_id, relayer_row_id, after, limit) {
+      const events: EventRow[] = []
+      let [characters, seen] = [0, after]
+      for (const { sequence, is_of_pool } of await read.all(whose, { pool_row_id, relayer_row_id, after, limit })) {
+        if (characters >= max_event_characters) break
+        if (is_of_pool) events.push(...(await readEvents(relayer_row_id, sequence - 1, 1)))
+        characters += events.at(-1)?.body.length ?? 0
+        seen = sequence
+      }
+      return { events, seen }
+    },
+    lastEvent: async (relayer_row_id) => (await read.one(last, { relayer_row_id }))?.last ?? 0,
+  }
+}
+
+/** Writes events. The caller holds the lock of the relayer's row, so that sequences follow each other. */
+export interface Events {
+  /** Reads ahead what events of these relayers need. */
+  prepare(transaction: Transaction, relayer_row_ids: number[]): Promise<unknown>
+  /** The same for the relayers of transactions. */
+  prepareFor(transaction: Transaction, transaction_row_ids: number[]): Promise<unknown>
+  /** The status of each transaction has changed. */
+  ofTransactions(transaction: Transaction, rows: TransactionRow[]): Promise<void>
+  /** A transaction waits, for the reason that it holds. */
+  ofWait(transaction: Transaction, row: TransactionRow & { waiting_for: WaitingFor | null }): Promise<void>
+  /** A relayer was changed. An event is written when it is disabled or enabled. */
+  ofChange(transaction: Transaction, before: RelayerRow, after: RelayerRow): Promise<void>
+  ofLowBalance(transaction: Transaction, row: RelayerRow, balance: string, min_balance: string): Promise<void>
+  /** A relayer that needs funds gets none, or gets some again. */
+  ofFunding(transaction: Transaction, row: RelayerRow, state: FundingStatus, reason: string | null): Promise<void>
+}
+
+/** A notification that a relayer reports to. `filter`: JSON. */
+interface Listener {
+  row_id: number
+  filter: string | null
+}
+/** The last sequence of a relayer, and its listeners. */
+interface State {
+  last: number
+  listeners: Listener[]
+}
+const stateOf = (relayer_row_id: string, aggregate: string, others: string) => `
+  SELECT ${relayer_row_id} AS relayer_row_id,
+    (SELECT coalesce(max(sequence), 0) FROM events WHERE events.relayer_row_id = ${relayer_row_id}) AS last,
+    (SELECT ${aggregate} FROM notifications WHERE id IN (
+      SELECT notification_id FROM relayers WHERE relayers.row_id = ${relayer_row_id}
+      UNION ALL SELECT value FROM relayers, ${others} WHERE relayers.row_id = ${relayer_row_id})) AS listeners`
+const stateIn: Record<Engine, (relayer_row_id: string) => string> = {
+  sqlite: (relayer_row_id) =>
+    stateOf(
+      relayer_row_id,
+      "json_group_array(json_object('row_id', row_id, 'filter', filter))",
+      'json_each(other_notification_ids)',
+    ),
+  postgres: (relayer_row_id) =>
+    stateOf(
+      relayer_row_id,
+      "coalesce(json_agg(json_build_object('row_id', row_id, 'filter', filter)), '[]')::text",
+      'json_array_elements_text(other_notification_ids::json)',
+    ),
+}
+type StateRow = Pick<State, 'last'> & { relayer_row_id: number; listeners: string }
+const states = sql<StateRow>({
+  sqlite: stateIn.sqlite('$relayer_row_id'),
+  postgres: `
+    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint),
+      LATERAL (${stateIn.postgres('wanted.relayer_row_id')}) AS its`,
+})
+const statesFor = sql<StateRow>(
+  (engine) => `${stateIn[engine]('wanted.relayer_row_id')}
+  FROM (SELECT DISTINCT relayer_row_id FROM transactions WHERE row_id = ANY ($row_ids::bigint[])) AS wanted`,
+)
+const insert = sql({
+  sqlite: `
+    INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, created_at)
+    VALUES ($id, $relayer_row_id, $sequence, $event, $subject, $body, $data_row_id, $timestamp)`,
+  postgres: `
+    INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, created_at)
+    SELECT id, relayer_row_id, sequence, event, subject, body, data_row_id, timestamp
+    FROM json_to_recordset($rows::json) AS row (place bigint, id text, relayer_row_id bigint, sequence bigint,
+      event text, subject text, body text, data_row_id bigint, timestamp text) ORDER BY place`,
+})
+const eventOf = (row: string) =>
+  `(SELECT row_id FROM events WHERE relayer_row_id = ${row}relayer_row_id AND sequence = ${row}sequence)`
+/** A disabled notification gets no pending deliveries. Missed ones can be redelivered after it is enabled. */
+const statusOf = `CASE WHEN disabled_reason IS NULL THEN 'pending' ELSE 'failed' END`
+const deliver = sql({
+  sqlite: `
+    INSERT INTO deliveries (id, notification_row_id, event_row_id, subject, status, next_at, created_at)
+    SELECT $delivery_id, row_id, ${eventOf('$')}, $subject, ${statusOf}, $now, $timestamp
+    FROM notifications WHERE row_id = $notification_row_id`,
+  // The lock keeps the notification enabled or disabled until the commit.
+  postgres: `
+    WITH new AS MATERIALIZED (
+      SELECT * FROM json_to_recordset($rows::json) AS row (place bigint, relayer_row_id bigint, sequence bigint,
+        subject text, timestamp text, delivery_id text, notification_row_id bigint, now bigint)
+    ), target AS (
+      SELECT row_id, disabled_reason FROM notifications
+      WHERE row_id IN (SELECT notification_row_id FROM new) ORDER BY row_id FOR SHARE
+    )
+    INSERT INTO deliveries (id, notification_row_id, event_row_id, subject, status, next_at, created_at)
+    SELECT delivery_id, target.row_id, ${eventOf('new.')}, subject, ${statusOf}, now, timestamp
+    FROM new JOIN target ON target.row_id = notification_row_id ORDER BY place`,
+})
+
+type Event = Omit<NewEvent, 'payload'> & ReturnType<typeof serializeEvent> & { sequence: number }
+type Delivery = { place: number; notification_row_id: number; delivery_id: string }
+
+/** The state of each relayer, as a database transaction has written it: of all methods that share it. */
+const inTransaction = new WeakMap<Transaction, Map<number, State>>()
+
+/** Writes an event and its deliveries, inside the database transaction of the change, so that both are committed or neither. */
+export function createEvents(dependencies: StoreDependencies): Events {
+  const { showRelayer, observer = {} } = dependencies
+
+  function note(known: Map<number, State>, rows: StateRow[]): void {
+    for (const { relayer_row_id, last, listeners } of rows) {
+      if (!known.has(relayer_row_id)) known.set(relayer_row_id, { last, listeners: JSON.parse(listeners) })
+    }
+  }
+
+  async function statesOf(transaction: Transaction, relayer_row_ids: number[]) {
+    const known = inTransaction.get(transaction) ?? new Map<number, State>()
+    inTransaction.set(transaction, known)
+    const unknown = [...new Set(relayer_row_ids)].filter((row_id) => !known.has(row_id))
+    if (unknown.length === 0) return known
+    const wanted = unknown.map((relayer_row_id) => ({ relayer_row_id }))
+    note(known, await transaction.allOf(states, wanted))
+    return known
+  }
+
+  async function write(transaction: Transaction, all: NewEvent[]): Promise<void> {
+    if (all.length === 0) return
+    const known = await statesOf(
+      transaction,
+      all.map(({ relayer_row_id }) => relayer_row_id),
+    )
+    const rows: (Event & { place: number })[] = []
+    const deliveries: (Omit<Event, 'body'> & Delivery)[] = []
+    for (const its of all) {
+      const state = known.get(its.relayer_row_id) as State
+      state.last += 1
+      const { relayer_row_id, event, subject, data_row_id } = its
+      const sequence = state.last
+      const { body, ...rest } = serializeEvent(its, sequence, dependencies)
+      const row = { relayer_row_id, sequence, event, subject, data_row_id, ...rest }
+      rows.push({ ...row, body, place: rows.length })
+      for (const { row_id: notification_row_id, filter } of state.listeners) {
+        if (!isWanted(filter, its)) continue
+        const place = deliveries.length
+        deliveries.push({ ...row, notification_row_id, delivery_id: dependencies.makeId(), place })
+      }
+    }
+    // They are sent together, and run one after the other.
+    await Promise.all([
+      transaction.runOf(insert, rows),
+      ...(deliveries.length > 0 ? [transaction.runOf(deliver, deliveries)] : []),
+    ])
+  }
+
+  return {
+    prepare: statesOf,
+    async prepareFor(transaction, row_ids) {
+      note(await statesOf(transaction, []), await transaction.all(statesFor, { row_ids }))
+    },
+    async ofTransactions(transaction, rows) {
+      await write(transaction, rows.map(transactionEvent))
+      transaction.afterCommit(() => {
+        for (const { status } of rows) observer.moved?.(status)
+      })
+    },
+    async ofWait(transaction, row) {
+      await write(transaction, [waitEvent(row)])
+      const { relayer_id, id: transaction_id, nonce, waiting_for } = row
+      const reason = shownReason(row)
+      transaction.afterCommit(() =>
+        observer.waits?.({ relayer_id, transaction_id, nonce, waiting_for: waiting_for ?? 'other', reason }),
+      )
+    },
+    async ofChange(transaction, before, after) {
+      const event = changeEvent(before, after, showRelayer)
+      if (event) await write(transaction, [event])
+    },
+    ofLowBalance: (transaction, row, balance, min_balance) =>
+      write(transaction, [lowBalanceEvent(row, balance, min_balance, showRelayer)]),
+    ofFunding: (transaction, row, state, reason) => write(transaction, [fundingEvent(row, state, reason, showRelayer)]),
+  }
+}
+
+/** An event before it has an id and a sequence number. */
+export interface NewEvent {
+  relayer_row_id: number
+  event: WebhookEvent['event']
+  /** Deliveries of one subject are made one after the other. */
+  subject: string
+  payload: WebhookEvent['payload']
+  /** The stored version of the transaction's data, which the payload leaves out: it may be large. */
+  data_row_id: number | null
+}
+
+/** Whether a notification with this filter (JSON; null: none) receives the event. */
+export function isWanted(filter: string | null, { event, payload }: Pick<NewEvent, 'event' | 'payload'>): boolean {
+  if (filter === null) return true
+  const { events, statuses }: NotificationFilter = JSON.parse(filter)
+  if (events && !events.some((name) => name === event)) return false
+  return !statuses || !('status' in payload) || statuses.includes(payload.status)
+}
+
+/** The status of a transaction has changed. */
+export const transactionEvent = (row: TransactionRow): NewEvent => ({
+  ...ofTransaction(row),
+  event: 'transaction_update',
+  payload: { payload_type: 'transaction', ...withoutData(row) },
+})
+
+/** A transaction waits, for the reason that it holds. */
+export const waitEvent = (row: TransactionRow & { waiting_for: WaitingFor | null }): NewEvent => ({
+  ...ofTransaction(row),
+  event: 'transaction_waiting',
+  payload: { payload_type: 'transaction_waiting', waiting_for: row.waiting_for ?? 'other', ...withoutData(row) },
+})
+
+/** The event of a relayer that was disabled or enabled; undefined: it was neither. */
+export function changeEvent(
+  before: RelayerRow,
+  after: RelayerRow,
+  showRelayer: StoreDependencies['showRelayer'],
+): NewEvent | undefined {
+  const stopped = (relayer: RelayerRow) => relayer.paused || relayer.system_disabled
+  const relayer = showRelayer(after)
+  if (stopped(after) && (!stopped(before) || before.disabled_reason !== after.disabled_reason)) {
+    const disable_reason = after.disabled_reason ?? 'Paused by request'
+    return stateEvent(after, { payload_type: 'relayer_disabled', relayer, disable_reason })
+  }
+  const isEnabled = stopped(before) && !stopped(after)
+  return isEnabled ? stateEvent(after, { payload_type: 'relayer_enabled', relayer, retry_count: 0 }) : undefined
+}
+
+export const lowBalanceEvent = (
+  row: RelayerRow,
+  balance: string,
+  min_balance: string,
+  showRelayer: StoreDependencies['showRelayer'],
+): NewEvent => stateEvent(row, { payload_type: 'relayer_low_balance', relayer: showRelayer(row), balance, min_balance })
+
+export const fundingEvent = (
+  row: RelayerRow,
+  state: FundingStatus,
+  reason: string | null,
+  showRelayer: StoreDependencies['showRelayer'],
+): NewEvent => stateEvent(row, { payload_type: 'relayer_funding', relayer: showRelayer(row), state, reason })
+
+/** The event with its body as it is delivered, except for the data of its transaction. Throws when it breaks the contract. */
+export function serializeEvent(
+  { event, payload }: NewEvent,
+  sequence: number,
+  { now, makeId, checkEvent }: Pick<StoreDependencies, 'now' | 'makeId' | 'checkEvent'>,
+) {
+  const time = now()
+  const timestamp = new Date(time).toISOString()
+  const whole: WebhookEvent = { id: makeId(), event, payload, timestamp, sequence }
+  const wrong = checkEvent(whole)
+  if (wrong !== undefined) throw new Error(`An event breaks the contract: ${wrong}`)
+  return { id: whole.id, body: JSON.stringify(whole), timestamp, now: time }
+}
+
+const ofTransaction = ({ relayer_row_id, id, data_row_id }: TransactionRow) => ({
+  relayer_row_id,
+  subject: id,
+  data_row_id,
+})
+
+const stateEvent = ({ row_id, id }: RelayerRow, payload: WebhookEvent['payload']): NewEvent => ({
+  relayer_row_id: row_id,
+  event: 'relayer_state_update',
+  subject: `relayer ${id}`,
+  payload,
+  data_row_id: null,
+})
+
+const withoutData = (row: TransactionRow) => shownTransaction({ ...row, data: null })

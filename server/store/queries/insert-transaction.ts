@@ -1,0 +1,345 @@
+import type { AcceptedTransaction } from '../../../generated/openapi.ts'
+import type { SentTransaction } from '../../domain/errors.ts'
+import {
+  type Creation,
+  exceededBy,
+  type NewRefill,
+  type NewTransaction,
+  type PoolCreation,
+  type PoolTransaction,
+  type Replay,
+  type Unfinished,
+} from '../../domain/new-transaction.ts'
+import { shownTransaction } from '../../domain/show-transaction.ts'
+import type { Account, OverLimit, Spend, Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
+import { type ReservationSums, reservedOf, sumsAfter } from './reserved-amount.ts'
+import { bytesOf, type Row, read, withData } from './transaction-rows.ts'
+
+/** The state that is read before several transactions are accepted together. It follows each acceptance, and is written once for all. */
+export interface Ledger {
+  /** Row ids to assign. */
+  row_ids: { transactions: number[]; data: number[] }
+  /** By `keyOf`. */
+  known: Map<string, KnownAnswer>
+  relayers: Map<number, { last_sequence: number; unfinished: Unfinished }>
+  /** By `accountOf`; absent: it never had a transaction. */
+  accounts: Map<string, AccountState>
+  /** Used nonces, by `nonceOf`. */
+  held: Set<string>
+  /** Counts amounts, all or none. Returns the column `spent`. */
+  spend(account: Account, spending: Spend[]): { spent: string | null } | OverLimit
+  accepted: Acceptance[]
+  /** The lanes that unfinished sponsored transactions have, of those that are wanted, by `laneOf`. */
+  lanes: Set<string>
+  /** The transactions that have one of the wanted ids, by `deduplicationOf`. */
+  sent: Map<string, SentTransaction>
+  /** The time step in which amounts are counted. */
+  bucket: number
+  /** The newest refill of each relayer that is to be refilled; absent: it has none. */
+  refills: Map<number, NewestRefill>
+}
+
+/** `is_open`: some refill of the relayer is. */
+export interface NewestRefill {
+  row_id: number
+  is_open: 0 | 1
+}
+
+export interface AccountState extends Account, ReservationSums {
+  next_nonce: number
+  isChanged: boolean
+}
+
+/** The rows of one accepted transaction. */
+export interface Acceptance {
+  row: AcceptedRow
+  shown: TransactionRow
+  data: Buffer | null
+  known: (KnownAnswer & { caller: string; key: string; pool_row_id?: number }) | undefined
+  deduplication_id: string | undefined
+  refill: NewRefill | undefined
+}
+
+/** All columns of the row. */
+export type AcceptedRow = Row & { sequence: number; spent: string | null; caller: string }
+
+/** When it is accepted, who asked for it, as in the audit trail, and through which pool (null: of a relayer itself). */
+export interface Origin {
+  created_at: string
+  caller: string
+  pool_row_id: number | null
+}
+
+/** Whose idempotency key it is, as the column `relayer_row_id` holds it: a relayer, or a pool as minus its row id. */
+export const holderOf = (relayer_row_id: number, pool_row_id: number | undefined): number =>
+  pool_row_id === undefined ? relayer_row_id : -pool_row_id
+export const keyOf = (
+  relayer_row_id: number,
+  { caller, key, pool_row_id }: { caller: string; key: string; pool_row_id?: number },
+): string => JSON.stringify([holderOf(relayer_row_id, pool_row_id), caller, key])
+export const accountOf = ({ chain_id, address }: Account): string => `${chain_id} ${address}`
+export const nonceOf = (account: Account, nonce: number): string => `${accountOf(account)} ${nonce}`
+export const laneOf = (chain_id: number, lane: string): string => `${chain_id} ${lane}`
+/** The lane that the transaction takes, if it takes one. */
+export const lanesOf = ({ chain_id, sponsored }: NewTransaction): string[] =>
+  sponsored?.lane == null ? [] : [laneOf(chain_id, sponsored.lane)]
+
+/** The name of its `deduplication_id`, if it has one. */
+export const deduplicationOf = ({ chain_id, deduplication_id }: NewTransaction): string | undefined =>
+  deduplication_id === undefined ? undefined : `${chain_id} id ${deduplication_id}`
+
+/** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
+export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Origin, its: NewTransaction): Creation {
+  const {
+    idempotency,
+    spending,
+    funds,
+    warnings = [],
+    capacity,
+    expected_nonce,
+    sponsored,
+    deduplication_id,
+    refill,
+    ...wanted
+  } = its
+  const { relayer_row_id, data } = wanted
+  const known = idempotency && ledger.known.get(keyOf(relayer_row_id, idempotency))
+  if (known) return answerAgain(known, idempotency.body_hash)
+  const name = deduplicationOf(its)
+  const sent = name === undefined ? undefined : ledger.sent.get(name)
+  if (sent) return { outcome: 'already_sent', sent }
+
+  const relayer = ledger.relayers.get(relayer_row_id)
+  if (!relayer) return { outcome: 'relayer_gone' }
+  const place = { chain_id: wanted.chain_id, address: wanted.from }
+  const unused = { ...place, next_nonce: 0, reserved: '0', released: '0', isChanged: false }
+  const account = ledger.accounts.get(accountOf(place)) ?? unused
+  const nonce = wanted.nonce ?? account.next_nonce
+  if (expected_nonce !== undefined && expected_nonce !== nonce) return { outcome: 'other_nonce', next_nonce: nonce }
+  if (ledger.held.has(nonceOf(place, nonce))) return { outcome: 'held' }
+  const [lane] = lanesOf(its)
+  if (lane !== undefined && ledger.lanes.has(lane)) return { outcome: 'lane_taken' }
+  if (refill && !isNext(ledger.refills.get(refill.relayer_row_id), refill)) return { outcome: 'refilled' }
+  const reserved = reservedOf({ ...wanted, status: 'pending', block_hash: null })
+  if (funds !== undefined && BigInt(reserved ?? 0) + BigInt(account.reserved) > BigInt(funds)) {
+    return { outcome: 'too_little', reserved: account.reserved }
+  }
+  const bytes = bytesOf(data)
+  const exceeded = capacity && exceededBy(relayer.unfinished, { count: 1, bytes }, capacity)
+  if (exceeded) return exceeded
+  const taken = spending ? ledger.spend(place, spending) : { spent: null }
+  if ('outcome' in taken) return taken
+
+  relayer.last_sequence += 1
+  relayer.unfinished = { count: relayer.unfinished.count + 1, bytes: relayer.unfinished.bytes + bytes }
+  ledger.accounts.set(accountOf(place), {
+    ...account,
+    ...sumsAfter(account, null, reserved),
+    next_nonce: wanted.nonce === undefined ? nonce + 1 : account.next_nonce,
+    isChanged: true,
+  })
+  ledger.held.add(nonceOf(place, nonce))
+  if (lane !== undefined) ledger.lanes.add(lane)
+  if (refill) ledger.refills.set(refill.relayer_row_id, { row_id: 0, is_open: 1 })
+  const row: AcceptedRow = {
+    ...newRow(wanted),
+    row_id: take(ledger.row_ids.transactions),
+    data_row_id: data === null ? null : take(ledger.row_ids.data),
+    sequence: relayer.last_sequence,
+    nonce,
+    created_at,
+    changed_at: created_at,
+    caller,
+    pool_row_id,
+    reserved,
+    spent: taken.spent,
+    ...sponsoredColumns(sponsored, ledger.bucket),
+  }
+  const shown = { ...read(row), data }
+  const transaction = { ...shownTransaction(shown), warnings }
+  const bytesOfData = data === null ? null : Buffer.from(data.slice(2), 'hex')
+  const answer = idempotency && {
+    ...idempotency,
+    answer: JSON.stringify({ ...transaction, data: null }),
+    data: bytesOfData,
+    transaction_row_id: row.row_id,
+  }
+  if (answer) ledger.known.set(keyOf(relayer_row_id, answer), answer)
+  if (name !== undefined) ledger.sent.set(name, { id: row.id, relayer_id: row.relayer_id })
+  ledger.accepted.push({ row, shown, data: bytesOfData, known: answer, deduplication_id, refill })
+  return { outcome: 'created', transaction, row_id: row.row_id }
+}
+
+const isNext = (newest: NewestRefill | undefined, { after }: NewRefill): boolean =>
+  newest === undefined ? after === null : newest.is_open === 0 && newest.row_id === after
+
+const sponsoredColumns = (sponsored: NewTransaction['sponsored'], bucket: number) => {
+  if (!sponsored) return { sponsored: null, sponsored_lane: null }
+  const { lane, ...its } = sponsored
+  return { sponsored: JSON.stringify({ ...its, bucket } satisfies Sponsored), sponsored_lane: lane }
+}
+
+type Assigned =
+  | 'sponsored'
+  | 'sponsored_lane'
+  | 'row_id'
+  | 'data_row_id'
+  | 'sequence'
+  | 'nonce'
+  | 'created_at'
+  | 'changed_at'
+  | 'caller'
+  | 'pool_row_id'
+  | 'reserved'
+  | 'spent'
+
+const newRow = (its: NewTransaction): Omit<AcceptedRow, Assigned> => ({
+  id: its.id,
+  relayer_row_id: its.relayer_row_id,
+  relayer_id: its.relayer_id,
+  chain_id: its.chain_id,
+  hash: null,
+  from: its.from,
+  to: its.to,
+  value: its.value,
+  data_bytes: bytesOf(its.data),
+  gas_limit: its.gas_limit,
+  gas_price: its.gas_price,
+  max_fee_per_gas: its.max_fee_per_gas,
+  max_priority_fee_per_gas: its.max_priority_fee_per_gas,
+  status: 'pending',
+  status_reason: its.status_reason,
+  sent_at: null,
+  confirmed_at: null,
+  signature: null,
+  speed: its.speed && JSON.stringify(its.speed),
+  receipt: null,
+  error: null,
+  // Half of a surrogate pair is no character, and no database stores it.
+  reference: its.reference?.toWellFormed() ?? null,
+  fragments: its.fragments ? JSON.stringify(its.fragments) : null,
+  call: its.call ? JSON.stringify(its.call) : null,
+  metadata: its.metadata ? JSON.stringify(its.metadata) : null,
+  submission: its.submission ? JSON.stringify(its.submission) : null,
+  access_list: its.access_list ? JSON.stringify(its.access_list) : null,
+  authorization_list: its.authorization_list ? JSON.stringify(its.authorization_list) : null,
+  valid_until: its.valid_until,
+  intent: its.intent,
+  type: its.type,
+  fee_ceiling: its.fee_ceiling ?? null,
+  tip_ceiling: its.tip_ceiling ?? null,
+  data_fee: its.data_fee ?? null,
+  coin_spent: its.coin_spent ?? null,
+  replaces_foreign: 0,
+  gas_is_given: its.gas_is_given ? 1 : 0,
+  is_sweep: its.is_sweep ? 1 : 0,
+  resign: 0,
+  block_number: null,
+  block_hash: null,
+  waiting_for: null,
+  wait_text: null,
+  waits_told: '[]',
+  reprice_at: 0,
+  revision: 0,
+})
+
+function take(row_ids: number[]): number {
+  const row_id = row_ids.shift()
+  if (row_id === undefined) throw new Error('Too few row ids were assigned')
+  return row_id
+}
+
+/** The response to a repeated batch. */
+export function answerBatchAgain({ body_hash, answer }: KnownAnswer, wanted_hash: string) {
+  if (body_hash !== wanted_hash) return { outcome: 'mismatch' } as const
+  return { outcome: 'replayed', transactions: JSON.parse(answer) as AcceptedTransaction[] } as const
+}
+
+/** A row of the table `idempotency`, with the data that it names. */
+export interface KnownAnswer {
+  body_hash: string
+  answer: string
+  data: Uint8Array | null
+  transaction_row_id: number
+}
+
+/** The response to a repeated request. */
+export function answerAgain({ body_hash, answer, data, transaction_row_id }: KnownAnswer, wanted_hash: string): Replay {
+  if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
+  const transaction: AcceptedTransaction = JSON.parse(withData(answer, data))
+  return { outcome: 'replayed', transaction, row_id: transaction_row_id }
+}
+
+/** Undoes a batch: a member was refused. */
+export class Refused extends Error {
+  readonly index: number
+  readonly creation: PoolCreation
+
+  constructor(index: number, creation: PoolCreation) {
+    super('A member of a batch was refused')
+    this.index = index
+    this.creation = creation
+  }
+}
+
+/** What the choice of a relayer depends on, beside the ledger. It follows each choice. */
+export interface PoolState {
+  /** By `orderOf`: the relayer that has an unfinished transaction with this ordering key, or an earlier one of its own. */
+  pinned: Map<string, number>
+  /** The newest transaction of each relayer that has one, by the relayer's row id. */
+  newest: Map<number, number>
+}
+
+/** A transaction that was accepted with an ordering key. */
+export interface Order {
+  transaction_row_id: number
+  pool_row_id: number
+  ordering_key: string
+}
+
+export const orderOf = (pool_row_id: number, ordering_key: string): string => `${pool_row_id} ${ordering_key}`
+
+/**
+ * Accepts a transaction for the candidate with the fewest unfinished transactions for its weight; among equals for the one that was idle
+ * the longest. A candidate that its funds or limits refuse is passed over. If all are, the refusal of the first candidate is returned.
+ */
+export function acceptInPool(
+  ledger: Ledger,
+  { pinned, newest }: PoolState,
+  origin: Omit<Origin, 'pool_row_id'>,
+  { pool_row_id, ordering_key, candidates }: PoolTransaction,
+): { creation: PoolCreation; order?: Order; relayer_id?: string } {
+  const [first] = candidates as [PoolTransaction['candidates'][number]]
+  const { idempotency } = first.transaction
+  const known = idempotency && ledger.known.get(keyOf(first.transaction.relayer_row_id, idempotency))
+  if (known) return { creation: answerAgain(known, idempotency.body_hash) }
+
+  const name = ordering_key === null ? undefined : orderOf(pool_row_id, ordering_key)
+  const wanted = name === undefined ? undefined : pinned.get(name)
+  if (wanted !== undefined && !candidates.some(({ transaction }) => transaction.relayer_row_id === wanted)) {
+    return { creation: { outcome: 'pinned' } }
+  }
+  const share = ({ relayer_row_id }: NewTransaction, weight: number) =>
+    (ledger.relayers.get(relayer_row_id)?.unfinished.count ?? 0) / weight
+  const age = ({ relayer_row_id }: NewTransaction) => newest.get(relayer_row_id) ?? 0
+  const best = candidates
+    .filter(({ transaction }) => wanted === undefined || transaction.relayer_row_id === wanted)
+    .sort(
+      (a, b) =>
+        share(a.transaction, a.weight) - share(b.transaction, b.weight) || age(a.transaction) - age(b.transaction),
+    )
+  const refusals = new Map<NewTransaction, Creation>()
+  for (const { transaction } of best) {
+    const creation = accept(ledger, { ...origin, pool_row_id }, transaction)
+    if (creation.outcome !== 'created') {
+      refusals.set(transaction, creation)
+      continue
+    }
+    const { relayer_row_id, relayer_id } = transaction
+    newest.set(relayer_row_id, creation.row_id)
+    if (name === undefined || ordering_key === null) return { creation, relayer_id }
+    pinned.set(name, relayer_row_id)
+    return { creation, relayer_id, order: { transaction_row_id: creation.row_id, pool_row_id, ordering_key } }
+  }
+  return { creation: refusals.get(first.transaction) ?? ([...refusals.values()][0] as Creation) }
+}

@@ -1,0 +1,127 @@
+import type { Network, RpcUrl } from '../../../generated/openapi.ts'
+import type { Store } from '../store.ts'
+import type { Database } from './database.ts'
+import { type StoredSeal, sealedColumns } from './row-mac.ts'
+import { type Session, sql } from './session.ts'
+
+type JsonColumn = 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'private_rpc_urls' | 'submission' | 'coin_token'
+type Row = Omit<Network, JsonColumn | 'is_testnet'> & {
+  rpc_urls: string
+  explorer_urls: string
+  features: string
+  tags: string
+  /** Null: none. */
+  private_rpc_urls: string | null
+  /** Null: public. */
+  submission: string | null
+  coin_token: string | null
+  is_testnet: 0 | 1
+}
+
+const columns = `id, name, network_type, chain_id, rpc_urls, symbol, required_confirmations, average_blocktime_ms,
+  is_testnet, explorer_urls, features, tags, private_rpc_urls, submission, min_priority_fee_per_gas, min_gas_price, coin_token`
+
+const readRow = (row: Row): Network => ({
+  ...row,
+  rpc_urls: JSON.parse(row.rpc_urls),
+  explorer_urls: JSON.parse(row.explorer_urls),
+  features: JSON.parse(row.features),
+  tags: JSON.parse(row.tags),
+  private_rpc_urls: JSON.parse(row.private_rpc_urls ?? '[]'),
+  submission: JSON.parse(row.submission ?? '{"mode":"public"}'),
+  coin_token: JSON.parse(row.coin_token ?? 'null'),
+  is_testnet: row.is_testnet === 1,
+})
+
+const encode = (network: Network): Row => ({
+  ...network,
+  rpc_urls: JSON.stringify(network.rpc_urls),
+  explorer_urls: JSON.stringify(network.explorer_urls),
+  features: JSON.stringify(network.features),
+  tags: JSON.stringify(network.tags),
+  private_rpc_urls: network.private_rpc_urls.length > 0 ? JSON.stringify(network.private_rpc_urls) : null,
+  submission: network.submission.mode === 'public' ? null : JSON.stringify(network.submission),
+  coin_token: network.coin_token && JSON.stringify(network.coin_token),
+  is_testnet: network.is_testnet ? 1 : 0,
+})
+
+const select = sql<Row & StoredSeal>(
+  (engine) => `SELECT ${columns}, ${sealedColumns(engine, 'networks')} FROM networks WHERE id = $id`,
+)
+const insert = sql<{ row_id: number }>(`
+  INSERT INTO networks (${columns})
+  VALUES ($id, $name, $network_type, $chain_id, $rpc_urls, $symbol, $required_confirmations, $average_blocktime_ms,
+    $is_testnet, $explorer_urls, $features, $tags, $private_rpc_urls, $submission, $min_priority_fee_per_gas, $min_gas_price, $coin_token)
+  ON CONFLICT DO NOTHING RETURNING row_id`)
+const update = sql(`
+  UPDATE networks SET rpc_urls = $rpc_urls, symbol = $symbol, required_confirmations = $required_confirmations,
+    average_blocktime_ms = $average_blocktime_ms, is_testnet = $is_testnet, explorer_urls = $explorer_urls,
+    features = $features, tags = $tags, private_rpc_urls = $private_rpc_urls, submission = $submission,
+    min_priority_fee_per_gas = $min_priority_fee_per_gas, min_gas_price = $min_gas_price, coin_token = $coin_token
+  WHERE row_id = $row_id`)
+const every = sql<Row>(`SELECT ${columns} FROM networks`)
+const custom = sql<{ network: string; custom_rpc_urls: string }>(
+  `SELECT DISTINCT network, custom_rpc_urls FROM relayers WHERE custom_rpc_urls <> '[]'`,
+)
+const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM networks WHERE id = $id')
+const used = sql('SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = $id) LIMIT 1')
+const remove = sql('DELETE FROM networks WHERE row_id = $row_id')
+const ofNetwork = (table: string) =>
+  sql(`DELETE FROM ${table} WHERE network = (SELECT name FROM networks WHERE row_id = $row_id)`)
+const [removeAbis, removePools] = [ofNetwork('abis'), ofNetwork('pools')]
+
+type Networks = Pick<
+  Store,
+  'createNetwork' | 'getNetwork' | 'listNetworks' | 'namedEndpoints' | 'updateNetwork' | 'deleteNetwork'
+>
+
+export function networks({ read, lister, writeCached, rights }: Database): Networks {
+  /** Throws ApiError (503) for a row that another program has changed. */
+  async function trusted(session: Session, id: string): Promise<{ row_id: number; network: Network } | undefined> {
+    const found = await rights.require('networks', () => session.one(select, { id }), id)
+    if (!found) return undefined
+    const { row_id, ...row } = found
+    return { row_id, network: readRow(row) }
+  }
+
+  return {
+    createNetwork: (network, auditEntry) =>
+      writeCached(async (transaction) => {
+        const row = await transaction.one(insert, encode(network))
+        if (row) rights.inserted(transaction, 'networks', row.row_id)
+        return row !== undefined
+      }, auditEntry),
+    getNetwork: async (id) => (await trusted(read, id))?.network,
+    listNetworks: lister('networks', columns, readRow),
+    async namedEndpoints() {
+      const networks = (await read.all(every)).map(readRow)
+      const byName = new Map(networks.map((network) => [network.name, network]))
+      const own = networks.map((network) => ({ network, custom_rpc_urls: [] as RpcUrl[] }))
+      const customs = (await read.all(custom)).flatMap(({ network: name, custom_rpc_urls }) => {
+        const network = byName.get(name)
+        return network ? [{ network, custom_rpc_urls: JSON.parse(custom_rpc_urls) as RpcUrl[] }] : []
+      })
+      return [...own, ...customs]
+    },
+    updateNetwork: (id, change, auditEntry) =>
+      writeCached(async (transaction) => {
+        const found = await trusted(transaction, id)
+        if (!found) return undefined
+        const changed = change(found.network)
+        await rights.updated(transaction, 'networks', found.row_id)
+        await transaction.run(update, { ...encode(changed), row_id: found.row_id })
+        return changed
+      }, auditEntry),
+    deleteNetwork: (id, auditEntry) =>
+      writeCached(async (transaction) => {
+        const row = await transaction.one(rowIdOf, { id })
+        if (!row) return 'missing'
+        if (await transaction.one(used, { id })) return 'in_use'
+        await rights.deleted(transaction, 'networks', row.row_id)
+        await transaction.run(removeAbis, row)
+        await transaction.run(removePools, row)
+        await transaction.run(remove, row)
+        return 'deleted'
+      }, auditEntry),
+  }
+}

@@ -1,0 +1,148 @@
+import type { Account } from '../../domain/transaction-rows.ts'
+import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import type { Store } from '../store.ts'
+import { setNonce } from './accounts.ts'
+import type { Database } from './database.ts'
+import { type Session, sql, type Transaction, type Truth } from './session.ts'
+
+/** The most gaps and abandoned nonces that are reported. */
+const max_found = 100
+/** The most nonces that one turn of the event loop reads, or that one database transaction changes: some milliseconds. */
+const batch_rows = 250
+
+type Compaction = Pick<Store, 'abandoned' | 'compactNonces'>
+
+interface Held {
+  row_id: number
+  nonce: number
+  revision: number
+  reason: string | null
+  is_signed: Truth
+  is_in_block: Truth
+  is_ended: Truth
+}
+
+interface Place {
+  /** Lower nonces are in use. */
+  free: number
+  /** The nonce from which the next batch reads. */
+  next: number
+}
+
+const usedBelow = sql<{ used_below: number }>(
+  'SELECT used_below FROM accounts WHERE chain_id = $chain_id AND address = $address',
+)
+const held = (bound: string, order: 'ASC' | 'DESC') =>
+  sql<Held>(`
+    SELECT row_id, nonce, revision, status_reason AS reason, status <> 'pending' OR hash IS NOT NULL AS is_signed,
+      block_hash IS NOT NULL AS is_in_block, status IN ('confirmed', 'failed', 'canceled', 'expired') AS is_ended
+    FROM transactions WHERE chain_id = $chain_id AND "from" = $address AND nonce ${bound}
+    ORDER BY nonce ${order} LIMIT $limit`)
+const heldFrom = held('>= $nonce', 'ASC')
+const heldBelow = held('< $nonce', 'DESC')
+const isHeld = sql<{ held: number }>(
+  'SELECT 1 AS held FROM transactions WHERE chain_id = $chain_id AND "from" = $address AND nonce = $nonce',
+)
+const renumber = sql('UPDATE transactions SET nonce = $nonce, revision = revision + 1 WHERE row_id = $row_id')
+
+/**
+ * Closes gaps of nonces in batches, between which other work runs. After each batch no two transactions have the same nonce and the
+ * counter is above all of them, so that an interrupted compaction leaves a gap that the next one finds.
+ */
+export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'>): Compaction {
+  const from = (session: Session, { chain_id, address }: Account, nonce: number) =>
+    session.all(heldFrom, { chain_id, address, nonce, limit: batch_rows })
+  const below = (session: Session, { chain_id, address }: Account, nonce: number, limit = batch_rows) =>
+    session.all(heldBelow, { chain_id, address, nonce, limit })
+  const usedBelowOf = async (session: Session, { chain_id, address }: Account) =>
+    (await session.one(usedBelow, { chain_id, address }))?.used_below ?? 0
+
+  /** The lowest nonce from `latest` on that is above all nonces that are known to be in a block. */
+  async function aboveBlocks(account: Account, latest: number): Promise<number> {
+    for (let end = Number.MAX_SAFE_INTEGER; ; await nextTurn()) {
+      const rows = await below(read, account, end)
+      const highest = rows.find(({ is_in_block }) => is_in_block)
+      if (highest) return Math.max(latest, highest.nonce + 1)
+      const last = rows.at(-1)
+      if (last === undefined || last.nonce <= latest) return latest
+      end = last.nonce
+    }
+  }
+
+  /** Gives lower nonces to one batch. */
+  async function moveBatch(
+    transaction: Transaction,
+    account: Account,
+    place: Place,
+  ): Promise<Place & { moved: number; isEnd: boolean }> {
+    await transaction.lockRelayers({ accounts: [account] })
+    const { chain_id, address } = account
+    const rows = await from(transaction, account, place.next)
+    let free = Math.max(place.free, await usedBelowOf(transaction, account))
+    let moved = 0
+    let passed = 0
+    for (const { row_id, nonce, is_signed, is_in_block } of rows) {
+      if (is_in_block) free = Math.max(free, nonce + 1)
+      if (is_signed || nonce < free) continue
+      // Others may have taken nonces between two batches.
+      while (free < nonce && (await transaction.one(isHeld, { chain_id, address, nonce: free }))) {
+        free += 1
+        passed += 1
+        if (passed >= batch_rows) return { free, next: nonce, moved, isEnd: false }
+      }
+      if (free !== nonce) {
+        await transaction.run(renumber, { nonce: free, row_id })
+        moved += 1
+      }
+      free += 1
+    }
+    const last = rows.at(-1)
+    if (last !== undefined && rows.length === batch_rows) return { free, next: last.nonce + 1, moved, isEnd: false }
+    const [highest] = await below(transaction, account, Number.MAX_SAFE_INTEGER, 1)
+    await setNonce(transaction, account, Math.max(free, (highest?.nonce ?? -1) + 1))
+    return { free, next: free, moved, isEnd: true }
+  }
+
+  /** Nonces from `first` on that no transaction holds, below the nonce of a signed transaction. */
+  async function gapsFrom(account: Account, first: number): Promise<number[]> {
+    const free: number[] = []
+    let below_signed = 0
+    for (let next = first; ; await nextTurn()) {
+      const rows = await from(read, account, next)
+      for (const { nonce, is_signed } of rows) {
+        for (; next < nonce && free.length < max_found; next += 1) free.push(next)
+        if (is_signed) below_signed = free.length
+        next = nonce + 1
+      }
+      if (rows.length < batch_rows || below_signed >= max_found) return free.slice(0, below_signed)
+    }
+  }
+
+  return {
+    async compactNonces(chain_id, address, latest) {
+      const account = { chain_id, address }
+      const first = Math.max(await aboveBlocks(account, latest), await usedBelowOf(read, account))
+      let moved = 0
+      for (let place: Place = { free: first, next: first }; ; await nextTurn()) {
+        const batch = await write((transaction) => moveBatch(transaction, account, place))
+        moved += batch.moved
+        if (batch.isEnd) return { moved, gaps: await gapsFrom(account, batch.free) }
+        place = batch
+      }
+    },
+    async abandoned(chain_id, address, latest) {
+      const account = { chain_id, address }
+      const found: Awaited<ReturnType<Store['abandoned']>> = []
+      for (let next = await aboveBlocks(account, latest); ; await nextTurn()) {
+        const rows = await from(read, account, next)
+        for (const { row_id, revision, reason, is_ended, is_in_block } of rows) {
+          if (is_ended && !is_in_block) found.push({ row_id, revision, reason })
+        }
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < batch_rows || found.length >= max_found)
+          return found.slice(0, max_found)
+        next = last.nonce + 1
+      }
+    },
+  }
+}

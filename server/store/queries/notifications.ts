@@ -1,0 +1,126 @@
+import type { Notification, NotificationFilter } from '../../../generated/openapi.ts'
+import type { Store } from '../store.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
+import { createBulkChanges } from './bulk-changes.ts'
+import type { Database } from './database.ts'
+import { type Session, sql } from './session.ts'
+
+type Row = Omit<Notification, 'has_signing_key' | 'filter'> & { has_signing_key: 0 | 1; filter: string | null }
+
+const readRow = ({ filter, ...row }: Row): Notification => ({
+  ...row,
+  has_signing_key: row.has_signing_key === 1,
+  ...(filter !== null && { filter: JSON.parse(filter) }),
+})
+
+const encodeFilter = (filter: NotificationFilter | null): string | null => filter && JSON.stringify(filter)
+
+/** The column list omits the signing key and has only whether one exists. */
+const columns = 'id, type, url, CASE WHEN signing_key IS NULL THEN 0 ELSE 1 END AS has_signing_key, filter'
+
+interface Known {
+  row_id: number
+  created_by: string
+}
+
+type Notifications = Pick<
+  Store,
+  'createNotification' | 'getNotification' | 'listNotifications' | 'updateNotification' | 'deleteNotification'
+>
+
+const select = sql<Row>(`
+  SELECT ${columns} FROM notifications
+  WHERE id = $id AND ($creator::text IS NULL OR created_by = $creator)`)
+// `createNotification` limits the number of rows of one creator.
+const selectOf = sql<Row>(`SELECT ${columns} FROM notifications WHERE created_by = $creator ORDER BY row_id`)
+const insert = sql<{ row_id: number }>(`
+  INSERT INTO notifications (id, type, url, signing_key, created_by, filter)
+  VALUES ($id, $type, $url, $signing_key, $created_by, $filter)
+  ON CONFLICT DO NOTHING RETURNING row_id`)
+// A new URL or key may work although the old one failed, so the notification is enabled again.
+const updateTarget = sql(`
+  UPDATE notifications SET type = coalesce($type, type), url = coalesce($url, url),
+    disabled_reason = NULL, failing_since = NULL
+  WHERE row_id = $row_id`)
+const updateKey = sql(`
+  UPDATE notifications SET signing_key = $signing_key,
+    former_key = CASE WHEN $signing_key::bytea IS NULL THEN NULL ELSE signing_key END,
+    former_until = CASE WHEN $signing_key::bytea IS NULL OR signing_key IS NULL THEN NULL ELSE $former_until::bigint END,
+    disabled_reason = NULL, failing_since = NULL
+  WHERE row_id = $row_id`)
+const updateFilter = sql('UPDATE notifications SET filter = $filter WHERE row_id = $row_id')
+const lockToUpdate = sql<Known>('SELECT row_id, created_by FROM notifications WHERE id = $id FOR NO KEY UPDATE')
+const lockToDelete = sql<Known>('SELECT row_id, created_by FROM notifications WHERE id = $id FOR UPDATE')
+const countOf = sql<{ count: number }>('SELECT count(*) AS count FROM notifications WHERE created_by = $created_by')
+const used = sql(
+  (engine) => `
+  SELECT 1 FROM relayers WHERE notification_id = $id
+    OR $id IN (SELECT value FROM ${engine === 'sqlite' ? 'json_each(other_notification_ids)' : 'json_array_elements_text(other_notification_ids::json)'})
+  LIMIT 1`,
+)
+const remove = sql('DELETE FROM notifications WHERE row_id = $row_id')
+
+export function notifications(database: Database, { now }: Pick<StoreDependencies, 'now'>): Notifications {
+  const { read, lister, writeAlone, writeCached, rights } = database
+  const bulk = createBulkChanges(now)
+  const listAll = lister('notifications', columns, readRow)
+
+  async function get(session: Session, id: string, creator: string | undefined) {
+    const row = await session.one(select, { id, creator: creator ?? null })
+    return row && readRow(row)
+  }
+  const isForeign = ({ created_by }: Known, creator: string | undefined) =>
+    creator !== undefined && creator !== created_by
+
+  return {
+    createNotification: ({ id, type, url, signing_key, filter, created_by }, auditEntry, max_of_creator) =>
+      writeAlone(async (transaction) => {
+        if (max_of_creator !== undefined) {
+          const { count } = (await transaction.one(countOf, { created_by })) as { count: number }
+          if (count >= max_of_creator) return 'too_many'
+        }
+        const row = await transaction.one(insert, {
+          id,
+          type,
+          url,
+          signing_key,
+          created_by,
+          filter: encodeFilter(filter),
+        })
+        if (!row) return 'id_taken'
+        rights.inserted(transaction, 'notifications', row.row_id)
+        return 'created'
+      }, auditEntry),
+    getNotification: (id, creator) => get(read, id, creator),
+    async listNotifications(slice, creator) {
+      if (creator === undefined) return listAll(slice)
+      const rows = await read.all(selectOf, { creator })
+      return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRow), total_items: rows.length }
+    },
+    updateNotification: (id, { type = null, url = null, signing_key, filter, former_until }, auditEntry, creator) =>
+      writeAlone(async (transaction) => {
+        const known = await transaction.one(lockToUpdate, { id })
+        if (!known || isForeign(known, creator)) return undefined
+        const { row_id } = known
+        const isTarget = type !== null || url !== null
+        if (isTarget || signing_key !== undefined || filter !== undefined)
+          await rights.updated(transaction, 'notifications', row_id)
+        if (isTarget) await transaction.run(updateTarget, { row_id, type, url })
+        if (signing_key !== undefined) await transaction.run(updateKey, { row_id, signing_key, former_until })
+        if (filter !== undefined) await transaction.run(updateFilter, { row_id, filter: encodeFilter(filter) })
+        return get(transaction, id, creator)
+      }, auditEntry),
+    deleteNotification: (id, auditEntry, creator) =>
+      writeCached(async (transaction) => {
+        const known = await transaction.one(lockToDelete, { id })
+        // Checked before any change, because a change would commit the audit entry as a success.
+        if (!known || isForeign(known, creator)) return 'missing'
+        if (await transaction.one(used, { id })) return 'in_use'
+        const { row_id } = known
+        await bulk.begin(transaction, 'remove', row_id)
+        await rights.deleted(transaction, 'notifications', row_id)
+        await transaction.run(remove, { row_id })
+        return 'deleted'
+      }, auditEntry),
+  }
+}

@@ -1,0 +1,186 @@
+import type { PoolRow } from '../../domain/rows.ts'
+import { withoutSeal } from '../row-mac.ts'
+import type { Store } from '../store.ts'
+import type { Database } from './database.ts'
+import { type StoredSeal, sealedColumns } from './row-mac.ts'
+import { type Engine, type Session, sql, type Transaction } from './session.ts'
+import { changeFunding } from './treasuries.ts'
+
+type Row = Omit<PoolRow, 'relayers' | 'policies' | 'funding' | 'coin_token'> & {
+  relayers: string
+  policies: string
+  funding: string | null
+  coin_token: string | null
+}
+
+const relayersIn: Record<Engine, string> = {
+  sqlite: "json_group_array(json_object('relayer_id', id, 'address', address, 'weight', weight))",
+  postgres: "coalesce(json_agg(json_build_object('relayer_id', id, 'address', address, 'weight', weight)), '[]')::text",
+}
+const listed = (engine: Engine) => `
+  row_id, id, name, network, policies, funding,
+  (SELECT coin_token FROM networks WHERE networks.name = pools.network) AS coin_token, (SELECT ${relayersIn[engine]} FROM (
+    SELECT relayers.id, address, weight FROM pool_relayers JOIN relayers ON relayers.row_id = relayer_row_id
+    WHERE pool_row_id = pools.row_id ORDER BY relayer_row_id) AS its) AS relayers`
+const columns = { sqlite: listed('sqlite'), postgres: listed('postgres') }
+
+const readRow = ({ relayers, policies, funding, ...row }: Row): PoolRow => ({
+  ...row,
+  funding: funding === null ? null : JSON.parse(funding),
+  policies: JSON.parse(policies),
+  coin_token: JSON.parse(row.coin_token ?? 'null'),
+  relayers: JSON.parse(relayers),
+})
+
+const select = sql<Row & StoredSeal>(
+  (engine) => `SELECT ${columns[engine]}, ${sealedColumns(engine, 'pools')} FROM pools WHERE id = $id`,
+)
+const network = sql('SELECT 1 FROM networks WHERE name = $network')
+const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM pools WHERE id = $id')
+const keepId = sql('INSERT INTO pool_ids (id) VALUES ($id) ON CONFLICT DO NOTHING')
+const insert = sql(`
+  INSERT INTO pools (row_id, id, name, network, policies)
+  SELECT row_id, id, $name::text, $network::text, $policies::text FROM pool_ids
+  WHERE id = $id ON CONFLICT DO NOTHING`)
+const setFunding = sql('UPDATE pools SET funding = $funding WHERE row_id = $row_id')
+const forgetNotes = sql(`
+  DELETE FROM funding_states WHERE relayer_row_id IN (
+    SELECT relayer_row_id FROM pool_relayers JOIN relayers ON relayers.row_id = relayer_row_id
+    WHERE pool_row_id = $row_id AND funding IS NULL)`)
+const change = sql('UPDATE pools SET name = $name, policies = $policies WHERE id = $id')
+const itsKeys = sql(
+  (engine) => `
+  SELECT 1 FROM api_keys WHERE $id IN (SELECT value FROM ${
+    engine === 'sqlite' ? 'json_each(pool_ids)' : 'json_array_elements_text(pool_ids::json)'
+  }) LIMIT 1`,
+)
+// Its row id is that of a later pool with its id (`keepId`), which would pay for the calls of this one.
+const itsSponsorships = sql('SELECT 1 FROM sponsorships WHERE pool_row_id = $row_id LIMIT 1')
+const member = sql<{ row_id: number }>('SELECT row_id FROM relayers WHERE id = $id AND network = $network')
+const removeOthers = sql(`
+  DELETE FROM pool_relayers WHERE pool_row_id = $pool_row_id AND NOT (relayer_row_id = ANY ($row_ids::bigint[]))`)
+const add = sql(`
+  INSERT INTO pool_relayers (pool_row_id, relayer_row_id, weight) VALUES ($pool_row_id, $relayer_row_id, 100)
+  ON CONFLICT DO NOTHING`)
+const weigh = sql(`
+  UPDATE pool_relayers SET weight = $weight WHERE pool_row_id = (SELECT row_id FROM pools WHERE id = $id)
+    AND relayer_row_id = (SELECT row_id FROM relayers WHERE id = $relayer_id)`)
+const remove = sql('DELETE FROM pools WHERE id = $id')
+
+type Pools = Pick<
+  Store,
+  'createPool' | 'getPool' | 'listPools' | 'updatePool' | 'setPoolFunding' | 'weighPoolRelayer' | 'deletePool'
+>
+
+/** Finds a pool. Throws ApiError (503) for a row that another program has changed. */
+export const poolReads =
+  ({ rights }: Pick<Database, 'rights'>) =>
+  async (session: Session, id: string): Promise<PoolRow | undefined> => {
+    const row = await rights.require('pools', () => session.one(select, { id }), id)
+    return row && readRow(row)
+  }
+
+export function pools(database: Database): Pools {
+  const { read, lister, writeCached, rights } = database
+  const find = poolReads(database)
+
+  /** As this database transaction has changed it: its new MAC is written before the commit. */
+  const readOne = async (transaction: Transaction, id: string) =>
+    readRow(withoutSeal((await transaction.one(select, { id })) as Row & StoredSeal))
+
+  /** Gives the pool these relayers. Throws UnknownRelayer, which undoes what was changed before. */
+  async function withRelayers(transaction: Transaction, id: string, relayer_ids: string[]): Promise<PoolRow> {
+    const { row_id: pool_row_id, network } = (await transaction.one(select, { id })) as Row
+    const row_ids: number[] = []
+    for (const [index, relayer_id] of relayer_ids.entries()) {
+      const its = await transaction.one(member, { id: relayer_id, network })
+      if (!its) throw new UnknownRelayer(index)
+      row_ids.push(its.row_id)
+    }
+    await transaction.run(removeOthers, { pool_row_id, row_ids })
+    for (const relayer_row_id of row_ids) await transaction.run(add, { pool_row_id, relayer_row_id })
+    return readOne(transaction, id)
+  }
+
+  async function orUnknown<T>(change: Promise<T>) {
+    try {
+      return await change
+    } catch (error) {
+      if (error instanceof UnknownRelayer) return { unknown_relayer: error.index }
+      throw error
+    }
+  }
+
+  return {
+    createPool: ({ relayer_ids, policies, ...pool }, auditEntry) =>
+      orUnknown(
+        writeCached(async (transaction) => {
+          if (!(await transaction.one(network, { network: pool.network }))) return 'unknown_network'
+          await transaction.run(keepId, { id: pool.id })
+          if ((await transaction.run(insert, { ...pool, policies: JSON.stringify(policies) })) === 0) return 'id_taken'
+          rights.inserted(transaction, 'pools', (await transaction.one(rowIdOf, { id: pool.id }))?.row_id as number)
+          return withRelayers(transaction, pool.id, relayer_ids)
+        }, auditEntry),
+      ),
+    getPool: (id) => find(read, id),
+    listPools: lister('pools', columns, readRow),
+    updatePool: (id, { relayer_ids, ...changes }, auditEntry) =>
+      orUnknown(
+        changeFunding(
+          database,
+          async (transaction) => {
+            const pool = await find(transaction, id)
+            if (!pool) return 'missing'
+            await rights.updated(transaction, 'pools', pool.row_id)
+            const { name, policies } = { ...pool, ...changes }
+            await transaction.run(change, { id, name, policies: JSON.stringify(policies) })
+            return withRelayers(transaction, id, relayer_ids ?? pool.relayers.map(({ relayer_id }) => relayer_id))
+          },
+          auditEntry,
+        ),
+      ),
+    setPoolFunding: (id, funding, auditEntry) =>
+      changeFunding(
+        database,
+        async (transaction) => {
+          const pool = await find(transaction, id)
+          if (!pool) return 'missing'
+          if (funding && !(await transaction.one(member, { id: funding.from, network: pool.network })))
+            return 'unknown_treasury'
+          await rights.updated(transaction, 'pools', pool.row_id)
+          await transaction.run(setFunding, { row_id: pool.row_id, funding: funding && JSON.stringify(funding) })
+          await transaction.run(forgetNotes, { row_id: pool.row_id })
+          return { ...pool, funding }
+        },
+        auditEntry,
+      ),
+    weighPoolRelayer: (id, relayer_id, weight, auditEntry) =>
+      writeCached(async (transaction) => {
+        if ((await transaction.run(weigh, { id, relayer_id, weight })) === 0) return undefined
+        return find(transaction, id)
+      }, auditEntry),
+    deletePool: (id, auditEntry) =>
+      changeFunding(
+        database,
+        async (transaction) => {
+          const row = await transaction.one(rowIdOf, { id })
+          if (!row) return 'missing'
+          if (await transaction.one(itsKeys, { id })) return 'in_use'
+          if (await transaction.one(itsSponsorships, row)) return 'sponsors'
+          await rights.deleted(transaction, 'pools', row.row_id)
+          await transaction.run(remove, { id })
+          return 'deleted'
+        },
+        auditEntry,
+      ),
+  }
+}
+
+class UnknownRelayer extends Error {
+  readonly index: number
+
+  constructor(index: number) {
+    super('The network has no such relayer')
+    this.index = index
+  }
+}

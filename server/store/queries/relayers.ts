@@ -1,0 +1,245 @@
+import type { Network, Signer } from '../../../generated/openapi.ts'
+import type { NewRelayer, RelayerRow } from '../../domain/rows.ts'
+import type { Store } from '../store.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
+import type { Database } from './database.ts'
+import { createEvents } from './events.ts'
+import { type StoredSeal, sealedColumns } from './row-mac.ts'
+import { type Engine, type Session, sql, type Transaction } from './session.ts'
+import { changeFunding, isTreasury } from './treasuries.ts'
+
+type Stored =
+  | 'paused'
+  | 'system_disabled'
+  | 'policies'
+  | 'custom_rpc_urls'
+  | 'notification_ids'
+  | 'funding'
+  | 'coin_token'
+type Row = Omit<RelayerRow, Stored> & {
+  notification_id: string | null
+  other_notification_ids: string | null
+  paused: 0 | 1
+  system_disabled: 0 | 1
+  policies: string
+  custom_rpc_urls: string
+  funding: string | null
+  coin_token: string | null
+}
+
+const columns = `row_id, id, name, network, network_type, paused, address, signer_id, notification_id, other_notification_ids,
+  policies, custom_rpc_urls, system_disabled, disabled_reason, chain_id, funding,
+  (SELECT coin_token FROM networks WHERE networks.name = relayers.network) AS coin_token`
+
+const readRow = ({ notification_id, other_notification_ids, ...row }: Row): RelayerRow => ({
+  ...row,
+  notification_ids: notification_id === null ? [] : [notification_id, ...JSON.parse(other_notification_ids ?? '[]')],
+  paused: row.paused === 1,
+  system_disabled: row.system_disabled === 1,
+  policies: JSON.parse(row.policies),
+  custom_rpc_urls: JSON.parse(row.custom_rpc_urls),
+  funding: row.funding === null ? null : JSON.parse(row.funding),
+  coin_token: JSON.parse(row.coin_token ?? 'null'),
+})
+
+/** The columns whose stored form differs from the contract's. */
+const encode = (relayer: NewRelayer) => ({
+  paused: relayer.paused ? (1 as const) : (0 as const),
+  system_disabled: relayer.system_disabled ? (1 as const) : (0 as const),
+  policies: JSON.stringify(relayer.policies),
+  custom_rpc_urls: JSON.stringify(relayer.custom_rpc_urls),
+  notification_id: relayer.notification_ids[0] ?? null,
+  other_notification_ids:
+    relayer.notification_ids.length > 1 ? JSON.stringify(relayer.notification_ids.slice(1)) : null,
+})
+
+type Sealed = Row & StoredSeal
+
+type Relayers = Pick<
+  Store,
+  | 'createRelayer'
+  | 'getRelayer'
+  | 'getRelayerByRowId'
+  | 'relayersOn'
+  | 'listRelayers'
+  | 'updateRelayer'
+  | 'deleteRelayer'
+  | 'noteBalance'
+  | 'setFunding'
+>
+
+const sealed = (engine: Engine) => `${columns}, ${sealedColumns(engine, 'relayers')}`
+const select = sql<Sealed>((engine) => `SELECT ${sealed(engine)} FROM relayers WHERE id = $id`)
+const selectByRowId = sql<Sealed>((engine) => `SELECT ${sealed(engine)} FROM relayers WHERE row_id = $row_id`)
+const selectSome = sql<Row>(`SELECT ${columns} FROM relayers WHERE id = ANY ($ids::text[]) ORDER BY row_id`)
+const selectOn = sql<Sealed>(
+  (engine) => `SELECT ${sealed(engine)} FROM relayers WHERE address = $address ORDER BY row_id`,
+)
+const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM relayers WHERE id = $id')
+const networkOf = sql<StoredSeal & Pick<Network, 'id' | 'chain_id'>>(
+  (engine) => `SELECT id, chain_id, ${sealedColumns(engine, 'networks')} FROM networks WHERE name = $name`,
+)
+const signerOf = sql<StoredSeal & Pick<Signer, 'id' | 'address'>>(
+  (engine) => `SELECT id, address, ${sealedColumns(engine, 'signers')} FROM signers WHERE id = $id`,
+)
+// Locked until the relayer refers to it: the list of the others is no foreign key.
+const creatorOf = sql<{ created_by: string }>('SELECT created_by FROM notifications WHERE id = $id FOR KEY SHARE')
+const sameAddress = sql('SELECT 1 FROM relayers WHERE chain_id = $chain_id AND address = $address')
+const insert = sql<Row>(`
+  INSERT INTO relayers (id, name, network, network_type, chain_id, paused, address, signer_id, notification_id,
+    other_notification_ids, policies, custom_rpc_urls, system_disabled, disabled_reason)
+  VALUES ($id, $name, $network, $network_type, $chain_id, $paused, $address, $signer_id, $notification_id,
+    $other_notification_ids, $policies, $custom_rpc_urls, $system_disabled, $disabled_reason)
+  RETURNING ${columns}`)
+const update = sql(`
+  UPDATE relayers SET name = $name, paused = $paused, notification_id = $notification_id,
+    other_notification_ids = $other_notification_ids, policies = $policies,
+    custom_rpc_urls = $custom_rpc_urls, system_disabled = $system_disabled, disabled_reason = $disabled_reason
+  WHERE row_id = $row_id`)
+const setFunding = sql('UPDATE relayers SET funding = $funding WHERE row_id = $row_id')
+const onChain = sql('SELECT 1 FROM relayers WHERE id = $id AND chain_id = $chain_id')
+const forgetNote = sql('DELETE FROM funding_states WHERE relayer_row_id = $row_id')
+const lockToDelete = sql('SELECT 1 FROM relayers WHERE row_id = $row_id FOR UPDATE')
+const unfinished = sql(`
+  SELECT 1 FROM transactions WHERE relayer_row_id = $row_id AND status = 'pending'
+  UNION ALL SELECT 1 FROM transactions WHERE relayer_row_id = $row_id AND status IN ('sent', 'submitted')
+  UNION ALL SELECT 1 FROM transactions WHERE relayer_row_id = $row_id AND status = 'mined' LIMIT 1`)
+const limitedKeys = sql<{ row_id: number }>(
+  'SELECT api_key_row_id AS row_id FROM api_key_relayers WHERE relayer_row_id = $row_id ORDER BY api_key_row_id',
+)
+const itsPools = sql<{ row_id: number }>(
+  'SELECT pool_row_id AS row_id FROM pool_relayers WHERE relayer_row_id = $row_id ORDER BY pool_row_id',
+)
+const lowBalance = sql<{ low_balance: 0 | 1 }>('SELECT low_balance FROM relayers WHERE row_id = $row_id')
+const setLowBalance = sql(
+  'UPDATE relayers SET low_balance = $low_balance WHERE row_id = $row_id AND low_balance <> $low_balance',
+)
+const remove = sql('DELETE FROM relayers WHERE row_id = $row_id')
+const remember = sql('INSERT INTO former_relayers (row_id, relayer_id) VALUES ($row_id, $id)')
+const takeOverKeys = sql(`
+  UPDATE idempotency SET relayer_row_id = $row_id
+  WHERE relayer_row_id IN (SELECT row_id FROM former_relayers WHERE relayer_id = $id)`)
+const forget = sql('DELETE FROM former_relayers WHERE relayer_id = $id')
+
+/** They throw ApiError (503) for a row that another program has changed. */
+export function relayerReads({ rights }: Pick<Database, 'rights'>) {
+  async function trusted(find: () => Promise<Sealed | undefined>, id?: string): Promise<RelayerRow | undefined> {
+    const row = await rights.require('relayers', find, id)
+    return row && readRow(row)
+  }
+  return {
+    byId: (session: Session, id: string) => trusted(() => session.one(select, { id }), id),
+    byRowId: (session: Session, row_id: number) => trusted(() => session.one(selectByRowId, { row_id })),
+  }
+}
+
+export function relayers(database: Database, dependencies: StoreDependencies): Relayers {
+  const { read, lister, write, writeCached, rights } = database
+  const events = createEvents(dependencies)
+  const listAll = lister('relayers', columns, readRow)
+  const { byId, byRowId } = relayerReads(database)
+
+  /** Whether one of them does not exist, or was created by another than `creator`. */
+  async function isUnknown(transaction: Transaction, notification_ids: string[], creator?: string): Promise<boolean> {
+    for (const id of notification_ids) {
+      const its = await transaction.one(creatorOf, { id })
+      if (its === undefined || (creator !== undefined && creator !== its.created_by)) return true
+    }
+    return false
+  }
+
+  return {
+    createRelayer: (relayer, auditEntry) =>
+      writeCached(async (transaction) => {
+        if (await transaction.one(rowIdOf, { id: relayer.id })) return 'id_taken'
+        const { network: name, signer_id } = relayer
+        const network = await rights.require('networks', () => transaction.one(networkOf, { name }), `evm:${name}`)
+        if (!network) return 'unknown_network'
+        const findSigner = () => transaction.one(signerOf, { id: signer_id })
+        const signer = await rights.require('signers', findSigner, signer_id)
+        if (!signer) return 'unknown_signer'
+        if (await isUnknown(transaction, relayer.notification_ids)) return 'unknown_notification'
+        const [{ chain_id }, { address }] = [network, signer]
+        if (await transaction.one(sameAddress, { chain_id, address })) return 'address_taken'
+        const row = (await transaction.one(insert, { ...relayer, ...encode(relayer), address, chain_id })) as Row
+        rights.inserted(transaction, 'relayers', row.row_id)
+        await transaction.run(takeOverKeys, { row_id: row.row_id, id: row.id })
+        await transaction.run(forget, { id: row.id })
+        return readRow(row)
+      }, auditEntry),
+    getRelayer: (id) => byId(read, id),
+    getRelayerByRowId: (row_id) => byRowId(read, row_id),
+    async relayersOn(address) {
+      return (await rights.requireAll('relayers', () => read.all(selectOn, { address }))).map(readRow)
+    },
+    async listRelayers(slice, ids) {
+      if (ids === undefined) return listAll(slice)
+      const rows = await read.all(selectSome, { ids: [...ids] })
+      return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRow), total_items: rows.length }
+    },
+    updateRelayer: (id, change, auditEntry, creator) =>
+      writeCached(async (transaction) => {
+        const found = await transaction.one(rowIdOf, { id })
+        if (!found) return 'missing'
+        await transaction.lockRelayers({ relayers: [found.row_id] })
+        const before = await byId(transaction, id)
+        if (!before) return 'missing'
+        const changed = change(before)
+        const added = changed.notification_ids.filter((its) => !before.notification_ids.includes(its))
+        if (await isUnknown(transaction, added, creator)) return 'unknown_notification'
+        await rights.updated(transaction, 'relayers', before.row_id)
+        const { funding: _, coin_token: __, ...itsColumns } = changed
+        await transaction.run(update, { ...itsColumns, ...encode(changed) })
+        await events.ofChange(transaction, before, changed)
+        const { disabled_reason } = changed
+        if (before.disabled_reason !== disabled_reason) {
+          transaction.afterCommit(() => dependencies.observer?.relayerChanged?.({ relayer_id: id, disabled_reason }))
+        }
+        return changed
+      }, auditEntry),
+    setFunding: (id, funding, auditEntry) =>
+      changeFunding(
+        database,
+        async (transaction) => {
+          const found = await transaction.one(rowIdOf, { id })
+          const before = found && (await byId(transaction, id))
+          if (!before) return 'missing'
+          const { chain_id } = before
+          if (funding && !(await transaction.one(onChain, { id: funding.from, chain_id }))) return 'unknown_treasury'
+          await rights.updated(transaction, 'relayers', before.row_id)
+          await transaction.run(setFunding, { row_id: before.row_id, funding: funding && JSON.stringify(funding) })
+          await transaction.run(forgetNote, { row_id: before.row_id })
+          return { ...before, funding }
+        },
+        auditEntry,
+      ),
+    async noteBalance(row_id, balance, min_balance, isLow) {
+      // Read first, because the value rarely changes and a write costs a commit.
+      if (((await read.one(lowBalance, { row_id }))?.low_balance === 1) === isLow) return
+      await write(async (transaction) => {
+        await transaction.lockRelayers({ relayers: [row_id] })
+        const isChanged = (await transaction.run(setLowBalance, { row_id, low_balance: isLow ? 1 : 0 })) === 1
+        const row = isChanged && isLow ? await byRowId(transaction, row_id) : undefined
+        if (row) await events.ofLowBalance(transaction, row, balance, min_balance)
+      })
+    },
+    // A relayer that funds none is on no way between others, so that without it nobody gets another treasury.
+    deleteRelayer: (id, auditEntry) =>
+      writeCached(async (transaction) => {
+        const row = await transaction.one(rowIdOf, { id })
+        if (!row) return 'missing'
+        // Waits for the transactions that are being accepted; later ones find no relayer.
+        await transaction.one(lockToDelete, row)
+        if (await transaction.one(unfinished, row)) return 'in_use'
+        if (await transaction.one(isTreasury, { id })) return 'treasury'
+        // The MACs of API keys and pools cover their lists of relayers, which become shorter.
+        for (const key of await transaction.all(limitedKeys, row))
+          await rights.updated(transaction, 'api_keys', key.row_id)
+        for (const pool of await transaction.all(itsPools, row)) await rights.updated(transaction, 'pools', pool.row_id)
+        await rights.deleted(transaction, 'relayers', row.row_id)
+        await transaction.run(remove, row)
+        await transaction.run(remember, { row_id: row.row_id, id })
+        return 'deleted'
+      }, auditEntry),
+  }
+}

@@ -1,0 +1,149 @@
+import type { TransactionStatus } from '../../../generated/openapi.ts'
+import { isFinal } from '../../domain/statuses.ts'
+import type { Prunable, Pruned, Store } from '../store.ts'
+import type { Database } from './database.ts'
+import { greatest, indexedBy, type Statement, sql, type Transaction, type Truth } from './session.ts'
+
+/** The rows that one database transaction removes; fewer of those that have dependent rows. */
+export const max_rows = 500
+export const max_parents = 100
+
+export interface Aged {
+  row_id: number
+  at: string
+}
+
+export interface AgedTransaction extends Aged {
+  status: TransactionStatus
+  chain_id: number
+  from: string
+  nonce: number | null
+}
+
+/** The rows before the first young one. `before`: RFC 3339, UTC, milliseconds. */
+export function oldOf<Row extends Aged>(rows: Row[], before: string): Row[] {
+  const young = rows.findIndex(({ at }) => at >= before)
+  return young < 0 ? rows : rows.slice(0, young)
+}
+
+/** Where the next call continues, when `limit` rows were read; undefined at the end. */
+export const nextAfter = (old: Aged[], limit: number): number | undefined =>
+  old.length === limit ? old.at(-1)?.row_id : undefined
+
+type Prune = (transaction: Transaction, before: string, after: number) => Promise<Pruned>
+
+// The length of a relayer's list is computed from its lowest and highest sequence, so rows are removed only from the low end.
+const nextRelayer = sql<{ relayer_row_id: number }>(
+  'SELECT relayer_row_id FROM transactions WHERE relayer_row_id > $after ORDER BY relayer_row_id LIMIT 1',
+)
+const oldest = sql<AgedTransaction>(
+  (engine) => `
+  SELECT row_id, status, chain_id, "from", nonce,
+    ${greatest[engine]}(created_at, coalesce(sent_at, ''), coalesce(confirmed_at, '')) AS at
+  FROM transactions WHERE relayer_row_id = $relayer_row_id ORDER BY sequence LIMIT ${max_parents}`,
+)
+// The highest used nonce distinguishes a chain from a restarted one, so its transaction is kept. The search above a candidate is
+// limited, because a hundred thousand unfinished transactions may follow. If it finds nothing, the candidate is kept.
+const usedAbove = sql<{ is_used: Truth }>(`
+  SELECT EXISTS (
+    SELECT 1 FROM (SELECT status, block_hash FROM transactions
+                   WHERE chain_id = $chain_id AND "from" = $from AND nonce > $nonce
+                   ORDER BY nonce LIMIT ${max_rows}) AS above
+    WHERE status IN ('mined', 'confirmed') OR block_hash IS NOT NULL) AS is_used`)
+const known = sql<Aged & { status: TransactionStatus }>(
+  (engine) => `
+  SELECT transaction_row_id AS row_id, transactions.created_at AS at, status
+  FROM idempotency${indexedBy[engine]('idempotency_by_transaction')}
+    JOIN transactions ON transactions.row_id = transaction_row_id
+  WHERE transaction_row_id > $after ORDER BY transaction_row_id LIMIT ${max_rows}`,
+)
+const delivered = sql<Aged & { notification_row_id: number }>(`
+  SELECT row_id, notification_row_id, created_at AS at FROM deliveries
+  WHERE row_id > $after ORDER BY row_id LIMIT ${max_parents}`)
+const finished = sql<Aged>(
+  `SELECT row_id, created_at AS at FROM deliveries WHERE row_id = ANY ($row_ids::bigint[]) AND status <> 'pending'`,
+)
+// The last event of a relayer is kept, because the next sequence follows from it.
+// LIMIT 1: EXISTS may be answered from a hash of the whole table.
+const happened = sql<Aged & { is_held: Truth }>(`
+  SELECT row_id, created_at AS at,
+    (SELECT 1 FROM deliveries WHERE event_row_id = events.row_id LIMIT 1) IS NOT NULL
+      OR sequence = (SELECT max(sequence) FROM events AS its WHERE its.relayer_row_id = events.relayer_row_id) AS is_held
+  FROM events WHERE row_id > $after ORDER BY row_id LIMIT ${max_rows}`)
+
+const remove = (table: string, column: string) => sql(`DELETE FROM ${table} WHERE ${column} = ANY ($row_ids::bigint[])`)
+const removeTransactions = [
+  remove('attempts', 'transaction_row_id'),
+  remove('idempotency', 'transaction_row_id'),
+  remove('transaction_metadata', 'transaction_row_id'),
+  remove('pool_orders', 'transaction_row_id'),
+  remove('deduplication_ids', 'transaction_row_id'),
+  remove('transactions', 'row_id'),
+]
+const removeIdempotency = [remove('idempotency', 'transaction_row_id')]
+const removeDeliveries = [remove('delivery_attempts', 'delivery_row_id'), remove('deliveries', 'row_id')]
+const removeEvents = [remove('events', 'row_id')]
+
+async function removeAll(transaction: Transaction, removals: Statement<object>[], rows: Aged[]): Promise<number> {
+  const row_ids = rows.map(({ row_id }) => row_id)
+  for (const its of removals) await transaction.run(its, { row_ids })
+  return row_ids.length
+}
+
+async function mayEnd(transaction: Transaction, { chain_id, from, nonce }: AgedTransaction): Promise<boolean> {
+  return nonce === null || Boolean((await transaction.one(usedAbove, { chain_id, from, nonce }))?.is_used)
+}
+
+const prunes: Record<Prunable, Prune> = {
+  async transactions(transaction, before, after) {
+    const next = await transaction.one(nextRelayer, { after })
+    if (!next) return { removed: 0, next: undefined }
+    const { relayer_row_id } = next
+    await transaction.lockRelayers({ relayers: [relayer_row_id] })
+    const old: Aged[] = []
+    for (const row of await transaction.all(oldest, { relayer_row_id })) {
+      if (!isFinal(row.status) || row.at >= before || !(await mayEnd(transaction, row))) break
+      old.push(row)
+    }
+    const removed = await removeAll(transaction, removeTransactions, old)
+    return { removed, next: removed === max_parents ? after : relayer_row_id }
+  },
+  async idempotency(transaction, before, after) {
+    const old = oldOf(await transaction.all(known, { after }), before)
+    // While its transaction is unfinished, a caller may still repeat the request.
+    const mayGo = old.filter(({ status }) => isFinal(status))
+    return { removed: await removeAll(transaction, removeIdempotency, mayGo), next: nextAfter(old, max_rows) }
+  },
+  async deliveries(transaction, before, after) {
+    const old = oldOf(await transaction.all(delivered, { after }), before)
+    await transaction.lockNotifications([...new Set(old.map((row) => row.notification_row_id))])
+    const mayGo = await transaction.all(finished, { row_ids: old.map(({ row_id }) => row_id) })
+    return { removed: await removeAll(transaction, removeDeliveries, mayGo), next: nextAfter(old, max_parents) }
+  },
+  async events(transaction, before, after) {
+    const old = oldOf(await transaction.all(happened, { after }), before)
+    const mayGo = old.filter(({ is_held }) => !is_held)
+    return { removed: await removeAll(transaction, removeEvents, mayGo), next: nextAfter(old, max_rows) }
+  },
+}
+
+const believed = sql<{ ms: number }>('SELECT ms FROM believed_time')
+const believe = sql(
+  'INSERT INTO believed_time (id, ms) VALUES (1, $ms) ON CONFLICT (id) DO UPDATE SET ms = excluded.ms',
+)
+const newest = sql<{ at: string | null }>(`
+  SELECT max(at) AS at FROM (
+    SELECT * FROM (SELECT created_at AS at FROM transactions ORDER BY row_id DESC LIMIT 1) AS newest
+    UNION ALL SELECT * FROM (SELECT created_at AS at FROM events ORDER BY row_id DESC LIMIT 1) AS newest) AS both_newest`)
+
+/** Removes old rows, oldest first, a few at a time. Row ids and sequences follow the order of creation. */
+export function retention({ read, write }: Database): Pick<Store, 'prune' | 'believedTime' | 'believeTime'> {
+  return {
+    prune: (kind, before, after) => write((transaction) => prunes[kind](transaction, before, after)),
+    async believedTime() {
+      const at = (await read.one(newest))?.at
+      return (await read.one(believed))?.ms ?? (at == null ? undefined : Date.parse(at))
+    },
+    believeTime: async (ms) => void (await write((transaction) => transaction.run(believe, { ms }))),
+  }
+}

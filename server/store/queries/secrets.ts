@@ -1,0 +1,140 @@
+import type { MasterKeyCheck, RightsFault, RightsGuard, RightsProof } from '../../domain/rows.ts'
+import { type RightsState, rightsSeal, rightsTables } from '../row-mac.ts'
+import { type SecretsStore, UntrustedRows } from '../secrets-store.ts'
+import { StoreError } from '../store-errors.ts'
+import type { Database } from './database.ts'
+import { lockManifest, scanRights, sealAll } from './row-mac.ts'
+import { type Session, sql, type Transaction } from './session.ts'
+
+/** The columns that hold encrypted secrets. A test compares the list with the schema. Each secret is bound to its row. */
+export const sealedColumns = [
+  ['signers', 'secret'],
+  ['notifications', 'signing_key'],
+  ['notifications', 'former_key'],
+] as const
+
+const columns = sealedColumns.map(([table, column]) => ({
+  table,
+  select: sql<{ row_id: number; id: string; sealed: Uint8Array }>(
+    `SELECT row_id, id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL ORDER BY row_id`,
+  ),
+  update: sql(`UPDATE ${table} SET ${column} = $sealed WHERE row_id = $row_id`),
+}))
+const forgetLogins = sql('DELETE FROM token_logins')
+const highestVersion = sql<{ version: number }>(`
+  SELECT max(version) AS version FROM (
+    ${rightsTables.map((table) => `SELECT coalesce(max(rights_version), 0) AS version FROM ${table}`).join(' UNION ALL ')}
+  ) AS versions`)
+
+async function lockedVersion(transaction: Transaction, guard: RightsGuard): Promise<number> {
+  return rightsSeal(guard).openManifest((await transaction.one(lockManifest))?.sealed)?.version ?? 0
+}
+
+/** The last assigned version. Throws UntrustedRows, because a new MAC would make a foreign row trusted. */
+async function checkedVersion(transaction: Transaction, guard: RightsGuard): Promise<number> {
+  const version = await lockedVersion(transaction, guard)
+  const { faults } = await scanRights(transaction, rightsSeal(guard))
+  if (faults.length > 0) throw new UntrustedRows(faults)
+  return version
+}
+
+export interface SecretsDatabase extends Pick<Database, 'read' | 'writeCached'> {
+  /** Statements that see the same state. */
+  snapshot(work: (session: Session) => Promise<RightsState>): Promise<RightsState>
+  /** Throws StoreError when another server uses the database. */
+  beAlone(transaction: Transaction): Promise<void>
+}
+
+/** All secrets and MACs, for a rotation of the master key. */
+export const secrets = ({
+  read,
+  writeCached,
+  snapshot,
+  beAlone,
+}: SecretsDatabase): Pick<SecretsStore, 'masterKeyCheck' | 'faults' | 'acceptRights' | 'reseal'> => ({
+  masterKeyCheck: () => readMasterKeyCheck(read),
+  faults: async (guard) => (await snapshot((session) => scanRights(session, rightsSeal(guard)))).faults,
+  acceptRights: (guard, entry) =>
+    writeCached(async (transaction) => {
+      await beAlone(transaction)
+      transaction.record(entry)
+      // The new versions must exceed all earlier ones, even if the manifest is lost.
+      const highest = (await transaction.one(highestVersion))?.version ?? 0
+      return sealAll(transaction, rightsSeal(guard), Math.max(await lockedVersion(transaction, guard), highest))
+    }),
+  reseal: (change, new_check, { from, to }, entry) =>
+    writeCached(async (transaction) => {
+      await beAlone(transaction)
+      const version = from ? await checkedVersion(transaction, from) : 0
+      let count = 0
+      for (const { table, select, update } of columns) {
+        for (const { row_id, id, sealed } of await transaction.all(select)) {
+          await transaction.run(update, { row_id, sealed: change(sealed, `${table}:${id}`) })
+          count += 1
+        }
+      }
+      await sealAll(transaction, rightsSeal(to), version)
+      // Their MACs are under the old key.
+      await transaction.run(forgetLogins)
+      await writeMasterKeyCheck(transaction, new_check)
+      transaction.record(entry)
+      return count
+    }),
+})
+
+/** All columns of secrets are in these tables. */
+export const secretTables = [...new Set(columns.map(({ table }) => table))]
+
+/** The row of `vault_check`. */
+export interface MasterKeyRow {
+  sealed: Uint8Array
+  wrapped_by: string | null
+  wrapped_key: Uint8Array | null
+}
+
+export const masterKeyCheckOf = ({ sealed, wrapped_by, wrapped_key }: MasterKeyRow): MasterKeyCheck => ({
+  sealed,
+  wrapped: wrapped_by === null || wrapped_key === null ? null : { by: wrapped_by, bytes: wrapped_key },
+})
+
+const select = sql<MasterKeyRow>('SELECT sealed, wrapped_by, wrapped_key FROM vault_check')
+const upsert = sql(`
+  INSERT INTO vault_check (id, sealed, wrapped_by, wrapped_key) VALUES (1, $sealed, $by, $bytes)
+  ON CONFLICT (id) DO UPDATE
+  SET sealed = excluded.sealed, wrapped_by = excluded.wrapped_by, wrapped_key = excluded.wrapped_key`)
+
+/** `Store.masterKeyCheck`. */
+export async function readMasterKeyCheck(session: Session): Promise<MasterKeyCheck | undefined> {
+  const row = await session.one(select)
+  return row && masterKeyCheckOf(row)
+}
+
+export async function writeMasterKeyCheck(session: Session, { sealed, wrapped }: MasterKeyCheck): Promise<void> {
+  await session.run(upsert, { sealed, by: wrapped?.by ?? null, bytes: wrapped?.bytes ?? null })
+}
+
+const anyRow = sql(
+  rightsTables.map((table) => `SELECT * FROM (SELECT 1 FROM ${table} LIMIT 1) AS any_of_${table}`).join(' UNION ALL '),
+)
+
+/** `Store.protect`. The first proof is one database transaction, so that of two processes that start at once only one makes it. */
+export async function protectRights(
+  { writeAlone, rights }: Database,
+  prove: (held: MasterKeyCheck | undefined) => RightsProof,
+  report: (fault: RightsFault) => void,
+): Promise<{ first_sealed: number }> {
+  const { proof, first_sealed } = await writeAlone(async (transaction) => {
+    const held = await readMasterKeyCheck(transaction)
+    // Without its proof, a database in use would be taken for a new one, and its rows would be trusted.
+    if (held === undefined && (await transaction.one(anyRow))) {
+      throw new StoreError('The database has rows, but the proof of its master key (vault_check) is missing')
+    }
+    const proof = prove(held)
+    if (proof.is_protected) return { proof, first_sealed: 0 }
+    const first_sealed = await sealAll(transaction, rightsSeal(proof.guard), 0)
+    await writeMasterKeyCheck(transaction, proof)
+    return { proof, first_sealed }
+  })
+  await rights.protect(proof.guard, report)
+  return { first_sealed }
+}

@@ -1,0 +1,176 @@
+import { isFinal } from '../../domain/statuses.ts'
+import type { Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
+import type { SponsorshipRow, SponsorshipStore } from '../configuration-store.ts'
+import { withoutSeal } from '../row-mac.ts'
+import type { StoreDependencies } from '../store-dependencies.ts'
+import { insertApiKey, removeApiKey } from './api-keys.ts'
+import { bucketAt, type Correction, correctSpending, endOfBucket, oldestBucket, openCharges } from './daily-limits.ts'
+import type { Database } from './database.ts'
+import { type StoredSeal, sealedColumns } from './row-mac.ts'
+import { type Session, sql } from './session.ts'
+
+interface Row
+  extends Pick<
+    SponsorshipRow,
+    | ('row_id' | 'id' | 'network' | 'chain_id' | 'relayer_id' | 'relayer_row_id' | 'pool_id' | 'pool_row_id')
+    | ('api_key_id' | 'created_at')
+  > {
+  rules: string
+  paused: 0 | 1
+}
+
+const names = [
+  ...['id', 'network', 'chain_id', 'relayer_id', 'relayer_row_id', 'pool_id', 'pool_row_id'],
+  ...['rules', 'paused', 'api_key_id', 'created_at'],
+]
+const columns = `row_id, ${names.join(', ')}`
+const select = sql<Row & StoredSeal>(
+  (engine) => `SELECT ${columns}, ${sealedColumns(engine, 'sponsorships')} FROM sponsorships WHERE id = $id`,
+)
+const selectByKey = sql<Row & StoredSeal>(
+  (engine) =>
+    `SELECT ${columns}, ${sealedColumns(engine, 'sponsorships')} FROM sponsorships WHERE api_key_id = $api_key_id`,
+)
+const insert = sql<{ row_id: number }>(`
+  INSERT INTO sponsorships (${names.join(', ')}) VALUES (${names.map((name) => `$${name}`).join(', ')})
+  ON CONFLICT (id) DO NOTHING RETURNING row_id`)
+const change = sql('UPDATE sponsorships SET rules = $rules, paused = $paused WHERE row_id = $row_id')
+const remove = sql('DELETE FROM sponsorships WHERE row_id = $row_id')
+const relayer = sql<{ row_id: number; network: string; chain_id: number }>(
+  'SELECT row_id, network, chain_id FROM relayers WHERE id = $id FOR KEY SHARE',
+)
+const pool = sql<{ row_id: number; network: string; chain_id: number }>(`
+  SELECT pools.row_id, pools.network, networks.chain_id FROM pools JOIN networks ON networks.name = pools.network
+  WHERE pools.id = $id FOR KEY SHARE`)
+const selectRules = sql<{ rules: string }>('SELECT rules FROM sponsorships')
+const amounts = sql<{ bucket: number; amount: string }>(`
+  SELECT bucket, amount FROM spending
+  WHERE chain_id = $chain_id AND address = $holder AND asset = $asset AND bucket >= $oldest ORDER BY bucket`)
+
+function readRow({ rules, paused, ...row }: Row): SponsorshipRow {
+  return { ...row, ...JSON.parse(rules), paused: paused === 1 }
+}
+
+const rulesOf = (row: Omit<SponsorshipRow, 'row_id' | 'network' | 'chain_id'> | SponsorshipRow) => {
+  const { targets, forwarders, delegates, nonce_key_delegates, max_gas, max_fee, budget_per_day, per_user, origins } =
+    row
+  const addresses = { targets, forwarders, delegates, nonce_key_delegates }
+  return JSON.stringify({ ...addresses, max_gas, max_fee, budget_per_day, per_user, origins })
+}
+
+export function sponsorships(
+  { read, lister, writeCached, rights }: Database,
+  { now }: Pick<StoreDependencies, 'now'>,
+): SponsorshipStore {
+  /** Throws ApiError (503) for a row that another program has changed. */
+  const find = async (session: Session, id: string) => {
+    const row = await rights.require('sponsorships', () => session.one(select, { id }), id)
+    return row && readRow(row)
+  }
+
+  return {
+    createSponsorship: ({ relayer_id, pool_id, ...given }, api_key, auditEntry) =>
+      writeCached(async (transaction) => {
+        const its = await transaction.one(relayer_id === undefined ? pool : relayer, {
+          id: relayer_id ?? pool_id ?? '',
+        })
+        if (!its) return relayer_id === undefined ? 'unknown_pool' : 'unknown_relayer'
+        const { row_id, network, chain_id } = its
+        const sender =
+          relayer_id === undefined
+            ? { relayer_id: null, relayer_row_id: null, pool_id: pool_id as string, pool_row_id: row_id }
+            : { relayer_id, relayer_row_id: row_id, pool_id: null, pool_row_id: null }
+        const row = { ...given, ...sender, network, chain_id, api_key_id: api_key.id }
+        const values = { ...row, rules: rulesOf(row), paused: given.paused ? 1 : 0 }
+        const created = await transaction.one(insert, pick(values))
+        if (!created) return 'id_taken'
+        rights.inserted(transaction, 'sponsorships', created.row_id)
+        const key = await insertApiKey(transaction, rights, api_key)
+        if (typeof key !== 'number') throw new KeyRefused(key)
+        return readRow(withoutSeal((await transaction.one(select, { id: given.id })) as Row & StoredSeal))
+      }, auditEntry).catch((error) => {
+        if (error instanceof KeyRefused) return error.reason === 'too_many' ? 'too_many_keys' : 'key_name_taken'
+        throw error
+      }),
+    getSponsorship: (id) => find(read, id),
+    async sponsorshipOfKey(api_key_id) {
+      const row = await rights.require('sponsorships', () => read.one(selectByKey, { api_key_id }))
+      return row?.api_key_id === api_key_id ? readRow(row) : undefined
+    },
+    listSponsorships: lister('sponsorships', columns, readRow),
+    updateSponsorship: (id, changes, auditEntry) =>
+      writeCached(async (transaction) => {
+        const before = await find(transaction, id)
+        if (!before) return undefined
+        const after = { ...before, ...changes }
+        await rights.updated(transaction, 'sponsorships', before.row_id)
+        await transaction.run(change, { row_id: before.row_id, rules: rulesOf(after), paused: after.paused ? 1 : 0 })
+        return after
+      }, auditEntry),
+    deleteSponsorship: (id, auditEntry) =>
+      writeCached(async (transaction) => {
+        const row = await find(transaction, id)
+        if (!row) return false
+        await rights.deleted(transaction, 'sponsorships', row.row_id)
+        await transaction.run(remove, { row_id: row.row_id })
+        await removeApiKey(transaction, rights, row.api_key_id)
+        return true
+      }, auditEntry),
+    async sponsorshipOrigins() {
+      const rows = await read.all(selectRules)
+      return new Set(rows.flatMap(({ rules }) => JSON.parse(rules).origins))
+    },
+    async usage({ limit, ...place }) {
+      const oldest = oldestBucket(bucketAt(now()))
+      const { chain_id, holder: address, asset } = place
+      const [open = 0n] = (await openCharges(read, [{ chain_id, address, asset }], oldest)).values()
+      const rows = (await read.all(amounts, { ...place, oldest })).filter(({ amount }) => amount !== '0')
+      const used = rows.reduce((sum, { amount }) => sum + BigInt(amount), open)
+      const rest = BigInt(limit) - used
+      return {
+        used: `${used}`,
+        remaining: `${rest > 0n ? rest : 0n}`,
+        limit,
+        resets_at: rows[0] ? new Date(endOfBucket(rows[0].bucket)).toISOString() : null,
+      }
+    },
+  }
+}
+
+const pick = (values: Record<string, unknown>) => Object.fromEntries(names.map((name) => [name, values[name] as never]))
+
+/** It undoes what was written before. */
+class KeyRefused extends Error {
+  readonly reason: 'too_many' | 'name_taken'
+
+  constructor(reason: KeyRefused['reason']) {
+    super('The API key of the sponsorship cannot be created')
+    this.reason = reason
+  }
+}
+
+/** What a transaction counts for its sponsorship: when it is final, its paid fee, and nothing when it ended outside of a block. */
+export function chargeOf({ sponsored, block_hash, receipt, status }: TransactionRow): bigint {
+  if (!sponsored) return 0n
+  if (!isFinal(status)) return BigInt(sponsored.charge)
+  return block_hash === null ? 0n : BigInt(receipt?.fee ?? sponsored.charge)
+}
+
+/** Follows what transactions count for their sponsorships, and for the users of these. */
+export const changeCharges = (session: Session, steps: { before: TransactionRow; after: TransactionRow }[]) =>
+  correctSpending(
+    session,
+    steps.flatMap(({ before, after }) => [
+      ...chargesOf(before, -chargeOf(before)),
+      ...chargesOf(after, chargeOf(after)),
+    ]),
+  )
+
+const chargesOf = ({ sponsored, chain_id }: TransactionRow, change: bigint): Correction[] =>
+  (sponsored?.holders ?? []).map((address) => ({
+    chain_id,
+    address,
+    asset: 'fee',
+    bucket: (sponsored as Sponsored).bucket,
+    change,
+  }))

@@ -1,0 +1,92 @@
+import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import { sql, type Transaction } from './session.ts'
+import { allColumns, type Column, recordsOf } from './transaction-columns.ts'
+import { encode, type Row } from './transaction-rows.ts'
+
+/** What a transaction keeps from its acceptance, and what has a statement of its own (spending.ts). */
+const kept = [
+  'row_id',
+  'id',
+  'relayer_row_id',
+  'relayer_id',
+  'sequence',
+  'chain_id',
+  'from',
+  'created_at',
+  'spent',
+  'caller',
+  'sponsored_lane',
+  'pool_row_id',
+] as const satisfies Column[]
+type Changing = Exclude<Column, (typeof kept)[number]>
+const changing = allColumns.filter((name): name is Changing => !kept.some((its) => its === name))
+
+/**
+ * What the steps of a transaction change: it waits, a node takes it, it is signed, it is in a block, it is signed again; and anything
+ * else. A list, because a caller chooses what a replacement changes, and each statement is kept.
+ */
+const final_columns = [
+  'status',
+  'confirmed_at',
+  'receipt',
+  'block_number',
+  'block_hash',
+  'reserved',
+  'changed_at',
+  'revision',
+] as const
+const column_sets: readonly (readonly Changing[])[] = [
+  ['waiting_for', 'wait_text', 'changed_at', 'reprice_at', 'revision'],
+  ['status', 'sent_at', 'changed_at', 'revision'],
+  ['hash', 'status', 'signature', 'changed_at', 'reprice_at', 'revision'],
+  final_columns,
+  [...final_columns, 'sponsored'],
+  [
+    ...(['hash', 'gas_price', 'max_fee_per_gas', 'max_priority_fee_per_gas', 'signature', 'resign'] as const),
+    ...(['waiting_for', 'wait_text', 'reserved', 'changed_at', 'reprice_at', 'revision'] as const),
+  ],
+  changing,
+]
+
+/**
+ * A statement sets no more columns than it needs to: the others would have to be sent, and in SQLite, setting a column to its present
+ * value rewrites its indexes. In PostgreSQL, the list of row ids lets the planner look them up by the index; by a join, it would read the
+ * whole table while it is small.
+ */
+const updates = column_sets.map((names) => ({
+  names,
+  statement: sql<object>({
+    sqlite: `
+      UPDATE transactions SET ${names.map((name) => `"${name}" = $${name}`).join(', ')}
+      WHERE row_id = $row_id AND revision = $known_revision`,
+    postgres: `
+      UPDATE transactions SET ${names.map((name) => `"${name}" = new."${name}"`).join(', ')}
+      FROM ${recordsOf(['row_id', ...names], 'known_revision bigint')}
+      WHERE transactions.row_id = ANY ($row_ids::bigint[]) AND transactions.row_id = new.row_id
+        AND transactions.revision = new.known_revision`,
+  }),
+}))
+type Update = (typeof updates)[number]
+
+/** How a row differs from the stored one, the statement that changes it, and its values. */
+export function changeOf(before: Row, row: TransactionRow) {
+  const after = encode(row)
+  const changed = changing.filter((name) => after[name] !== before[name])
+  const update = updates.find(({ names }) => changed.every((name) => names.includes(name))) as Update
+  const values = Object.fromEntries(update.names.map((name) => [name, after[name]]))
+  return { changed, update, values: { ...values, row_id: row.row_id, known_revision: before.revision } }
+}
+
+/** Resolves to how many rows were changed: those that still have the known revision. */
+export async function writeChanges(transaction: Transaction, changes: ReturnType<typeof changeOf>[]): Promise<number> {
+  const counts = await Promise.all(
+    [...Map.groupBy(changes, ({ update }) => update)].map(([{ statement }, its]) =>
+      transaction.runOf(
+        statement,
+        its.map(({ values }) => values),
+        { row_ids: its.map(({ values }) => values.row_id) },
+      ),
+    ),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}

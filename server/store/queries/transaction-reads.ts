@@ -1,0 +1,159 @@
+import { exceededBy } from '../../domain/new-transaction.ts'
+import { isSecretOf } from '../../domain/submission.ts'
+import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import type { Store } from '../store.ts'
+import type { Database } from './database.ts'
+import { type Statement, sql, type Values } from './session.ts'
+import {
+  columns,
+  dataColumn,
+  hexOf,
+  type Row,
+  read as readRow,
+  readWhole,
+  type WholeRow,
+  wholeColumns,
+} from './transaction-rows.ts'
+import { firstsInLine, nothing, unfinishedOfAll } from './unfinished.ts'
+
+/** The most rows that are read in one turn of the event loop: some milliseconds. */
+const turn_rows = 500
+
+/** Reads at most `limit` rows in steps, between which other work runs. `next` reads the rows after one, or the first ones. */
+export async function inSteps<Row>(
+  limit: number,
+  next: (after: Row | undefined, limit: number) => Promise<Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (;;) {
+    const size = Math.min(turn_rows, limit - rows.length)
+    const step = await next(rows.at(-1), size)
+    rows.push(...step)
+    if (step.length < size || rows.length >= limit) return rows
+    await nextTurn()
+  }
+}
+
+type Reads = Pick<
+  Store,
+  | 'getTransaction'
+  | 'getTransactionOfPool'
+  | 'getTransactionOfSponsorship'
+  | 'transactionStates'
+  | 'getTransactionByHash'
+  | 'isSecretHash'
+  | 'getTransactionByNonce'
+  | 'dataOf'
+  | 'pending'
+  | 'firstInLine'
+  | 'inFlight'
+  | 'mined'
+  | 'holders'
+  | 'isSettledFrom'
+  | 'countUnfinished'
+  | 'exceededCapacity'
+  | 'lastConfirmedAt'
+>
+
+const byId = sql<WholeRow>(
+  `SELECT ${wholeColumns} FROM transactions WHERE id = $id AND relayer_row_id = $relayer_row_id`,
+)
+const ofPool = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND pool_row_id = $pool_row_id`)
+const ofSponsorship = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND sponsored IS NOT NULL`)
+const states = sql<{ id: string } & Pick<Row, 'status' | 'resign'>>(
+  'SELECT id, status, resign FROM transactions WHERE id = ANY ($ids::text[])',
+)
+const byHash = sql<WholeRow>(`
+  SELECT ${wholeColumns} FROM transactions
+  WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND relayer_row_id = $relayer_row_id
+  LIMIT 1`)
+const hiddenByHash = sql<Row>(`
+  SELECT ${columns} FROM transactions
+  WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND submission IS NOT NULL`)
+const byNonce = sql<WholeRow>(
+  `SELECT ${wholeColumns} FROM transactions WHERE chain_id = $chain_id AND "from" = $address AND nonce = $nonce`,
+)
+const dataOf = sql<{ data: Uint8Array | null }>(
+  `SELECT ${dataColumn('transactions')} FROM transactions WHERE row_id = $row_id`,
+)
+const selectPending = sql<Row>(`
+  SELECT ${columns} FROM transactions
+  WHERE relayer_row_id = $relayer_row_id AND status = 'pending' AND nonce >= $from AND nonce < $below
+  ORDER BY nonce LIMIT $limit`)
+const selectInFlight = sql<Row>(`
+  SELECT ${columns} FROM transactions
+  WHERE relayer_row_id = $relayer_row_id AND status IN ('sent', 'submitted') AND nonce > $after
+  ORDER BY nonce LIMIT $limit`)
+const selectMined = sql<Row>(`
+  SELECT ${columns} FROM transactions
+  WHERE relayer_row_id = $relayer_row_id AND status = 'mined' AND (block_number, row_id) > ($after_block, $after_row_id)
+    AND block_number <= $up_to_block
+  ORDER BY block_number, row_id LIMIT $limit`)
+const selectHolders = sql<Row>(`
+  SELECT ${columns} FROM transactions
+  WHERE chain_id = $chain_id AND "from" = $address AND nonce >= $from AND nonce < $to ORDER BY nonce LIMIT $limit`)
+// Blocks contain nonces in order, so mined transactions come first. A hundred thousand waiting ones may follow.
+const settled = sql<{ found: number }>(`
+  SELECT 1 AS found FROM (
+    SELECT status, block_hash FROM transactions
+    WHERE chain_id = $chain_id AND "from" = $address AND nonce >= $nonce ORDER BY nonce LIMIT 1000
+  ) AS next
+  WHERE status IN ('mined', 'confirmed') OR block_hash IS NOT NULL LIMIT 1`)
+const lastConfirmed = sql<{ confirmed_at: string | null }>(`
+  SELECT confirmed_at FROM transactions WHERE relayer_row_id = $relayer_row_id AND status = 'confirmed'
+  ORDER BY sequence DESC LIMIT 1`)
+
+/** Transactions as the API and the sender read them: single ones, and those that the sender works on, in steps. */
+export function transactionReads({ read, readTogether }: Database): Reads {
+  // Every submission asks, and every round of the sender.
+  const unfinishedOf = readTogether(
+    (row_id: number) => row_id,
+    (row_ids) => unfinishedOfAll(read, row_ids),
+  )
+  const whole = (row: WholeRow | undefined) => row && readWhole(row)
+  const rows = async (statement: Statement<Row>, values: Values) => (await read.all(statement, values)).map(readRow)
+  const afterNonce = (after: TransactionRow | undefined, from: number) =>
+    after === undefined ? from : (after.nonce as number) + 1
+
+  return {
+    getTransaction: async (relayer_row_id, id) => whole(await read.one(byId, { id, relayer_row_id })),
+    getTransactionOfPool: async (pool_row_id, id) => whole(await read.one(ofPool, { id, pool_row_id })),
+    async getTransactionOfSponsorship(sponsorship_row_id, id) {
+      const row = whole(await read.one(ofSponsorship, { id }))
+      return row?.sponsored?.sponsorship_row_id === sponsorship_row_id ? row : undefined
+    },
+    transactionStates: async (ids) => {
+      const found = await read.all(states, { ids })
+      return new Map(found.map(({ id, status, resign }) => [id, { status, resign: resign === 1 }]))
+    },
+    getTransactionByHash: async (relayer_row_id, hash) => whole(await read.one(byHash, { hash, relayer_row_id })),
+    isSecretHash: async (hash) => (await rows(hiddenByHash, { hash })).some((row) => isSecretOf(row, hash)),
+    getTransactionByNonce: async (chain_id, address, nonce) =>
+      whole(await read.one(byNonce, { chain_id, address, nonce })),
+    dataOf: async (row_id) => hexOf((await read.one(dataOf, { row_id }))?.data ?? null),
+    pending: (relayer_row_id, from, below, limit) =>
+      inSteps(limit, (after, size) =>
+        rows(selectPending, { relayer_row_id, from: afterNonce(after, from), below, limit: size }),
+      ),
+    firstInLine: async (relayer_row_id) => (await firstsInLine(read, [relayer_row_id]))[0],
+    inFlight: (relayer_row_id, limit) =>
+      inSteps(limit, (after, size) => rows(selectInFlight, { relayer_row_id, after: after?.nonce ?? -1, limit: size })),
+    mined: (relayer_row_id, up_to_block, limit) =>
+      inSteps(limit, (after, size) => {
+        const place = { after_block: after?.block_number ?? -1, after_row_id: after?.row_id ?? 0 }
+        return rows(selectMined, { relayer_row_id, up_to_block, ...place, limit: size })
+      }),
+    holders: (chain_id, address, from, to, limit) =>
+      inSteps(limit, (after, size) =>
+        rows(selectHolders, { chain_id, address, from: afterNonce(after, from), to, limit: size }),
+      ),
+    isSettledFrom: async (chain_id, address, nonce) =>
+      (await read.one(settled, { chain_id, address, nonce })) !== undefined,
+    countUnfinished: async (relayer_row_id) => (await unfinishedOf(relayer_row_id))?.count ?? 0,
+    exceededCapacity: async (relayer_row_id, bytes, capacity) =>
+      exceededBy((await unfinishedOf(relayer_row_id)) ?? nothing, { count: 1, bytes }, capacity),
+    lastConfirmedAt: async (relayer_row_id) =>
+      (await read.one(lastConfirmed, { relayer_row_id }))?.confirmed_at ?? null,
+  }
+}

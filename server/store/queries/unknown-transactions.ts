@@ -1,0 +1,78 @@
+import type { Account } from '../../domain/transaction-rows.ts'
+import type { Store } from '../store.ts'
+import type { UnknownRow } from '../transaction-store.ts'
+import type { Database } from './database.ts'
+import { sql } from './session.ts'
+
+const columns = 'nonce, noticed_at, hash, "to", value, data_hash'
+const ofAccount = 'chain_id = $chain_id AND address = $address'
+
+const setCompared = sql(`
+  INSERT INTO accounts (chain_id, address, next_nonce, compared_count) VALUES ($chain_id, $address, 0, $count)
+  ON CONFLICT (chain_id, address) DO UPDATE SET compared_count = excluded.compared_count`)
+const insert = sql({
+  sqlite: `
+    WITH RECURSIVE numbers (nonce) AS (SELECT $from UNION ALL SELECT nonce + 1 FROM numbers WHERE nonce + 1 < $below)
+    INSERT INTO unknown_transactions (chain_id, address, nonce, noticed_at)
+    SELECT $chain_id, $address, nonce, $at FROM numbers WHERE true ON CONFLICT DO NOTHING`,
+  postgres: `
+    INSERT INTO unknown_transactions (chain_id, address, nonce, noticed_at)
+    SELECT $chain_id::bigint, $address::text, nonce, $at::text
+    FROM generate_series($from::bigint, $below::bigint - 1) AS nonce ON CONFLICT DO NOTHING`,
+})
+const setContent = sql(`
+  UPDATE unknown_transactions SET hash = $hash, "to" = $to::text, value = $value, data_hash = $data_hash
+  WHERE ${ofAccount} AND nonce = $nonce`)
+const selectPage = sql<UnknownRow>(`
+  SELECT ${columns} FROM unknown_transactions WHERE ${ofAccount} ORDER BY nonce LIMIT $limit OFFSET $offset`)
+const count = sql<{ count: number }>(`SELECT count(*) AS count FROM unknown_transactions WHERE ${ofAccount}`)
+const selectUnfound = sql<{ nonce: number }>(`
+  SELECT nonce FROM unknown_transactions WHERE ${ofAccount} AND hash IS NULL ORDER BY nonce DESC LIMIT $limit`)
+const any = sql('SELECT 1 FROM unknown_transactions LIMIT 1')
+// A payment through a pool may have been sent by any of its relayers.
+const selectEqual = sql<Pick<UnknownRow, 'nonce' | 'hash'> & { address: string }>(`
+  SELECT address, nonce, hash FROM unknown_transactions
+  WHERE chain_id = $chain_id AND (address = $address OR address IN (
+      SELECT other.address FROM relayers AS own
+      JOIN pool_relayers AS member ON member.relayer_row_id = own.row_id
+      JOIN pool_relayers AS mate ON mate.pool_row_id = member.pool_row_id
+      JOIN relayers AS other ON other.row_id = mate.relayer_row_id
+      WHERE own.chain_id = $chain_id AND own.address = $address
+    ))
+    AND (hash IS NULL OR ("to" IS NOT DISTINCT FROM $to::text AND value = $value AND data_hash = $data_hash))
+  ORDER BY hash IS NULL, nonce LIMIT 1`)
+const remove = sql(`DELETE FROM unknown_transactions WHERE ${ofAccount}`)
+
+type Unknown = Pick<
+  Store,
+  | ('noteCompared' | 'findUnknown' | 'unknownTransactions' | 'unfoundNonces' | 'hasUnknown' | 'possiblySent')
+  | 'acknowledgeUnknown'
+>
+
+/** Transactions that this database does not know. */
+export function unknownTransactions({ read, write }: Database, now: () => number): Unknown {
+  return {
+    noteCompared: ({ chain_id, address }: Account, { from, below }) =>
+      write(async (transaction) => {
+        const account = { chain_id, address }
+        await transaction.lockRelayers({ accounts: [account] })
+        await transaction.run(setCompared, { ...account, count: below })
+        if (from < below) await transaction.run(insert, { ...account, from, below, at: new Date(now()).toISOString() })
+      }),
+    findUnknown: ({ chain_id, address }, content) =>
+      write(async (transaction) => void (await transaction.run(setContent, { chain_id, address, ...content }))),
+    async unknownTransactions({ chain_id, address }, slice) {
+      const [items, counted] = await Promise.all([
+        read.all(selectPage, { chain_id, address, ...slice }),
+        read.one(count, { chain_id, address }),
+      ])
+      return { items, total_items: counted?.count ?? 0 }
+    },
+    unfoundNonces: async ({ chain_id, address }, limit) =>
+      (await read.all(selectUnfound, { chain_id, address, limit })).map(({ nonce }) => nonce),
+    hasUnknown: async () => (await read.one(any)) !== undefined,
+    possiblySent: ({ chain_id, address }, content) => read.one(selectEqual, { chain_id, address, ...content }),
+    acknowledgeUnknown: ({ chain_id, address }) =>
+      write(async (transaction) => void (await transaction.run(remove, { chain_id, address }))),
+  }
+}

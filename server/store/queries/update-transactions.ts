@@ -1,0 +1,250 @@
+import { isFinal } from '../../domain/statuses.ts'
+import { isPrivate } from '../../domain/submission.ts'
+import type { Move, TransactionRow } from '../../domain/transaction-rows.ts'
+import type { Store } from '../store.ts'
+import { writeAttempts } from './attempts.ts'
+import { bucketAt, type Spending } from './daily-limits.ts'
+import type { Database } from './database.ts'
+import type { Events } from './events.ts'
+import { changeReservations } from './reservations.ts'
+import { reservedOf } from './reserved-amount.ts'
+import { sql, type Transaction } from './session.ts'
+import { changeCharges } from './sponsorships.ts'
+import { changeOf, writeChanges } from './transaction-changes.ts'
+import { indexMetadataAgain } from './transaction-metadata.ts'
+import { addData, bytesOf, columns, type Row, read, readData } from './transaction-rows.ts'
+import { firstsInLine } from './unfinished.ts'
+
+/** The most moves that are written together. */
+const max_moves = 100
+
+export const rowById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = $row_id`)
+const rowsById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = ANY ($row_ids::bigint[])`)
+const setWaitsTold = sql('UPDATE transactions SET waits_told = $waits_told WHERE row_id = $row_id')
+
+/**
+ * Compare-and-set of transactions with their events, inside a database transaction that holds the locks of their relayers; undefined
+ * where the revision has changed.
+ */
+export interface MoveAll {
+  (transaction: Transaction, moves: Move[], ahead?: Row[]): Promise<(TransactionRow | undefined)[]>
+  /** Reads the rows of moves, and what their events need. Undefined: there are more than are written together. */
+  readAhead(transaction: Transaction, moves: Move[]): Promise<Row[] | undefined>
+}
+export type MoveOne = (transaction: Transaction, move: Move) => Promise<TransactionRow | undefined>
+
+interface Step {
+  move: Move
+  before: TransactionRow
+  after: TransactionRow
+}
+
+export function createMoves(events: Events, spending: Spending, now: () => number): MoveAll {
+  /** Every row is read once and written once, in its last state; each of its states has its event. */
+  async function moveSome(
+    transaction: Transaction,
+    moves: Move[],
+    ahead?: Row[],
+  ): Promise<(TransactionRow | undefined)[]> {
+    const stored = ahead ?? (await transaction.all(rowsById, { row_ids: rowIdsOf(moves) }))
+    const present = new Map(stored.map((row) => [row.row_id, read(row)]))
+    const moved: (TransactionRow | undefined)[] = []
+    const steps: Step[] = []
+    for (const move of moves) {
+      const before = present.get(move.row_id)
+      const after = before && (await movedBy(transaction, before, move))
+      moved.push(after)
+      if (!after) continue
+      present.set(move.row_id, after)
+      steps.push({ move, before, after })
+    }
+    if (steps.length === 0) return moved
+
+    const written = stored.flatMap((before) => {
+      const row = present.get(before.row_id) as TransactionRow
+      return row.revision === before.revision ? [] : changeOf(before, row)
+    })
+    const row_ids = written.map(({ values }) => values.row_id)
+    const described = written.flatMap(({ changed, values }) => (changed.includes('metadata') ? values.row_id : []))
+    // They are sent together, and run one after the other.
+    const [changed] = await Promise.all([
+      writeChanges(transaction, written),
+      changeReservations(transaction, steps.map(reservationOf)),
+      changeCharges(transaction, steps),
+      writeAttempts(
+        transaction,
+        steps.map(({ move, before }) => ({ ...move, row: before })),
+        now(),
+      ),
+      events.ofTransactions(
+        transaction,
+        steps.flatMap(({ before, after }) => (isToldOf(before, after) ? after : [])),
+      ),
+    ])
+    await indexMetadataAgain(transaction, described)
+    // The locks of the relayers exclude other moves, so the rows are those that were read.
+    if (changed !== written.length) throw new Error('A transaction changed while its relayer was locked')
+    await tellWaits(
+      transaction,
+      row_ids.map((row_id) => present.get(row_id) as TransactionRow),
+    )
+    return moved
+  }
+
+  async function movedBy(transaction: Transaction, before: TransactionRow, move: Move) {
+    const { revision, set, spending: spends } = move
+    if (before.revision !== revision) return undefined
+    if (spends && (await spending.takeMore(transaction, before, spends))) return undefined
+    const after = movedRow(before, move, now())
+    const { data } = set
+    if (data !== undefined && data !== (await readData(transaction, before.data_row_id))) {
+      after.data_bytes = bytesOf(data)
+      after.data_row_id = await addData(transaction, data)
+    }
+    after.reserved = reservedOf(after)
+    return after
+  }
+
+  /**
+   * Writes an event for a reason to wait, once per transaction and reason, and only for the first in line. The transactions behind it
+   * wait for it, and may be thousands.
+   */
+  async function tellWaits(transaction: Transaction, rows: TransactionRow[]): Promise<void> {
+    const untold = rows.filter(
+      ({ waiting_for, waits_told }) => waiting_for !== null && !waits_told.includes(waiting_for),
+    )
+    if (untold.length === 0) return
+    const firsts = await firstsInLine(transaction, [...new Set(untold.map(({ relayer_row_id }) => relayer_row_id))])
+    for (const row of untold) {
+      const { row_id, waiting_for, waits_told } = row
+      if (waiting_for === null || !firsts.some((first) => first.row_id === row_id)) continue
+      row.waits_told = [...waits_told, waiting_for]
+      await transaction.run(setWaitsTold, { row_id, waits_told: JSON.stringify(row.waits_told) })
+      await events.ofWait(transaction, row)
+    }
+  }
+
+  async function moveAll(transaction: Transaction, moves: Move[], ahead?: Row[]) {
+    const moved: (TransactionRow | undefined)[] = []
+    const batches = together(moves)
+    // Rows that were read ahead may be changed by an earlier batch.
+    for (const some of batches)
+      moved.push(...(await moveSome(transaction, some, batches.length === 1 ? ahead : undefined)))
+    return moved
+  }
+
+  return Object.assign(moveAll, {
+    async readAhead(transaction: Transaction, moves: Move[]) {
+      if (moves.length > max_moves) return undefined
+      const row_ids = rowIdsOf(moves)
+      const [rows] = await Promise.all([
+        transaction.all(rowsById, { row_ids }),
+        events.prepareFor(transaction, row_ids),
+      ])
+      return rows
+    },
+  })
+}
+
+const rowIdsOf = (moves: Move[]): number[] => [...new Set(moves.map(({ row_id }) => row_id))]
+
+/** Its status has changed, or its bytes were released to the public nodes. */
+const isToldOf = (before: TransactionRow, after: TransactionRow): boolean =>
+  after.status !== before.status || isPrivate(before) !== isPrivate(after)
+
+const reservationOf = ({ before, after }: Step) => ({
+  account: { chain_id: before.chain_id, address: before.from },
+  before: before.reserved,
+  after: after.reserved,
+})
+
+/** Splits moves by number, by size, and where one changes attempts of a transaction that has moved before it. */
+function together(moves: Move[]): Move[][] {
+  const batches: Move[][] = []
+  let bytes = 0
+  const seen = new Set<number>()
+  for (const move of moves) {
+    const { row_id, attempt, taken, refused } = move
+    const isAgain = seen.has(row_id) && (attempt || taken || refused) !== undefined
+    if (isAgain || bytes >= max_move_bytes || batches.at(-1)?.length === max_moves) {
+      batches.push([])
+      bytes = 0
+      seen.clear()
+    } else if (batches.length === 0) batches.push([])
+    batches.at(-1)?.push(move)
+    bytes += bytesOfMove(move)
+    seen.add(row_id)
+  }
+  return batches
+}
+
+/** Moves in group commits, which are split where they are large. */
+export function moves(database: Database, moveAll: MoveAll): Pick<Store, 'move'> {
+  const moveBatch = database.groupCommitTogether(
+    (batch: Move[]) => ({ transactions: batch.map(({ row_id }) => row_id) }),
+    {
+      readAhead: (transaction, inputs) => moveAll.readAhead(transaction, inputs.flat()),
+      async make(transaction, requested, ahead) {
+        const moved = await moveAll(
+          transaction,
+          requested.flatMap(({ input }) => input),
+          ahead,
+        )
+        let at = 0
+        return requested.map(({ auditEntry, input }) => {
+          const its = moved.slice(at, at + input.length)
+          at += input.length
+          // A refused move has no effect, so it gets no audit entry.
+          if (auditEntry && its.some((row) => row !== undefined)) transaction.record(auditEntry)
+          return its
+        })
+      },
+    },
+  )
+
+  return {
+    async move(moves) {
+      const moved: (TransactionRow | undefined)[] = []
+      for (const batch of batchesOfMoves(moves)) moved.push(...(await moveBatch(batch)))
+      return moved
+    },
+  }
+}
+
+/** The most bytes that the moves of one database transaction write: some milliseconds. */
+export const max_move_bytes = 1_000_000
+
+export const bytesOfMove = ({ set, attempt }: Move): number => bytesOf(set.data ?? null) + (attempt?.raw.length ?? 0)
+
+/** Moves in batches for one database transaction each, in their order. A batch ends with the move that reaches `max_move_bytes`. */
+export function batchesOfMoves(moves: Move[]): Move[][] {
+  const batches: Move[][] = []
+  let bytes = max_move_bytes
+  for (const move of moves) {
+    if (bytes >= max_move_bytes) {
+      batches.push([])
+      bytes = 0
+    }
+    batches.at(-1)?.push(move)
+    bytes += bytesOfMove(move)
+  }
+  return batches
+}
+
+/** The row after a move, except for its data and the amount that is reserved for it. `now`: milliseconds since the Unix epoch. */
+export function movedRow(before: TransactionRow, { set, end }: Pick<Move, 'set' | 'end'>, now: number): TransactionRow {
+  const { data: _, ...others } = set
+  const status = end?.status ?? set.status ?? before.status
+  const after: TransactionRow = { ...before, ...waitOf(set), ...others, status, revision: before.revision + 1 }
+  if (isFinal(after.status)) Object.assign(after, { waiting_for: null, wait_text: null })
+  // Until it ends, it counts however old it is (spending-book.ts); what it paid counts for a day from its end.
+  const isEnded = isFinal(after.status) && !isFinal(before.status)
+  if (isEnded && after.sponsored) after.sponsored = { ...after.sponsored, bucket: bucketAt(now) }
+  const isChanged = after.status !== before.status || after.waiting_for !== before.waiting_for
+  if (isChanged) after.changed_at = new Date(now).toISOString()
+  return after
+}
+
+/** Setting a reason clears why it waits, unless that is set too. */
+const waitOf = ({ status_reason }: Move['set']): Pick<Move['set'], 'waiting_for' | 'wait_text'> =>
+  status_reason === undefined ? {} : { waiting_for: null, wait_text: null }

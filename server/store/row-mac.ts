@@ -1,0 +1,283 @@
+import { timingSafeEqual } from 'node:crypto'
+import { ApiError } from '../domain/errors.ts'
+import type { RightsFault, RightsGuard } from '../domain/rows.ts'
+import { BoundedMap } from '../lib/bounded-map.ts'
+
+/** The tables whose rows grant rights, and the columns that the MAC of a row covers. */
+export const rightsColumns = {
+  api_keys: [
+    ...['id', 'secret_hash', 'former_hash', 'former_valid_until', 'scopes', 'is_limited'],
+    ...['allowed_cidrs', 'rate_limit', 'expires_at', 'pool_ids'],
+  ],
+  relayers: [
+    ...['id', 'network', 'chain_id', 'address', 'signer_id', 'notification_id', 'paused', 'policies'],
+    ...['custom_rpc_urls', 'system_disabled', 'other_notification_ids', 'funding'],
+  ],
+  networks: [
+    ...['id', 'name', 'chain_id', 'rpc_urls', 'required_confirmations', 'private_rpc_urls', 'submission'],
+    ...['min_priority_fee_per_gas', 'min_gas_price', 'coin_token'],
+  ],
+  notifications: ['id', 'url', 'signing_key', 'former_key', 'former_until', 'created_by', 'filter'],
+  signers: ['id', 'type', 'address', 'secret'],
+  pools: ['id', 'network', 'policies', 'funding'],
+  sponsorships: [
+    ...['id', 'network', 'chain_id', 'relayer_id', 'relayer_row_id', 'pool_id', 'pool_row_id'],
+    ...['rules', 'paused', 'api_key_id'],
+  ],
+} as const
+
+/** The tables that list relayers of a row; the MAC of the row covers the list. */
+export const listsOfRelayers = {
+  api_keys: { table: 'api_key_relayers', owner: 'api_key_row_id' },
+  pools: { table: 'pool_relayers', owner: 'pool_row_id' },
+} as const
+
+export type RightsTable = keyof typeof rightsColumns
+
+export const rightsTables = Object.keys(rightsColumns) as RightsTable[]
+
+/** Columns of bytes, which are hex in the content: upper case, and the empty string for NULL. */
+export const bytesOfRights = new Set<string>(['secret_hash', 'former_hash', 'signing_key', 'former_key', 'secret'])
+
+/**
+ * A row with its MAC and the content that the MAC covers: a JSON array of the row id, the columns in the order of the list and, for
+ * a row with a list of relayers, their row ids as the text of a JSON array. All stores build the same text, so that a row can move
+ * between them.
+ */
+export interface SealedRow {
+  row_id: number
+  rights_version: number
+  rights_mac: Uint8Array | null
+  rights_content: string
+}
+
+/** The expected state of the protected rows. */
+export interface Manifest {
+  /** The last assigned version. */
+  version: number
+  /** For each table, the XOR of the elements of its rows. */
+  sums: Record<RightsTable, Buffer>
+}
+
+export type RightsSeal = ReturnType<typeof rightsSeal>
+
+const place = 'rights_manifest:1'
+const mac_bytes = 32
+
+export const emptySums = (): Manifest['sums'] =>
+  Object.fromEntries(rightsTables.map((table) => [table, Buffer.alloc(mac_bytes)])) as Manifest['sums']
+
+/** Adds an element to a sum, or removes it; both are XOR. */
+export function toggle(sum: Buffer, element: Buffer): void {
+  for (let at = 0; at < mac_bytes; at += 1) sum.writeUInt8(sum.readUInt8(at) ^ element.readUInt8(at), at)
+}
+
+/** A protected row that a database transaction changes. `version`: the version before the change; 0: none. */
+export interface RightsChange {
+  table: RightsTable
+  row_id: number
+  version: number
+}
+
+/**
+ * Moves a changed row in the manifest. Returns its new version and MAC; undefined for a row that was deleted. `row`: its present
+ * content.
+ */
+export function sealChange(
+  seal: RightsSeal,
+  manifest: Manifest,
+  { table, row_id, version }: RightsChange,
+  row: SealedRow | undefined,
+): { rights_version: number; rights_mac: Buffer } | undefined {
+  if (version > 0) toggle(manifest.sums[table], seal.element(table, row_id, version))
+  if (!row) return undefined
+  manifest.version += 1
+  const rights_version = manifest.version
+  toggle(manifest.sums[table], seal.element(table, row_id, rights_version))
+  return { rights_version, rights_mac: seal.macOf(table, { ...row, rights_version }) }
+}
+
+/** The cryptography of rows that grant rights, under one master key. */
+export function rightsSeal({ mac, seal, open }: RightsGuard) {
+  const macOf = (
+    table: RightsTable,
+    { row_id, rights_version, rights_content }: Omit<SealedRow, 'rights_mac'>,
+  ): Buffer => mac(`row ${table} ${row_id} ${rights_version} ${rights_content}`)
+
+  return {
+    macOf,
+    isGenuine(table: RightsTable, row: SealedRow): boolean {
+      return row.rights_mac?.length === mac_bytes && timingSafeEqual(row.rights_mac, macOf(table, row))
+    },
+    /** A row's element of its table's sum. It depends on the master key, so that without it no other rows with the same sum can be found. */
+    element: (table: RightsTable, row_id: number, version: number): Buffer =>
+      mac(`element ${table} ${row_id} ${version}`),
+    sealManifest({ version, sums }: Manifest): Uint8Array {
+      const texts = Object.entries(sums).map(([table, sum]) => [table, sum.toString('hex')])
+      return seal(Buffer.from(JSON.stringify({ version, sums: Object.fromEntries(texts) })), place)
+    },
+    /** Undefined for anything other than a manifest that was sealed under this master key. */
+    openManifest(sealed: Uint8Array | undefined): Manifest | undefined {
+      if (!sealed) return undefined
+      try {
+        const { version, sums } = JSON.parse(open(sealed, place).toString())
+        const bytes = rightsTables.map((table) => [table, Buffer.from(sums[table], 'hex')])
+        return { version, sums: Object.fromEntries(bytes) }
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+const block_rows = 4_096
+
+/**
+ * The version of each row of a table, by row id; 0: no such row. The versions stand in blocks of numbers: a Map of a million rows
+ * takes five times the memory, and stops the process for tens of milliseconds whenever it grows.
+ */
+export function createRowVersions() {
+  const blocks = new Map<number, Float64Array>()
+
+  return {
+    get: (row_id: number): number => blocks.get(Math.floor(row_id / block_rows))?.[row_id % block_rows] ?? 0,
+    set(row_id: number, version: number): void {
+      const number = Math.floor(row_id / block_rows)
+      let block = blocks.get(number)
+      if (!block) {
+        block = new Float64Array(block_rows)
+        blocks.set(number, block)
+      }
+      block[row_id % block_rows] = version
+    },
+  }
+}
+
+export type RowVersions = ReturnType<typeof createRowVersions>
+
+/**
+ * By table: the version of each row, and the rows that the manifest matches: `all`, only the `genuine` ones (another program added
+ * rows), or `neither` (rows were rolled back or removed).
+ */
+export type RightsTables = Record<RightsTable, { versions: RowVersions; counted: 'all' | 'genuine' | 'neither' }>
+
+/** The result of a scan of all protected rows. */
+export interface RightsState {
+  tables: RightsTables
+  faults: RightsFault[]
+}
+
+export type NamedRow = SealedRow & { id: string }
+
+const max_faults = 100
+
+/** Judges all protected rows, table by table. `known`: the result of the previous scan. */
+export function createScan(seal: RightsSeal, manifest: Manifest | undefined, known: RightsTables | undefined) {
+  const [all, genuine] = [emptySums(), emptySums()]
+  const faults: RightsFault[] = []
+  const versions = Object.fromEntries(rightsTables.map((table) => [table, createRowVersions()])) as Record<
+    RightsTable,
+    RowVersions
+  >
+
+  return {
+    add(table: RightsTable, row: NamedRow): void {
+      const isGenuine = seal.isGenuine(table, row)
+      const isNewest = row.rights_version >= (known?.[table].versions.get(row.row_id) ?? 0)
+      const element = seal.element(table, row.row_id, row.rights_version)
+      toggle(all[table], element)
+      if (isGenuine) {
+        toggle(genuine[table], element)
+        versions[table].set(row.row_id, row.rights_version)
+        if (isNewest) return
+      }
+      if (faults.length < max_faults) faults.push({ table, id: row.id, reason: isGenuine ? 'rolled back' : 'changed' })
+    },
+    end(): RightsState {
+      const tables = rightsTables.map((table) => {
+        const sum = manifest?.sums[table]
+        const counted = sum?.equals(all[table]) ? 'all' : sum?.equals(genuine[table]) ? 'genuine' : 'neither'
+        if (counted === 'neither') faults.push(missing(table))
+        return [table, { versions: versions[table], counted }]
+      })
+      return { tables: Object.fromEntries(tables), faults }
+    },
+  }
+}
+
+/** The fault of a row that is used; undefined when the service wrote it. `known`: the result of the scan of its table. */
+export function faultOf(
+  seal: RightsSeal,
+  table: RightsTable,
+  row: NamedRow,
+  known: RightsTables[RightsTable] | undefined,
+): RightsFault | undefined {
+  if (known === undefined || known.counted === 'neither') return missing(table)
+  const isGenuine = seal.isGenuine(table, row)
+  const isNewest = row.rights_version >= known.versions.get(row.row_id)
+  if (isGenuine && isNewest) return undefined
+  return { table, id: row.id, reason: isGenuine ? 'rolled back' : 'changed' }
+}
+
+/** Applies the committed changes of this server; version 0: deleted. */
+export function follow(tables: RightsTables, changes: RightsChange[]): void {
+  for (const { table, row_id, version } of changes) tables[table].versions.set(row_id, version)
+}
+
+/** The change that a deletion of a row is. The manifest does not count a row that another program added. */
+export function deletionOf(
+  seal: RightsSeal,
+  table: RightsTable,
+  row: NamedRow,
+  known: RightsTables[RightsTable] | undefined,
+): RightsChange {
+  const isCounted = seal.isGenuine(table, row) || known?.counted !== 'genuine'
+  return { table, row_id: row.row_id, version: isCounted ? row.rights_version : 0 }
+}
+
+/** The row without its MAC. */
+export function withoutSeal<R extends Record<keyof SealedRow, unknown>>(
+  row: R,
+): Omit<R, Exclude<keyof SealedRow, 'row_id'>> {
+  const { rights_version: _, rights_mac: __, rights_content: ___, ...rest } = row
+  return rest
+}
+
+const missing = (table: RightsTable): RightsFault => ({
+  table,
+  id: null,
+  reason: 'rows are missing or rolled back',
+})
+
+/** Only the log names the row, because the caller may not have the right to see it. */
+export const distrusted = () =>
+  new ApiError('unavailable', 'Service Unavailable', [
+    {
+      path: 'store',
+      message: 'Rows of the database were changed by another program than this service; its log names them',
+    },
+  ])
+
+/** A fault is reported again after this many other faults, which limits the memory. */
+const max_reported = 1_000
+
+export type RightsReports = ReturnType<typeof createReports>
+
+/** Reports each fault once. */
+export function createReports() {
+  const reported = new BoundedMap<string, true>(max_reported)
+  let report: (fault: RightsFault) => void = () => {}
+  const tell = (faults: RightsFault[]) => {
+    for (const fault of faults) {
+      const name = JSON.stringify(fault)
+      if (reported.has(name)) continue
+      reported.set(name, true)
+      report(fault)
+    }
+  }
+  return Object.assign(tell, {
+    to(its: typeof report) {
+      report = its
+    },
+  })
+}

@@ -1,0 +1,241 @@
+import type { Logger } from 'pino'
+import { StoreUnavailable } from '../domain/errors.ts'
+import { LeaseLost, type WorkShare } from './work-share.ts'
+
+/**
+ * The loop of background work. Work belongs to a row (a relayer, a notification), which is given by its row id. Each row has a lane: work of one
+ * lane runs in sequence, and lanes run concurrently, so a slow row delays no other.
+ */
+export interface Worker {
+  /** Runs the work of a row as soon as its lane is free. */
+  wake(row_id: number): void
+  /** Searches the store for work in this turn of the event loop, after a change by this process. */
+  poll(): void
+  /** Runs the work of a row once, after any run in progress, and resolves when it has ended. */
+  run(row_id: number): Promise<void>
+  /** Starts no more work, and resolves when the work in progress has ended and all rows are given back. */
+  stop(): Promise<void>
+}
+
+export interface WorkerDependencies {
+  /** Does all that is possible now. Resolves to the milliseconds until the next run; undefined: no work is left. */
+  work(row_id: number, signal: AbortSignal): Promise<number | undefined>
+  /** The row ids that have work in the store. */
+  find(): Promise<number[]>
+  /** The part of the rows that this process works on. */
+  share: WorkShare
+  /** Called when this process no longer works on a row, before another one may. */
+  leave?(row_id: number): Promise<void>
+  /** Changes when another process has changed the store. */
+  version(): number
+  /** A monotonic clock in milliseconds. */
+  elapsed(): number
+  logger: Logger
+}
+
+// Polling for commits of other processes costs 2 us. Work that they accept starts after at most this time.
+const watch_ms = 25
+// The process that held the lease may have been killed, so the store is searched even without a change.
+const find_ms = 1_000
+const failure_ms = 1_000
+
+export function createWorker(dependencies: WorkerDependencies): Worker {
+  const { work, find, share, leave = async () => undefined, version, elapsed, logger } = dependencies
+  const lanes = new Map<number, Lane>()
+  /** The lease under which a row was worked on last. */
+  const leases = new Map<number, number | undefined>()
+  /** The rows that are being given back. */
+  const leaving = new Map<number, Promise<void>>()
+  const stopping = new AbortController()
+  let seen = version()
+  let foundAt = Number.NEGATIVE_INFINITY
+
+  /** While the database is down, everything fails for the one reason that the store has logged. */
+  function logFailure(error: unknown, message: string, row_id?: number): void {
+    const isLogged = error instanceof StoreUnavailable && error.isLogged
+    logger[isLogged ? 'debug' : 'error']({ err: error, row_id }, message)
+  }
+
+  const wake = (row_id: number) => {
+    if (stopping.signal.aborted || leaving.has(row_id)) return
+    const lane = lanes.get(row_id)
+    if (lane) return lane.wake()
+    const created = createLane()
+    lanes.set(row_id, created)
+    void follow(row_id, created)
+  }
+
+  /** When the store does not answer, the lane ends; the periodic search finds its work again. */
+  async function mayWork(row_id: number): Promise<boolean> {
+    if (stopping.signal.aborted || leaving.has(row_id)) return false
+    try {
+      if (!(await share.claim(row_id))) return false
+      await forgetFormerLease(row_id)
+      return !stopping.signal.aborted && !leaving.has(row_id)
+    } catch (error) {
+      logFailure(error, 'lease claim failed', row_id)
+      return false
+    }
+  }
+
+  /** The state of the row in memory is invalid when another process may have worked on it since. */
+  async function forgetFormerLease(row_id: number): Promise<void> {
+    const lease = share.lease(row_id)
+    if (leases.has(row_id) && leases.get(row_id) !== lease) await left(row_id)
+    leases.set(row_id, lease)
+  }
+
+  async function follow(row_id: number, lane: Lane): Promise<void> {
+    let isMine = await mayWork(row_id)
+    const hasWorked = isMine
+    while (isMine) {
+      lane.begin()
+      const wait_ms = await attempt(row_id)
+      lane.end()
+      if (wait_ms === undefined && !lane.isWanted()) break
+      await lane.sleep(wait_ms ?? 0, stopping.signal)
+      isMine = await mayWork(row_id)
+    }
+    // The state of the row in memory is invalid after another process has worked on it.
+    if (hasWorked && !isMine) await left(row_id)
+    lanes.delete(row_id)
+    lane.close()
+  }
+
+  async function attempt(row_id: number): Promise<number | undefined> {
+    try {
+      return await share.under(row_id, () => work(row_id, stopping.signal))
+    } catch (error) {
+      if (error instanceof LeaseLost) logger.info({ row_id }, 'background work taken over by another server')
+      else logFailure(error, 'background work failed', row_id)
+      return failure_ms
+    }
+  }
+
+  const left = (row_id: number) => {
+    leases.delete(row_id)
+    return leave(row_id).catch((error) => logFailure(error, 'lease release failed', row_id))
+  }
+
+  /** Ends the row's lane after its round, and gives the row back. */
+  function give(row_id: number): Promise<void> {
+    const giving = leaving.get(row_id) ?? giveBack(row_id).finally(() => leaving.delete(row_id))
+    leaving.set(row_id, giving)
+    return giving
+  }
+
+  async function giveBack(row_id: number): Promise<void> {
+    const lane = lanes.get(row_id)
+    lane?.wake()
+    await (lane ? lane.ended : left(row_id))
+    try {
+      await share.giveBack(row_id)
+    } catch (error) {
+      logFailure(error, 'lease return failed', row_id)
+    }
+  }
+
+  let isPolling = false
+  const poll = async (force: boolean) => {
+    const current = version()
+    const time = elapsed()
+    if (!force && current === seen && time - foundAt < find_ms) return
+    seen = current
+    foundAt = time
+    const { own, surplus } = await share.divide(await find())
+    for (const row_id of surplus) void give(row_id)
+    for (const row_id of own) wake(row_id)
+  }
+  let polling = Promise.resolve()
+  const pollNow = (force: boolean) => {
+    polling = poll(force).catch((error) => logFailure(error, 'work poll failed'))
+  }
+  const watch = setInterval(() => pollNow(false), watch_ms)
+  pollNow(true)
+
+  const pollInNextTurn = () => {
+    if (isPolling || stopping.signal.aborted) return
+    isPolling = true
+    setImmediate(() => {
+      isPolling = false
+      pollNow(true)
+    })
+  }
+  share.watch(pollInNextTurn)
+
+  return {
+    wake,
+    poll: pollInNextTurn,
+    async run(row_id) {
+      wake(row_id)
+      await lanes.get(row_id)?.round()
+    },
+    async stop() {
+      clearInterval(watch)
+      stopping.abort()
+      share.leave()
+      await polling
+      await Promise.all([...new Set([...lanes.keys(), ...share.held()])].map(give))
+      await share.release()
+    },
+  }
+}
+
+export type Lane = ReturnType<typeof createLane>
+
+/** The sequence of the rounds of one row. */
+export function createLane() {
+  let wanted = true
+  let working = false
+  let rouse: (() => void) | undefined
+  let waiters: { rounds: number; resolve(): void }[] = []
+  let close = () => {}
+  const ended = new Promise<void>((resolve) => {
+    close = resolve
+  })
+
+  function end(): void {
+    working = false
+    for (const waiter of waiters) waiter.rounds -= 1
+    for (const { rounds, resolve } of waiters) if (rounds <= 0) resolve()
+    waiters = waiters.filter(({ rounds }) => rounds > 0)
+  }
+
+  return {
+    ended,
+    wake() {
+      wanted = true
+      rouse?.()
+    },
+    isWanted: () => wanted,
+    begin() {
+      wanted = false
+      working = true
+    },
+    end,
+    /** The last round has ended. */
+    close() {
+      end()
+      close()
+    },
+    /** Resolves when a round that starts after now has ended, or at once when no round runs and none is requested. */
+    round: () =>
+      new Promise<void>((resolve) => {
+        if (!working && !wanted) resolve()
+        else waiters.push({ rounds: working && wanted ? 2 : 1, resolve })
+      }),
+    sleep: (ms: number, signal: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        const finish = () => {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', finish)
+          rouse = undefined
+          resolve()
+        }
+        const timer = setTimeout(finish, ms)
+        rouse = finish
+        signal.addEventListener('abort', finish)
+        if (wanted || signal.aborted) finish()
+      }),
+  }
+}

@@ -1,0 +1,247 @@
+import { expect, test } from 'vitest'
+import type { Explanation, RelayerPoliciesPatch, Transaction } from '../../../client/index.ts'
+import { testRig } from '../../support/test-rig.ts'
+import { until } from '../../support/until.ts'
+
+const base = '/api/v1/relayers/{relayer_id}'
+const gwei = 10n ** 9n
+
+/** A relayer on a chain that makes blocks when it is told to, and the explanations of its transactions. */
+async function start(confirmations = 1) {
+  const rig = await testRig({ chain: { noMining: true }, confirmations })
+  const account = await rig.addAccount()
+  const { relayer_id } = account
+  const byNonce = async (nonce: number) =>
+    (await rig.client().get(`${base}/transactions/by-nonce/{nonce}`, { path: { relayer_id, nonce: `${nonce}` } })).data
+  const explain = async (nonce = 0) => {
+    const { id } = await byNonce(nonce)
+    const path = { relayer_id, transaction_id: id }
+    return (await rig.client().get(`${base}/transactions/{transaction_id}/explanation`, { path })).data
+  }
+  return {
+    ...rig,
+    ...account,
+    byNonce,
+    explain,
+    patch: (body: { paused?: boolean; policies?: RelayerPoliciesPatch }) =>
+      rig.client().patch(base, { path: { relayer_id }, body }),
+    attempts: async (transaction_id: string, query = {}) =>
+      rig
+        .client()
+        .get(`${base}/transactions/{transaction_id}/attempts`, { path: { relayer_id, transaction_id }, query }),
+    /** The explanation, once it has this code and what a busy node may not have answered in time for an earlier one. */
+    async waitsFor(code: string | null, nonce = 0): Promise<Explanation> {
+      let explained = await explain(nonce)
+      await until(`it waits for ${code}`, async () => {
+        explained = await explain(nonce)
+        const isWhole = explained.figures.base_fee !== null || !(code === 'block' || code === 'earlier_nonce')
+        return explained.waiting_for === code && isWhole
+      })
+      return explained
+    },
+  }
+}
+
+test('explains a transaction from its block to its end', async () => {
+  const { send, waitsFor, chain, byNonce, clock, client } = await start(3)
+  await send(1)
+  const waiting = await waitsFor('block')
+  const { sent_at } = await byNonce(0)
+  expect(waiting).toMatchObject({ status: 'submitted', blocked_by: null, suggestions: [] })
+  expect(waiting.summary).toBe('It waits: a node has it, and one of the next blocks includes it.')
+  expect(waiting.since >= String(sent_at).slice(0, 19)).toBe(true)
+  expect(waiting.figures).toMatchObject({
+    nonce: 0,
+    next_nonce: 0,
+    base_fee: expect.stringMatching(/^[1-9]/),
+    price_cap: null,
+    balance: `${10n ** 24n}`,
+    confirmations: 0,
+    required_confirmations: 3,
+    attempts: 1,
+  })
+  // Long after, the problem says the same.
+  clock.passed_ms += 10 * 60_000
+  await until('the wait is long', async () => /^It waits: no block/.test((await waitsFor('block')).summary))
+  const long = await waitsFor('block')
+  const reason = /[Nn]o block has included it for 1\d min; the chain's last block is \d+ \w+ old\.$/
+  expect(long.summary).toMatch(reason)
+  expect(long.since).toBe(sent_at)
+  const { problems } = (await client().get('/api/v1/problems', { query: {} })).data
+  const slow = problems.find(({ kind }) => kind === 'transaction_slow')
+  expect(slow?.reason).toMatch(reason)
+  expect(slow?.since).toBe((await byNonce(0)).created_at)
+  await chain.mine(2)
+  expect(await waitsFor('confirmations')).toMatchObject({
+    summary: 'It is in block 1, with 2 of 3 confirmations.',
+    figures: { next_nonce: 1, confirmations: 2 },
+  })
+  await chain.mine()
+  expect(await waitsFor(null)).toMatchObject({
+    status: 'confirmed',
+    summary: 'It is confirmed, in block 1.',
+    suggestions: [],
+  })
+})
+
+test('explains a cap below the base fee, also for later transactions and dry runs, and the suggested remedy works', async () => {
+  const { send, waitsFor, patch, chain, client, relayer_id, byNonce, finished } = await start()
+  const cap = 5n * gwei
+  await chain.setBaseFee(10n * gwei)
+  await chain.mine()
+  await patch({ policies: { gas_price_cap: `${cap}` } })
+  await send(1, { gas_limit: 21_000 })
+  const [second] = await send(1, { gas_limit: 21_000 })
+  const first = await waitsFor('price_cap')
+  expect(first.summary).toMatch(/^It waits: the policy gas_price_cap \(5 gwei\) is below the .+\.$/)
+  expect(first.figures).toMatchObject({ price: `${cap}`, price_cap: `${cap}` })
+  expect(BigInt(first.figures.base_fee ?? 0)).toBeGreaterThan(cap)
+  expect(first.suggestions.map(({ operation }) => operation)).toEqual(['updateRelayer', 'cancelTransaction'])
+
+  const { id } = await byNonce(0)
+  const behind = await waitsFor('earlier_nonce', 1)
+  expect(behind).toMatchObject({ blocked_by: id, suggestions: first.suggestions })
+  expect(behind.summary).toContain(`nonce 0 comes first (transaction ${id}), which waits: the policy gas_price_cap`)
+
+  const codes = [
+    ['price_below_base_fee', 'price_cap'],
+    ['cap_below_base_fee', 'price_cap'],
+    ['price_limited_by_cap', null],
+  ]
+  const told = (warnings: { code: string; waiting_for: string | null }[]) =>
+    warnings.map(({ code, waiting_for }) => [code, waiting_for])
+  const body = { to: second?.to ?? null, value: '3', gas_limit: 21_000 }
+  const path = { relayer_id }
+  expect(told((await client().post(`${base}/transactions/dry-run`, { path, body })).data.warnings)).toEqual(codes)
+  expect(told((await client().post(`${base}/transactions`, { path, body })).data.warnings)).toEqual(codes)
+
+  // The suggestion as it stands.
+  await patch(first.suggestions[0]?.body as { policies: RelayerPoliciesPatch })
+  await finished(chain.mine)
+  expect((await byNonce(1)).status).toBe('confirmed')
+})
+
+test('suggests a replacement that pays a base fee above the price', async () => {
+  const { send, waitsFor, chain, client, relayer_id, finished, byNonce } = await start()
+  await send(1)
+  await waitsFor('block')
+  await chain.setBaseFee(100n * gwei)
+  await chain.mine()
+  const [help] = (await waitsFor('base_fee')).suggestions
+  expect(help).toMatchObject({ operation: 'replaceTransaction', relayer_id })
+  const path = { relayer_id, transaction_id: help?.transaction_id as string }
+  await client().put(`${base}/transactions/{transaction_id}`, { path, body: help?.body as { value: string } })
+  await finished(chain.mine)
+  expect((await byNonce(0)).status).toBe('confirmed')
+})
+
+test('names no limit of the price as the reason while the chain makes no blocks', async () => {
+  const { send, explain, waitsFor, patch, chain, proxy, client, clock } = await start()
+  await patch({ policies: { max_fee_multiple: 1 } })
+  await proxy.setFault({ kind: 'accepted_and_forgotten' })
+  await send(2)
+  await until(
+    'blocks left it out, up to the limit of its price',
+    async () => (await explain()).waiting_for === 'fee_multiple',
+    async () => {
+      clock.passed_ms += 60_000
+      await chain.rpc('evm_increaseTime', [60])
+      await chain.mine()
+    },
+  )
+  clock.passed_ms += 3 * 60_000
+  const explained = await waitsFor('block')
+  expect(explained.suggestions).toEqual([])
+  expect(explained.summary).toMatch(
+    /^It waits: no block has included it for \d+ min; the chain's last block is \d+ \w+ old\.$/,
+  )
+  expect((await waitsFor('earlier_nonce', 1)).summary).not.toContain('max_fee_multiple')
+  await until('the problem says the same', async () => {
+    const { problems } = (await client().get('/api/v1/problems', { query: {} })).data
+    const kinds = problems.map(({ kind }) => kind)
+    return kinds.includes('transaction_slow') && !kinds.includes('transaction_waiting')
+  })
+})
+
+test('explains a pause, no funds, a refusing node and no node with a code and a remedy each', async () => {
+  const { send, waitsFor, patch, chain, proxy, clock, address, finished } = await start()
+  await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
+  await send(1)
+  await waitsFor('node')
+  await chain.setBalance(address, 0n)
+  await proxy.setFault(undefined)
+  const [help] = (await waitsFor('funds')).suggestions
+  expect(help).toMatchObject({ operation: null, summary: expect.stringContaining(address) })
+  await patch({ paused: true })
+  expect((await waitsFor('paused')).suggestions).toMatchObject([
+    { operation: 'updateRelayer', body: { paused: false } },
+  ])
+  await patch({ paused: false })
+  await proxy.setFault({ kind: 'http_500' })
+  await waitsFor('unreachable')
+  // Longer than answers of the chain are kept.
+  clock.passed_ms += 3_000
+  // Figures of the store stay, and those of the chain are unknown.
+  expect((await waitsFor('unreachable')).figures).toMatchObject({
+    nonce: 0,
+    base_fee: null,
+    balance: null,
+    next_nonce: null,
+  })
+  await proxy.setFault(undefined)
+  await chain.setBalance(address, 10n ** 24n)
+  await finished(chain.mine)
+})
+
+test('shows every signed version as an attempt, and the mined one', async () => {
+  const { send, chain, client, relayer_id, attempts, byNonce, finished } = await start()
+  const [sent] = await send(1)
+  const { id, to } = sent as Transaction
+  await until('a node has it', async () => (await byNonce(0)).status === 'submitted')
+  const [first] = (await attempts(id)).data
+  const row = await byNonce(0)
+  const prices = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Transaction) => ({
+    gas_price,
+    max_fee_per_gas,
+    max_priority_fee_per_gas,
+  })
+  expect(first).toEqual({
+    number: 1,
+    purpose: 'send',
+    nonce: 0,
+    hash: row.hash,
+    ...prices(row),
+    signed_at: expect.any(String),
+    accepted_at: expect.any(String),
+    refusal: null,
+    is_mined: false,
+  })
+  const path = { relayer_id, transaction_id: id }
+  await client().put(`${base}/transactions/{transaction_id}`, { path, body: { to, value: '2' } })
+  await until('a node has the second', async () => (await attempts(id)).data[1]?.accepted_at != null)
+  const replaced = await byNonce(0)
+  await finished(chain.mine)
+  const { data, pagination } = await attempts(id)
+  expect(pagination.total_items).toBe(2)
+  expect(data.map(({ hash, is_mined }) => [hash, is_mined])).toEqual([
+    [row.hash, false],
+    [replaced.hash, true],
+  ])
+  expect(data[1]).toMatchObject(prices(replaced))
+  expect((await attempts(id, { per_page: 1, page: 2 })).data).toEqual([data[1]])
+  expect((await attempts(id, { page: 9 })).data).toEqual([])
+  await expect(attempts('none')).rejects.toMatchObject({ status: 404 })
+})
+
+test('shows the refusal of a node with the version that it refused', async () => {
+  const { send, chain, proxy, attempts, finished, byNonce } = await start()
+  await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
+  const [sent] = await send(1)
+  const one = async () => (await attempts(sent?.id as string)).data[0]
+  await expect.poll(async () => (await one())?.refusal).toBe('internal error')
+  expect(await one()).toMatchObject({ accepted_at: null, is_mined: false })
+  await proxy.setFault(undefined)
+  await finished(chain.mine)
+  expect(await one()).toMatchObject({ accepted_at: expect.any(String), refusal: null, is_mined: true })
+  expect((await byNonce(0)).status).toBe('confirmed')
+})

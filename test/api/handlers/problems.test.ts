@@ -1,0 +1,237 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { createRelayerClient, type Problem, type RelayerClient } from '../../../client/index.ts'
+import { testRig } from '../../support/test-rig.ts'
+import { until } from '../../support/until.ts'
+
+const relayers = '/api/v1/relayers/{relayer_id}'
+const hour_ms = 3_600_000
+/** Longer than a list, an account or a node is kept. */
+const later_ms = 61_000
+
+async function start(options: Parameters<typeof testRig>[0] = {}) {
+  const rig = await testRig(options)
+  const client = rig.client()
+  const list = async (its: RelayerClient = client) => {
+    rig.clock.passed_ms += later_ms
+    return (await its.get('/api/v1/problems', { query: { per_page: 1_000 } })).data
+  }
+  const kindsOf = async (relayer_id: string) =>
+    (await list()).problems.filter((problem) => problem.relayer_id === relayer_id).map(({ kind }) => kind)
+  return { ...rig, client, list, kindsOf }
+}
+
+test('every relayer is examined: the 60th without funds is found, and a funded one is no problem', async () => {
+  const { client, list, addAccount, clock } = await start()
+  const ids = Array.from({ length: 60 }, (_, index) => `r${index}`)
+  for (const id of ids) {
+    await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
+    await client.post('/api/v1/relayers', {
+      body: { id, name: id, network: 'local', network_type: 'evm', paused: false, signer_id: id },
+    })
+  }
+  const funded = await addAccount()
+  const { problems, unchecked, checked_at } = await list()
+  const empty = problems.filter(({ kind }) => kind === 'balance_empty').map(({ relayer_id }) => relayer_id)
+  expect(empty.toSorted()).toEqual(['demo', ...ids].toSorted())
+  expect(problems.some(({ relayer_id }) => relayer_id === funded.relayer_id)).toBe(false)
+  expect(unchecked).toEqual([])
+  expect(Math.abs(Date.parse(checked_at) - Date.now() - clock.passed_ms)).toBeLessThan(60_000)
+  const page = await client.get('/api/v1/problems', { query: { per_page: 50, page: 2 } })
+  expect([page.data.problems.length, page.pagination.total_items]).toEqual([11, 61])
+})
+
+test('says what it could not find out, in place of calling it well', async () => {
+  const { list, proxy, addAccount, client, url } = await start()
+  const { relayer_id } = await addAccount()
+  await proxy.setFault({ kind: 'connection_refused' })
+  let seen = await list()
+  await until('the node is known to be down', async () => {
+    seen = await list()
+    return seen.problems.some(({ kind }) => kind === 'network_down')
+  })
+  expect(seen.problems[0]).toMatchObject({ kind: 'network_down', severity: 'critical', network_id: 'evm:local' })
+  expect(seen.unchecked).toEqual([{ part: 'accounts', count: 2, reason: expect.stringContaining(relayer_id) }])
+
+  const { data } = await client.post('/api/v1/api-keys', { body: { name: 'reader', scopes: ['read'] } })
+  const reader = createRelayerClient({ baseUrl: url(), token: data.token })
+  expect((await list(reader)).unchecked.map(({ part }) => part)).toEqual(['accounts', 'notifications'])
+})
+
+test('finds what waits, failed long after it was accepted, is paused, low, or out of step with the chain', async () => {
+  const { chain, client, addAccount, kindsOf, list, clock } = await start({ chain: { noMining: true } })
+  const account = await addAccount()
+  const path = { relayer_id: account.relayer_id }
+  expect(await kindsOf(account.relayer_id)).toEqual([])
+  const still = async () => (await list()).problems.find(({ kind }) => kind === 'network_still')
+  clock.passed_ms += hour_ms
+  expect(await still(), 'nothing waits for its blocks').toBeUndefined()
+
+  const reverting = `0x${'fd'.repeat(20)}`
+  await chain.rpc('anvil_setCode', [reverting, '0x5f5ffd'])
+  await account.send(1, { to: reverting, gas_limit: 50_000 })
+  await until('a node has it', async () => (await account.transactions())[0]?.status === 'submitted')
+  clock.passed_ms += 2 * 24 * hour_ms
+  expect(await kindsOf(account.relayer_id)).toEqual(['transaction_slow'])
+  expect(await still()).toMatchObject({ network_id: 'evm:local', relayer_id: null, count: 1, severity: 'critical' })
+  await account.finished(chain.mine)
+  expect(await still()).toBeUndefined()
+  const [failed] = await account.transactions()
+  expect(Date.parse(failed?.ended_at as string) - Date.parse(failed?.created_at as string)).toBeGreaterThan(hour_ms)
+  const { problems } = await list()
+  expect(problems.find(({ kind }) => kind === 'transactions_failed')).toMatchObject({
+    ...path,
+    count: 1,
+    severity: 'critical',
+    transaction_id: failed?.id,
+  })
+  clock.passed_ms += 25 * hour_ms
+  expect(await kindsOf(account.relayer_id)).toEqual([])
+
+  await client.patch(relayers, { path, body: { paused: true, policies: { min_balance: `${10n ** 30n}` } } })
+  expect(await kindsOf(account.relayer_id)).toEqual(['balance_low', 'relayer_paused'])
+  await client.patch(relayers, { path, body: { paused: false, policies: { min_balance: null } } })
+
+  await chain.rpc('anvil_setNonce', [account.address, '0x20'])
+  expect(await kindsOf(account.relayer_id)).toEqual(['nonces'])
+})
+
+test('a webhook that fails, and then is disabled, is a problem of those who may see it', async () => {
+  const { client, list, addAccount, url: service_url } = await start({ settings: { WEBHOOK_TIME_SCALE: '0.01' } })
+  let status = 500
+  const hook = createServer((_, response) => response.writeHead(status).end())
+  onTestFinished(() => void hook.close())
+  hook.listen(0, '127.0.0.1')
+  await once(hook, 'listening')
+  const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url } })
+  const account = await addAccount()
+  await client.patch(relayers, { path: { relayer_id: account.relayer_id }, body: { notification_id: 'hook' } })
+  await account.send(1)
+  await account.finished()
+  const problem = async (its?: RelayerClient) =>
+    (await list(its)).problems.find(({ notification_id }) => notification_id === 'hook')
+  await until('it fails', async () => (await problem())?.kind === 'notification_failing')
+  status = 410
+  await client.post('/api/v1/notifications/{notification_id}/deliveries/retry', { path: { notification_id: 'hook' } })
+  await until('it is disabled', async () => (await problem())?.kind === 'notification_disabled')
+
+  const body = { name: 'limited', scopes: ['read' as const, 'notifications' as const], relayer_ids: ['demo'] }
+  const { data } = await client.post('/api/v1/api-keys', { body })
+  const limited = createRelayerClient({ baseUrl: service_url(), token: data.token })
+  const { problems } = await list(limited)
+  expect(problems.map(({ relayer_id, notification_id }) => [relayer_id, notification_id])).toEqual([['demo', null]])
+})
+
+test('a problem is acknowledged until a time, for everybody, in the audit trail', async () => {
+  const { client, list, clock } = await start()
+  const demo = async (): Promise<Problem | undefined> =>
+    (await list()).problems.find(({ relayer_id }) => relayer_id === 'demo')
+  const { id: problem_id } = (await demo()) as Problem
+  const acknowledge = (minutes: number, id = problem_id) =>
+    client.put('/api/v1/problems/{problem_id}/acknowledgement', {
+      path: { problem_id: id },
+      body: { minutes, note: 'known' },
+    })
+  await acknowledge(60)
+  expect((await demo())?.acknowledgement).toMatchObject({ by: 'environment', note: 'known' })
+  const { data: entries } = await client.get('/api/v1/audit', { query: { operation: 'acknowledgeProblem' } })
+  expect(entries).toMatchObject([{ subject: problem_id, result: 200 }])
+  clock.passed_ms += 2 * hour_ms
+  expect((await demo())?.acknowledgement).toBeNull()
+
+  await acknowledge(60)
+  const path = { problem_id }
+  const { data } = await client.delete('/api/v1/problems/{problem_id}/acknowledgement', { path })
+  expect([data.acknowledgement, (await demo())?.acknowledgement]).toEqual([null, null])
+  const refusal = (asked: Promise<unknown>) =>
+    asked.then(
+      () => 'accepted',
+      ({ status }) => status,
+    )
+  expect(await refusal(client.delete('/api/v1/problems/{problem_id}/acknowledgement', { path }))).toBe(404)
+  expect(await refusal(acknowledge(60, 'x'.repeat(22)))).toBe(404)
+  expect(await refusal(acknowledge(0))).toBe(400)
+  expect(await refusal(acknowledge(31 * 24 * 60))).toBe(400)
+})
+
+test('a problem is acknowledged only by who has a right to its subject: a network and the service are shared by all', async () => {
+  const { client, list, proxy, addAccount, url } = await start()
+  const { relayer_id } = await addAccount({ policies: { min_balance: `${10n ** 30n}` } })
+  const withKey = async (more: object) => {
+    const body = { name: JSON.stringify(more), scopes: ['read', 'manage', 'notifications'] as const, ...more }
+    const { data } = await client.post('/api/v1/api-keys', { body: { ...body, scopes: [...body.scopes] } })
+    return createRelayerClient({ baseUrl: url(), token: data.token })
+  }
+  const limited = await withKey({ relayer_ids: [relayer_id] })
+  const unlimited = await withKey({})
+  const own = (await list(limited)).problems.find(({ kind }) => kind === 'balance_low') as Problem
+  await proxy.setFault({ kind: 'connection_refused' })
+  let shared: Problem | undefined
+  await until('the node is known to be down', async () => {
+    shared = (await list(limited)).problems.find(({ kind }) => kind === 'network_down')
+    return shared !== undefined
+  })
+  const outcome = (asked: Promise<unknown>) =>
+    asked.then(
+      () => 'done',
+      ({ status, details }) => `${status} ${details?.[0]?.path}`,
+    )
+  const acknowledge = (by: RelayerClient, { id }: Problem) =>
+    outcome(
+      by.put('/api/v1/problems/{problem_id}/acknowledgement', { path: { problem_id: id }, body: { minutes: 60 } }),
+    )
+  const withdraw = (by: RelayerClient, { id }: Problem) =>
+    outcome(by.delete('/api/v1/problems/{problem_id}/acknowledgement', { path: { problem_id: id } }))
+  const network = shared as Problem
+  expect(await acknowledge(limited, network)).toBe('403 api_key')
+  expect((await list()).problems.find(({ id }) => id === network.id)?.acknowledgement).toBeNull()
+  expect(await acknowledge(unlimited, network)).toBe('done')
+  expect((await list(limited)).problems.find(({ id }) => id === network.id)?.acknowledgement).not.toBeNull()
+  expect(await withdraw(limited, network)).toBe('403 api_key')
+  expect(await withdraw(unlimited, network)).toBe('done')
+
+  await proxy.setFault(undefined)
+  await until('the balance is known again', async () => (await list(limited)).problems.some(({ id }) => id === own.id))
+  expect(await acknowledge(limited, own)).toBe('done')
+  expect(await withdraw(limited, own)).toBe('done')
+})
+
+test('the search finds everything that the key may see, and nothing else', async () => {
+  const { client, addAccount, url } = await start()
+  const [one, other] = [await addAccount(), await addAccount()]
+  const receiver = `0x${'7b'.repeat(20)}`
+  const [sent] = await one.send(1, { to: receiver, reference: 'order 100%', metadata: { customer: '4711' } })
+  await other.send(1, { to: receiver, reference: 'order 100%' })
+  await one.finished()
+  const { data: done } = await client.get(`${relayers}/transactions/{transaction_id}`, {
+    path: { relayer_id: one.relayer_id, transaction_id: sent?.id as string },
+  })
+  const { data: key } = await client.post('/api/v1/api-keys', {
+    body: { name: 'limited', scopes: ['read'], relayer_ids: [one.relayer_id] },
+  })
+  const limited = createRelayerClient({ baseUrl: url(), token: key.token })
+  const find = async (q: string, its = client) =>
+    (await its.get('/api/v1/search', { query: { q } })).data.map(({ kind, id, found_by }) => [kind, id, found_by])
+  const mine = (found_by: string) => ['transaction', sent?.id, found_by]
+
+  for (const its of [client, limited]) {
+    expect(await find(sent?.id as string, its)).toEqual([mine('id')])
+    expect(await find((done.hash as string).toUpperCase().replace('0X', '0x'), its)).toEqual([mine('hash')])
+    expect(await find('customer:4711', its)).toEqual([mine('metadata')])
+    expect(await find(` ${one.relayer_id} `, its)).toContainEqual(['relayer', one.relayer_id, 'id'])
+    expect(await find(one.address, its)).toContainEqual(['relayer', one.relayer_id, 'address'])
+    expect(await find('LOC', its)).toEqual([['network', 'evm:local', 'name']])
+    expect(await find('nothing at all', its)).toEqual([])
+    expect(await find('%', its)).toEqual([])
+  }
+  expect(await find('order 100%', limited)).toEqual([mine('reference')])
+  expect(await find(receiver, limited)).toEqual([mine('receiver')])
+  expect(await find('0', limited)).toContainEqual(mine('nonce'))
+  expect(await find('order 100%')).toHaveLength(2)
+  expect(await find(receiver)).toHaveLength(2)
+  expect(await find(other.relayer_id, limited)).toEqual([])
+  expect(await find('demo', limited)).toEqual([])
+})

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { createBodyViolations } from '../../../server/api/http/body-violations.ts'
+import { readContract } from '../../../server/api/http/contract.ts'
+
+const document = readContract()
+const of = createBodyViolations(document)
+const violations = (name: string, body: unknown) =>
+  of(document.components.schemas[name] as object)(body).map(({ path, message }) => `${path} ${message}`)
+
+const wei = 'must be a whole number of wei as a decimal string, for example "1000000000000000"'
+const signer_types =
+  '"plain", "keystore", "generated", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "remote", "vault"'
+const vault = { url: 'https://vault.example.com', path: 'signers/treasury' }
+
+test.each<[string, string, unknown, string[]]>([
+  [
+    'all missing properties',
+    'CreateNetworkRequest',
+    { rpc_urls: [] },
+    ['name', 'network_type', 'chain_id', 'rpc_urls'],
+  ],
+])('%s', (_name, schema, body, names) => {
+  const found = violations(schema, body)
+  for (const name of names) expect(found.filter((line) => line.startsWith(`/body/${name} `))).toHaveLength(1)
+})
+
+test.each<[string, string, unknown, string[]]>([
+  [
+    'an unknown type',
+    'CreateSignerRequest',
+    { type: 'vult', config: vault },
+    [`/body/type must be one of ${signer_types}`],
+  ],
+  ['no type', 'CreateSignerRequest', { config: vault }, [`/body/type must be one of ${signer_types}`]],
+  ['not an object', 'CreateSignerRequest', [], ['/body must be an object']],
+  [
+    'a property of the type that was meant',
+    'CreateSignerRequest',
+    { type: 'aws_kms', config: { key_idd: 'x' } },
+    [
+      '/body/config/key_id is required',
+      '/body/config/key_idd is not a known property; known: region, key_id, endpoint',
+    ],
+  ],
+  [
+    'an alternative within the type',
+    'CreateSignerRequest',
+    { type: 'vault', config: { ...vault, role_id: 'r' } },
+    ['/body/config/secret_id is required'],
+  ],
+  [
+    'a private key',
+    'CreateSignerRequest',
+    { type: 'plain', config: { key: '0x12' } },
+    ['/body/config/key must be 64 hexadecimal digits (32 bytes), with or without 0x'],
+  ],
+  ['an amount', 'AmountInput', '1.5 ether', [`/body ${wei}`]],
+  ['an amount of another type', 'AmountInput', true, ['/body must be a string or an integer']],
+  [
+    'an amount that may be null',
+    'SendTransactionRequest',
+    { max_fee_per_gas: '2gwei', gas_price: true },
+    [`/body/max_fee_per_gas ${wei}`, '/body/gas_price must be a string or an integer or null'],
+  ],
+  ['one of a list', 'RpcUrlInput', 5, ['/body must be a string or an object']],
+])('%s', (_name, schema, body, expected) => {
+  expect(violations(schema, body)).toEqual(expected)
+})
+
+test('reports the alternative with the fewest violations of a nested choice', () => {
+  const body = { domain: { chainId: 'abc' }, types: {}, primaryType: 'A', message: {} }
+  expect(violations('TypedData', body)).toContain(
+    '/body/domain/chainId must be a whole number in decimal digits, or in hexadecimal digits with 0x',
+  )
+})
+
+test('reports no violations of a valid body', () => {
+  expect(violations('CreateSignerRequest', { type: 'vault', config: { ...vault, token: 't' } })).toEqual([])
+})

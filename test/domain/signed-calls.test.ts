@@ -1,0 +1,108 @@
+import { AbiCoder, Interface, zeroPadValue } from 'ethers'
+import { expect, test } from 'vitest'
+import { readSignedCall } from '../../server/domain/encoding/signed-calls.ts'
+import { judgeCall } from '../../server/domain/policies/sponsored-calls.ts'
+
+const [owner, other] = ['0x00000000000000000000000000000000000000aa', '0x00000000000000000000000000000000000000bb']
+const bytes32 = zeroPadValue('0x07', 32)
+const until = 1_900_000_000
+const word = (value: string | number) => BigInt(value).toString(16).padStart(64, '0')
+
+const of_owner = word(owner)
+const with_nonce = `${word(owner)} ${word(7)}`
+const of_permit2 = `${word(7)} ${word(owner)}`
+
+const third = '0x00000000000000000000000000000000000000cc'
+const permit = new Interface([
+  'function permit(address,address,uint256,uint256,uint8,bytes32,bytes32)',
+]).encodeFunctionData('permit', [owner, other, 5, until, 27, bytes32, bytes32])
+const forwarder = new Interface(['function execute((address,address,uint256,uint256,uint48,bytes,bytes))'])
+const account = new Interface(['function execute(bytes32,bytes)'])
+const mode = `0x${'01000000000078210001'.padEnd(64, '0')}`
+
+test.each<[string, unknown[], string]>([
+  [
+    'permit(address,address,uint256,uint256,uint8,bytes32,bytes32)',
+    [owner, other, 5, until, 27, bytes32, bytes32],
+    of_owner,
+  ],
+  ['permit(address,address,uint256,uint256,bytes)', [owner, other, 5, until, '0x1234'], of_owner],
+  [
+    'permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)',
+    [owner, other, 3, until, true, 27, bytes32, bytes32],
+    of_owner,
+  ],
+  [
+    'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
+    [owner, other, 5, 1, until, bytes32, 27, bytes32, bytes32],
+    with_nonce,
+  ],
+  [
+    'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
+    [owner, other, 5, 1, until, bytes32, '0x1234'],
+    with_nonce,
+  ],
+  [
+    'receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
+    [owner, other, 5, 1, until, bytes32, 27, bytes32, bytes32],
+    with_nonce,
+  ],
+  [
+    'receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
+    [owner, other, 5, 1, until, bytes32, '0x1234'],
+    with_nonce,
+  ],
+  [
+    'permit(address,((address,uint160,uint48,uint48),address,uint256),bytes)',
+    [owner, [[other, 5, 9, 1], other, until], '0x1234'],
+    of_owner,
+  ],
+  [
+    'permitTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes)',
+    [[[other, 5], 7, until], [other, 5], owner, '0x1234'],
+    of_permit2,
+  ],
+  [
+    'permitWitnessTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes32,string,bytes)',
+    [[[other, 5], 7, until], [other, 5], owner, bytes32, 'Witness', '0x1234'],
+    of_permit2,
+  ],
+])('finds the order and the deadline of %s', (signature, values, order) => {
+  const data = new Interface([`function ${signature}`]).encodeFunctionData(signature.split('(')[0] ?? '', values)
+  expect(readSignedCall(data)).toEqual({ order, deadline: BigInt(until) })
+  // What a short call lacks is read as zeros, as a contract reads it.
+  expect(readSignedCall(data.slice(0, 20))).toMatchObject({ deadline: undefined })
+})
+
+test('knows nothing of other functions', () => {
+  for (const data of ['0x', '0x12345678', `0xa9059cbb${word(owner)}${word(until)}`]) {
+    expect(readSignedCall(data)).toBeUndefined()
+  }
+})
+
+test('keeps the order of permits that are plain calls, and ends calls with the first deadline in them', () => {
+  const rules = {
+    ...{ targets: [{ address: other, selectors: [permit.slice(0, 10)] }], forwarders: [owner], delegates: [owner] },
+    ...{ nonce_key_delegates: [], max_gas: 300_000, max_fee: '1', budget_per_day: '1', per_user: null, origins: [] },
+  }
+  const judged = (to: string, data: string) => judgeCall(rules, { to, data }, 0)
+  const valid_until = new Date(until * 1_000).toISOString()
+  expect(judged(other, permit)).toMatchObject({ kind: 'plain', lane: `${other} ${of_owner}`, valid_until })
+  const forward = (deadline: number) =>
+    forwarder.encodeFunctionData('execute', [[third, other, 0, 100_000, deadline, permit, '0x12']])
+  expect(judged(owner, forward(until + 1))).toMatchObject({ kind: 'forward', lane: `${owner} ${third}`, valid_until })
+  expect(judged(owner, forward(until - 1)).valid_until).toBe(new Date((until - 1) * 1_000).toISOString())
+  const calls = AbiCoder.defaultAbiCoder().encode(
+    ['tuple(address,uint256,bytes)[]', 'bytes'],
+    [[[other, 0, permit]], '0x'],
+  )
+  const batch = account.encodeFunctionData('execute', [mode, calls])
+  expect(judged(third, batch)).toMatchObject({ kind: 'account', lane: third, valid_until })
+  const late = `${permit.slice(0, 10 + 3 * 64)}${'f'.repeat(64)}${permit.slice(10 + 4 * 64)}`
+  expect(judged(other, late).valid_until).toBeNull()
+  expect(() => judgeCall(rules, { to: other, data: permit }, until * 1_000)).toThrow(
+    expect.objectContaining({
+      details: [{ path: '/body/data', message: 'the deadline of what was signed has passed' }],
+    }),
+  )
+})
