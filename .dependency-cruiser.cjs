@@ -23,7 +23,7 @@ const openPackages = Object.keys({ ...dependencies, ...devDependencies, ...optio
   .map((name) => ({ name, entries: entriesOf(name) }))
   .filter(({ entries }) => entries)
 // Ajv documents it as the entry for JSON Schema draft 2020-12.
-const documented_entries = ['node_modules/ajv/dist/2020.js', 'node_modules/uplot/dist/uPlot.min.css']
+const documentedEntries = ['node_modules/ajv/dist/2020.js', 'node_modules/uplot/dist/uPlot.min.css']
 
 module.exports = {
   forbidden: [
@@ -47,7 +47,7 @@ module.exports = {
       from: { path: '^(server|client)/' },
       to: {
         path: `^node_modules/${name}/`,
-        pathNot: [...entries, ...documented_entries].map((file) => `^${file.replaceAll('.', '\\.')}$`),
+        pathNot: [...entries, ...documentedEntries].map((file) => `^${file.replaceAll('.', '\\.')}$`),
       },
     })),
     ...rooms.map((room) => ({

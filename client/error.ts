@@ -27,8 +27,8 @@ export class RelayerError extends Error {
     message: string,
     details: Detail[],
     retryAfter?: number,
-    request_id?: string,
-    doc_url?: string,
+    requestId?: string,
+    docUrl?: string,
     transaction?: { id: string; relayer_id: string },
   ) {
     super(whatIsWrong(message, details))
@@ -37,8 +37,8 @@ export class RelayerError extends Error {
     this.code = code
     this.details = details
     this.retryAfter = retryAfter
-    this.request_id = request_id
-    this.doc_url = doc_url
+    this.request_id = requestId
+    this.doc_url = docUrl
     this.transaction = transaction
   }
 
@@ -49,7 +49,7 @@ export class RelayerError extends Error {
     ) as Partial<RelayerError>
     const text = typeof message === 'string' ? message : response.statusText || `HTTP ${response.status}`
     const word = typeof code === 'string' ? code : undefined
-    const request_id = response.headers.get('X-Request-Id') ?? undefined
+    const requestId = response.headers.get('X-Request-Id') ?? undefined
     const told = Array.isArray(details) ? details.filter(isDetail) : []
     const documented = typeof doc_url === 'string' ? URL.parse(doc_url, response.url)?.href : undefined
     return new RelayerError(
@@ -57,8 +57,8 @@ export class RelayerError extends Error {
       word,
       text,
       told,
-      retryAfter_s(response),
-      request_id,
+      retryAfterS(response),
+      requestId,
       documented,
       transaction,
     )
@@ -81,7 +81,7 @@ function whatIsWrong(message: string, [first, ...others]: Detail[]): string {
 }
 
 /** The seconds of a Retry-After header, which is a number or a date (RFC 9110, section 10.2.3). */
-export function retryAfter_s(response: Response): number | undefined {
+export function retryAfterS(response: Response): number | undefined {
   const value = response.headers.get('Retry-After') ?? ''
   if (/^\d{1,9}$/.test(value)) return Number(value)
   // The pattern is needed because Date.parse accepts "-1" as a date.

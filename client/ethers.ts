@@ -30,9 +30,9 @@ import { pause } from './pause.ts'
 import { createRelayerProvider } from './provider.ts'
 import { sendTransaction, waitForTransaction } from './transactions.ts'
 
-const between_receipts_ms = 300
+const betweenReceiptsMs = 300
 /** Of the provider, for events and several confirmations. The default of ethers is 4 seconds. */
-const polling_ms = 1_000
+const pollingMs = 1_000
 
 /** `customData` of a transaction request. */
 export type RelayerOptions = Pick<SendTransactionRequest, 'speed' | 'valid_until' | 'reference'> & {
@@ -48,10 +48,10 @@ export class RelayerSigner extends AbstractSigner<Provider> {
   readonly relayer_id: string
   #address: Promise<string> | undefined
 
-  constructor(client: RelayerClient, relayer_id: string) {
-    super(new BrowserProvider(createRelayerProvider(client, relayer_id), undefined, { pollingInterval: polling_ms }))
+  constructor(client: RelayerClient, relayerId: string) {
+    super(new BrowserProvider(createRelayerProvider(client, relayerId), undefined, { pollingInterval: pollingMs }))
     this.client = client
-    this.relayer_id = relayer_id
+    this.relayer_id = relayerId
   }
 
   getAddress(): Promise<string> {
@@ -94,9 +94,10 @@ export class RelayerSigner extends AbstractSigner<Provider> {
   /** The request must be complete: nonce, prices, gas limit, chain id. The service does not track the signed transaction. */
   async signTransaction(request: TransactionRequest): Promise<string> {
     const { from, to, ...others } = await this.populateTransaction(request)
-    const unsigned_transaction = Transaction.from({ ...others, to: to ?? null }).unsignedSerialized
+    const unsignedTransaction = Transaction.from({ ...others, to: to ?? null }).unsignedSerialized
     const path = '/api/v1/relayers/{relayer_id}/sign-transaction'
-    return (await this.client.post(path, { path: this.#path, body: { unsigned_transaction } })).data.signed_transaction
+    return (await this.client.post(path, { path: this.#path, body: { unsigned_transaction: unsignedTransaction } }))
+      .data.signed_transaction
   }
 
   /**
@@ -206,7 +207,7 @@ export class RelayerTransactionResponse extends TransactionResponse {
       const receipt = await provider.getTransactionReceipt(hash)
       if (receipt !== null) return { transaction, receipt }
       // The node that was asked has not seen the block yet, or a reorganization has removed it.
-      await pause(between_receipts_ms, signal)
+      await pause(betweenReceiptsMs, signal)
     }
   }
 }

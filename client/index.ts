@@ -26,8 +26,8 @@ export interface RelayerClientOptions {
  */
 export interface RelayerClient extends ClientByPath, NamedMethods {}
 
-const default_per_page = 100
-const max_remembered = 100_000
+const defaultPerPage = 100
+const maxRemembered = 100_000
 
 export function createRelayerClient({ baseUrl, token, fetch, maxRetries = 3 }: RelayerClientOptions): RelayerClient {
   const client = createClient<paths>({
@@ -63,7 +63,7 @@ export function createRelayerClient({ baseUrl, token, fetch, maxRetries = 3 }: R
     delete: call('delete'),
     async *all(path: string, input: AnyInput = {}) {
       const seen = new Set<string>()
-      const query = { per_page: default_per_page, ...input.query }
+      const query = { per_page: defaultPerPage, ...input.query }
       for (let page = Number(input.query?.page ?? 1); ; page += 1) {
         const answer = (await get(path, { ...input, query: { ...query, page } })) as unknown as Page
         for (const item of answer.data) {
@@ -109,5 +109,5 @@ interface Page {
 /** Repeats are among the most recent ids, so the oldest id can be removed. */
 function remember(seen: Set<string>, id: string) {
   seen.add(id)
-  if (seen.size > max_remembered) for (const oldest of seen) return void seen.delete(oldest)
+  if (seen.size > maxRemembered) for (const oldest of seen) return void seen.delete(oldest)
 }

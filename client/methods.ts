@@ -10,7 +10,7 @@ import { once, type WaitOptions, waitForTransaction } from './transactions.ts'
 export interface NamedMethods extends Omit<GeneratedMethods, 'transactions'> {
   transactions: GeneratedMethods['transactions'] & {
     /** Follows a transaction until it is mined or confirmed, or ends otherwise. Check its `status`. */
-    wait(relayer_id: string, transaction_id: string, options?: WaitOptions): Promise<Transaction>
+    wait(relayerId: string, transactionId: string, options?: WaitOptions): Promise<Transaction>
   }
 }
 
@@ -20,8 +20,8 @@ export function namedMethods(client: ClientByPath): NamedMethods {
     return [group, Object.fromEntries(named)]
   })
   const named = Object.fromEntries(byGroup) as NamedMethods
-  named.transactions.wait = (relayer_id, transaction_id, options) =>
-    waitForTransaction(client, relayer_id, transaction_id, options)
+  named.transactions.wait = (relayerId, transactionId, options) =>
+    waitForTransaction(client, relayerId, transactionId, options)
   return named
 }
 

@@ -3,8 +3,8 @@ import { pause } from './pause.ts'
 import { isUnknown } from './transactions.ts'
 
 const path = '/api/v1/relayers/{relayer_id}/json-rpc'
-const max_tries = 4
-const between_tries_ms = 500
+const maxTries = 4
+const betweenTriesMs = 500
 const sending: ReadonlySet<string> = new Set(['eth_sendTransaction', 'wallet_sendTransaction'])
 
 export interface RequestArguments {
@@ -37,13 +37,13 @@ export class ProviderRpcError extends Error {
  * without a response is repeated, and nothing is sent twice. A refused call throws ProviderRpcError; any other failure is thrown as
  * by the client.
  */
-export function createRelayerProvider(client: RelayerClient, relayer_id: string): RelayerProvider {
+export function createRelayerProvider(client: RelayerClient, relayerId: string): RelayerProvider {
   let id = 0
   const provider: RelayerProvider = {
     async request({ method, params = [] }) {
       id += 1
       const input = {
-        path: { relayer_id },
+        path: { relayer_id: relayerId },
         body: { jsonrpc: '2.0', id, method, params },
         ...(sending.has(method) && { header: { 'Idempotency-Key': crypto.randomUUID() } }),
       }
@@ -62,8 +62,8 @@ async function repeated<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call()
     } catch (error) {
-      if (tries >= max_tries || !isUnknown(error)) throw error
-      await pause(between_tries_ms)
+      if (tries >= maxTries || !isUnknown(error)) throw error
+      await pause(betweenTriesMs)
     }
   }
 }

@@ -1,7 +1,7 @@
-import { retryAfter_s } from './error.ts'
+import { retryAfterS } from './error.ts'
 import { pause } from './pause.ts'
 
-const max_wait_s = 60
+const maxWaitS = 60
 
 /**
  * A fetch that retries a request after a 429 with a Retry-After of at most a minute. A 429 means that nothing was done, so a retry
@@ -14,10 +14,10 @@ export function obeyRetryAfter(
   return async (request) => {
     for (let retry = 0; ; retry += 1) {
       const response = await fetch(retry < maxRetries ? request.clone() : request)
-      const wait_s = response.status === 429 ? retryAfter_s(response) : undefined
-      if (retry >= maxRetries || wait_s === undefined || wait_s > max_wait_s) return response
+      const waitS = response.status === 429 ? retryAfterS(response) : undefined
+      if (retry >= maxRetries || waitS === undefined || waitS > maxWaitS) return response
       await response.body?.cancel()
-      await pause(wait_s * 1_000, request.signal)
+      await pause(waitS * 1_000, request.signal)
     }
   }
 }

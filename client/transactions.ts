@@ -5,10 +5,10 @@ import { pause } from './pause.ts'
 
 const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
 const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-const max_sends = 4
-const first_pause_ms = 500
-const first_poll_ms = 200
-const max_poll_ms = 2_000
+const maxSends = 4
+const firstPauseMs = 500
+const firstPollMs = 200
+const maxPollMs = 2_000
 
 /** In a block or ended. `mined` can still be reorganized away. */
 const inBlock: ReadonlySet<string> = new Set(['mined', 'confirmed', 'failed', 'canceled', 'expired'])
@@ -29,11 +29,11 @@ export interface SendOptions {
  */
 export async function sendTransaction(
   client: Pick<ClientByPath, 'post'>,
-  relayer_id: string,
+  relayerId: string,
   body: SendTransactionRequest,
   { idempotencyKey, signal, ...query }: SendOptions = {},
 ): Promise<Transaction> {
-  const input = { path: { relayer_id }, query, body, ...(signal && { signal }) }
+  const input = { path: { relayer_id: relayerId }, query, body, ...(signal && { signal }) }
   const { data } = await once((header) => client.post(sendPath, { ...input, header }), { idempotencyKey, signal })
   return data
 }
@@ -53,9 +53,9 @@ export async function once<T>(
     try {
       return await request({ 'Idempotency-Key': idempotencyKey })
     } catch (error) {
-      if (sends >= max_sends || signal?.aborted || !mayRepeat(error)) throw error
+      if (sends >= maxSends || signal?.aborted || !mayRepeat(error)) throw error
       const { retryAfter = 0 } = error as Partial<RelayerError>
-      await pause(Math.max(retryAfter * 1_000, first_pause_ms * 2 ** (sends - 1)), signal)
+      await pause(Math.max(retryAfter * 1_000, firstPauseMs * 2 ** (sends - 1)), signal)
     }
   }
 }
@@ -83,14 +83,14 @@ export interface WaitOptions {
  */
 export async function waitForTransaction(
   client: Pick<ClientByPath, 'get'>,
-  relayer_id: string,
-  transaction_id: string,
+  relayerId: string,
+  transactionId: string,
   { until = 'confirmed', onChange, signal }: WaitOptions = {},
 ): Promise<Transaction> {
-  const input = { path: { relayer_id, transaction_id }, ...(signal && { signal }) }
+  const input = { path: { relayer_id: relayerId, transaction_id: transactionId }, ...(signal && { signal }) }
   const isReached = ({ status }: Transaction) => (until === 'mined' ? inBlock : ended).has(status)
   let shown = ''
-  for (let poll_ms = first_poll_ms; ; poll_ms = Math.min(poll_ms * 1.5, max_poll_ms)) {
+  for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, maxPollMs)) {
     const transaction = await client.get(onePath, input).then(
       ({ data }) => data,
       (error) => {
@@ -101,10 +101,10 @@ export async function waitForTransaction(
     const state = transaction && `${transaction.status} ${transaction.hash} ${transaction.status_reason}`
     if (transaction && state !== shown) {
       shown = state as string
-      poll_ms = first_poll_ms
+      pollMs = firstPollMs
       onChange?.(transaction)
     }
     if (transaction && isReached(transaction)) return transaction
-    await pause(poll_ms, signal)
+    await pause(pollMs, signal)
   }
 }

@@ -16,12 +16,12 @@ import { createRelayerProvider } from './provider.ts'
  * A transport of viem for a relayer: it signs, sends and reads through the relayer. Each transaction is sent under an Idempotency-Key
  * of its own. The retries of viem are off, because they would use another key.
  */
-export const relayerTransport = (client: RelayerClient, relayer_id: string): CustomTransport =>
-  custom(createRelayerProvider(client, relayer_id), { key: 'relayer', name: 'Relayer', retryCount: 0 })
+export const relayerTransport = (client: RelayerClient, relayerId: string): CustomTransport =>
+  custom(createRelayerProvider(client, relayerId), { key: 'relayer', name: 'Relayer', retryCount: 0 })
 
 /** The relayer's account, for `createWalletClient` with `relayerTransport`. */
-export async function relayerAccount(client: RelayerClient, relayer_id: string): Promise<JsonRpcAccount> {
-  const { data } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })
+export async function relayerAccount(client: RelayerClient, relayerId: string): Promise<JsonRpcAccount> {
+  const { data } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } })
   return { address: data.address, type: 'json-rpc' }
 }
 
@@ -30,15 +30,15 @@ export async function relayerAccount(client: RelayerClient, relayer_id: string):
  * transport, and signs by the relayer's policies. A transaction that is sent with it takes its nonce from the chain and competes with
  * those of the service: send with `relayerAccount` and `relayerTransport`.
  */
-export async function relayerLocalAccount(client: RelayerClient, relayer_id: string): Promise<LocalAccount> {
-  const path = { relayer_id }
+export async function relayerLocalAccount(client: RelayerClient, relayerId: string): Promise<LocalAccount> {
+  const path = { relayer_id: relayerId }
   const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', { path })
   return toAccount({
     address: relayer.address,
     async signMessage({ message }) {
       const bytes = typeof message === 'string' ? undefined : message.raw
-      const message_hex = typeof bytes === 'string' || bytes === undefined ? bytes : toHex(bytes)
-      const body = message_hex === undefined ? { message: message as string } : { message_hex }
+      const messageHex = typeof bytes === 'string' || bytes === undefined ? bytes : toHex(bytes)
+      const body = messageHex === undefined ? { message: message as string } : { message_hex: messageHex }
       return (await client.post('/api/v1/relayers/{relayer_id}/sign', { path, body })).data.sig
     },
     async signTypedData(document) {

@@ -23,8 +23,8 @@ type Bytes = Uint8Array<ArrayBuffer>
 type HeaderSource = Headers | Record<string, string | string[] | undefined>
 
 const prefix = 'whsec_'
-const default_tolerance_s = 300
-const max_signatures = 20
+const defaultToleranceS = 300
+const maxSignatures = 20
 
 /**
  * Verifies a delivery by its Standard Webhooks 1.0.0 signature and returns its event. `body`: the received bytes, before any
@@ -36,7 +36,7 @@ export async function verifyWebhook(
   signingKey: string,
   headers: HeaderSource,
   body: string | Uint8Array,
-  { tolerance_s = default_tolerance_s, now = Date.now() }: VerifyOptions = {},
+  { tolerance_s = defaultToleranceS, now = Date.now() }: VerifyOptions = {},
 ): Promise<Event> {
   if (!Number.isFinite(tolerance_s) || tolerance_s < 0 || !Number.isFinite(now))
     throw new RangeError('tolerance_s and now must be numbers, and tolerance_s not negative')
@@ -45,7 +45,7 @@ export async function verifyWebhook(
   // The signed text joins id, time and body by dots, so an id with a dot could move a part of it.
   if (id.includes('.')) throw new WebhookError('webhook-id must not contain a dot')
   const timestamp = headerOf(headers, 'webhook-timestamp')
-  const signatures = headerOf(headers, 'webhook-signature').split(' ').slice(0, max_signatures)
+  const signatures = headerOf(headers, 'webhook-signature').split(' ').slice(0, maxSignatures)
   if (!/^\d{1,12}$/.test(timestamp)) throw new WebhookError('webhook-timestamp must be a Unix time in seconds')
   if (Math.abs(now / 1_000 - Number(timestamp)) > tolerance_s)
     throw new WebhookError(`webhook-timestamp must be within ${tolerance_s} s of now`)

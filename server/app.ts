@@ -62,7 +62,7 @@ export async function startService(config: Config, world: World = {}): Promise<S
   }
 }
 
-const again_ms = 1_000
+const againMs = 1_000
 
 /**
  * `startService`, again each second while the database is down: what a database does ends no process. `waits`: called with the first
@@ -80,7 +80,7 @@ export async function startWithDatabase(
       if (!isOfDatabase(error)) throw error
       if (attempt === 1) waits(error)
     }
-    await pause(again_ms, undefined, { signal }).catch(() => undefined)
+    await pause(againMs, undefined, { signal }).catch(() => undefined)
   }
   return undefined
 }

@@ -10,7 +10,7 @@ import {
   integer,
   list,
   listOf,
-  master_key_forms,
+  masterKeyForms,
   masterKeyOf,
   readHeadersByUrl,
   readMasterKeySetting,
@@ -131,7 +131,7 @@ const settings = v.object({
     v.pipe(
       v.string(),
       v.transform(readMasterKeySetting),
-      v.check((key) => key !== undefined, `must be ${master_key_forms}`),
+      v.check((key) => key !== undefined, `must be ${masterKeyForms}`),
     ),
   ),
   ...vaultSettings,
@@ -197,7 +197,7 @@ export type Config = ReturnType<typeof readConfig>
 /** Reads the environment. Throws ConfigError, which names every invalid setting and never quotes a value. */
 export function readConfig(environment: Environment) {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
-  const { values: fromFiles, faults, files: secret_files } = readSecretFiles(given)
+  const { values: fromFiles, faults, files: secretFiles } = readSecretFiles(given)
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   const read = v.safeParse(settings, { ...given, ...fromFiles })
   if (!read.success) {
@@ -213,16 +213,16 @@ export function readConfig(environment: Environment) {
       throw new ConfigError(missing.map((name) => `${name} must be set when NODE_ENV is production`).join('\n'))
     }
   }
-  const data_dir = resolve(values.DATA_DIR)
+  const dataDir = resolve(values.DATA_DIR)
 
   return {
     host: values.HOST,
     port: values.PORT,
     production,
-    data_dir,
+    data_dir: dataDir,
     /** The files that settings NAME_FILE name. */
-    secret_files,
-    database: databaseOf(values, data_dir, production),
+    secret_files: secretFiles,
+    database: databaseOf(values, dataDir, production),
     /** Absent: generated on the first start, outside production only; so is `master_key`, unless there is a `key_encryption_key`. */
     api_key: values.API_KEY,
     ...masterKeyOf(values.MASTER_KEY),
@@ -273,8 +273,8 @@ function isNetwork(text: string): boolean {
   return more.length === 0 && /^[0-9]{1,3}$/.test(prefix) && Number(prefix) <= bits
 }
 
-function databaseOf(values: v.InferOutput<typeof settings>, data_dir: string, production: boolean): DatabaseSetting {
-  const url = values.DATABASE_URL ?? resolve(data_dir, 'relayer.sqlite')
+function databaseOf(values: v.InferOutput<typeof settings>, dataDir: string, production: boolean): DatabaseSetting {
+  const url = values.DATABASE_URL ?? resolve(dataDir, 'relayer.sqlite')
   if (!isPostgresUrl(url)) return { type: 'sqlite', file: sqliteFile(url) as string }
   if (production && !values.DATABASE_ALLOW_PLAINTEXT && isPlaintext(url)) {
     throw new ConfigError(

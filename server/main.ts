@@ -80,13 +80,13 @@ function stopWithParent(): void {
 }
 
 function greeting(config: Config, { url: bound, metrics_url, api_key_file: made, demo }: Started): string {
-  const api_key_file = made ?? (process.env.API_KEY_FILE || undefined)
+  const apiKeyFile = made ?? (process.env.API_KEY_FILE || undefined)
   const url = bound.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
   const near = (file: string) => {
     const path = relative(process.cwd(), file)
     return path.startsWith('..') ? file : path
   }
-  const key = api_key_file ? near(api_key_file) : 'as set in API_KEY'
+  const key = apiKeyFile ? near(apiKeyFile) : 'as set in API_KEY'
   const lines = [
     'The relayer service is ready.',
     `  API      ${url}/api/v1`,
@@ -97,7 +97,7 @@ function greeting(config: Config, { url: bound, metrics_url, api_key_file: made,
   ]
   if (metrics_url) lines.push(`  Metrics  ${metrics_url}`)
   if (demo) {
-    const token = api_key_file ? `$(cat ${quoted(near(api_key_file))})` : '$API_KEY'
+    const token = apiKeyFile ? `$(cat ${quoted(near(apiKeyFile))})` : '$API_KEY'
     lines.push(
       '  Sign something with the relayer `demo`:',
       `    curl -s ${url}/api/v1/relayers/demo/sign \\`,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-const max_bytes = 16_384
+const maxBytes = 16_384
 
 /** The settings that may be secret. Each may be given as NAME_FILE, the path of a file that holds the value. */
 const secretSettings = [
@@ -62,7 +62,7 @@ export function takeSecrets(environment: Record<string, string | undefined>): Re
 
 function readSecretFile(file: string): string {
   const bytes = readFileSync(file)
-  if (bytes.length > max_bytes) throw new Error(`${file} has more than ${max_bytes} bytes`)
+  if (bytes.length > maxBytes) throw new Error(`${file} has more than ${maxBytes} bytes`)
   const value = bytes.toString('utf8').replace(/[\r\n]+$/, '')
   if (value === '') throw new Error(`${file} is empty`)
   return value

@@ -9,9 +9,9 @@ import { checkFault, type SeededFault, seededFaults } from './crash/seeded-fault
 // The short form of `npm run test:crash`.
 
 /** Everything here waits for something to happen; this ends a test in which nothing does. */
-const deadline_ms = 600_000
+const deadlineMs = 600_000
 
-test('loses nothing, sends nothing twice and leaves no gap after 5 kills', { timeout: deadline_ms }, async () => {
+test('loses nothing, sends nothing twice and leaves no gap after 5 kills', { timeout: deadlineMs }, async () => {
   // Of this seed: one kill while the service starts, one as soon as it is ready.
   const result = await runCrash({ kills: 5, submissions: 60, seed: 26, patience_ms: 60_000 })
   expect(wrongIn(result.verdict), scoreboard(result)).toEqual([])
@@ -19,14 +19,14 @@ test('loses nothing, sends nothing twice and leaves no gap after 5 kills', { tim
 })
 
 test('signs one set of bytes per nonce and price after 2 kills with a key service that never repeats a signature', {
-  timeout: deadline_ms,
+  timeout: deadlineMs,
 }, async () => {
   const options = { kills: 2, submissions: 30, seed: 21, patience_ms: 60_000, signer: 'aws_kms' } as const
   const result = await runCrash(options)
   expect(wrongIn(result.verdict), scoreboard(result)).toEqual([])
 })
 
-test('detects an event that is written after its change', { timeout: deadline_ms }, async () => {
+test('detects an event that is written after its change', { timeout: deadlineMs }, async () => {
   const fault = 'event-outside'
   const result = await runCrash({ kills: 2, submissions: 30, seed: 3, patience_ms: 60_000, fault })
   expect(wrongIn(result.verdict), scoreboard(result)).toEqual(['events'])

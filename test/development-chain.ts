@@ -23,9 +23,9 @@ Environment:
 `
 const { values: options } = readOptions()
 const keyFile = join(DATA_DIR, 'api-key')
-const balance_eth = 100
-const round_ms = 1_000
-const answer_deadline_ms = 5_000
+const balanceEth = 100
+const roundMs = 1_000
+const answerDeadlineMs = 5_000
 
 /** How often the nonces of each relayer agreed with this chain. The service may remember the former chain for some seconds. */
 const inStep = new Map<string, number>()
@@ -79,9 +79,9 @@ function end(text: string, code: number): never {
 
 async function start(): Promise<Anvil> {
   const port = Number(options.port)
-  const { 'base-fee': base_fee } = options
+  const { 'base-fee': baseFee } = options
   try {
-    const args = base_fee === undefined ? [] : ['--block-base-fee-per-gas', base_fee]
+    const args = baseFee === undefined ? [] : ['--block-base-fee-per-gas', baseFee]
     return await startAnvil({ port, blockTime_s: Number(options['block-time']), args })
   } catch (error) {
     if (!(error instanceof NoChainError) || !error.message.includes('in use')) throw error
@@ -103,13 +103,13 @@ async function fundForEver(chain: Anvil): Promise<void> {
     // Said once, not once a second.
     if (obstacle && obstacle !== told) say(obstacle)
     told = obstacle ?? ''
-    await pause(round_ms, undefined, { signal: stopping.signal }).catch(() => {})
+    await pause(roundMs, undefined, { signal: stopping.signal }).catch(() => {})
   }
 }
 
 /** Funds the relayers that are not in `funded`, and adds them. Answers what keeps it from reading them, if anything does. */
 async function fundAll(chain: Anvil, funded: Set<string>): Promise<string | undefined> {
-  const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(answer_deadline_ms)])
+  const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(answerDeadlineMs)])
   let found: FoundRelayer[]
   try {
     found = await relayersOn(chain.chain_id, signal)
@@ -118,9 +118,9 @@ async function fundAll(chain: Anvil, funded: Set<string>): Promise<string | unde
   }
   for (const { id, address } of found) {
     if (funded.has(address)) continue
-    await chain.setBalance(address, BigInt(balance_eth) * 10n ** 18n)
+    await chain.setBalance(address, BigInt(balanceEth) * 10n ** 18n)
     funded.add(address)
-    say(`Funded the relayer ${id} (${address}) with ${balance_eth} ETH.`)
+    say(`Funded the relayer ${id} (${address}) with ${balanceEth} ETH.`)
   }
   // The service may not reach this chain, or be on another one.
   for (const { id, system_disabled } of found)
@@ -146,11 +146,11 @@ function clientNow() {
   return createRelayerClient({ baseUrl: RELAYER_URL, token })
 }
 
-async function relayersOn(chain_id: number, signal: AbortSignal): Promise<FoundRelayer[]> {
+async function relayersOn(chainId: number, signal: AbortSignal): Promise<FoundRelayer[]> {
   const client = clientNow()
   const names = new Set<string>()
   for await (const network of client.all('/api/v1/networks', { signal })) {
-    if (network.chain_id === chain_id) names.add(network.name)
+    if (network.chain_id === chainId) names.add(network.name)
   }
   const relayers = await Array.fromAsync(client.all('/api/v1/relayers', { signal }))
   return relayers.filter(({ network }) => names.has(network))

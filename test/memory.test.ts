@@ -5,13 +5,13 @@ import { expect, test } from 'vitest'
 import { startTestService, type TestService } from './support/service.ts'
 
 const requests = 1_000
-const max_growth_bytes = 10 * 1024 * 1024
+const maxGrowthBytes = 10 * 1024 * 1024
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
 /** The heap in use after a garbage collection. The second collection frees objects that the first one finalized. */
-function heap_bytes(): number {
+function heapBytes(): number {
   collect()
   collect()
   return process.memoryUsage().heapUsed
@@ -57,11 +57,11 @@ test.each([
     // The first requests fill caches and compile code, which is not a leak.
     await send(service, agent, 300, () => (status === '200' ? 'application/json' : 'text/plain'))
 
-    const before = heap_bytes()
+    const before = heapBytes()
     expect(await send(service, agent, requests, typeOf)).toEqual({ [status]: requests })
-    const growth_bytes = heap_bytes() - before
+    const growthBytes = heapBytes() - before
     agent.destroy()
-    expect(growth_bytes).toBeLessThan(max_growth_bytes)
+    expect(growthBytes).toBeLessThan(maxGrowthBytes)
   },
 )
 

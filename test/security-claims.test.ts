@@ -41,7 +41,7 @@ test('detects an audit trail with recomputed hashes by the log, and not without 
   db.close()
 })
 
-const unsigned_transaction = Transaction.from({
+const unsignedTransaction = Transaction.from({
   type: 2,
   chainId: 31_337,
   nonce: 0,
@@ -62,7 +62,7 @@ test('does not detect that the table of daily limits was emptied, because it car
   const spend = () =>
     service.client.post('/api/v1/relayers/{relayer_id}/sign-transaction', {
       path,
-      body: { unsigned_transaction },
+      body: { unsigned_transaction: unsignedTransaction },
     })
   await spend()
   await expect(spend()).rejects.toMatchObject({ status: 403 })
@@ -124,13 +124,13 @@ test('signs with another relayer on the address of a paused one', async () => {
   await client.post('/api/v1/networks', {
     body: { name: 'second', network_type: 'evm', chain_id: 7, rpc_urls: ['http://127.0.0.1:9'] },
   })
-  const { id: signer_id } = await createSigner(client)
-  const one = await createRelayer(client, { id: 'one', signer_id })
-  const two = await createRelayer(client, { id: 'two', signer_id, network: 'second' })
+  const { id: signerId } = await createSigner(client)
+  const one = await createRelayer(client, { id: 'one', signer_id: signerId })
+  const two = await createRelayer(client, { id: 'two', signer_id: signerId, network: 'second' })
   expect(two.address).toBe(one.address)
   await client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'one' }, body: { paused: true } })
-  const sign = (relayer_id: string) =>
-    client.post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id }, body: { message: 'Hello' } })
+  const sign = (relayerId: string) =>
+    client.post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id: relayerId }, body: { message: 'Hello' } })
   await expect(sign('one')).rejects.toMatchObject({ status: 403 })
   expect((await sign('two')).data.v).toBeGreaterThan(26)
 })

@@ -14,10 +14,10 @@ const run = promisify(execFile)
 
 /** A started service, and where it says that it is. */
 async function start({ DATA_DIR = join(temporaryFolder(), 'data') } = {}) {
-  const data_dir = DATA_DIR
+  const dataDir = DATA_DIR
   const service = spawnService({ DATA_DIR })
   const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
-  return { service, data_dir, url, port: Number(new URL(url).port) }
+  return { service, data_dir: dataDir, url, port: Number(new URL(url).port) }
 }
 
 test('prints true locations and commands at the first start', async () => {
@@ -149,12 +149,12 @@ test.each([
   ['API_KEY', { NODE_ENV: 'production' }],
   ['MASTER_KEY', { NODE_ENV: 'production', API_KEY: 'k'.repeat(32) }],
 ])('names %s: %o, and does not start', async (name, settings) => {
-  const data_dir = join(temporaryFolder(), 'data')
-  const service = spawnService({ DATA_DIR: data_dir, ...(settings as Record<string, string>) })
+  const dataDir = join(temporaryFolder(), 'data')
+  const service = spawnService({ DATA_DIR: dataDir, ...(settings as Record<string, string>) })
   expect(await service.ended).toBe(1)
   expect(service.err()).toMatch(new RegExp(`^${name} must `, 'm'))
   expect(service.err()).not.toMatch(/\n\s+at |a-secret/)
   expect(service.out()).toBe('')
   // Nothing was made before the settings were read.
-  expect(statSync(data_dir, { throwIfNoEntry: false })).toBe(undefined)
+  expect(statSync(dataDir, { throwIfNoEntry: false })).toBe(undefined)
 })

@@ -11,13 +11,13 @@ import { runRevocation } from './cluster/revocation.ts'
 import { type Anvil, startAnvil } from './support/anvil.ts'
 import { unsigned } from './support/policies.ts'
 import { newDatabase, type TestDatabase } from './support/postgres.ts'
-import { type Server, servers_api_key, startServers } from './support/servers.ts'
+import { type Server, serversApiKey, startServers } from './support/servers.ts'
 
 // Three servers on one PostgreSQL database, through the API.
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const callers = 100
-const day_ms = 86_400_000
+const dayMs = 86_400_000
 
 let chain: Anvil
 let database: TestDatabase
@@ -57,9 +57,9 @@ async function addRelayer(policies: RelayerPoliciesInput = {}): Promise<string> 
   return data.id
 }
 
-const send = (index: number, relayer_id: string, value: string, key?: string, wait: 'none' | 'confirmed' = 'none') =>
+const send = (index: number, relayerId: string, value: string, key?: string, wait: 'none' | 'confirmed' = 'none') =>
   clientOf(index).post('/api/v1/relayers/{relayer_id}/transactions', {
-    path: { relayer_id },
+    path: { relayer_id: relayerId },
     query: { wait, wait_seconds: 60 },
     ...(key !== undefined && { header: { 'Idempotency-Key': key } }),
     body: { to, value },
@@ -73,19 +73,19 @@ test('answers a client that waits on one server for a transaction that another o
     numbers(24).map((index) => send(index, relayers[index % 4] as string, `${index + 1}`, undefined, 'confirmed')),
   )
   expect(sent.map(({ data }) => data.status)).toEqual(numbers(24).map(() => 'confirmed'))
-  for (const relayer_id of relayers) {
-    const path = { relayer_id }
+  for (const relayerId of relayers) {
+    const path = { relayer_id: relayerId }
     const listed = await Array.fromAsync(clientOf(2).all('/api/v1/relayers/{relayer_id}/transactions/', { path }))
     expect(listed.map(({ nonce }) => nonce)).toEqual([5, 4, 3, 2, 1, 0])
   }
 })
 
 test('streams all events of a relayer in their order from any server', async () => {
-  const relayer_id = await addRelayer()
+  const relayerId = await addRelayer()
   const stopped = new AbortController()
   const streams = servers.map(async ({ url }) => {
-    const response = await fetch(`${url}/api/v1/relayers/${relayer_id}/events`, {
-      headers: { Authorization: `Bearer ${servers_api_key}`, 'Last-Event-ID': '0' },
+    const response = await fetch(`${url}/api/v1/relayers/${relayerId}/events`, {
+      headers: { Authorization: `Bearer ${serversApiKey}`, 'Last-Event-ID': '0' },
       signal: stopped.signal,
     })
     let text = ''
@@ -96,7 +96,7 @@ test('streams all events of a relayer in their order from any server', async () 
     }
     return text
   })
-  for (const index of numbers(5)) await send(index, relayer_id, '1')
+  for (const index of numbers(5)) await send(index, relayerId, '1')
   const told = await Promise.all(streams)
   stopped.abort()
   for (const text of told) {
@@ -107,33 +107,33 @@ test('streams all events of a relayer in their order from any server', async () 
 })
 
 test('creates one transaction for the same idempotency key on all servers at once', async () => {
-  const relayer_id = await addRelayer()
+  const relayerId = await addRelayer()
   const answers = await Promise.all(
-    numbers(10).map((key) => Promise.all(numbers(6).map((index) => send(index, relayer_id, `${key}`, `key-${key}`)))),
+    numbers(10).map((key) => Promise.all(numbers(6).map((index) => send(index, relayerId, `${key}`, `key-${key}`)))),
   )
   for (const same of answers) expect(new Set(same.map(({ data }) => JSON.stringify(data)))).toHaveLength(1)
   expect(new Set(answers.flat().map(({ data }) => data.nonce))).toEqual(new Set(numbers(10)))
 })
 
 test('enforces a daily limit for 100 callers on two servers', async () => {
-  const relayer_id = await addRelayer({ max_value_per_day: '37' })
-  const results = await Promise.allSettled(numbers(callers).map((index) => send(index % 2, relayer_id, '1')))
+  const relayerId = await addRelayer({ max_value_per_day: '37' })
+  const results = await Promise.allSettled(numbers(callers).map((index) => send(index % 2, relayerId, '1')))
   const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as RelayerError] : []))
   expect(new Set(refused.map(({ status, code }) => `${status} ${code}`))).toEqual(new Set(['403 policy_violation']))
   expect(callers - refused.length).toBe(37)
 })
 
 test('enforces the rate limit of an API key over all servers', async () => {
-  const relayer_id = await addRelayer()
+  const relayerId = await addRelayer()
   const { data } = await clientOf(0).post('/api/v1/api-keys', {
     body: { name: 'Limited', scopes: ['sign'], rate_limit: { per_second: 1, burst: 60 } },
   })
   const clients = servers.map(({ url }) => createRelayerClient({ baseUrl: url, token: data.token, maxRetries: 0 }))
-  const began_ms = performance.now()
+  const beganMs = performance.now()
   const results = await Promise.allSettled(
     numbers(callers).map((index) =>
       clients[index % 3]?.post('/api/v1/relayers/{relayer_id}/sign', {
-        path: { relayer_id },
+        path: { relayer_id: relayerId },
         body: { message: `${index}` },
       }),
     ),
@@ -141,31 +141,33 @@ test('enforces the rate limit of an API key over all servers', async () => {
   const passed = results.filter(({ status }) => status === 'fulfilled').length
   expect(passed).toBeGreaterThanOrEqual(60)
   // One a second accrues meanwhile.
-  const accrued = Math.ceil((performance.now() - began_ms) / 1_000)
+  const accrued = Math.ceil((performance.now() - beganMs) / 1_000)
   expect(passed).toBeLessThanOrEqual(60 + accrued)
 })
 
 test.each([
-  ['ahead', 3 * day_ms],
-  ['behind', -3 * day_ms],
+  ['ahead', 3 * dayMs],
+  ['behind', -3 * dayMs],
 ])(
   'counts a daily limit and the life of an API key by the database when the clock of a server is %s',
-  async (_, off_ms) => {
-    const relayer_id = await addRelayer({ max_value_per_day: '100' })
+  async (_, offMs) => {
+    const relayerId = await addRelayer({ max_value_per_day: '100' })
     const keyUntil = async (ms: number) => {
-      const expires_at = new Date(Date.now() + ms).toISOString()
+      const expiresAt = new Date(Date.now() + ms).toISOString()
       return (
-        await clientOf(0).post('/api/v1/api-keys', { body: { name: randomUUID(), scopes: ['sign'], expires_at } })
+        await clientOf(0).post('/api/v1/api-keys', {
+          body: { name: randomUUID(), scopes: ['sign'], expires_at: expiresAt },
+        })
       ).data
     }
-    const [valid, expired] = await Promise.all([keyUntil(day_ms), keyUntil(-day_ms)])
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + off_ms })
+    const [valid, expired] = await Promise.all([keyUntil(dayMs), keyUntil(-dayMs)])
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + offMs })
     onTestFinished(() => void vi.useRealTimers())
     const { servers: others, stop } = await startServers([database.url])
     onTestFinished(stop)
     vi.useRealTimers()
-    const signs = async (server: Server | undefined, value: string, token = servers_api_key) => {
-      const response = await fetch(`${server?.url}/api/v1/relayers/${relayer_id}/sign-transaction`, {
+    const signs = async (server: Server | undefined, value: string, token = serversApiKey) => {
+      const response = await fetch(`${server?.url}/api/v1/relayers/${relayerId}/sign-transaction`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({ unsigned_transaction: unsigned({ value }) }),
@@ -174,7 +176,7 @@ test.each([
     }
     const [well] = servers
     expect(await signs(well, '60')).toBe(200)
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + off_ms })
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + offMs })
     const [wrong] = others
     expect([await signs(wrong, '41'), await signs(wrong, '30')]).toEqual([403, 200])
     expect([await signs(wrong, '1', expired.token), await signs(wrong, '1', valid.token)]).toEqual([401, 200])
@@ -191,14 +193,14 @@ test('applies a revoked right on all servers before the response is sent', async
 })
 
 test('a pool sends each idempotency key once and keeps an ordering key on one relayer, whichever servers are asked', async () => {
-  const relayer_ids = await Promise.all(Array.from({ length: 4 }, () => addRelayer()))
-  await clientOf(0).post('/api/v1/pools', { body: { id: 'shared', network: 'local', relayer_ids } })
-  const post = async (index: number, key: string, ordering_key: string | null = null) =>
+  const relayerIds = await Promise.all(Array.from({ length: 4 }, () => addRelayer()))
+  await clientOf(0).post('/api/v1/pools', { body: { id: 'shared', network: 'local', relayer_ids: relayerIds } })
+  const post = async (index: number, key: string, orderingKey: string | null = null) =>
     (
       await clientOf(index).post('/api/v1/pools/{pool_id}/transactions', {
         path: { pool_id: 'shared' },
         header: { 'Idempotency-Key': key },
-        body: { to, value: '1', gas_limit: 21_000, ordering_key },
+        body: { to, value: '1', gas_limit: 21_000, ordering_key: orderingKey },
       })
     ).data
   const keys = Array.from({ length: 200 }, (_, index) => `key-${index}`)
@@ -208,9 +210,9 @@ test('a pool sends each idempotency key once and keeps an ordering key on one re
   expect(new Set(ordered.map(({ relayer_id }) => relayer_id)).size).toBe(1)
 
   const listed = await Promise.all(
-    relayer_ids.map((relayer_id) =>
+    relayerIds.map((relayerId) =>
       clientOf(2).get('/api/v1/relayers/{relayer_id}/transactions/', {
-        path: { relayer_id },
+        path: { relayer_id: relayerId },
         query: { per_page: 1000 },
       }),
     ),
@@ -223,16 +225,16 @@ test('a pool sends each idempotency key once and keeps an ordering key on one re
 
 test('two servers refill each of several relayers once', async () => {
   const treasury = await addRelayer()
-  const relayer_ids = await Promise.all(Array.from({ length: 5 }, () => addRelayer()))
+  const relayerIds = await Promise.all(Array.from({ length: 5 }, () => addRelayer()))
   const ether = 10n ** 18n
   const path = '/api/v1/relayers/{relayer_id}/funding'
-  const addressOf = async (relayer_id: string) =>
-    (await clientOf(0).get('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })).data.address
-  for (const relayer_id of relayer_ids) await chain.setBalance(await addressOf(relayer_id), 0n)
+  const addressOf = async (relayerId: string) =>
+    (await clientOf(0).get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } })).data.address
+  for (const relayerId of relayerIds) await chain.setBalance(await addressOf(relayerId), 0n)
   await Promise.all(
-    relayer_ids.map((relayer_id, index) =>
+    relayerIds.map((relayerId, index) =>
       clientOf(index).put(path, {
-        path: { relayer_id },
+        path: { relayer_id: relayerId },
         body: {
           ...{ from: treasury, min_balance: `${ether}`, target_balance: `${2n * ether}` },
           ...{ max_per_day: `${50n * ether}`, max_fee_per_gas: '100000000000' },
@@ -241,7 +243,9 @@ test('two servers refill each of several relayers once', async () => {
     ),
   )
   const states = () =>
-    Promise.all(relayer_ids.map(async (relayer_id) => (await clientOf(1).get(path, { path: { relayer_id } })).data))
+    Promise.all(
+      relayerIds.map(async (relayerId) => (await clientOf(1).get(path, { path: { relayer_id: relayerId } })).data),
+    )
   await vi.waitUntil(async () => (await states()).every(({ state }) => state === 'sufficient'), {
     timeout: 120_000,
     interval: 100,

@@ -120,9 +120,9 @@ function stepFor(kind: Kind, place: string, entry: Entry, current: Entry | undef
 
 /** The file names the variable of the environment that holds the key. */
 function secretOf(place: string, variable: unknown): { signing_key: string } {
-  const signing_key = process.env[String(variable)]
-  if (!signing_key) throw new CommandError(`${place}: the environment has no ${variable} (signing_key_env)`)
-  return { signing_key }
+  const signingKey = process.env[String(variable)]
+  if (!signingKey) throw new CommandError(`${place}: the environment has no ${variable} (signing_key_env)`)
+  return { signing_key: signingKey }
 }
 
 const lineOf = ({ action, kind, name, changes }: Step): string =>

@@ -6,7 +6,7 @@ import { inLine } from './terminal.ts'
 type AbiEntry = NonNullable<ContractCall['abi']>[number]
 
 /** The service reads so many custom errors of an ABI. */
-const max_errors = 20
+const maxErrors = 20
 
 /**
  * The call of a function such as `transfer(address,uint256)`, which the service encodes. With an ABI in JSON (also a compiler's artifact
@@ -41,7 +41,7 @@ function partOf(abi: AbiEntry[], wanted: string): AbiEntry[] {
   const [name = ''] = wanted.split('(')
   const functions = abi.filter(isOf('function', name))
   if (functions.length === 0) throw new CommandError(`The ABI has no function ${inLine(name)}`)
-  return [...functions, ...abi.filter(isOf('error')).slice(0, max_errors)]
+  return [...functions, ...abi.filter(isOf('error')).slice(0, maxErrors)]
 }
 
 function headOf(entry: AbiEntry): { kind: unknown; name: unknown } {

@@ -22,23 +22,23 @@ export interface GlobalOptions {
   json?: boolean
 }
 
-const default_url = 'http://127.0.0.1:8080'
+const defaultUrl = 'http://127.0.0.1:8080'
 
 export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): Context {
-  const url = (options.url ?? env.RELAYER_URL ?? default_url).replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+  const url = (options.url ?? env.RELAYER_URL ?? defaultUrl).replace(/\/+$/, '').replace(/\/api\/v1$/, '')
   const token = env.RELAYER_API_KEY?.trim() ?? ''
   if (token === '') throw new CommandError('RELAYER_API_KEY is not set: it must hold the API key')
-  if (!URL.canParse(url)) throw new CommandError(`RELAYER_URL must be a URL, for example ${default_url}; it is ${url}`)
+  if (!URL.canParse(url)) throw new CommandError(`RELAYER_URL must be a URL, for example ${defaultUrl}; it is ${url}`)
   const client = createRelayerClient({ baseUrl: url, token })
-  const relayer_id = options.relayer ?? (env.RELAYER_ID || undefined)
+  const relayerId = options.relayer ?? (env.RELAYER_ID || undefined)
   return {
     url,
     token,
     client,
     print: printer(options.json === true),
-    relayer_id,
+    relayer_id: relayerId,
     async relayerId() {
-      if (relayer_id !== undefined) return relayer_id
+      if (relayerId !== undefined) return relayerId
       const { data, pagination } = await client.get('/api/v1/relayers', { query: { per_page: 2 } })
       const [only] = data
       if (only && pagination.total_items === 1) return only.id

@@ -14,10 +14,13 @@ export function addDeliveries(program: Command, context: () => Context): void {
   addList(
     group.command('list <notification>').description('list the deliveries of a notification, newest first'),
     deliveryStatusValues,
-  ).action(async (notification_id: string, options: ListOptions<DeliveryStatus>) => {
+  ).action(async (notificationId: string, options: ListOptions<DeliveryStatus>) => {
     const { client, print } = context()
     const query = listQuery(options)
-    const deliveries = await collect(client.all(listPath, { path: { notification_id }, query }), Number(options.limit))
+    const deliveries = await collect(
+      client.all(listPath, { path: { notification_id: notificationId }, query }),
+      Number(options.limit),
+    )
     if (print.isJson) return print.one(deliveries)
     const withLast = deliveries.map((delivery) => {
       const attempt = delivery.attempts.at(-1)
@@ -28,27 +31,27 @@ export function addDeliveries(program: Command, context: () => Context): void {
   group
     .command('retry <notification>')
     .description('make all deliveries that wait for their next attempt due now')
-    .action(async (notification_id: string) => {
+    .action(async (notificationId: string) => {
       const { client, print } = context()
-      print.one(await client.notifications.retryDeliveries(notification_id))
+      print.one(await client.notifications.retryDeliveries(notificationId))
     })
   group
     .command('redeliver <notification> [delivery]')
     .description('send a delivery again, or with --since all failed ones')
     .option('--since <time>', 'all failed deliveries of events since this time (RFC 3339)')
-    .action(async (notification_id: string, delivery_id: string | undefined, { since }: { since?: string }) => {
+    .action(async (notificationId: string, deliveryId: string | undefined, { since }: { since?: string }) => {
       const { client, print } = context()
-      if ((delivery_id === undefined) === (since === undefined))
+      if ((deliveryId === undefined) === (since === undefined))
         throw new CommandError('Give the id of a delivery, or --since')
-      if (delivery_id !== undefined) {
-        const path = { notification_id, delivery_id }
+      if (deliveryId !== undefined) {
+        const path = { notification_id: notificationId, delivery_id: deliveryId }
         const { data } = await client.post(
           '/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver',
           { path },
         )
         return print.one(data)
       }
-      const input = { path: { notification_id }, body: { since: since as string } }
+      const input = { path: { notification_id: notificationId }, body: { since: since as string } }
       print.one((await client.post('/api/v1/notifications/{notification_id}/redeliver', input)).data)
     })
 }

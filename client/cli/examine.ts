@@ -4,7 +4,7 @@ import type { Context } from './context.ts'
 import { type Finding, fine, problem, warning } from './finding.ts'
 import { collect } from './resources.ts'
 
-const stale_block_s = 600
+const staleBlockS = 600
 
 /** One relayer of each network asks a node. */
 export async function* examineNetworks({ client }: Context): AsyncGenerator<Finding> {
@@ -46,11 +46,11 @@ function chainOf(part: string, { id, chain_id }: Network, answered: number): Fin
 }
 
 function headOf(part: string, { is_testnet }: Network, block: { timestamp: string } | null): Finding {
-  const age_s = Math.round(Date.now() / 1_000 - Number(block?.timestamp ?? 0))
-  if (age_s <= stale_block_s || is_testnet) return fine(part, `the latest block is ${Math.max(0, age_s)} s old`)
+  const ageS = Math.round(Date.now() / 1_000 - Number(block?.timestamp ?? 0))
+  if (ageS <= staleBlockS || is_testnet) return fine(part, `the latest block is ${Math.max(0, ageS)} s old`)
   return warning(
     part,
-    `the latest block is ${age_s} s old`,
+    `the latest block is ${ageS} s old`,
     'The nodes may be behind their chain: compare them with a block explorer.',
   )
 }

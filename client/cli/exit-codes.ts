@@ -34,9 +34,9 @@ Exit codes:
 export class CommandError extends Error {
   readonly exit_code: ExitCode
 
-  constructor(message: string, exit_code: ExitCode = exitCodes.usage) {
+  constructor(message: string, exitCode: ExitCode = exitCodes.usage) {
     super(message)
-    this.exit_code = exit_code
+    this.exit_code = exitCode
   }
 }
 

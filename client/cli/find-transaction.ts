@@ -5,7 +5,7 @@ import { CommandError, exitCodes } from './exit-codes.ts'
 import { collect } from './resources.ts'
 
 const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-const max_relayers = 100
+const maxRelayers = 100
 
 /**
  * The transaction with this id, or with this hash at any of its prices: of the relayer that is named, or else of any that the API key
@@ -25,13 +25,16 @@ async function withHash({ client, relayer_id }: Context, hash: string): Promise<
   return data[0]
 }
 
-async function withId({ client, relayer_id }: Context, transaction_id: string): Promise<Transaction | undefined> {
-  if (relayer_id !== undefined) return (await client.get(onePath, { path: { relayer_id, transaction_id } })).data
-  for (const { id } of await collect(client.all('/api/v1/relayers'), max_relayers)) {
-    const found = await client.get(onePath, { path: { relayer_id: id, transaction_id } }).catch((error) => {
-      if (error instanceof RelayerError && error.status === 404) return undefined
-      throw error
-    })
+async function withId({ client, relayer_id }: Context, transactionId: string): Promise<Transaction | undefined> {
+  if (relayer_id !== undefined)
+    return (await client.get(onePath, { path: { relayer_id, transaction_id: transactionId } })).data
+  for (const { id } of await collect(client.all('/api/v1/relayers'), maxRelayers)) {
+    const found = await client
+      .get(onePath, { path: { relayer_id: id, transaction_id: transactionId } })
+      .catch((error) => {
+        if (error instanceof RelayerError && error.status === 404) return undefined
+        throw error
+      })
     if (found) return found.data
   }
   return undefined

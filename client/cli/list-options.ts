@@ -7,7 +7,7 @@ export interface ListOptions<Status extends string = string> {
   limit: string
 }
 
-const max_per_page = 1_000
+const maxPerPage = 1_000
 
 /** The options of a list that has states. */
 export const addList = (command: Command, statuses: readonly string[]): Command =>
@@ -26,5 +26,5 @@ const oneOf = (statuses: readonly string[]) => (value: string, before?: string[]
 /** The query of the first page. */
 export function listQuery<Status extends string>({ status = [], limit }: ListOptions<Status>) {
   if (!/^\d{1,6}$/.test(limit)) throw new CommandError(`--limit must be a number; it is ${limit}`)
-  return { status, per_page: Math.min(Number(limit), max_per_page) }
+  return { status, per_page: Math.min(Number(limit), maxPerPage) }
 }

@@ -14,8 +14,8 @@ interface ListenOptions {
   signingKeyFile?: string
 }
 
-const reconnect_ms = 2_000
-const forward_ms = 15_000
+const reconnectMs = 2_000
+const forwardMs = 15_000
 
 /** `listen`: the event stream of a relayer, on the terminal and at a local URL, as webhooks deliver it. */
 export function addListen(program: Command, context: () => Context): void {
@@ -32,8 +32,8 @@ export function addListen(program: Command, context: () => Context): void {
       if (forwardTo !== undefined && !/^https?:\/\//.test(forwardTo))
         throw new CommandError('--forward-to must be a URL, for example http://localhost:3000/webhook')
       const key = forwardTo === undefined ? '' : await signingKey(world, options)
-      const relayer_id = await world.relayerId()
-      for await (const { id, data } of events(world, relayer_id, since)) {
+      const relayerId = await world.relayerId()
+      for await (const { id, data } of events(world, relayerId, since)) {
         const event = JSON.parse(data) as Event
         world.print.line(event, `${event.timestamp}  ${id}  ${event.event}  ${brief(event)}`)
         if (forwardTo !== undefined) world.print.note(await forward(forwardTo, key, event.id, data))
@@ -51,13 +51,13 @@ async function signingKey({ print }: Context, { signingKeyFile }: ListenOptions)
 /** All events, also after the connection broke: it is opened again behind the last event. */
 async function* events(
   world: Context,
-  relayer_id: string,
+  relayerId: string,
   since: string | undefined,
 ): AsyncGenerator<EventSourceMessage> {
   let last = since
   for (;;) {
     try {
-      const stream = await connect(world, relayer_id, last)
+      const stream = await connect(world, relayerId, last)
       for await (const message of stream) {
         last = message.id
         yield message
@@ -66,17 +66,17 @@ async function* events(
       if (!isUnreached(error) && !isUnknown(error) && !isBroken(error)) throw error
     }
     world.print.note('The connection is closed: connecting again')
-    await pause(reconnect_ms)
+    await pause(reconnectMs)
   }
 }
 
-async function connect({ url, token, print }: Context, relayer_id: string, last: string | undefined) {
-  const response = await fetch(`${url}/api/v1/relayers/${encodeURIComponent(relayer_id)}/events`, {
+async function connect({ url, token, print }: Context, relayerId: string, last: string | undefined) {
+  const response = await fetch(`${url}/api/v1/relayers/${encodeURIComponent(relayerId)}/events`, {
     headers: { Authorization: `Bearer ${token}`, ...(last !== undefined && { 'Last-Event-ID': last }) },
     redirect: 'error',
   })
   if (!response.ok || !response.body) throw RelayerError.from(response, await response.json().catch(() => undefined))
-  print.note(`Listening to ${relayer_id}`)
+  print.note(`Listening to ${relayerId}`)
   return response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
 }
 
@@ -91,7 +91,7 @@ async function forward(url: string, key: string, id: string, body: string): Prom
   const headers = { 'Content-Type': 'application/json', 'User-Agent': 'evm-relayer-service' }
   const signed = await signWebhook(key, id, body)
   try {
-    const signal = AbortSignal.timeout(forward_ms)
+    const signal = AbortSignal.timeout(forwardMs)
     const { status } = await fetch(url, { method: 'POST', headers: { ...headers, ...signed }, body, signal })
     return `-> ${url} ${status}`
   } catch (error) {

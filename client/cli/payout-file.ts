@@ -32,7 +32,7 @@ interface Line {
 
 const delimiters: Delimiter[] = [',', ';', '\t']
 /** More faults than a person mends at once are only counted. */
-const max_faults = 100
+const maxFaults = 100
 
 /**
  * The payouts of a CSV file: UTF-8 or UTF-16, with commas, semicolons or tabs. The whole file is read before anything is paid, and all
@@ -66,8 +66,8 @@ export function readPayouts(bytes: Uint8Array, format: AmountFormat): Payout[] {
 }
 
 function tell(faults: string[]): string {
-  const more = faults.length > max_faults ? [`and ${faults.length - max_faults} more`] : []
-  return [...faults.slice(0, max_faults), ...more, 'Nothing was paid.'].join('\n')
+  const more = faults.length > maxFaults ? [`and ${faults.length - maxFaults} more`] : []
+  return [...faults.slice(0, maxFaults), ...more, 'Nothing was paid.'].join('\n')
 }
 
 /** UTF-16 is recognized by its byte order mark, or by the zero byte that it has beside each character of the header. */

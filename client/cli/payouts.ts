@@ -30,7 +30,7 @@ interface Outcome {
 }
 
 /** So many requests are under way at once. */
-const at_once = 10
+const atOnce = 10
 const columns = ['line', 'to', 'amount', 'status', 'transaction_id', 'hash', 'error']
 
 /** `payouts`: sends each line of a CSV file exactly once, waits until all are confirmed, and prints a report. */
@@ -51,8 +51,8 @@ export function addPayouts(program: Command, context: () => Context): void {
         token === undefined ? { ...(unit && { unit }) } : { decimals: Number(decimals) },
       )
       const world = context()
-      const relayer_id = await world.relayerId()
-      const sent = await sendAll(world, relayer_id, payouts, { run: options.run, token })
+      const relayerId = await world.relayerId()
+      const sent = await sendAll(world, relayerId, payouts, { run: options.run, token })
       const outcomes = await waitForAll(world, sent, options.timeout)
       world.print.list(outcomes as unknown as Record<string, unknown>[], columns)
       tellHowToGoOn(world, outcomes)
@@ -109,7 +109,7 @@ function isOf(transaction: Transaction, { to, amount }: Payout, { token }: Run):
 }
 
 /** Sends the payouts until the service does not answer. Those of a repeated run are the transactions that pay them already. */
-async function sendAll(world: Context, relayer_id: string, payouts: Payout[], run: Run): Promise<Sent[]> {
+async function sendAll(world: Context, relayerId: string, payouts: Payout[], run: Run): Promise<Sent[]> {
   let isLost = false
 
   async function send(payout: Payout): Promise<Sent> {
@@ -117,7 +117,7 @@ async function sendAll(world: Context, relayer_id: string, payouts: Payout[], ru
     const id = idOf(run.run, payout)
     const body = { ...requestOf(payout, run), deduplication_id: id }
     try {
-      return { payout, transaction: await world.client.transactions.send(relayer_id, body, { idempotencyKey: id }) }
+      return { payout, transaction: await world.client.transactions.send(relayerId, body, { idempotencyKey: id }) }
     } catch (error) {
       if (error instanceof RelayerError && error.code === 'already_sent') return paidBefore(payout, error)
       isLost ||= isUnanswered(error)
@@ -211,6 +211,6 @@ async function eachAtOnce<In, Out>(items: In[], work: (item: In) => Promise<Out>
   const takeTurns = async () => {
     for (const [index, item] of waiting) results[index] = await work(item)
   }
-  await Promise.all(Array.from({ length: at_once }, takeTurns))
+  await Promise.all(Array.from({ length: atOnce }, takeTurns))
   return results
 }

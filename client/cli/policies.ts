@@ -24,21 +24,21 @@ export function addPolicies(program: Command, context: () => Context): void {
   group
     .command('show <relayer>')
     .description('show the policies of a relayer')
-    .action(async (relayer_id: string) => {
+    .action(async (relayerId: string) => {
       const { client, print } = context()
-      print.one((await client.get(onePath, { path: { relayer_id } })).data.policies)
+      print.one((await client.get(onePath, { path: { relayer_id: relayerId } })).data.policies)
     })
   group
     .command('change <relayer>')
     .description('change policies: absent ones stay, null removes, for example --set max_value=1000')
     .option('--file <file>', 'a JSON object with the policies (-: standard input)')
     .option('--set <name=value>', 'sets a policy; repeatable', repeated)
-    .action(async (relayer_id: string, options: BodyOptions) => {
+    .action(async (relayerId: string, options: BodyOptions) => {
       const { client, print } = context()
       const policies = await readBody(options)
       if (Object.keys(policies).length === 0) throw new CommandError('Nothing to change: give --set or --file')
       // The service checks the members.
       const body = { policies } as UpdateRelayerRequest
-      print.one((await client.patch(onePath, { path: { relayer_id }, body })).data.policies)
+      print.one((await client.patch(onePath, { path: { relayer_id: relayerId }, body })).data.policies)
     })
 }

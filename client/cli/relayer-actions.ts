@@ -14,7 +14,7 @@ interface OfPool {
  * RELAYER_ID.
  */
 export function addRelayerActions(program: Command, context: () => Context): void {
-  const add = (name: string, about: string, act: (world: Context, relayer_id: string) => Promise<void>) =>
+  const add = (name: string, about: string, act: (world: Context, relayerId: string) => Promise<void>) =>
     program
       .command(`${name} [relayer]`)
       .description(about)

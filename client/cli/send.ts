@@ -52,11 +52,12 @@ export function addSend(program: Command, context: () => Context): void {
       const sent = await client.pools.sendTransaction(pool, body, key === undefined ? {} : { idempotencyKey: key })
       return follow(world, sent.relayer_id, sent, options)
     }
-    const relayer_id = await world.relayerId()
-    if (options.dryRun) return print.one((await client.post(dryRunPath, { path: { relayer_id }, body })).data)
+    const relayerId = await world.relayerId()
+    if (options.dryRun)
+      return print.one((await client.post(dryRunPath, { path: { relayer_id: relayerId }, body })).data)
     const { idempotencyKey } = options
-    const sent = await sendTransaction(client, relayer_id, body, { ...(idempotencyKey && { idempotencyKey }) })
-    return follow(world, relayer_id, sent, options)
+    const sent = await sendTransaction(client, relayerId, body, { ...(idempotencyKey && { idempotencyKey }) })
+    return follow(world, relayerId, sent, options)
   })
 }
 

@@ -12,7 +12,7 @@ export interface WaitOptions {
   timeout: string
 }
 
-const default_timeout_s = 600
+const defaultTimeoutS = 600
 
 export const addWait = (command: Command): Command =>
   addTimeout(
@@ -25,19 +25,19 @@ export const addWait = (command: Command): Command =>
   )
 
 export const addTimeout = (command: Command): Command =>
-  command.option('--timeout <seconds>', 'the longest wait', `${default_timeout_s}`)
+  command.option('--timeout <seconds>', 'the longest wait', `${defaultTimeoutS}`)
 
 /** Prints the transaction, after the wait that the options ask for. */
 export async function follow(
   world: Context,
-  relayer_id: string,
+  relayerId: string,
   sent: Transaction,
   { wait, timeout }: WaitOptions,
 ): Promise<void> {
   if (wait === undefined) return world.print.one(sent, sent.id)
   const until = wait === true ? 'confirmed' : wait
   world.print.note(`${sent.id} is accepted`)
-  const end = await waitUntil(world, relayer_id, sent.id, until, timeout)
+  const end = await waitUntil(world, relayerId, sent.id, until, timeout)
   world.print.one(end, inOneLine(end))
 }
 
@@ -55,20 +55,20 @@ export function timeoutSignal(timeout: string): AbortSignal {
 /** Throws when the time is over, and sets the exit code when the transaction failed. `onChange`: called with each change. */
 export async function waitUntil(
   { client }: Context,
-  relayer_id: string,
-  transaction_id: string,
+  relayerId: string,
+  transactionId: string,
   until: Until,
   timeout: string,
   onChange: (transaction: Transaction) => void = () => {},
 ): Promise<Transaction> {
   const signal = timeoutSignal(timeout)
   try {
-    const end = await waitForTransaction(client, relayer_id, transaction_id, { until, onChange, signal })
+    const end = await waitForTransaction(client, relayerId, transactionId, { until, onChange, signal })
     if (end.status !== 'mined' && end.status !== 'confirmed') process.exitCode = exitCodes.not_confirmed
     return end
   } catch (error) {
     if (!signal.aborted) throw error
-    const told = `${transaction_id} is not ${until} after ${timeout} s: \`relayer why ${transaction_id}\` says why`
+    const told = `${transactionId} is not ${until} after ${timeout} s: \`relayer why ${transactionId}\` says why`
     throw new CommandError(told, exitCodes.timeout)
   }
 }

@@ -1,16 +1,16 @@
 import type { ExampleCall } from './operation.ts'
 
-const longest_line = 100
+const longestLine = 100
 
 /** The call as a curl command. The API key is in the environment variable RELAYER_API_KEY. */
 export function curlSample(
-  base_url: string,
+  baseUrl: string,
   { method, path, parameters, body, needs_token, answer }: ExampleCall,
 ): string {
   const words = ['curl']
   if (answer === 'events') words.push('--no-buffer')
   if (method !== 'get' && !(method === 'post' && body !== undefined)) words.push('-X', method.toUpperCase())
-  words.push(quoted(base_url + filled(path, parameters.path) + queryOf(parameters.query)))
+  words.push(quoted(baseUrl + filled(path, parameters.path) + queryOf(parameters.query)))
   const lines = [words.join(' ')]
   if (needs_token) lines.push('-H "Authorization: Bearer $RELAYER_API_KEY"')
   for (const [name, value] of Object.entries(parameters.header)) lines.push(`-H ${quoted(`${name}: ${value}`)}`)
@@ -31,7 +31,7 @@ const quoted = (text: string) => (/^[\w:/.@%+-]+$/.test(text) ? text : `'${text.
 /** JSON that breaks only lines that would be too long. */
 function json(value: unknown, indent = ''): string {
   const line = JSON.stringify(value)
-  if (line.length + indent.length <= longest_line || typeof value !== 'object' || value === null) return line
+  if (line.length + indent.length <= longestLine || typeof value !== 'object' || value === null) return line
   const inner = `${indent}  `
   const members = Array.isArray(value)
     ? value.map((item) => json(item, inner))

@@ -9,7 +9,7 @@ export function joinLines(markdown: string): string {
     const text = line.trim()
     const isFence = text.startsWith('```')
     const last = lines.at(-1)
-    if (isCode || isFence || text === '' || own_line.test(text) || !last || isClosed(last)) lines.push(line)
+    if (isCode || isFence || text === '' || ownLine.test(text) || !last || isClosed(last)) lines.push(line)
     else lines[lines.length - 1] = `${last} ${text}`
     if (isFence) isCode = !isCode
   }
@@ -17,5 +17,5 @@ export function joinLines(markdown: string): string {
 }
 
 /** Headings, list items and rows of tables. */
-const own_line = /^(?:#|[-*] |\d+\. |\|)/
+const ownLine = /^(?:#|[-*] |\d+\. |\|)/
 const isClosed = (line: string): boolean => /^(?:#|```|\|)/.test(line.trim())

@@ -4,7 +4,7 @@ import { type Document, exampleCalls } from './operation.ts'
 import { typescriptSample } from './typescript.ts'
 
 /** Where a first start listens. */
-const base_url = 'http://127.0.0.1:8080'
+const baseUrl = 'http://127.0.0.1:8080'
 
 /** A plugin of Redocly CLI: gives every operation of the bundled contract samples, made from its examples, and joins lines of text. */
 export default function samplesPlugin() {
@@ -16,8 +16,8 @@ const addSamples = () => ({
     leave(document: Document) {
       for (const { operation, call } of exampleCalls(document)) {
         operation['x-codeSamples'] = [
-          { lang: 'Shell', label: 'curl', source: curlSample(base_url, call) },
-          { lang: 'TypeScript', label: 'TypeScript', source: typescriptSample(base_url, call) },
+          { lang: 'Shell', label: 'curl', source: curlSample(baseUrl, call) },
+          { lang: 'TypeScript', label: 'TypeScript', source: typescriptSample(baseUrl, call) },
         ]
       }
     },

@@ -2,11 +2,11 @@ import { inspect } from 'node:util'
 import { filled, queryOf } from './curl.ts'
 import type { ExampleCall } from './operation.ts'
 
-const longest_line = 100
+const longestLine = 100
 
 /** The call with the typed client. The API key is in the environment variable RELAYER_API_KEY. */
-export function typescriptSample(base_url: string, call: ExampleCall): string {
-  if (call.answer === 'events') return eventStreamSample(base_url, call)
+export function typescriptSample(baseUrl: string, call: ExampleCall): string {
+  if (call.answer === 'events') return eventStreamSample(baseUrl, call)
   const { method, path, parameters, body, answer } = call
   const input = {
     ...present('path', parameters.path),
@@ -23,16 +23,16 @@ export function typescriptSample(base_url: string, call: ExampleCall): string {
   }[answer]
   return `import { createRelayerClient } from '@evm-relayer-service/client'
 
-const client = createRelayerClient({ baseUrl: '${base_url}', token: process.env.RELAYER_API_KEY ?? '' })
+const client = createRelayerClient({ baseUrl: '${baseUrl}', token: process.env.RELAYER_API_KEY ?? '' })
 
 ${statement}
 `
 }
 
 /** The typed client reads whole JSON bodies, so a stream is read with fetch. */
-function eventStreamSample(base_url: string, { path, parameters }: ExampleCall): string {
+function eventStreamSample(baseUrl: string, { path, parameters }: ExampleCall): string {
   const headers = Object.entries(parameters.header).map(([name, value]) => `, ${inspect(name)}: ${inspect(value)}`)
-  return `const response = await fetch('${base_url}${filled(path, parameters.path)}${queryOf(parameters.query)}', {
+  return `const response = await fetch('${baseUrl}${filled(path, parameters.path)}${queryOf(parameters.query)}', {
   headers: { Authorization: \`Bearer \${process.env.RELAYER_API_KEY}\`${headers.join('')} },
 })
 if (!response.ok || !response.body) throw new Error(\`HTTP \${response.status}\`)
@@ -52,7 +52,7 @@ function membersOnLines(input: object): string {
 }
 
 const literal = (value: unknown) =>
-  inspect(value, { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: longest_line }).replaceAll(
+  inspect(value, { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: longestLine }).replaceAll(
     '\n',
     '\n  ',
   )

@@ -10,9 +10,9 @@ export function startWorker(
   share: WorkShare = store.share(kind),
 ): Worker {
   return createWorker({
-    work(row_id, signal) {
+    work(rowId, signal) {
       audit.flushOverdue()
-      return work(row_id, signal)
+      return work(rowId, signal)
     },
     find,
     share,

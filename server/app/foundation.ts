@@ -66,7 +66,7 @@ export interface Foundation {
 }
 
 /** EX_IOERR of sysexits.h. */
-const exit_code_io = 74
+const exitCodeIo = 74
 
 /** Reads the secrets and the contract, and opens the store, its vault, the chains and the keys. Throws ConfigError. */
 export async function openFoundation(config: Config, dependencies: World): Promise<Foundation> {
@@ -90,7 +90,7 @@ export async function openFoundation(config: Config, dependencies: World): Promi
   // After a failed fsync the state of the file is unknown. Acknowledged changes are on the disk, and a new process reads them.
   const broken = (error: unknown) => {
     logger.fatal({ err: error }, 'database failed: the process exits, because the state of the database is unknown')
-    process.exit(exit_code_io)
+    process.exit(exitCodeIo)
   }
   const databaseDown = (reason?: string) => {
     if (reason === undefined) logger.info('database up')
@@ -159,7 +159,7 @@ async function openContract(logger: Logger): Promise<Contract> {
 /** Opens the vault, and logs rows that another program has changed. */
 async function unlock(
   store: Store,
-  { key_encryption_key, vault: vault_access }: Config,
+  { key_encryption_key, vault: vaultAccess }: Config,
   secrets: Secrets,
   logger: Logger,
   observer: Observer,
@@ -168,8 +168,8 @@ async function unlock(
     logger.error(fault, 'row refused: another program has changed the database')
     observer.rowRefused?.(fault.table)
   }
-  const key_encryption = key_encryption_key && createKeyEncryption(key_encryption_key, vault_access)
-  const { vault, first_sealed } = await openVault(store, secrets, report, key_encryption)
+  const keyEncryption = key_encryption_key && createKeyEncryption(key_encryption_key, vaultAccess)
+  const { vault, first_sealed } = await openVault(store, secrets, report, keyEncryption)
   if (first_sealed > 0) {
     logger.warn({ rows: first_sealed }, 'rows that grant rights now carry a MAC: rotate the master key once')
   }

@@ -2,9 +2,9 @@ import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 
 /** Between two looks. A look takes some microseconds. */
-const look_ms = 100
+const lookMs = 100
 /** How much memory outside the heap grows until garbage is collected. */
-const max_growth_bytes = 8 * 1024 * 1024
+const maxGrowthBytes = 8 * 1024 * 1024
 
 /**
  * Collects the buffers of received and sent bodies soon. V8 lets 32 MB of them become garbage before it collects, and malloc keeps the
@@ -14,22 +14,22 @@ const max_growth_bytes = 8 * 1024 * 1024
 export function collectBufferGarbage(): void {
   const { gc } = globalThis
   if (gc === undefined) return
-  let least_bytes = getHeapStatistics().external_memory
+  let leastBytes = getHeapStatistics().external_memory
   const look = () => {
-    const now_bytes = getHeapStatistics().external_memory
-    if (now_bytes > least_bytes + max_growth_bytes) {
+    const nowBytes = getHeapStatistics().external_memory
+    if (nowBytes > leastBytes + maxGrowthBytes) {
       gc({ type: 'minor', execution: 'sync' })
-      least_bytes = getHeapStatistics().external_memory
-    } else least_bytes = Math.min(least_bytes, now_bytes)
+      leastBytes = getHeapStatistics().external_memory
+    } else leastBytes = Math.min(leastBytes, nowBytes)
   }
-  setInterval(look, look_ms).unref()
+  setInterval(look, lookMs).unref()
 }
 
 /** Between two looks at whether a load has ended. */
-const rest_ms = 60_000
+const restMs = 60_000
 /** The share of that time in which the event loop works for little more than blocks and health checks. */
-const max_utilization = 0.05
-const max_heap_growth_bytes = 16 * 1024 * 1024
+const maxUtilization = 0.05
+const maxHeapGrowthBytes = 16 * 1024 * 1024
 
 /**
  * Collects the garbage of a load a minute or two after its end: V8 does so only when more is allocated, and keeps 50 to 80 MB until
@@ -39,16 +39,16 @@ const max_heap_growth_bytes = 16 * 1024 * 1024
 export function collectAfterLoad(): void {
   const { gc } = globalThis
   if (gc === undefined) return
-  let least_bytes = getHeapStatistics().total_heap_size
+  let leastBytes = getHeapStatistics().total_heap_size
   let before = performance.eventLoopUtilization()
   const look = () => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, before)
     before = now
     const { total_heap_size } = getHeapStatistics()
-    if (utilization > max_utilization || total_heap_size < least_bytes + max_heap_growth_bytes) return
+    if (utilization > maxUtilization || total_heap_size < leastBytes + maxHeapGrowthBytes) return
     gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
-    least_bytes = getHeapStatistics().total_heap_size
+    leastBytes = getHeapStatistics().total_heap_size
   }
-  setInterval(look, rest_ms).unref()
+  setInterval(look, restMs).unref()
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createOperations } from '../api/handlers/index.ts'
-import { max_page_characters } from '../api/handlers/transaction-lists.ts'
+import { maxPageCharacters } from '../api/handlers/transaction-lists.ts'
 import { createApp } from '../api/http/app.ts'
 import { createApiKeyUses, createAuthentication } from '../api/http/authentication.ts'
 import { createShares, createStreamPace } from '../api/http/concurrency-limits.ts'
@@ -22,19 +22,19 @@ import type { StartedSending } from './sender.ts'
 import type { Webhooks } from './webhooks.ts'
 
 /** Limits of one process. One API key gets at most a quarter of each. */
-const body_byte_limits = { name: 'body_bytes', limit: 64 * 1024 * 1024, each: 16 * 1024 * 1024 }
-const connection_limits = { name: 'connections', limit: 10_000, each: 2_500 }
-const stream_limits = { name: 'streams', limit: 1_000, each: 250 }
+const bodyByteLimits = { name: 'body_bytes', limit: 64 * 1024 * 1024, each: 16 * 1024 * 1024 }
+const connectionLimits = { name: 'connections', limit: 10_000, each: 2_500 }
+const streamLimits = { name: 'streams', limit: 1_000, each: 250 }
 /** Responses that are read, checked and written. One key may have the largest page and some more. */
-const answer_byte_limits = {
+const answerByteLimits = {
   name: 'answer_bytes',
-  limit: 5 * max_page_characters,
-  each: 1.25 * max_page_characters,
+  limit: 5 * maxPageCharacters,
+  each: 1.25 * maxPageCharacters,
 }
-const wait_limits = { name: 'waits', limit: 5_000, each: 1_250 }
+const waitLimits = { name: 'waits', limit: 5_000, each: 1_250 }
 
 /** Work of up to 50 ms that can wait runs between bursts of requests. */
-const quiet_ms = 50
+const quietMs = 50
 
 interface Parts {
   foundation: Foundation
@@ -47,7 +47,7 @@ interface Parts {
 /** Starts the HTTP server. Throws when the address is not available. */
 export async function serveHttp(
   parts: Pick<Parts, 'foundation' | 'sending' | 'webhooks'>,
-  http_times: World['http_times'],
+  httpTimes: World['http_times'],
 ) {
   const { foundation } = parts
   const { config, secrets, contract, observation, store, now, elapsed, logger, audit } = foundation
@@ -59,7 +59,7 @@ export async function serveHttp(
   const rateLimit = store.takeTokens
     ? createSharedRateLimit(limit, store.takeTokens, elapsed)
     : createRateLimit(limit, config.processes, elapsed)
-  const quiet = createQuiet(quiet_ms, elapsed)
+  const quiet = createQuiet(quietMs, elapsed)
   const { pages, isBuilt } = readConsole()
   if (!isBuilt) logger.warn('the console is not built: run `npm run build:console`')
   const app = createApp({
@@ -76,15 +76,15 @@ export async function serveHttp(
     rateLimit,
     audit,
     reference: [...readReference(), ...pages],
-    bodyBytes: createShares(body_byte_limits),
-    answerBytes: createShares(answer_byte_limits),
+    bodyBytes: createShares(bodyByteLimits),
+    answerBytes: createShares(answerByteLimits),
     streamPace: createStreamPace(() => performance.now()),
     callsFromPages: callsFromPages(byGeneration(store.generation, store.sponsorshipOrigins)),
     quiet,
-    countConnection: createKeyConnections(createShares(connection_limits)),
+    countConnection: createKeyConnections(createShares(connectionLimits)),
     logger,
   })
-  const metrics_url = await observation.serve()
+  const metricsUrl = await observation.serve()
   const server = await listen({
     listener: observation.around(app),
     host: config.host,
@@ -92,12 +92,12 @@ export async function serveHttp(
     makeId: randomUUID,
     elapsed,
     ended: observation.ended,
-    times: http_times,
+    times: httpTimes,
   })
 
   return {
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
-    metrics_url,
+    metrics_url: metricsUrl,
     untilQuiet: quiet.reached,
     async close() {
       stopping = true
@@ -135,8 +135,8 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
     webhooks,
     checkTarget,
     shares: {
-      streams: createShares(stream_limits),
-      waits: createShares(wait_limits),
+      streams: createShares(streamLimits),
+      waits: createShares(waitLimits),
     },
     countCalls: counting(rateLimit),
     findPool: createFindPool(store),

@@ -108,7 +108,7 @@ export async function createObservation(settings: ObservationSettings, observed:
 
 /** All of this work is one row's. */
 const row = 0
-const max_budgets = 100
+const maxBudgets = 100
 
 async function createMeters(settings: ObservationSettings, { store, chains, logger, now, elapsed }: Observed) {
   const { metrics_host: host, metrics_port: port } = settings
@@ -143,7 +143,7 @@ async function createMeters(settings: ObservationSettings, { store, chains, logg
 }
 
 async function readBudgets(store: Store) {
-  const { items } = await store.listSponsorships({ offset: 0, limit: max_budgets })
+  const { items } = await store.listSponsorships({ offset: 0, limit: maxBudgets })
   return Promise.all(
     items.map(async (sponsorship) => {
       const { used, limit } = await store.usage(budgetOf(sponsorship))
@@ -153,11 +153,11 @@ async function readBudgets(store: Store) {
 }
 
 async function createTracing(settings: ObservationSettings, { operations }: Observed) {
-  const { traces_url: url, traces_headers: headers, otel_service_name: service_name } = settings
+  const { traces_url: url, traces_headers: headers, otel_service_name: serviceName } = settings
   if (url === undefined) return undefined
   const { createTraces } = await import('../telemetry/traces.ts')
   const paths = new Map(operations.map(({ id, path }) => [id, path]))
-  return createTraces({ url, headers, service_name, routeOf: (operation) => paths.get(operation) })
+  return createTraces({ url, headers, service_name: serviceName, routeOf: (operation) => paths.get(operation) })
 }
 
 /** Names the settings, because the API's own address may be in use too. */

@@ -7,7 +7,7 @@ import type { Secrets } from '../keys/read-secrets.ts'
 import { createVault, type Vault } from '../keys/secret-encryption.ts'
 import type { Store } from '../store/store.ts'
 
-const master_key_bytes = 32
+const masterKeyBytes = 32
 
 /** The master keys that the database may be encrypted under. */
 interface Candidates {
@@ -28,12 +28,12 @@ export async function openVault(
   store: Store,
   { master_key, master_key_file }: Pick<Secrets, 'master_key' | 'master_key_file'>,
   report: (fault: RightsFault) => void,
-  key_encryption?: KeyEncryption,
+  keyEncryption?: KeyEncryption,
 ): Promise<{ vault: Vault; first_sealed: number }> {
   for (let isLast = false; ; isLast = true) {
     const candidates: Candidates =
       master_key === undefined
-        ? await fromKeyService(key_encryption, await store.masterKeyCheck())
+        ? await fromKeyService(keyEncryption, await store.masterKeyCheck())
         : { keys: [master_key, master_key_file?.next()], wrapped: null }
     try {
       const { unlocked, first_sealed } = await unlock(store, candidates, report)
@@ -56,7 +56,7 @@ async function fromKeyService(
     )
   }
   if (held?.wrapped) return { keys: [await service.unwrap(held.wrapped)], wrapped: held.wrapped }
-  const key = randomBytes(master_key_bytes)
+  const key = randomBytes(masterKeyBytes)
   return { keys: [key], wrapped: await service.wrap(key) }
 }
 

@@ -13,7 +13,7 @@ export interface Processes extends Started {
   close(): Promise<void>
 }
 
-const restart_ms = 1_000
+const restartMs = 1_000
 
 /**
  * Runs the service in several processes at one address and on one store, and replaces a process that ends. The others start after
@@ -40,7 +40,7 @@ export async function startProcesses(
     if (closing || !settled) return
     write(`Process ${pid} ended (${signal ?? code}); starting a replacement.\n`)
     // The delay limits restarts of a process that fails at startup.
-    setTimeout(() => closing || fork(places.get(id) ?? 0), restart_ms)
+    setTimeout(() => closing || fork(places.get(id) ?? 0), restartMs)
   })
 
   const first = await started(fork(0))

@@ -26,10 +26,10 @@ export interface Retention {
   stop(): Promise<void>
 }
 
-const day_ms = 86_400_000
-const sweep_ms = 3_600_000
+const dayMs = 86_400_000
+const sweepMs = 3_600_000
 /** The pause between two steps (a few milliseconds each), in which other database transactions run. */
-const rest_ms = 20
+const restMs = 20
 /** All of this work is one row's. */
 const row = 0
 
@@ -37,7 +37,7 @@ const row = 0
 export function createRetention({ store, days, share, readClock, logger }: RetentionDependencies): Retention {
   const stopping = new AbortController()
 
-  const rest = () => pause(rest_ms, undefined, { signal: stopping.signal }).catch(() => undefined)
+  const rest = () => pause(restMs, undefined, { signal: stopping.signal }).catch(() => undefined)
 
   async function sweep(): Promise<Record<Kind, number>> {
     const removed = { deliveries: 0, events: 0, idempotency: 0, transactions: 0, audit: 0 }
@@ -48,11 +48,11 @@ export function createRetention({ store, days, share, readClock, logger }: Reten
   async function sweepInto(removed: Record<Kind, number>): Promise<void> {
     const time = await readClock()
     if (time === undefined) return
-    const now_s = Math.floor(time / 1_000)
-    while (!stopping.signal.aborted && (await share.claim(row)) && (await store.pruneActivity(now_s)).more) await rest()
+    const nowS = Math.floor(time / 1_000)
+    while (!stopping.signal.aborted && (await share.claim(row)) && (await store.pruneActivity(nowS)).more) await rest()
     for (const kind of prunable) {
       if (days[kind] === 0) continue
-      const before = new Date(time - days[kind] * day_ms).toISOString()
+      const before = new Date(time - days[kind] * dayMs).toISOString()
       let after: number | undefined = 0
       while (after !== undefined && !stopping.signal.aborted && (await share.claim(row))) {
         const pruned = await store.prune(kind, before, after)
@@ -63,7 +63,7 @@ export function createRetention({ store, days, share, readClock, logger }: Reten
     }
     let hasMore = days.audit > 0
     while (hasMore && !stopping.signal.aborted && (await share.claim(row))) {
-      const pruned = await store.pruneAudit(time - days.audit * day_ms)
+      const pruned = await store.pruneAudit(time - days.audit * dayMs)
       removed.audit += pruned.removed
       hasMore = pruned.more
       if (hasMore) await rest()
@@ -76,7 +76,7 @@ export function createRetention({ store, days, share, readClock, logger }: Reten
   const begin = () => {
     sweeping = sweeping.then(sweep).catch((error) => logger.error({ err: error }, 'retention sweep failed'))
   }
-  const timer = setInterval(begin, sweep_ms)
+  const timer = setInterval(begin, sweepMs)
   begin()
 
   return {

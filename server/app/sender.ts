@@ -61,9 +61,9 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
   const requests = { ...dependencies, order, preparation: createPreparation(dependencies) }
   const dryRun = createDryRun(requests)
   const restartChain = createChainRestart(dependencies)
-  const wake = (relayer_row_id: number) => {
-    worker.wake(relayer_row_id)
-    store.tell({ kind: 'work', relayer_row_id })
+  const wake = (relayerRowId: number) => {
+    worker.wake(relayerRowId)
+    store.tell({ kind: 'work', relayer_row_id: relayerRowId })
   }
   const submit = createSubmit({ ...requests, wake })
   const funding = createFunding({ ...dependencies, submit, wake })
@@ -72,13 +72,13 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     find: store.fundedRelayers,
     leave: funding.leave,
   })
-  const pollHere = (relayer_row_id: number, resend: boolean) => {
-    sender.pollNow(relayer_row_id, resend)
-    worker.wake(relayer_row_id)
+  const pollHere = (relayerRowId: number, resend: boolean) => {
+    sender.pollNow(relayerRowId, resend)
+    worker.wake(relayerRowId)
   }
-  const pollNow = (relayer_row_id: number, resend = false) => {
-    pollHere(relayer_row_id, resend)
-    store.tell({ kind: resend ? 'resend' : 'poll', relayer_row_id })
+  const pollNow = (relayerRowId: number, resend = false) => {
+    pollHere(relayerRowId, resend)
+    store.tell({ kind: resend ? 'resend' : 'poll', relayer_row_id: relayerRowId })
   }
   // Another server may have the sender's lease of the relayer, or the client that waits.
   store.subscribe((signal) => {
@@ -102,9 +102,9 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     submit,
     dryRun,
     dryRunInPool: createDryRunInPool({ store, order, dryRun }),
-    fund(relayer_row_id) {
-      funding.again(relayer_row_id)
-      refills.wake(relayer_row_id)
+    fund(relayerRowId) {
+      funding.again(relayerRowId)
+      refills.wake(relayerRowId)
     },
     explain: createExplain(dependencies),
     waitUntil: waiting.until,
@@ -126,9 +126,9 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     noteNew(relayer) {
       nonces.noteNew(relayer).catch(() => undefined)
     },
-    async heal(relayer, stated_nonce) {
+    async heal(relayer, statedNonce) {
       const client = await networkClient(relayer)
-      if (client) await nonces.heal(relayer, client, stated_nonce)
+      if (client) await nonces.heal(relayer, client, statedNonce)
       pollNow(relayer.row_id, true)
       await worker.run(relayer.row_id)
     },

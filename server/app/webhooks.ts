@@ -5,7 +5,7 @@ import { startWorker } from './background.ts'
 import type { Foundation } from './foundation.ts'
 
 /** The pause between two batches of a bulk change, in which other database transactions run. */
-const bulk_rest_ms = 5
+const bulkRestMs = 5
 
 export type Webhooks = ReturnType<typeof startWebhooks>
 
@@ -21,7 +21,7 @@ export function startWebhooks(foundation: Foundation) {
     open: vault.open,
     send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets, now }),
     scale: config.webhook_time_scale,
-    wake: (notification_row_id) => deliveries.wake(notification_row_id),
+    wake: (notificationRowId) => deliveries.wake(notificationRowId),
   })
   const deliveries = startWorker('deliverer', foundation, {
     work: deliverer.work,
@@ -32,7 +32,7 @@ export function startWebhooks(foundation: Foundation) {
     async work() {
       const isFound = await store.continueBulkChange()
       deliveries.poll()
-      return isFound ? bulk_rest_ms : undefined
+      return isFound ? bulkRestMs : undefined
     },
     find: async () => ((await store.hasBulkChange()) ? [0] : []),
   })

@@ -29,7 +29,7 @@ const large = {
   service: { max_bytes: 16 * mebibyte, max_values: 100_000 },
 }
 
-const fixed_methods: ReadonlySet<string> = new Set([
+const fixedMethods: ReadonlySet<string> = new Set([
   'eth_blockNumber',
   'eth_chainId',
   'eth_feeHistory',
@@ -44,19 +44,19 @@ const fixed_methods: ReadonlySet<string> = new Set([
   'eth_syncing',
   'net_version',
 ])
-const block_methods: ReadonlySet<string> = new Set(['eth_getBlockByNumber', 'eth_getBlockByHash'])
+const blockMethods: ReadonlySet<string> = new Set(['eth_getBlockByNumber', 'eth_getBlockByHash'])
 
-const isHeader = ({ method, params }: RpcCall): boolean => block_methods.has(method) && params[1] !== true
+const isHeader = ({ method, params }: RpcCall): boolean => blockMethods.has(method) && params[1] !== true
 
 /** Whether only a faulty node exceeds the limit. The size of other answers depends on contracts and on what the caller asked for. */
-export const isNodesFault = (call: RpcCall): boolean => fixed_methods.has(call.method) || isHeader(call)
+export const isNodesFault = (call: RpcCall): boolean => fixedMethods.has(call.method) || isHeader(call)
 
 /** The limits of the answer to one request, which may be a batch. A batch gets at most what one large answer may have. */
 export function limitsOf(calls: RpcCall[], audience: Audience): AnswerLimits {
   const most = large[audience]
   const limits = { max_bytes: 0, max_values: 0 }
   for (const call of calls) {
-    const its = fixed_methods.has(call.method) ? fixed : isHeader(call) ? header : most
+    const its = fixedMethods.has(call.method) ? fixed : isHeader(call) ? header : most
     limits.max_bytes = Math.min(limits.max_bytes + its.max_bytes, most.max_bytes)
     limits.max_values = Math.min(limits.max_values + its.max_values, most.max_values)
   }
@@ -67,7 +67,7 @@ export function limitsOf(calls: RpcCall[], audience: Audience): AnswerLimits {
 export class AnswerTooLarge extends Error {}
 
 /** Functions that walk an answer recurse. */
-const max_depth = 100
+const maxDepth = 100
 const [quote, backslash, comma, openArray, openObject, closeArray, closeObject] = Array.from('"\\,[{]}', (character) =>
   character.charCodeAt(0),
 )
@@ -96,7 +96,7 @@ export function createAnswerCounter({ max_bytes, max_values }: AnswerLimits): (c
       else if (character === openArray || character === openObject) {
         values += 1
         depth += 1
-        if (depth > max_depth) throw new AnswerTooLarge(`is nested more than ${max_depth} levels deep`)
+        if (depth > maxDepth) throw new AnswerTooLarge(`is nested more than ${maxDepth} levels deep`)
       } else if (character === closeArray || character === closeObject) depth -= 1
     }
     if (values > max_values) throw new AnswerTooLarge(`has more than ${max_values} values`)
@@ -113,8 +113,8 @@ type Sized = RpcCall & { bytes: number }
  * loop. Keeps transactions that are sent together in one batch: of two concurrent batches, the one with later nonces may arrive first, and
  * some nodes refuse it.
  */
-export function batchSize(queue: Sized[], isWhole: boolean, max_batch: number, max_bytes: number): number {
-  const end = fittingBytes(queue, Math.min(queue.length, max_batch), max_bytes)
+export function batchSize(queue: Sized[], isWhole: boolean, maxBatch: number, maxBytes: number): number {
+  const end = fittingBytes(queue, Math.min(queue.length, maxBatch), maxBytes)
   const next = queue[end]
   const mayCut = next ? isSending(next) : !isWhole
   let start = end
@@ -123,23 +123,23 @@ export function batchSize(queue: Sized[], isWhole: boolean, max_batch: number, m
 }
 
 /** The number of calls from the head of the queue that fit in one request; at least one. */
-function fittingBytes(queue: Sized[], most: number, max_bytes: number): number {
+function fittingBytes(queue: Sized[], most: number, maxBytes: number): number {
   let bytes = 0
   for (let count = 0; count < most; count += 1) {
     bytes += queue[count]?.bytes ?? 0
-    if (bytes > max_bytes) return Math.max(count, 1)
+    if (bytes > maxBytes) return Math.max(count, 1)
   }
   return most
 }
 
-const envelope_bytes = 100
+const envelopeBytes = 100
 
 /** The approximate size of a call in JSON. */
 export const sizeOf = (params: unknown[]): number =>
   params
     .flatMap((param) => (typeof param === 'object' && param !== null ? Object.values(param) : [param]))
-    .reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 20), envelope_bytes)
+    .reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 20), envelopeBytes)
 
-export const sending_method = 'eth_sendRawTransaction'
+export const sendingMethod = 'eth_sendRawTransaction'
 
-export const isSending = (call: RpcCall | undefined): boolean => call?.method === sending_method
+export const isSending = (call: RpcCall | undefined): boolean => call?.method === sendingMethod

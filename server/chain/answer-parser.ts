@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 
 /** A longer answer is parsed in a thread, so that the thread that serves requests does not wait for it. */
-const max_here_bytes = 1024 * 1024
+const maxHereBytes = 1024 * 1024
 
 interface Parsed {
   id: number
@@ -11,18 +11,18 @@ interface Parsed {
 
 let thread: Worker | undefined
 const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
-let last_id = 0
+let lastId = 0
 
 /** Parses a node's answer, whose size and number of values were counted before. Rejects when it is not JSON. */
 export async function parseAnswer(bytes: Buffer): Promise<unknown> {
-  if (bytes.length <= max_here_bytes) return JSON.parse(bytes.toString('utf8'))
+  if (bytes.length <= maxHereBytes) return JSON.parse(bytes.toString('utf8'))
   thread ??= startThread()
   const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-  last_id += 1
-  waiting.set(last_id, { resolve, reject })
+  lastId += 1
+  waiting.set(lastId, { resolve, reject })
   // Copied, because small buffers share memory with others.
   const copy = new Uint8Array(bytes)
-  thread.postMessage({ id: last_id, bytes: copy }, [copy.buffer])
+  thread.postMessage({ id: lastId, bytes: copy }, [copy.buffer])
   return promise
 }
 

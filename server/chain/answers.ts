@@ -85,11 +85,11 @@ export interface ListedTransaction {
 }
 
 /** No account has sent this many transactions, so a larger count is refused. EIP-2681 allows nonces up to 2^64 - 2. */
-const max_nonce = 2 ** 48
+const maxNonce = 2 ** 48
 /** The highest accepted price, in wei per unit of gas. No chain comes near it. A multiple of a higher price could exceed 256 bits. */
-const max_price = 2n ** 96n
+const maxPrice = 2n ** 96n
 /** No coin has so many units: the node does not know the fee. */
-const max_fee = 2n ** 128n
+const maxFee = 2n ** 128n
 
 type Decoders = { [Name in Method]: (result: unknown, params: unknown[]) => Answers[Name] }
 
@@ -115,7 +115,7 @@ export const decoders: Decoders = {
   eth_getTransactionBySenderAndNonce: readTransactionHash,
   eth_getTransactionCount: (result) => {
     const count = readInteger(result, 'result')
-    if (count > max_nonce) throw new Malformed('result is more than any account has sent')
+    if (count > maxNonce) throw new Malformed('result is more than any account has sent')
     return count
   },
   eth_getTransactionReceipt: (result, [hash]) => (result === null ? null : readReceipt(result, `${hash}`)),
@@ -148,13 +148,13 @@ function positive(number: number): number {
 
 function readPrice(value: unknown, name: string): bigint {
   const price = readQuantity(value, name)
-  if (price > max_price) throw new Malformed(`${name} is higher than the price of any chain`)
+  if (price > maxPrice) throw new Malformed(`${name} is higher than the price of any chain`)
   return price
 }
 
 function readHistory(result: unknown): FeeHistory {
   const { baseFeePerGas, gasUsedRatio, reward } = readObject(result, 'result')
-  const base_fee = readPrice(Array.isArray(baseFeePerGas) ? baseFeePerGas.at(-1) : undefined, 'baseFeePerGas')
+  const baseFee = readPrice(Array.isArray(baseFeePerGas) ? baseFeePerGas.at(-1) : undefined, 'baseFeePerGas')
   const used: unknown[] = Array.isArray(gasUsedRatio) ? gasUsedRatio : []
   const rows: unknown[] = Array.isArray(reward) ? reward : []
   // A row that says nothing is skipped, and an empty block has no tips.
@@ -163,21 +163,21 @@ function readHistory(result: unknown): FeeHistory {
     const prices = row.map((price) => optional(readPrice, price, 'reward')).filter((price) => price !== undefined)
     return prices.length === tiers ? [prices] : []
   })
-  return { base_fee, rewards }
+  return { base_fee: baseFee, rewards }
 }
 
 const tiers = Object.keys(percentileOf).length
 
 function readBlock(result: unknown): Block {
   const block = readObject(result, 'result')
-  const at_s = optional(readInteger, block.timestamp, 'timestamp')
+  const atS = optional(readInteger, block.timestamp, 'timestamp')
   const { transactions } = block
   const listed = Array.isArray(transactions) && typeof transactions[0] === 'object' ? transactions : undefined
   return {
     number: readHeight(block.number, 'number'),
     hash: readHash(block.hash, 'hash'),
     parent_hash: readHash(block.parentHash, 'parentHash'),
-    at_ms: at_s === undefined ? undefined : at_s * 1_000,
+    at_ms: atS === undefined ? undefined : atS * 1_000,
     gas_limit: optional(readInteger, block.gasLimit, 'gasLimit') || undefined,
     base_fee: optional(readPrice, block.baseFeePerGas, 'baseFeePerGas'),
     transactions: listed?.flatMap((one) => optional(readListed, one, 'transaction') ?? []),
@@ -214,27 +214,27 @@ export function readReceipt(result: unknown, asked: string): Receipt | null {
   if (receipt.blockNumber === null || receipt.blockNumber === undefined) return null
   const hash = readHash(receipt.transactionHash, 'transactionHash')
   if (hash !== asked.toLowerCase()) throw new Malformed(`transactionHash is ${hash}, of another transaction`)
-  const gas_used = optional(readHeight, receipt.gasUsed, 'gasUsed')
-  const contract_address = optional(readAddress, receipt.contractAddress, 'contractAddress')
+  const gasUsed = optional(readHeight, receipt.gasUsed, 'gasUsed')
+  const contractAddress = optional(readAddress, receipt.contractAddress, 'contractAddress')
   return {
     hash,
     block_number: readHeight(receipt.blockNumber, 'blockNumber'),
     block_hash: readHash(receipt.blockHash, 'blockHash'),
     succeeded: readStatus(receipt.status, 'status'),
-    ...(gas_used !== undefined && { gas_used, ...feeOf(receipt, gas_used) }),
-    ...(contract_address !== undefined && { contract_address }),
+    ...(gasUsed !== undefined && { gas_used: gasUsed, ...feeOf(receipt, gasUsed) }),
+    ...(contractAddress !== undefined && { contract_address: contractAddress }),
     ...(Array.isArray(receipt.logs) && readLogs(receipt.logs)),
   }
 }
 
 /** keccak-256 of ExecutedForwardRequest(address,uint256,bool), by which an ERC-2771 forwarder tells what became of a call. */
-const executed_forward_request = '0x842fb24a83793558587a3dab2be7674da4a51d09c5542d6dd354e5d0ea70813c'
+const executedForwardRequest = '0x842fb24a83793558587a3dab2be7674da4a51d09c5542d6dd354e5d0ea70813c'
 
 function readLogs(logs: unknown[]): Pick<Receipt, 'logs_count' | 'forwarded'> {
   const forwarded = logs.flatMap((log) => {
     const { address, topics, data } = (log ?? {}) as { address?: unknown; topics?: unknown; data?: unknown }
     const [name, signer] = Array.isArray(topics) ? topics : []
-    if (`${name}`.toLowerCase() !== executed_forward_request) return []
+    if (`${name}`.toLowerCase() !== executedForwardRequest) return []
     const [forwarder, word] = [readAddress(address, 'address'), readHash(signer, 'topic')]
     // The nonce of the forwarder comes first.
     const succeeded = readBytes(data, 'data')
@@ -247,18 +247,18 @@ function readLogs(logs: unknown[]): Pick<Receipt, 'logs_count' | 'forwarded'> {
 
 function feeOf(
   receipt: Record<string, unknown>,
-  gas_used: number,
+  gasUsed: number,
 ): Pick<Receipt, 'fee' | 'effective_gas_price' | 'l1_fee' | 'lacks_fee_parts'> {
   const read = (name: string) => optional(readQuantity, receipt[name], name)
-  const effective_gas_price = read('effectiveGasPrice')
-  if (effective_gas_price === undefined) return {}
-  const l1_fee = read('l1Fee')
+  const effectiveGasPrice = read('effectiveGasPrice')
+  if (effectiveGasPrice === undefined) return {}
+  const l1Fee = read('l1Fee')
   const told = feeParts.reduce((sum, { amount }) => sum + ((amount && read(amount)) || 0n), 0n)
-  const fee = BigInt(gas_used) * effective_gas_price + told
-  if (fee > max_fee) return {}
+  const fee = BigInt(gasUsed) * effectiveGasPrice + told
+  if (fee > maxFee) return {}
   const isLacking = feeParts.some(({ factors = [] }) => factors.some((name) => (read(name) ?? 0n) > 0n))
   return {
-    ...{ fee, effective_gas_price, ...(l1_fee !== undefined && { l1_fee }) },
+    ...{ fee, effective_gas_price: effectiveGasPrice, ...(l1Fee !== undefined && { l1_fee: l1Fee }) },
     ...(isLacking && { lacks_fee_parts: true }),
   }
 }

@@ -2,11 +2,11 @@ import { withTimeout } from '../lib/timeout.ts'
 import type { Chain } from './chain.ts'
 
 /** The timeout for one endpoint. */
-const survey_ms = 3_000
+const surveyMs = 3_000
 
 /** Asks all endpoints concurrently, with a time limit. An endpoint that does not answer gives undefined. */
 export function askEach<T>(each: Chain[], question: (node: Chain) => Promise<T>): Promise<(T | undefined)[]> {
-  return Promise.all(each.map((chain) => within(survey_ms, question(chain))))
+  return Promise.all(each.map((chain) => within(surveyMs, question(chain))))
 }
 
 /** The height of the chain, and the account's transaction count at it. */

@@ -13,7 +13,7 @@ export interface ChainWatch {
    * Returns the result of the last poll if it is at most `max_age_ms` old and new to the address. Otherwise polls again, which all
    * concurrent callers share. Throws RpcError or RpcUnavailable.
    */
-  poll(address: string, max_age_ms: number): Promise<Poll>
+  poll(address: string, maxAgeMs: number): Promise<Poll>
   /** The height of the last answer; undefined: none yet. */
   height(): number | undefined
 }
@@ -42,17 +42,17 @@ interface Shared {
 }
 
 /** Nodes behind one URL may differ: one has a block before another has its transactions. */
-const asks_per_head = 2
+const asksPerHead = 2
 /** A count that decreases is read again at every poll, so often that callers may believe it. */
-const max_lower = 6
-const max_remembered = 10_000
+const maxLower = 6
+const maxRemembered = 10_000
 
 /**
  * Reads the head once per poll, for any number of relayers. Reads the accounts' counts in one batch, only at a new head or when a
  * relayer polls again at once because something has happened. `now`: monotonic milliseconds.
  */
 export function createChainWatch(chain: Questions, now: () => number): ChainWatch {
-  const accounts = new BoundedMap<string, Known>(max_remembered)
+  const accounts = new BoundedMap<string, Known>(maxRemembered)
   let current: Shared | undefined
   let height: number | undefined
 
@@ -66,15 +66,15 @@ export function createChainWatch(chain: Questions, now: () => number): ChainWatc
 
   return {
     height: () => height,
-    async poll(address, max_age_ms) {
+    async poll(address, maxAgeMs) {
       const known = accounts.get(address)
-      const isFresh = current !== undefined && now() - current.at < max_age_ms
+      const isFresh = current !== undefined && now() - current.at < maxAgeMs
       const isHurried = isFresh && known?.poll === current
       if (current === undefined || !isFresh || isHurried) current = begin()
       const poll = current
       const head = await poll.head
       height = head.number
-      const isKnown = known?.head_hash === head.hash && known.asked >= asks_per_head && known.latest >= known.highest
+      const isKnown = known?.head_hash === head.hash && known.asked >= asksPerHead && known.latest >= known.highest
       if (known && isKnown && !isHurried) {
         known.poll = poll
         return { head, latest: known.latest }
@@ -90,6 +90,6 @@ export function createChainWatch(chain: Questions, now: () => number): ChainWatc
 function next(known: Known | undefined, poll: Shared, { hash }: Head, latest: number): Known {
   const asked = known?.head_hash === hash ? known.asked + 1 : 1
   const lower = known && latest < known.highest ? known.lower + 1 : 0
-  const highest = lower > 0 && lower < max_lower ? (known as Known).highest : latest
-  return { poll, head_hash: hash, latest, asked, highest, lower: lower < max_lower ? lower : 0 }
+  const highest = lower > 0 && lower < maxLower ? (known as Known).highest : latest
+  return { poll, head_hash: hash, latest, asked, highest, lower: lower < maxLower ? lower : 0 }
 }

@@ -1,6 +1,6 @@
 import type { AccessList, Authorization } from '../../generated/openapi.ts'
 import type { Receipt } from '../domain/decide.ts'
-import { balanceOfCall, type FeePart, feeParts, gas_price_oracle } from '../domain/encoding/contract-data.ts'
+import { balanceOfCall, type FeePart, feeParts, gasPriceOracle } from '../domain/encoding/contract-data.ts'
 import type { Market } from '../domain/fees.ts'
 import type { Revert } from '../domain/outcome.ts'
 import { toHex } from '../lib/hex.ts'
@@ -48,25 +48,25 @@ export interface Chain {
   /** The hash of the account's transaction with this nonce in the node's pool; undefined: the node does not show it. */
   pooledHash(address: string, nonce: number): Promise<string | undefined>
   /** The code of an address, in the newest block or in one given; that of a delegated account (EIP-7702) names its delegate. */
-  code(address: string, block_number?: number): Promise<Buffer>
+  code(address: string, blockNumber?: number): Promise<Buffer>
   market(): Promise<Market>
   /** The block gas limit; undefined when the node does not report it. */
   blockGasLimit(): Promise<number | undefined>
   /** `at_s`: by the rules of a block at that time, in seconds since the Unix epoch; only some nodes can tell these. */
-  estimateGas(call: CallRequest, at_s?: number): Promise<number>
+  estimateGas(call: CallRequest, atS?: number): Promise<number>
   /** Runs a call with a gas limit. Resolves to the error about it; undefined: it runs. */
-  tryGas(call: CallRequest & { gas: number }, at_s?: number): Promise<RpcError | undefined>
+  tryGas(call: CallRequest & { gas: number }, atS?: number): Promise<RpcError | undefined>
   /** When the newest fork was, and when the next one is planned (EIP-7910), in seconds since the Unix epoch; empty: the node does not tell. */
   forkTimes(): Promise<number[]>
   /**
    * What a chain of the OP stack charges besides the gas, at most, by its contract GasPriceOracle; undefined: the contract does not
    * exist or tells no fee. `bytes`: of the unsigned transaction.
    */
-  dataFee(bytes: number, gas_limit: number): Promise<bigint | undefined>
+  dataFee(bytes: number, gasLimit: number): Promise<bigint | undefined>
   /** A transaction of which the node does not say whether it has a receipt is left out. Throws only when no node answers at all. */
   receipts(hashes: string[]): Promise<Receipts>
   /** Why a call reverts at a block; undefined when it does not, or the node does not say. */
-  replay(call: CallRequest, block_number: number): Promise<Revert | undefined>
+  replay(call: CallRequest, blockNumber: number): Promise<Revert | undefined>
   /** The transaction that used a nonce, proven by its signed bytes; undefined: not found, or not proven. */
   findByNonce(
     account: { chain_id: number; address: string },
@@ -76,7 +76,7 @@ export interface Chain {
 }
 
 /** A quantity that a contract returns: 32 bytes. */
-const word_bytes = 32
+const wordBytes = 32
 
 export function createChain(rpc: Rpc): Chain {
   const nonceAt = (address: string, block: string) => ask(rpc, 'eth_getTransactionCount', [address, block])
@@ -85,7 +85,7 @@ export function createChain(rpc: Rpc): Chain {
   const readContract = async (to: string, data: string, block = 'latest'): Promise<bigint | undefined> => {
     const answer = await ask(rpc, 'eth_call', [{ to, data }, block])
     if (answer.length === 0) return undefined
-    if (answer.length !== word_bytes) throw new MalformedAnswer(`The contract ${to} returns no number`)
+    if (answer.length !== wordBytes) throw new MalformedAnswer(`The contract ${to} returns no number`)
     return BigInt(toHex(answer))
   }
 
@@ -99,7 +99,7 @@ export function createChain(rpc: Rpc): Chain {
 
   /** Undefined: there is no such contract, or it has no such function. */
   const oracle = (data: string, block?: string): Promise<bigint | undefined> =>
-    readContract(gas_price_oracle, data, block).catch((error) => {
+    readContract(gasPriceOracle, data, block).catch((error) => {
       if (error instanceof RpcError && error.kind === 'reverted') return undefined
       throw error
     })
@@ -150,14 +150,14 @@ export function createChain(rpc: Rpc): Chain {
       if (shown !== null) return shown
       return (await ask(rpc, 'txpool_contentFrom', [address]).catch(() => undefined))?.get(nonce)
     },
-    code: (address, block_number) =>
-      ask(rpc, 'eth_getCode', [address, block_number === undefined ? 'latest' : hex(block_number)]),
+    code: (address, blockNumber) =>
+      ask(rpc, 'eth_getCode', [address, blockNumber === undefined ? 'latest' : hex(blockNumber)]),
     market: () => readMarket(rpc),
     blockGasLimit: async () => (await newest(rpc)).gas_limit,
-    estimateGas: (call, at_s) => ask(rpc, 'eth_estimateGas', [encodeCall(call), ...atTime(at_s)]),
-    async tryGas(call, at_s) {
+    estimateGas: (call, atS) => ask(rpc, 'eth_estimateGas', [encodeCall(call), ...atTime(atS)]),
+    async tryGas(call, atS) {
       try {
-        await ask(rpc, 'eth_call', [encodeCall(call), 'latest', ...atTime(at_s).slice(1)])
+        await ask(rpc, 'eth_call', [encodeCall(call), 'latest', ...atTime(atS).slice(1)])
         return undefined
       } catch (error) {
         if (!(error instanceof RpcError) || error.kind === 'unavailable' || error.kind === 'rate_limited') throw error
@@ -165,7 +165,7 @@ export function createChain(rpc: Rpc): Chain {
       }
     },
     forkTimes: () => ask(rpc, 'eth_config', []).catch(() => []),
-    dataFee: (bytes, gas_limit) => feeOfParts(feeParts, { bytes, gas: gas_limit }),
+    dataFee: (bytes, gasLimit) => feeOfParts(feeParts, { bytes, gas: gasLimit }),
     async receipts(hashes) {
       const receipts = new Map<string, Receipt | null>()
       let silence: unknown
@@ -185,10 +185,10 @@ export function createChain(rpc: Rpc): Chain {
       if (silence !== undefined && receipts.size === 0) throw silence
       return receipts
     },
-    async replay(call, block_number) {
+    async replay(call, blockNumber) {
       try {
         // The call runs on the state of the preceding block, which lacks earlier transactions of the same block: a best guess.
-        await rpc('eth_call', [encodeCall(call), hex(Math.max(block_number - 1, 0))])
+        await rpc('eth_call', [encodeCall(call), hex(Math.max(blockNumber - 1, 0))])
         return undefined
       } catch (error) {
         if (!(error instanceof RpcError)) return undefined
@@ -217,7 +217,7 @@ const isAbsence = (error: unknown): boolean =>
 const hex = (number: number | bigint): string => `0x${number.toString(16)}`
 
 /** The block, no changes of the state, and another time of the block. */
-const atTime = (at_s: number | undefined): unknown[] => (at_s === undefined ? [] : ['latest', {}, { time: hex(at_s) }])
+const atTime = (atS: number | undefined): unknown[] => (atS === undefined ? [] : ['latest', {}, { time: hex(atS) }])
 
 const encodeCall = ({ from, to, value, data, gas, access_list, authorization_list }: CallRequest) => ({
   from,

@@ -19,7 +19,7 @@ import { createMempool, type Mempool, toRelay, withoutRelays } from './mempool.t
 import { examine, type NodeHealth } from './node-health.ts'
 import { endpointOpener } from './open-endpoint.ts'
 import { createPost, type Post } from './post.ts'
-import { createRpc, default_limits, inTurn, isRpcFailure, type Rpc, type RpcLimits, RpcUnavailable } from './rpc.ts'
+import { createRpc, defaultLimits, inTurn, isRpcFailure, type Rpc, type RpcLimits, RpcUnavailable } from './rpc.ts'
 import type { AccountSnapshot, Snapshot } from './snapshot.ts'
 
 /** The client of a network, with the endpoints of one relayer. */
@@ -71,25 +71,25 @@ interface Connection {
   close(): void
 }
 
-const market_ms = 2_000
-const funds_ms = 1_000
-const nodes_ms = 2_000
-const code_ms = 60_000
-const max_remembered = 10_000
+const marketMs = 2_000
+const fundsMs = 1_000
+const nodesMs = 2_000
+const codeMs = 60_000
+const maxRemembered = 10_000
 /** The sets of URLs whose connections and health are kept. */
-const max_connections = 300
-const max_keys = 1_000
+const maxConnections = 300
+const maxKeys = 1_000
 /** With three answers, one node with false prices does not determine the result. */
-const max_price_sources = 3
+const maxPriceSources = 3
 /** Relays share what is sent evenly. */
-const relay_weight = 1
+const relayWeight = 1
 /** Requests to the nodes at some URLs, for callers: what they read, and what sending needs before it accepts. */
-const read_turns: TurnLimits = { limit: 32, each: 8 }
-const quote_turns: TurnLimits = { limit: 32, each: 4 }
+const readTurns: TurnLimits = { limit: 32, each: 8 }
+const quoteTurns: TurnLimits = { limit: 32, each: 4 }
 /** Calls that callers word themselves, whose answers may be large, to all nodes. */
-const call_turns: TurnLimits = { limit: 32, each: 8, max_waiting: 2_000 }
+const callTurns: TurnLimits = { limit: 32, each: 8, max_waiting: 2_000 }
 /** One call per request, so that a slow call delays no other. */
-const read_limits: RpcLimits = { ...default_limits, max_batch: 1, max_at_once: read_turns.each, max_waiting: 2_000 }
+const readLimits: RpcLimits = { ...defaultLimits, max_batch: 1, max_at_once: readTurns.each, max_waiting: 2_000 }
 
 /**
  * `lookup`: decides which addresses a node's host name may resolve to. `now`: monotonic milliseconds. `openPost`: the connection to a
@@ -106,15 +106,15 @@ export function createChains(
 ): Chains {
   const networks = new Map<string, Network>()
   const connections = new Map<string, Connection>()
-  const calls = new FairTurns(call_turns)
+  const calls = new FairTurns(callTurns)
   let generation = 0
 
   const openEndpoint = endpointOpener({ openPost, checkTarget, now, observer })
 
-  const connect = (known: Network, custom_rpc_urls: RpcUrl[]): Connection => {
+  const connect = (known: Network, customRpcUrls: RpcUrl[]): Connection => {
     const { chain_id, private_rpc_urls: relays } = known
-    const urls = distinct(urlsOf(known, custom_rpc_urls))
-    const isCustom = custom_rpc_urls.length > 0
+    const urls = distinct(urlsOf(known, customRpcUrls))
+    const isCustom = customRpcUrls.length > 0
     const open = (audience: Audience) => urls.map((its) => openEndpoint({ chain_id, isCustom, ...its }, audience))
     const endpoints = open('service')
     const rpc = createRpc(endpoints, now)
@@ -124,13 +124,13 @@ export function createChains(
     const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
     const rules = createGasRules(each, now)
     const relay = openRelays(chain_id, distinct(relays), watch.height)
-    const [reads, quotes] = [new FairTurns(read_turns), new FairTurns(quote_turns)]
-    const rpcs = new BoundedMap<string, { read: Rpc; quote: Rpc; relayed: Rpc; each: Chain[] }>(max_keys)
+    const [reads, quotes] = [new FairTurns(readTurns), new FairTurns(quoteTurns)]
+    const rpcs = new BoundedMap<string, { read: Rpc; quote: Rpc; relayed: Rpc; each: Chain[] }>(maxKeys)
     const rpcsOf = (key: string) =>
       rpcs.of(key, () => {
-        const quoting = { ...default_limits, inTurn: <T>(work: () => Promise<T>) => quotes.run(key, work) }
+        const quoting = { ...defaultLimits, inTurn: <T>(work: () => Promise<T>) => quotes.run(key, work) }
         return {
-          read: createRpc(forCallers, now, Math.random, { ...read_limits, inTurn: (work) => reads.run(key, work) }),
+          read: createRpc(forCallers, now, Math.random, { ...readLimits, inTurn: (work) => reads.run(key, work) }),
           quote: createRpc(forCallers, now, Math.random, quoting),
           relayed: provingNothing(createRpc(relay.forCallers, now, Math.random, quoting)),
           each: forCallers.map((endpoint) => createChain(createRpc([endpoint], now, Math.random, quoting))),
@@ -159,20 +159,20 @@ export function createChains(
         mempoolOf: (transaction: Pick<TransactionRow, 'submission'>) => (isPrivate(transaction) ? relays : mempool),
       }
     }
-    const market = remember(market_ms, now, async () => {
+    const market = remember(marketMs, now, async () => {
       const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= now()
-      const asked = each.filter((_, index) => isWell(endpoints[index] as Endpoint)).slice(0, max_price_sources)
+      const asked = each.filter((_, index) => isWell(endpoints[index] as Endpoint)).slice(0, maxPriceSources)
       if (asked.length < 2) return chain.market()
       const answers = await Promise.allSettled(asked.map((source) => source.market()))
       const markets = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
       return medianMarket(markets) ?? chain.market()
     })
-    const nodes = remember(nodes_ms, now, () =>
+    const nodes = remember(nodesMs, now, () =>
       Promise.all(endpoints.map((endpoint, index) => examine(endpoint, each[index] as Chain, now))),
     )
     const atNewest = newestOf(endpoints, each, now)
-    const funds = remember(funds_ms, now, (address: string) => atNewest((snapshot) => snapshot.account(address)))
-    const hasCode = remember(code_ms, now, (address: string) =>
+    const funds = remember(fundsMs, now, (address: string) => atNewest((snapshot) => snapshot.account(address)))
+    const hasCode = remember(codeMs, now, (address: string) =>
       chain.code(address).then(
         (code) => code.length > 0,
         () => false,
@@ -202,15 +202,15 @@ export function createChains(
     }
   }
 
-  function openRelays(chain_id: number, relays: PrivateRpcUrl[], height: () => number | undefined) {
+  function openRelays(chainId: number, relays: PrivateRpcUrl[], height: () => number | undefined) {
     const open = (audience: Audience) =>
       relays.map((relay) => {
-        const node = { chain_id, url: relay.url, weight: relay_weight, isCustom: false }
+        const node = { chain_id: chainId, url: relay.url, weight: relayWeight, isCustom: false }
         return toRelay(openEndpoint(node, audience), relay, height)
       })
     const [forService, forCallers] = [open('service'), open('callers')]
     const rpc = provingNothing(createRpc(forService, now))
-    const drops_after_blocks = Math.max(...relays.map((relay) => relay.drops_after_blocks))
+    const dropsAfterBlocks = Math.max(...relays.map((relay) => relay.drops_after_blocks))
     return {
       forCallers,
       all: [...forService, ...forCallers],
@@ -218,7 +218,7 @@ export function createChains(
         if (relays.length === 0) return withoutRelays()
         // Few relays run calls.
         const shortageOf: Gas['shortageOf'] = (call) => gas.shortageOf(call).catch(() => undefined)
-        return createMempool(rpc, { ...gas, shortageOf }, drops_after_blocks)
+        return createMempool(rpc, { ...gas, shortageOf }, dropsAfterBlocks)
       },
     }
   }
@@ -241,7 +241,7 @@ export function createChains(
     connections.delete(key)
     connections.set(key, connection)
     const [oldest] = connections.keys()
-    if (connections.size > max_connections && oldest !== undefined) close(oldest)
+    if (connections.size > maxConnections && oldest !== undefined) close(oldest)
     return { connection, network: known }
   }
 
@@ -315,7 +315,7 @@ function distinct<T extends { url: string }>(urls: T[]): T[] {
 
 /** Caches the result for `ms`. Concurrent callers share one call. A failure is not cached. */
 function remember<T>(ms: number, now: () => number, load: (key: string) => Promise<T>): (key: string) => Promise<T> {
-  const known = new BoundedMap<string, { until: number; value: Promise<T> }>(max_remembered)
+  const known = new BoundedMap<string, { until: number; value: Promise<T> }>(maxRemembered)
   return (key) => {
     const entry = known.get(key)
     if (entry && entry.until > now()) return entry.value

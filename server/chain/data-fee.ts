@@ -10,10 +10,10 @@ import { RpcUnavailable } from './rpc.ts'
 export async function dataFeeOf(
   { network, estimates }: Pick<NetworkClient, 'network' | 'estimates'>,
   request: Pick<TransactionRequest, 'data' | 'access_list' | 'authorization_list'>,
-  gas_limit: number,
+  gasLimit: number,
 ): Promise<bigint> {
   if (!isOpStack(network)) return 0n
-  const fee = await estimates.dataFee(unsignedBytes(request), gas_limit)
+  const fee = await estimates.dataFee(unsignedBytes(request), gasLimit)
   if (fee === undefined && isNamedOpStack(network))
     throw new RpcUnavailable('The contract GasPriceOracle of the chain does not tell the data fee')
   return fee ?? 0n

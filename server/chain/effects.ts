@@ -4,7 +4,7 @@ import { toHex } from '../lib/hex.ts'
 import type { Chain } from './chain.ts'
 import { isRpcFailure } from './rpc.ts'
 
-const no_address = `0x${'0'.repeat(40)}`
+const noAddress = `0x${'0'.repeat(40)}`
 
 /**
  * Whether a node shows the effect of a transaction in its block. A node that has no state of an old block ("missing trie node"), or that
@@ -14,7 +14,7 @@ export async function outcomeOf({ code }: Pick<Chain, 'code'>, effect: Effect, s
   if (effect.kind === 'forwarded') return isForwarded(effect, seen)
   const { account, delegate } = effect
   try {
-    const wanted = delegate === no_address ? '0x' : `0xef0100${delegate.slice(2)}`
+    const wanted = delegate === noAddress ? '0x' : `0xef0100${delegate.slice(2)}`
     return toHex(await code(account, seen.block_number)) === wanted ? 'done' : 'missed'
   } catch (error) {
     if (!isRpcFailure(error)) throw error

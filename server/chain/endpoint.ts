@@ -14,7 +14,7 @@ export interface Endpoint {
   /** The chain id that it reports, if that is not the network's. */
   wrong_chain: bigint | undefined
   /** Called once per change of state: down with the reason, or (undefined) up again. */
-  onChange?(down_reason: string | undefined): void
+  onChange?(downReason: string | undefined): void
   /** Called for each answer that exceeds the limits. */
   onTooLarge?(reason: string): void
   /** Called for each answer that cannot be read. */
@@ -28,25 +28,25 @@ export interface Endpoint {
   close(): void
 }
 
-const timeout_ms = 5_000
-const failures_before_rest = 3
-const first_rest_ms = 1_000
+const timeoutMs = 5_000
+const failuresBeforeRest = 3
+const firstRestMs = 1_000
 /** Callers provoke rests with their own calls, and all callers of a network share its endpoints. */
-const max_rest_ms = { service: 30_000, callers: 2_000 }
-const max_throttle_s = { service: 60, callers: 2 }
-const wrong_chain_rest_ms = 30_000
+const maxRestMs = { service: 30_000, callers: 2_000 }
+const maxThrottleS = { service: 60, callers: 2 }
+const wrongChainRestMs = 30_000
 /** A node may have refused only one batch, so batches are tried again after this time. */
-const batches_rest_ms = 60_000
-const max_reason_length = 300
+const batchesRestMs = 60_000
+const maxReasonLength = 300
 /** The texts with which nodes refuse a request or a batch that is too large, apart from HTTP 413. */
-const too_large =
+const tooLarge =
   /too large|too long|too many (?:requests|calls) in|(?:batch|body|request|payload).{0,20}(?:size|limit|exceed)/i
 
 /** `now`: monotonic milliseconds. `scrub`: removes secrets from an error. */
 export function createEndpoint(
   post: Post,
   weight: number,
-  chain_id: number,
+  chainId: number,
   now: () => number,
   scrub: (error: RpcErrorObject) => RpcErrorObject = (error) => error,
   audience: Audience = 'service',
@@ -97,12 +97,12 @@ export function createEndpoint(
   function fail(error: Error): void {
     failures += 1
     if (!(error instanceof Throttled)) endpoint.throttled = false
-    if (failures >= failures_before_rest) {
-      const rest_ms = Math.min(first_rest_ms * 2 ** (failures - failures_before_rest), max_rest_ms[audience])
-      endpoint.rest_until = Math.max(endpoint.rest_until, now() + rest_ms)
+    if (failures >= failuresBeforeRest) {
+      const restMs = Math.min(firstRestMs * 2 ** (failures - failuresBeforeRest), maxRestMs[audience])
+      endpoint.rest_until = Math.max(endpoint.rest_until, now() + restMs)
     }
     const isCertain = [WrongChain, AnswerTooLarge, TargetRefused].some((kind) => error instanceof kind)
-    if (!isDown && (failures >= failures_before_rest || isCertain)) {
+    if (!isDown && (failures >= failuresBeforeRest || isCertain)) {
       isDown = true
       endpoint.onChange?.(reasonOf(error as NodeJS.ErrnoException))
     }
@@ -115,10 +115,10 @@ export function createEndpoint(
     }
     const id = chainIdIn(answer.result)
     if (id === undefined) throw new Error(`Its chain id is ${scrubbed(show(answer.result))}`)
-    if (id !== BigInt(chain_id)) {
+    if (id !== BigInt(chainId)) {
       endpoint.wrong_chain = id
-      endpoint.rest_until = now() + wrong_chain_rest_ms
-      throw new WrongChain(`It is on chain ${id} and not on ${chain_id}`)
+      endpoint.rest_until = now() + wrongChainRestMs
+      throw new WrongChain(`It is on chain ${id} and not on ${chainId}`)
     }
     endpoint.wrong_chain = undefined
     verified = true
@@ -149,9 +149,9 @@ export function createEndpoint(
       if (refused && 'error' in refused && classifyRpcError(refused.error) === 'rate_limited') {
         throw new Error(`It limits the rate of requests: ${refused.error.message}`)
       }
-      if (refused && 'error' in refused && too_large.test(String(refused.error.message))) return split(calls)
+      if (refused && 'error' in refused && tooLarge.test(String(refused.error.message))) return split(calls)
       // Some nodes refuse batches with a single error, so the calls are sent one by one.
-      batchesFrom = now() + batches_rest_ms
+      batchesFrom = now() + batchesRestMs
     }
     const answers: (RpcAnswer | undefined)[] = []
     for (const call of calls) {
@@ -159,14 +159,14 @@ export function createEndpoint(
       if (answer instanceof AnswerTooLarge) {
         if (isNodesFault(call)) throw answer
         answers.push({ too_large: answer })
-      } else answers.push(answer === undefined ? { error: request_too_large } : readEnvelope(answer, scrub))
+      } else answers.push(answer === undefined ? { error: requestTooLarge } : readEnvelope(answer, scrub))
     }
     return answers
   }
 
   /** Halves the batches for a while, because every batch that is too large costs a round trip. */
   function split(calls: RpcCall[]): Promise<(RpcAnswer | undefined)[]> {
-    smaller = { calls: Math.ceil(calls.length / 2), until: now() + batches_rest_ms }
+    smaller = { calls: Math.ceil(calls.length / 2), until: now() + batchesRestMs }
     return sendInParts(calls, smaller.calls)
   }
 
@@ -180,7 +180,7 @@ export function createEndpoint(
   /** Undefined: the request is too large for the node. AnswerTooLarge: the answer is too large for this service. */
   async function exchange(calls: RpcCall[], isBatch = true): Promise<unknown> {
     const body = isBatch ? calls.map(encode) : encode(calls[0] as RpcCall, 0)
-    const response = await post(JSON.stringify(body), timeout_ms, limitsOf(calls, audience)).catch((error) => {
+    const response = await post(JSON.stringify(body), timeoutMs, limitsOf(calls, audience)).catch((error) => {
       if (!(error instanceof AnswerTooLarge)) throw error
       endpoint.onTooLarge?.(`The answer to ${calls[0]?.method} ${error.message}`)
       return error
@@ -193,7 +193,7 @@ export function createEndpoint(
     }
     if (status === 429) {
       endpoint.throttled = true
-      endpoint.rest_until = now() + 1_000 * Math.min(Math.max(retry_after_s ?? 1, 1), max_throttle_s[audience])
+      endpoint.rest_until = now() + 1_000 * Math.min(Math.max(retry_after_s ?? 1, 1), maxThrottleS[audience])
       throw new Throttled(withWords('It answers 429'))
     }
     if (status === 413) return undefined
@@ -246,7 +246,7 @@ class WrongChain extends Error {}
 /** The settings forbid calls of the URL. */
 export class TargetRefused extends Error {}
 
-const request_too_large: RpcErrorObject = { code: 413, message: 'Request too large' }
+const requestTooLarge: RpcErrorObject = { code: 413, message: 'Request too large' }
 
 const encode = ({ method, params }: RpcCall, id: number) => ({ jsonrpc: '2.0', id, method, params })
 
@@ -255,5 +255,5 @@ const reasonOf = (error: NodeJS.ErrnoException): string => {
   const { message, code } = error
   return error instanceof AnswerTooLarge
     ? `Its answer ${message}`
-    : printable((message || code || 'It does not answer').slice(0, max_reason_length))
+    : printable((message || code || 'It does not answer').slice(0, maxReasonLength))
 }

@@ -19,7 +19,7 @@ export interface Gas {
   /** Tries a gas limit; undefined: it suffices, as far as the nodes can tell before earlier transactions are mined. */
   shortageOf(call: CallRequest & { gas: number }): Promise<GasShortage | undefined>
   /** Whether an estimate of this age may be of other rules than those of now. */
-  isOutdated(age_ms: number): Promise<boolean>
+  isOutdated(ageMs: number): Promise<boolean>
 }
 
 /** The rules of gas, as the nodes show them. */
@@ -35,9 +35,9 @@ export interface GasRules {
   changed_at: number
 }
 
-const rules_ms = 15_000
+const rulesMs = 15_000
 /** So long before and after a fork its rules count: a transaction may be mined after it, and nodes may lag. */
-const near_s = 15 * 60
+const nearS = 15 * 60
 
 /** No key of it is known: whatever it is, it has no code. */
 const nobody = '0x00000000000000000000000000000000000c0de0'
@@ -48,7 +48,7 @@ const probes: CallRequest[] = [
   { from: nobody, to: null, value: 0n, data: '0x600160005560206000f300ff00ff' },
 ]
 /** Nodes search for an estimate, and stop within some percent of it. */
-const same_percent = 5
+const samePercent = 5
 
 /** Of relays, which are asked as they are. */
 export const withoutForks = (rules: () => Promise<GasRules>) => async (): Promise<GasRules> => ({
@@ -61,7 +61,7 @@ export const withoutForks = (rules: () => Promise<GasRules>) => async (): Promis
 export function createGasRules(each: Chain[], now: () => number): () => Promise<GasRules> {
   let known: GasRules | undefined
   let reading: Promise<GasRules> | undefined
-  let read_at = Number.NEGATIVE_INFINITY
+  let readAt = Number.NEGATIVE_INFINITY
   let before: Figures = []
 
   async function read(since: number): Promise<GasRules> {
@@ -73,9 +73,9 @@ export function createGasRules(each: Chain[], now: () => number): () => Promise<
   }
 
   return async () => {
-    if (!reading || now() - read_at >= rules_ms) {
-      reading = read(read_at)
-      read_at = now()
+    if (!reading || now() - readAt >= rulesMs) {
+      reading = read(readAt)
+      readAt = now()
     }
     return known ?? reading
   }
@@ -86,14 +86,14 @@ type Figures = (number | undefined)[]
 
 async function readRules(each: Chain[]): Promise<Omit<GasRules, 'changed_at'> & { figures: Figures }> {
   const answers = await askEach(each, async (node) => {
-    const [head, block_gas, forks, ...figures] = await Promise.all([
+    const [head, blockGas, forks, ...figures] = await Promise.all([
       node.head(),
       node.blockGasLimit(),
       node.forkTimes(),
       ...probes.map((call) => node.estimateGas(call).catch(orUndefined)),
     ])
-    const fork_s = forks.find((at_s) => Math.abs(at_s - (head.at_ms ?? 0) / 1_000) < near_s)
-    return { block_gas, fork_s, figures }
+    const forkS = forks.find((atS) => Math.abs(atS - (head.at_ms ?? 0) / 1_000) < nearS)
+    return { block_gas: blockGas, fork_s: forkS, figures }
   })
   const known = given(answers)
   const forks = given(known.map(({ fork_s }) => fork_s))
@@ -115,7 +115,7 @@ const isOther = (some: Figures, others: Figures): boolean =>
   some.some((figure, index) => {
     const other = others[index]
     if (figure === undefined || other === undefined) return false
-    return Math.abs(figure - other) * 100 > same_percent * Math.max(figure, other)
+    return Math.abs(figure - other) * 100 > samePercent * Math.max(figure, other)
   })
 
 const orUndefined = (error: unknown): undefined => {
@@ -189,9 +189,9 @@ export function createGas(
     return withMargin(needed, current)
   }
 
-  async function isOutdated(age_ms: number): Promise<boolean> {
+  async function isOutdated(ageMs: number): Promise<boolean> {
     const { changed_at } = await rules()
-    return age_ms >= Math.min(near_s * 1_000, now() - changed_at)
+    return ageMs >= Math.min(nearS * 1_000, now() - changed_at)
   }
 
   return { estimate, limit, shortageOf, isOutdated }
@@ -216,7 +216,7 @@ async function byMost(each: Chain[], ask: (node: Chain) => Promise<number>): Pro
   return figure
 }
 
-const estimate_percent = 110
+const estimatePercent = 110
 
 /**
  * The gas limit for an estimate: 10 % more, because the state may change before the transaction is mined. `bare`: the nodes' estimate for a
@@ -228,5 +228,5 @@ export function withMargin(
 ): number {
   if (estimate === bare) return estimate
   const most = block_gas !== undefined && block_gas >= estimate ? block_gas : Number.POSITIVE_INFINITY
-  return Math.min(Math.ceil((estimate * estimate_percent) / 100), most)
+  return Math.min(Math.ceil((estimate * estimatePercent) / 100), most)
 }

@@ -2,8 +2,8 @@ import type { Network } from '../../generated/openapi.ts'
 import { type Market, percentileOf, type Tier } from '../domain/fees.ts'
 import { call, isOfItem, type Rpc } from './rpc.ts'
 
-const history_blocks = 20
-const fallback_tip = 1_000_000_000n
+const historyBlocks = 20
+const fallbackTip = 1_000_000_000n
 
 const tiers = Object.keys(percentileOf) as Tier[]
 
@@ -14,14 +14,14 @@ const tiers = Object.keys(percentileOf) as Tier[]
  */
 export async function readMarket(rpc: Rpc): Promise<Market> {
   const percentiles = tiers.map((tier) => percentileOf[tier])
-  const history = await orNothing(call(rpc, 'eth_feeHistory', [hex(history_blocks), 'latest', percentiles]))
+  const history = await orNothing(call(rpc, 'eth_feeHistory', [hex(historyBlocks), 'latest', percentiles]))
   const { base_fee, rewards } = history ?? { base_fee: await headBaseFee(rpc), rewards: [] }
   if (base_fee === undefined || base_fee === 0n)
     return { kind: 'legacy', gas_price: await call(rpc, 'eth_gasPrice', []) }
 
   // Empty blocks have no tips.
   const suggested =
-    rewards.length > 0 ? undefined : ((await orNothing(call(rpc, 'eth_maxPriorityFeePerGas', []))) ?? fallback_tip)
+    rewards.length > 0 ? undefined : ((await orNothing(call(rpc, 'eth_maxPriorityFeePerGas', []))) ?? fallbackTip)
   const tips = tiers.map((tier, column) => [tier, suggested ?? median(rewards.map((row) => row[column] ?? 0n))])
   return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
 }
@@ -38,8 +38,8 @@ export function medianMarket(markets: Market[]): Market | undefined {
     return { kind: 'legacy', gas_price: lowerMedian(old.map(({ gas_price }) => gas_price)) }
   }
   const tips = tiers.map((tier) => [tier, lowerMedian(modern.map((market) => market.tips[tier]))])
-  const base_fee = lowerMedian(modern.map((market) => market.base_fee))
-  return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
+  const baseFee = lowerMedian(modern.map((market) => market.base_fee))
+  return { kind: 'eip1559', base_fee: baseFee, tips: Object.fromEntries(tips) }
 }
 
 /** The market with the least prices that the nodes of the network take, where these suggest less. */

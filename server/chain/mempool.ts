@@ -1,6 +1,6 @@
 import type { PrivateRpcUrl } from '../../generated/openapi.ts'
 import { toHex } from '../lib/hex.ts'
-import { isSending, sending_method } from './answer-limits.ts'
+import { isSending, sendingMethod } from './answer-limits.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Gas } from './gas.ts'
 import { call, type Rpc, RpcUnavailable } from './rpc.ts'
@@ -21,13 +21,13 @@ export interface Mempool {
 }
 
 /** `drops_after_blocks`: of relays, which all get the bytes, because each reaches other builders; undefined: of nodes. */
-export const createMempool = (rpc: Rpc, gas: Gas, drops_after_blocks: number | undefined): Mempool => ({
+export const createMempool = (rpc: Rpc, gas: Gas, dropsAfterBlocks: number | undefined): Mempool => ({
   gas,
-  drops_after_blocks,
+  drops_after_blocks: dropsAfterBlocks,
   send: (raws, everywhere = false) =>
     Promise.all(
       raws.map((raw) =>
-        call(rpc, sending_method, [toHex(raw)], { everywhere: everywhere || drops_after_blocks !== undefined }).then(
+        call(rpc, sendingMethod, [toHex(raw)], { everywhere: everywhere || dropsAfterBlocks !== undefined }).then(
           () => undefined,
           (error: Error) => error,
         ),
@@ -62,7 +62,7 @@ export function toRelay(
   { method, drops_after_blocks }: PrivateRpcUrl,
   height: () => number | undefined,
 ): Endpoint {
-  if (method === sending_method) return endpoint
+  if (method === sendingMethod) return endpoint
   const { ask } = endpoint
   endpoint.ask = (calls) =>
     ask(

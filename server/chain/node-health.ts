@@ -7,20 +7,27 @@ import type { Endpoint } from './endpoint.ts'
 export type NodeHealth = Omit<NetworkNode, 'url'>
 
 /** The longest wait for a node. */
-const patience_ms = 5_000
-const max_error_length = 1_000
+const patienceMs = 5_000
+const maxErrorLength = 1_000
 /** Later years have another form in RFC 3339. */
-const max_year = 9_999
+const maxYear = 9_999
 
 /** Asks one endpoint, alone, for its newest block. `now`: monotonic milliseconds. */
 export async function examine(endpoint: Endpoint, chain: Pick<Chain, 'head'>, now: () => number): Promise<NodeHealth> {
   const { weight } = endpoint
   const started = now()
   try {
-    const { number, at_ms } = await withTimeout(patience_ms, late, () => chain.head())
+    const { number, at_ms } = await withTimeout(patienceMs, late, () => chain.head())
     if (!Number.isSafeInteger(number)) throw new Error('Its newest block has no number')
-    const response_ms = Math.round(Math.max(0, now() - started))
-    return { weight, status: 'healthy', block_number: number, block_at: timeOf(at_ms), response_ms, error: null }
+    const responseMs = Math.round(Math.max(0, now() - started))
+    return {
+      weight,
+      status: 'healthy',
+      block_number: number,
+      block_at: timeOf(at_ms),
+      response_ms: responseMs,
+      error: null,
+    }
   } catch (error) {
     const message = (error as Error).message || 'It does not answer'
     return {
@@ -29,15 +36,15 @@ export async function examine(endpoint: Endpoint, chain: Pick<Chain, 'head'>, no
       block_number: null,
       block_at: null,
       response_ms: null,
-      error: message.slice(0, max_error_length),
+      error: message.slice(0, maxErrorLength),
     }
   }
 }
 
 /** Null too for a time that no date has: a node may answer anything. */
-function timeOf(at_ms: number | undefined): string | null {
-  const at = new Date(at_ms ?? Number.NaN)
-  return Number.isNaN(at.getTime()) || at.getUTCFullYear() > max_year ? null : at.toISOString()
+function timeOf(atMs: number | undefined): string | null {
+  const at = new Date(atMs ?? Number.NaN)
+  return Number.isNaN(at.getTime()) || at.getUTCFullYear() > maxYear ? null : at.toISOString()
 }
 
 function statusOf({ wrong_chain, throttled }: Endpoint): NodeHealth['status'] {
@@ -45,4 +52,4 @@ function statusOf({ wrong_chain, throttled }: Endpoint): NodeHealth['status'] {
   return throttled ? 'rate_limited' : 'unreachable'
 }
 
-const late = () => new Error(`It did not answer within ${patience_ms / 1_000} s`)
+const late = () => new Error(`It did not answer within ${patienceMs / 1_000} s`)

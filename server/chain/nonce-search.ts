@@ -23,7 +23,7 @@ interface Owner {
 /** The growth of the steps backwards: 20 steps exceed any chain's height. */
 const growth = 4
 /** Only one candidate can be genuine. A false block may list thousands, and checking a signature takes a millisecond. */
-const max_candidates = 4
+const maxCandidates = 4
 
 /**
  * Searches the block in which an account used a nonce, from the head backwards in growing steps, and answers with the transaction
@@ -68,7 +68,7 @@ export async function findByNonce(
   if (!block?.transactions) return undefined
   const listed = block.transactions
     .filter((one) => Number(one.nonce) === nonce && one.from === owner.address)
-    .slice(0, max_candidates)
+    .slice(0, maxCandidates)
     .find((one) => isSignedBy(one, owner))
   if (!listed) return undefined
   const { content } = readSigned(rawOf(listed, owner.chain_id))
@@ -106,7 +106,7 @@ export function isSignedBy(listed: ListedTransaction, { chain_id, address }: Own
 }
 
 /** The signed bytes (EIP-2718). Throws for members that are no quantities. */
-function rawOf(listed: ListedTransaction, chain_id: number): Uint8Array {
+function rawOf(listed: ListedTransaction, chainId: number): Uint8Array {
   const {
     maxFeePerGas,
     maxPriorityFeePerGas,
@@ -117,7 +117,7 @@ function rawOf(listed: ListedTransaction, chain_id: number): Uint8Array {
   const { nonce, gasPrice, gas, to, value, input, accessList = [], r, s, v } = listed
   const type = Number(listed.type ?? 0)
   const content = [BigInt(gas), fromHex(to), BigInt(value), fromHex(input)]
-  const access_list = accessList.map(({ address, storageKeys }) => [fromHex(address), storageKeys.map(fromHex)])
+  const entries = accessList.map(({ address, storageKeys }) => [fromHex(address), storageKeys.map(fromHex)])
   const signature = [type === 0 ? BigInt(v) : parityOf(BigInt(v)), BigInt(r), BigInt(s)]
   if (type === 0) return RLP.encode([BigInt(nonce), BigInt(gasPrice ?? 0), ...content, ...signature])
   const prices = type === 1 ? [gasPrice] : [maxPriorityFeePerGas, maxFeePerGas]
@@ -125,7 +125,7 @@ function rawOf(listed: ListedTransaction, chain_id: number): Uint8Array {
     3: [BigInt(maxFeePerBlobGas ?? 0), blobVersionedHashes.map(fromHex)],
     4: [authorizationList.map(authorization)],
   }
-  const fields = [chain_id, BigInt(nonce), ...prices.map((price) => BigInt(price ?? 0)), ...content, access_list]
+  const fields = [chainId, BigInt(nonce), ...prices.map((price) => BigInt(price ?? 0)), ...content, entries]
   return Buffer.concat([Uint8Array.of(type), RLP.encode([...fields, ...(more[type] ?? []), ...signature])])
 }
 

@@ -6,7 +6,7 @@ import type { Post } from './post.ts'
 import type { RpcErrorObject } from './rpc-error.ts'
 
 /** The log names an endpoint with answers that are too large, or cannot be read, once in this time. */
-const quiet_ms = 60_000
+const quietMs = 60_000
 
 interface Opening {
   openPost(url: string): Post
@@ -63,7 +63,7 @@ function watched(
     let quietUntil = 0
     return (reason: string) => {
       if (now() < quietUntil) return
-      quietUntil = now() + quiet_ms
+      quietUntil = now() + quietMs
       report?.({ host, chain_id, audience, reason })
     }
   }
@@ -81,10 +81,10 @@ function measured(endpoint: Endpoint, { url, isCustom }: Pick<Node, 'url' | 'isC
 }
 
 /** Shorter parts are not secret, and occur in ordinary messages. */
-const min_characters = 8
+const minCharacters = 8
 const mask = '***'
 /** A longer text is cut: no error needs it, and every position of a text is compared. Revert data is hex and longer. */
-const max_characters = 20_000
+const maxCharacters = 20_000
 const hexData = /^0x[0-9a-f]*$/i
 
 /**
@@ -95,7 +95,7 @@ export function urlScrubber(url: string): (error: RpcErrorObject) => RpcErrorObj
   const { pathname, search, searchParams } = new URL(url)
   const raw = [...pathname.split('/'), ...search.split(/[?&=]/)]
   const parts = new Set([...raw, ...raw.map(decoded), ...searchParams.values()])
-  const secrets = [...parts].filter((part) => part.length >= min_characters)
+  const secrets = [...parts].filter((part) => part.length >= minCharacters)
   const pieces = new Set(secrets.flatMap(formsOf).flatMap(piecesOf))
   const scrub = (value: unknown): unknown => {
     if (typeof value === 'string') return redacted(value, pieces)
@@ -117,8 +117,8 @@ function formsOf(secret: string): string[] {
 
 const piecesOf = (form: string): string[] => {
   const text = folded(form)
-  return Array.from({ length: Math.max(0, text.length - min_characters + 1) }, (_, at) =>
-    text.slice(at, at + min_characters),
+  return Array.from({ length: Math.max(0, text.length - minCharacters + 1) }, (_, at) =>
+    text.slice(at, at + minCharacters),
   )
 }
 
@@ -126,19 +126,19 @@ const piecesOf = (form: string): string[] => {
 const folded = (text: string): string => text.toLowerCase().replaceAll('+', '-').replaceAll('/', '_')
 
 function redacted(given: string, pieces: ReadonlySet<string>): string {
-  const isLong = given.length > max_characters
+  const isLong = given.length > maxCharacters
   if (isLong && hexData.test(given)) return given
-  const text = isLong ? `${given.slice(0, max_characters)}…` : given
+  const text = isLong ? `${given.slice(0, maxCharacters)}…` : given
   const compared = folded(text)
   // Some characters are longer in lower case; positions would not match.
   if (compared.length !== text.length) return redacted(text.replace(/[^\p{ASCII}]/gu, '?'), pieces)
   let shown = ''
   let end = 0
-  for (let at = 0; at + min_characters <= compared.length; at += 1) {
-    if (!pieces.has(compared.slice(at, at + min_characters))) continue
+  for (let at = 0; at + minCharacters <= compared.length; at += 1) {
+    if (!pieces.has(compared.slice(at, at + minCharacters))) continue
     if (at > end || (at === 0 && shown === '')) shown += `${text.slice(end, at)}${mask}`
     else if (!shown.endsWith(mask)) shown += mask
-    end = at + min_characters
+    end = at + minCharacters
   }
   return shown + text.slice(end)
 }

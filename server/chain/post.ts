@@ -5,10 +5,10 @@ import { readRetryAfter } from '../lib/retry-after.ts'
 import { type AnswerLimits, createAnswerCounter } from './answer-limits.ts'
 import { parseAnswer } from './answer-parser.ts'
 
-const max_sockets = 64
+const maxSockets = 64
 /** An unused connection is closed after this time. */
-const idle_ms = 30_000
-const max_start_bytes = 4_096
+const idleMs = 30_000
+const maxStartBytes = 4_096
 
 export interface PostAnswer {
   status: number
@@ -20,7 +20,7 @@ export interface PostAnswer {
 }
 
 export interface Post {
-  (body: string, timeout_ms: number, limits: AnswerLimits): Promise<PostAnswer>
+  (body: string, timeoutMs: number, limits: AnswerLimits): Promise<PostAnswer>
   /** Closes all connections. Later calls open one of their own. */
   close?(): void
 }
@@ -32,9 +32,9 @@ export interface Post {
  */
 export function createPost(url: string, lookup: LookupFunction | undefined): Post {
   const { request, Agent } = url.startsWith('https:') ? https : http
-  const agent = new Agent({ keepAlive: true, maxSockets: max_sockets, scheduling: 'lifo', timeout: idle_ms })
+  const agent = new Agent({ keepAlive: true, maxSockets: maxSockets, scheduling: 'lifo', timeout: idleMs })
 
-  const post: Post = (body, timeout_ms, limits) =>
+  const post: Post = (body, timeoutMs, limits) =>
     new Promise((resolve, reject) => {
       const outgoing = request(url, {
         method: 'POST',
@@ -42,7 +42,7 @@ export function createPost(url: string, lookup: LookupFunction | undefined): Pos
         ...(lookup && { lookup }),
         headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) },
       })
-      const timer = setTimeout(() => outgoing.destroy(new Error('No answer in time')), timeout_ms)
+      const timer = setTimeout(() => outgoing.destroy(new Error('No answer in time')), timeoutMs)
       const fail = (error: Error) => {
         clearTimeout(timer)
         reject(error)
@@ -68,7 +68,7 @@ export function createPost(url: string, lookup: LookupFunction | undefined): Pos
             status: response.statusCode ?? 0,
             retry_after_s: readRetryAfter(response.headers['retry-after'], Date.now()),
             json: () => parseAnswer(Buffer.concat(chunks)),
-            start: () => Buffer.concat(chunks).subarray(0, max_start_bytes).toString('utf8'),
+            start: () => Buffer.concat(chunks).subarray(0, maxStartBytes).toString('utf8'),
           })
         })
       })

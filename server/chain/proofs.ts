@@ -15,13 +15,13 @@ export interface Witnesses {
 }
 
 /** With fewer endpoints there is nobody who could contradict. */
-export const min_witnesses = 2
+export const minWitnesses = 2
 /** The number of rows in one survey, because each has a time limit. */
-const max_rows_at_once = 100
+const maxRowsAtOnce = 100
 /** The time limit for the search of one endpoint: some dozens of calls. */
-const max_search_ms = 30_000
+const maxSearchMs = 30_000
 /** The most distinct blocks in one request. */
-const max_blocks = 500
+const maxBlocks = 500
 
 /** More than half of all endpoints count at least `at_least` transactions of the account, and more than half at most `at_most`. */
 export interface CountFact {
@@ -33,11 +33,11 @@ export interface CountFact {
 
 export async function proveCount({ each }: Witnesses, address: string): Promise<Proof<CountFact> | undefined> {
   const polls = await askEach(each, (node) => pollNode(node, address))
-  const at_least = reachedByMost(polls.map((poll) => poll?.latest))
+  const atLeast = reachedByMost(polls.map((poll) => poll?.latest))
   const least = reachedByMost(polls.map((poll) => poll && -poll.latest))
   const head = reachedByMost(polls.map((poll) => poll?.head))
-  if (at_least === undefined || least === undefined || head === undefined) return undefined
-  return new Proof({ at_least, at_most: -least, head })
+  if (atLeast === undefined || least === undefined || head === undefined) return undefined
+  return new Proof({ at_least: atLeast, at_most: -least, head })
 }
 
 /** That more than half of all endpoints have at least this height. */
@@ -76,15 +76,15 @@ export async function proveReceipts(
 ): Promise<ReceiptProof[]> {
   const isDeep = (receipt: Receipt, height: number) =>
     height - receipt.block_number + 1 >= network.required_confirmations
-  if (each.length < min_witnesses && head !== undefined) {
+  if (each.length < minWitnesses && head !== undefined) {
     return rows.map(({ shown, effect }) => {
       if (shown === undefined || !isDeep(shown, head)) return shown && 'shallow'
       return isKnown(shown, effect) ? new Proof(shown) : undefined
     })
   }
   const proofs: ReceiptProof[] = []
-  for (let at = 0; at < rows.length; at += max_rows_at_once) {
-    const some = rows.slice(at, at + max_rows_at_once)
+  for (let at = 0; at < rows.length; at += maxRowsAtOnce) {
+    const some = rows.slice(at, at + maxRowsAtOnce)
     const hashes = some.flatMap(({ attempts }) => attempts.map(({ hash }) => hash))
     const answers = await askEach(each, async (node) => {
       const [{ number }, receipts] = await Promise.all([node.head(), node.receipts(hashes)])
@@ -161,7 +161,7 @@ export interface Replaced {
 export async function surveyBlocks({ each }: Witnesses, blocks: Block[]): Promise<Map<string, Replaced>> {
   const heights = new Map<string, number>()
   for (const { block_number, block_hash } of blocks) {
-    if (block_number !== null && block_hash !== null && heights.size < max_blocks) heights.set(block_hash, block_number)
+    if (block_number !== null && block_hash !== null && heights.size < maxBlocks) heights.set(block_hash, block_number)
   }
   const distinct = [...new Set(heights.values())]
   const answers = await askEach(each, async (chain) => {
@@ -169,11 +169,11 @@ export async function surveyBlocks({ each }: Witnesses, blocks: Block[]): Promis
     return new Map(distinct.map((height, index) => [height, found[index]]))
   })
   return new Map(
-    [...heights].map(([block_hash, height]) => {
+    [...heights].map(([blockHash, height]) => {
       const there = given(answers.map((answer) => answer?.get(height)))
-      const others = there.filter((hash) => hash !== block_hash).length
-      const proof = others >= majorityOf(each.length) ? new Proof({ block_hash }) : undefined
-      return [block_hash, { isLikely: others * 2 > there.length, proof }]
+      const others = there.filter((hash) => hash !== blockHash).length
+      const proof = others >= majorityOf(each.length) ? new Proof({ block_hash: blockHash }) : undefined
+      return [blockHash, { isLikely: others * 2 > there.length, proof }]
     }),
   )
 }
@@ -216,7 +216,7 @@ interface Account {
 
 /** Undefined: the node has not found it in time. */
 const searchOne = (node: Chain, account: Account, nonce: number) =>
-  within(max_search_ms, searchBlocks(node, account, nonce))
+  within(maxSearchMs, searchBlocks(node, account, nonce))
 
 async function searchBlocks(node: Chain, account: Account, nonce: number) {
   const { head, latest } = await pollNode(node, account.address)
@@ -259,8 +259,8 @@ export async function proveNonceUser(
 
 /** The chain's first block. */
 export async function proveGenesis({ each }: Witnesses): Promise<Proof<{ genesis_hash: string }> | undefined> {
-  const genesis_hash = saidByMost(await askEach(each, (node) => node.blockHash(0)), (hash) => hash)
-  return genesis_hash === undefined ? undefined : new Proof({ genesis_hash })
+  const genesisHash = saidByMost(await askEach(each, (node) => node.blockHash(0)), (hash) => hash)
+  return genesisHash === undefined ? undefined : new Proof({ genesis_hash: genesisHash })
 }
 
 /** That more than half of all endpoints have the receipt of one of these transactions. */

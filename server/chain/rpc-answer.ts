@@ -15,7 +15,7 @@ export type RpcAnswer =
 type Scrub = (error: RpcErrorObject) => RpcErrorObject
 
 /** The most characters of an answer that is no JSON-RPC, for the operator. */
-const max_words = 200
+const maxWords = 200
 
 /**
  * The envelope of one answer, in the forms that nodes and the proxies before them use: `result` left out for null, `result` beside `error`,
@@ -75,7 +75,7 @@ function idOf(answer: unknown): number | undefined {
 export function wordsOf(start: string, scrub: Scrub): string {
   const text = start.replace(/<(script|style|head)\b[^>]*>.*?<\/\1>/gis, ' ').replace(/<[^>]*>?/g, ' ')
   const words = printable(String(scrub({ message: text.replace(/\s+/g, ' ').trim() }).message))
-  return words.length > max_words ? `${words.slice(0, max_words)}…` : words
+  return words.length > maxWords ? `${words.slice(0, maxWords)}…` : words
 }
 
 /** What a node answered cannot be read: it proves nothing. The message says which value, and what it is. */
@@ -84,15 +84,15 @@ export class Malformed extends Error {}
 /** Reads one value of an answer, or throws Malformed. `name`: of the value, for the message. */
 export type Read<T> = (value: unknown, name: string) => T
 
-const max_quantity = 2n ** 256n - 1n
+const maxQuantity = 2n ** 256n - 1n
 /** Nodes pad quantities, and write zero as `0x`. Libraries read digits alone as decimal. */
 const spellings = /^(?:0x[0-9a-f]{0,128}|[0-9]{1,78})$/i
-const max_shown = 100
+const maxShown = 100
 
 /** A value of an answer as text, for a message. */
 export function show(value: unknown): string {
   if (value === undefined) return 'missing'
-  if (typeof value === 'string') return `"${printable(value.slice(0, max_shown))}"`
+  if (typeof value === 'string') return `"${printable(value.slice(0, maxShown))}"`
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' && value !== null ? 'an object' : `${value}`
 }
@@ -103,7 +103,7 @@ const refuse = (value: unknown, name: string, wanted: string): Malformed =>
 /** A number of any spelling: a JSON number, hex in any case and length, `0x` for zero, decimal digits. */
 export const readQuantity: Read<bigint> = (value, name) => {
   const number = parse(value)
-  if (number === undefined || number > max_quantity) throw refuse(value, name, 'a number')
+  if (number === undefined || number > maxQuantity) throw refuse(value, name, 'a number')
   return number
 }
 

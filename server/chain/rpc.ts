@@ -34,11 +34,11 @@ export class RpcUnavailable extends Error {
   readonly wrong_chain: bigint | undefined
   readonly too_large: string | undefined
 
-  constructor(message: string, wrong_chain?: bigint, too_large?: string) {
+  constructor(message: string, otherChainId?: bigint, tooLargeReason?: string) {
     super(message)
     this.name = 'RpcUnavailable'
-    this.wrong_chain = wrong_chain
-    this.too_large = too_large
+    this.wrong_chain = otherChainId
+    this.too_large = tooLargeReason
   }
 }
 
@@ -82,7 +82,7 @@ export interface RpcLimits {
   inTurn?: <T>(work: () => Promise<T>) => Promise<T>
 }
 
-export const default_limits: RpcLimits = {
+export const defaultLimits: RpcLimits = {
   max_batch: 100,
   max_batch_bytes: 512 * 1024,
   max_at_once: 4,
@@ -117,7 +117,7 @@ export function createRpc(
   endpoints: Endpoint[],
   now: () => number,
   random: () => number = Math.random,
-  { max_batch, max_batch_bytes, max_at_once, max_waiting, inTurn = (work) => work() }: RpcLimits = default_limits,
+  { max_batch, max_batch_bytes, max_at_once, max_waiting, inTurn = (work) => work() }: RpcLimits = defaultLimits,
 ): Rpc {
   const queue: Waiting[] = []
   let underWay = 0

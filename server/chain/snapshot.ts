@@ -2,7 +2,7 @@ import type { Block } from './answers.ts'
 import { RpcError } from './rpc.ts'
 
 /** Behind one URL may be nodes of which some lack the newest block: each of its answers may come from another one. */
-const max_asked = 3
+const maxAsked = 3
 
 /** The newest block of a node. */
 export interface Head extends Pick<Block, 'number' | 'hash' | 'parent_hash'> {
@@ -62,7 +62,7 @@ export class Snapshot {
       try {
         return await question(block)
       } catch (error) {
-        if (!(error instanceof RpcError) || error.kind !== 'not_found' || asked === max_asked) throw error
+        if (!(error instanceof RpcError) || error.kind !== 'not_found' || asked === maxAsked) throw error
       }
     }
   }

@@ -65,7 +65,7 @@ async function run(): Promise<void> {
   for (const warning of secrets.warnings) process.stderr.write(`Warning: ${warning}.\n`)
   const world = { makeId, checkEvent: schemaCheck(contract, 'Event'), showRelayer }
   const store = await openStore(config, world)
-  const key_encryption = config.key_encryption_key && createKeyEncryption(config.key_encryption_key, config.vault)
+  const keyEncryption = config.key_encryption_key && createKeyEncryption(config.key_encryption_key, config.vault)
   const warn = ({ table, id, reason }: RightsFault) => {
     process.stderr.write(`Warning: row refused in ${table} (${id ?? 'unknown'}: ${reason}).\n`)
   }
@@ -104,7 +104,7 @@ async function run(): Promise<void> {
   const path = { api_key_id: id }
 
   try {
-    await openVault(store, secrets, warn, key_encryption)
+    await openVault(store, secrets, warn, keyEncryption)
     if (command === 'create') {
       const body = readKey(values)
       const wrong = schemaCheck(contract, 'CreateApiKeyRequest')(body)

@@ -10,11 +10,11 @@ import { CommandError, pickSettings, runCommand, sqliteDatabase } from './comman
  * restarts at every commit of another process and never ends under load. The file appears under its name after it is complete,
  * verified and on the disk. Throws CommandError.
  */
-export function backup(database_file: string, file: string): void {
+export function backup(databaseFile: string, file: string): void {
   if (existsSync(file)) throw taken(file)
   try {
     createFile(file, ({ path }) => {
-      copy(database_file, path)
+      copy(databaseFile, path)
       check(path)
     })
   } catch (error) {
@@ -55,9 +55,9 @@ if (import.meta.main) {
     const { INIT_CWD = process.cwd() } = process.env
     // No key is needed, because secrets in the database stay encrypted.
     const config = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL'))
-    const database_file = sqliteDatabase(config, 'Back PostgreSQL up with its own tools, for instance pg_dump.')
+    const databaseFile = sqliteDatabase(config, 'Back PostgreSQL up with its own tools, for instance pg_dump.')
     const file = resolve(INIT_CWD, name)
-    backup(database_file, file)
-    return `${file} is a verified copy of ${database_file}. Keep the master key in another place; the copy is useless without it.`
+    backup(databaseFile, file)
+    return `${file} is a verified copy of ${databaseFile}. Keep the master key in another place; the copy is useless without it.`
   })
 }

@@ -18,9 +18,9 @@ export async function openSecrets(config: Pick<Config, 'database'>): Promise<Sec
 }
 
 /** Opens a SQLite database with exclusive access. Throws CommandError. */
-export function open(database_file: string): Connection {
+export function open(databaseFile: string): Connection {
   try {
-    return connect(database_file, {}, true)
+    return connect(databaseFile, {}, true)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     const inUse = /locked|busy/.test(error.message)

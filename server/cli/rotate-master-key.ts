@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Config, readConfig } from '../config.ts'
 import { ConfigError } from '../domain/errors.ts'
 import type { MasterKeyCheck, RightsFault, WrappedKey } from '../domain/rows.ts'
-import { type KeyEncryptionKey, master_key_forms, masterKeyOf, readMasterKeySetting } from '../domain/settings.ts'
+import { type KeyEncryptionKey, masterKeyForms, masterKeyOf, readMasterKeySetting } from '../domain/settings.ts'
 import { createKeyEncryption } from '../keys/key-encryption.ts'
 import { type MasterKeyFile, masterKeyFile, sealProof, vaultOf } from '../keys/master-key.ts'
 import { createVault, type Vault } from '../keys/secret-encryption.ts'
@@ -35,13 +35,13 @@ export async function rotateMasterKey({ config, new_key }: Rotation): Promise<st
     if (next?.master_key && vaultOf([next.master_key], held.sealed)) {
       throw new CommandError('NEW_MASTER_KEY must differ from the current master key')
     }
-    const key_encryption_key = next ? next.key_encryption_key : config.key_encryption_key
-    if (!next && !key_encryption_key && (config.production || !file)) {
-      throw new CommandError(`NEW_MASTER_KEY must be set, to ${master_key_forms}`)
+    const keyEncryptionKey = next ? next.key_encryption_key : config.key_encryption_key
+    if (!next && !keyEncryptionKey && (config.production || !file)) {
+      throw new CommandError(`NEW_MASTER_KEY must be set, to ${masterKeyForms}`)
     }
 
     const key = next?.master_key ?? randomBytes(32)
-    const wrapped = key_encryption_key ? await createKeyEncryption(key_encryption_key, config.vault).wrap(key) : null
+    const wrapped = keyEncryptionKey ? await createKeyEncryption(keyEncryptionKey, config.vault).wrap(key) : null
     const vault = createVault(key)
     if (!wrapped) file?.announce(key)
     const entry = { operation: 'rotateMasterKey', relayer_id: null, subject: null, result: 200, request_id: null }
@@ -108,7 +108,7 @@ function openOne(vault: Vault, sealed: Uint8Array, row: string): Uint8Array {
 function readNewKey(text: string | undefined): Buffer | KeyEncryptionKey | undefined {
   if (text === undefined || text === '') return undefined
   const key = readMasterKeySetting(text)
-  if (key === undefined) throw new CommandError(`NEW_MASTER_KEY must be ${master_key_forms}`)
+  if (key === undefined) throw new CommandError(`NEW_MASTER_KEY must be ${masterKeyForms}`)
   return key
 }
 

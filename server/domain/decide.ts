@@ -142,7 +142,7 @@ export type Step =
   | { do: 'look' }
 
 /** How many blocks must have left out a transaction before it is repriced; few, because the tier's time must pass too. */
-const min_blocks: Record<Tier, number> = { safe_low: 3, average: 2, fast: 2, fastest: 1 }
+const minBlocks: Record<Tier, number> = { safe_low: 3, average: 2, fast: 2, fastest: 1 }
 
 /** Whether a transaction in a block did what it was sent for, as far as is known. */
 export const isDone = ({ succeeded, outcome }: Pick<Seen, 'succeeded' | 'outcome'>): boolean =>
@@ -151,7 +151,7 @@ export const isDone = ({ succeeded, outcome }: Pick<Seen, 'succeeded' | 'outcome
 /** How a withdrawal ends. */
 export const endOfIntent = { cancel: 'canceled', expire: 'expired', fail: 'failed' } as const
 /** The longest wait of a tier before repricing. A `reprice_at` further ahead was written before the clock was set back. */
-export const reprice_ms: Record<Tier, number> = { safe_low: 300_000, average: 120_000, fast: 45_000, fastest: 15_000 }
+export const repriceMs: Record<Tier, number> = { safe_low: 300_000, average: 120_000, fast: 45_000, fastest: 15_000 }
 
 /** The next step for one transaction. Pure: the result depends only on the arguments. */
 export function decide(transaction: Tracked, sight: Sight): Step {
@@ -199,13 +199,13 @@ function toSend(transaction: Tracked, sight: Sight): Step {
   const purpose = intent === 'send' ? 'send' : 'cancel'
   if (status === 'pending' && nonce < pooled && !transaction.replaces_foreign) return { do: 'yield' }
   if (status === 'pending' || resign) return { do: 'sign', purpose, slow: false }
-  const due = reprice_at <= now || reprice_at > now + reprice_ms[tier]
+  const due = reprice_at <= now || reprice_at > now + repriceMs[tier]
   if (status === 'sent') {
     if (nonce >= end) return { do: 'rest' }
     return due ? { do: 'sign', purpose, slow: true } : { do: 'broadcast' }
   }
   // Behind a lower nonce it cannot be mined at any price, so a higher fee would be wasted.
   const isHeldUp = nonce === latest || !payable
-  if (due && isHeldUp && blocks >= min_blocks[tier]) return { do: 'sign', purpose, slow: true }
+  if (due && isHeldUp && blocks >= minBlocks[tier]) return { do: 'sign', purpose, slow: true }
   return sight.is_silent && nonce === latest ? { do: 'look' } : { do: 'rest' }
 }

@@ -100,10 +100,10 @@ export const alreadySent = (transaction: SentTransaction): ApiError =>
 export class NonceTaken extends ApiError {
   readonly next_nonce: number
 
-  constructor(next_nonce: number) {
-    super('conflict', 'Conflict', [{ path: '/body/nonce', message: `must be ${next_nonce}, the next nonce` }])
+  constructor(nextNonce: number) {
+    super('conflict', 'Conflict', [{ path: '/body/nonce', message: `must be ${nextNonce}, the next nonce` }])
     this.name = 'NonceTaken'
-    this.next_nonce = next_nonce
+    this.next_nonce = nextNonce
   }
 }
 

@@ -49,25 +49,25 @@ export const priceColumns = (prices: Prices): PriceColumns => ({
 })
 
 // The base fee grows by at most an eighth per block, so twice the base fee covers six full blocks.
-const base_fee_room = 2n
+const baseFeeRoom = 2n
 // All of a gas price is paid, so it covers two full blocks only. Repricing follows a base fee that rises further.
-const gas_price_percent = 125n
+const gasPricePercent = 125n
 // A legacy chain has no percentiles, so a faster tier pays a multiple of the node's proposal.
-const legacy_percent = { safe_low: 100n, average: 105n, fast: 120n, fastest: 140n } as const
+const legacyPercent = { safe_low: 100n, average: 105n, fast: 120n, fastest: 140n } as const
 
 /** The current prices of a tier, of the kind that a transaction's form has; by default of the market's. */
 export function quote(market: Market, tier: Tier, kind: PriceKind = market.kind): Prices {
   if (market.kind === 'legacy') {
-    const gas_price = ceilPercent(market.gas_price, legacy_percent[tier])
+    const gasPrice = ceilPercent(market.gas_price, legacyPercent[tier])
     // Nodes that show no base fee any more: the tip may be the whole price.
     return kind === 'legacy'
-      ? { kind, gas_price }
-      : { kind, max_fee_per_gas: gas_price, max_priority_fee_per_gas: gas_price }
+      ? { kind, gas_price: gasPrice }
+      : { kind, max_fee_per_gas: gasPrice, max_priority_fee_per_gas: gasPrice }
   }
   const tip = market.tips[tier]
   return kind === 'legacy'
-    ? { kind, gas_price: ceilPercent(market.base_fee, gas_price_percent) + tip }
-    : { kind, max_fee_per_gas: market.base_fee * base_fee_room + tip, max_priority_fee_per_gas: tip }
+    ? { kind, gas_price: ceilPercent(market.base_fee, gasPricePercent) + tip }
+    : { kind, max_fee_per_gas: market.base_fee * baseFeeRoom + tip, max_priority_fee_per_gas: tip }
 }
 
 /** Prices with which nothing of the fee comes back: the tip takes what the base fee leaves. */
@@ -89,13 +89,13 @@ export const under = ({ fee, tip }: Ceiling, cap: bigint | undefined): Ceiling =
 /** The prices with the fees of a ceiling where it has them: a caller who gives a price means that one. */
 export function atCeiling(quoted: Prices, { fee, tip }: Ceiling): Prices {
   if (quoted.kind === 'legacy') return { kind: 'legacy', gas_price: fee ?? quoted.gas_price }
-  const max_priority_fee_per_gas = tip ?? quoted.max_priority_fee_per_gas
+  const maxPriorityFeePerGas = tip ?? quoted.max_priority_fee_per_gas
   const room = quoted.max_fee_per_gas - quoted.max_priority_fee_per_gas
-  const max_fee_per_gas = fee ?? room + max_priority_fee_per_gas
+  const maxFeePerGas = fee ?? room + maxPriorityFeePerGas
   return {
     kind: 'eip1559',
-    max_fee_per_gas,
-    max_priority_fee_per_gas: least(max_priority_fee_per_gas, max_fee_per_gas),
+    max_fee_per_gas: maxFeePerGas,
+    max_priority_fee_per_gas: least(maxPriorityFeePerGas, maxFeePerGas),
   }
 }
 
@@ -146,21 +146,18 @@ export function bump(last: Prices, wanted: Prices, ceiling: Ceiling | bigint | u
   }
   const isTooMuch = cap !== undefined && (feeFloor > cap || tipFloor > cap)
   if (isTooMuch || (tipCap !== undefined && tipFloor > tipCap)) return undefined
-  const max_fee_per_gas = least(greatest(feeFloor, wanted.max_fee_per_gas, tipFloor), cap)
-  const max_priority_fee_per_gas = least(
-    least(greatest(tipFloor, wanted.max_priority_fee_per_gas), tipCap),
-    max_fee_per_gas,
-  )
-  return { kind: 'eip1559', max_fee_per_gas, max_priority_fee_per_gas }
+  const maxFeePerGas = least(greatest(feeFloor, wanted.max_fee_per_gas, tipFloor), cap)
+  const maxPriorityFeePerGas = least(least(greatest(tipFloor, wanted.max_priority_fee_per_gas), tipCap), maxFeePerGas)
+  return { kind: 'eip1559', max_fee_per_gas: maxFeePerGas, max_priority_fee_per_gas: maxPriorityFeePerGas }
 }
 
 /** The higher one of both fees. `least` may be of another kind. */
 export function atLeastPrices(prices: Prices, least: Prices): Prices {
   const { max_fee, tip } = feesOf(least)
   if (prices.kind === 'legacy') return { kind: 'legacy', gas_price: greatest(prices.gas_price, max_fee) }
-  const max_priority_fee_per_gas = greatest(prices.max_priority_fee_per_gas, tip)
-  const max_fee_per_gas = greatest(prices.max_fee_per_gas, max_fee, max_priority_fee_per_gas)
-  return { kind: 'eip1559', max_fee_per_gas, max_priority_fee_per_gas }
+  const maxPriorityFeePerGas = greatest(prices.max_priority_fee_per_gas, tip)
+  const maxFeePerGas = greatest(prices.max_fee_per_gas, max_fee, maxPriorityFeePerGas)
+  return { kind: 'eip1559', max_fee_per_gas: maxFeePerGas, max_priority_fee_per_gas: maxPriorityFeePerGas }
 }
 
 /**
@@ -169,11 +166,15 @@ export function atLeastPrices(prices: Prices, least: Prices): Prices {
  */
 export function stepAbove(refused: Prices, refusal: string): Prices {
   const figure = figureIn(refusal) ?? 0n
-  const step = (fee: bigint) => greatest(ceilPercent(fee, step_percent), 1n)
+  const step = (fee: bigint) => greatest(ceilPercent(fee, stepPercent), 1n)
   if (refused.kind === 'legacy') return { kind: 'legacy', gas_price: greatest(step(refused.gas_price), figure) }
   const isOfTip = /tip|priority/i.test(refusal)
-  const max_priority_fee_per_gas = greatest(step(refused.max_priority_fee_per_gas), isOfTip ? figure : 0n)
-  return { kind: 'eip1559', max_fee_per_gas: greatest(max_priority_fee_per_gas, figure), max_priority_fee_per_gas }
+  const maxPriorityFeePerGas = greatest(step(refused.max_priority_fee_per_gas), isOfTip ? figure : 0n)
+  return {
+    kind: 'eip1559',
+    max_fee_per_gas: greatest(maxPriorityFeePerGas, figure),
+    max_priority_fee_per_gas: maxPriorityFeePerGas,
+  }
 }
 
 /** The market's prices with at least the priority fee of `least`, and the market's room for the base fee. */
@@ -183,7 +184,7 @@ export function liftedTo(prices: Prices, least: Prices): Prices {
   return atLeastPrices({ ...prices, max_fee_per_gas: prices.max_fee_per_gas + more }, least)
 }
 
-const step_percent = 125n
+const stepPercent = 125n
 /** A longer number is no price. */
 const named =
   /(?:minimum|at least|required|needed|lower than|less than|below|must be)[^0-9]{0,40}(\d{1,24}(?:\.\d{1,9})?)( ?gwei)?/i
@@ -239,9 +240,9 @@ const feesOf = (prices: Prices) =>
 
 const isClose = (a: bigint, b: bigint): boolean => (a > b ? a - b : b - a) * 10n <= greatest(a, b)
 
-const bump_percent = 110n
+const bumpPercent = 110n
 
-const raised = (fee: bigint): bigint => greatest(ceilPercent(fee, bump_percent), 1n)
+const raised = (fee: bigint): bigint => greatest(ceilPercent(fee, bumpPercent), 1n)
 
 const ceilPercent = (amount: bigint, percent: bigint): bigint => (amount * percent + 99n) / 100n
 

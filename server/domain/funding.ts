@@ -28,8 +28,8 @@ export function asCoin(funding: Funding, coin: CoinToken): Funding {
 export const isBlocked = (state: FundingStatus): boolean => !fine.includes(state)
 
 /** The asset under which refills are counted for their treasury: those of a relayer, or of all relayers that a pool funds. */
-export const refillsOf = (relayer_row_id: number, pool: { row_id: number } | null): string =>
-  pool ? `refills pool ${pool.row_id}` : `refills ${relayer_row_id}`
+export const refillsOf = (relayerRowId: number, pool: { row_id: number } | null): string =>
+  pool ? `refills pool ${pool.row_id}` : `refills ${relayerRowId}`
 
 /** Whether a changed treasury leads back to its relayer. Both maps: from a relayer to the one that it gets its funds from. */
 export function addsCircle(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): boolean {

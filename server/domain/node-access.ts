@@ -1,10 +1,10 @@
 import { ApiError } from './errors.ts'
 
 /** The calls of nodes that one request may make, and those for each further call of a batch. */
-const max_calls = 500
-const max_calls_more = 10
+const maxCalls = 500
+const maxCallsMore = 10
 /** So many calls are counted with the request itself. */
-const free_calls = 8
+const freeCalls = 8
 
 /**
  * The access of one request to nodes, under the share of its caller: a client for a request is to be had with it only (`clientFor`). It
@@ -15,11 +15,11 @@ export class NodeAccess {
   readonly key: string
   readonly #count: () => void
   #made = 0
-  #free = free_calls
+  #free = freeCalls
   #most: number
 
   /** `count`: called for each call of a node that counts as a request. */
-  constructor(key: string, count: () => void, most = max_calls) {
+  constructor(key: string, count: () => void, most = maxCalls) {
     this.key = key
     this.#count = count
     this.#most = most
@@ -27,8 +27,8 @@ export class NodeAccess {
 
   /** The request is counted as so many more. */
   extend(requests: number): void {
-    this.#free += requests * free_calls
-    this.#most += requests * max_calls_more
+    this.#free += requests * freeCalls
+    this.#most += requests * maxCallsMore
   }
 
   /** The request names so many URLs of nodes, each of which the service opens connections to: each counts as a request. */

@@ -1,9 +1,9 @@
 import type { Proof } from './proof.ts'
 
 /** For how many blocks most endpoints must report a count before it is accepted, or disables, without a signed transaction. */
-export const doubt_blocks = 3
+export const doubtBlocks = 3
 /** The most by which endpoints raise the nonce counter without a signed transaction. */
-export const plausible_step = 64
+export const plausibleStep = 64
 
 /** The counts of the account's transactions by most of all endpoints. */
 export interface Counts {
@@ -59,11 +59,11 @@ export function judgeCount<C extends Counts, S extends { nonce: number; hash: st
   if (request && isWitnessed) return { do: 'raise', to: counted, evidence: 'most endpoints, on request', proof }
   if (request?.stated !== undefined) {
     const { stated } = request
-    if (stated > counted || counted - stated > plausible_step) return { do: 'refuse', stated, counted }
+    if (stated > counted || counted - stated > plausibleStep) return { do: 'refuse', stated, counted }
     if (stated > next_nonce) return { do: 'raise', to: stated, evidence: 'the count that the operator states', proof }
   }
-  if (head - from_block < doubt_blocks) return { do: 'wait' }
-  if (isWitnessed && counted - next_nonce <= plausible_step) {
+  if (head - from_block < doubtBlocks) return { do: 'wait' }
+  if (isWitnessed && counted - next_nonce <= plausibleStep) {
     return { do: 'raise', to: counted, evidence: 'most endpoints', proof }
   }
   return { do: 'disable', proof }

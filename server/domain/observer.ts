@@ -22,15 +22,15 @@ export interface Observer {
   /** The chain or a node has a transaction of a relayer's address that this service did not send. `hash`: null when no node shows it. */
   foreignTransaction?(foreign: { relayer_id: string; nonce: number; hash: string | null }): void
   /** The fee that a relayer paid for a finished transaction, in wei. */
-  paid?(chain_id: number, fee: bigint): void
+  paid?(chainId: number, fee: bigint): void
   /** A delivery attempt ended. */
-  delivered?(outcome: DeliveryOutcome, duration_ms: number): void
+  delivered?(outcome: DeliveryOutcome, durationMs: number): void
   /** Another program changed a row that grants rights. */
   rowRefused?(table: string): void
   /** The audit trail cannot be written, or can again. Reported once per change. */
   auditWritable?(isWritable: boolean): void
   /** A database transaction committed or rolled back. */
-  committed?(duration_ms: number): void
+  committed?(durationMs: number): void
   /** Wraps a request to a node. It rejects when the node does not answer. */
   rpc?: Around<{ host: string; isCustom: boolean; methods: string[] }>
   /** An RPC endpoint failed several times in a row, or is on another chain. Reported once per change. */

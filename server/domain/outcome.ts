@@ -13,11 +13,11 @@ export interface Revert {
 }
 
 /** The message of a revert whose reason is not known. */
-export const without_reason = 'The execution reverted without a reason'
+export const withoutReason = 'The execution reverted without a reason'
 
 /** Longer revert data is not stored, because a part of it cannot be decoded. */
-const max_revert_bytes = 4_096
-const max_message_length = 1_000
+const maxRevertBytes = 4_096
+const maxMessageLength = 1_000
 
 /** The receipt as the contract shows it. */
 export const receiptOf = (
@@ -49,19 +49,19 @@ export function revertError(
   }
   const { data } = replayed ?? {}
   const reason = (fragments && data && decodeError(fragments, data)) || replayed?.reason
-  const isShort = data !== undefined && data !== '0x' && data.length <= 2 + 2 * max_revert_bytes
-  return { ...errorOf('reverted', reason ?? without_reason), revert_data: isShort ? data : null }
+  const isShort = data !== undefined && data !== '0x' && data.length <= 2 + 2 * maxRevertBytes
+  return { ...errorOf('reverted', reason ?? withoutReason), revert_data: isShort ? data : null }
 }
 
 /** The text of a revert in `status_reason`. */
 export function revertText({ code, message }: TransactionError): string {
   if (code !== 'reverted') return message
-  return (message === without_reason ? 'Reverted' : `Reverted: ${message}`).slice(0, max_message_length)
+  return (message === withoutReason ? 'Reverted' : `Reverted: ${message}`).slice(0, maxMessageLength)
 }
 
 export const errorOf = (code: string, message: string): TransactionError => ({
   code,
-  message: message.slice(0, max_message_length),
+  message: message.slice(0, maxMessageLength),
   revert_data: null,
 })
 

@@ -179,7 +179,7 @@ export interface NotificationChanges {
 }
 
 /** No further event is read after as many characters: one event with 128 KB of data as hex is a turn of the event loop. */
-export const max_event_characters = 250_000
+export const maxEventCharacters = 250_000
 
 export interface EventRow {
   sequence: number

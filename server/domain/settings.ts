@@ -65,7 +65,7 @@ export interface VaultKey {
   key: string
 }
 
-export const key_encryption_key_forms =
+export const keyEncryptionKeyForms =
   'aws-kms:KEY-ID-OR-ARN, gcp-kms:projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY or vault:MOUNT/KEY'
 
 const names = {
@@ -96,7 +96,7 @@ export function readKeyEncryptionKey(text: string): KeyEncryptionKey | undefined
 /** The region in an Amazon Resource Name; undefined in any other text. */
 const regionOf = (key: string): string | undefined => /^arn:aws[a-z-]*:kms:([a-z0-9-]+):/.exec(key)?.[1]
 
-export const master_key_forms = `32 bytes, as 64 hex digits or as base64, or a key in a key service: ${key_encryption_key_forms}`
+export const masterKeyForms = `32 bytes, as 64 hex digits or as base64, or a key in a key service: ${keyEncryptionKeyForms}`
 
 /** A master key, or the key in a key service that encrypts it. Undefined for any other text. */
 export const readMasterKeySetting = (text: string): Buffer | KeyEncryptionKey | undefined =>

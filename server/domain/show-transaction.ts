@@ -50,7 +50,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
 const currentReceipt = ({ block_hash, receipt }: Pick<Transaction, 'receipt'> & Block): TransactionReceipt | null =>
   block_hash !== null && receipt?.block_hash === block_hash ? receipt : null
 
-const max_reason_length = 1_000
+const maxReasonLength = 1_000
 
 /**
  * A transaction as the contract shows it. One that waits without its own reason gets that of the relayer's first waiting transaction.
@@ -60,19 +60,19 @@ const max_reason_length = 1_000
 export function shownBehind(
   row: ShownColumns,
   first: TransactionRow | undefined,
-  pool_row_id?: number | null,
+  poolRowId?: number | null,
 ): Transaction {
   const shown = shownTransaction(row)
   const { id, status, waiting_for, nonce } = row
   if (!first || first.waiting_for === null || first.id === id || !isUnmined(status) || nonce === null) return shown
   if (nonce < (first.nonce as number) || waiting_for !== null) return shown
-  const wait_text = isOfPool(first, pool_row_id)
+  const waitText = isOfPool(first, poolRowId)
     ? `nonce ${first.nonce} comes first (transaction ${first.id}): ${first.wait_text ?? ''}`
     : `nonce ${first.nonce} comes first`
-  const reason = shownReason({ ...row, waiting_for: 'earlier_nonce', wait_text })
-  return { ...shown, status_reason: reason?.slice(0, max_reason_length) ?? null, waiting_for: 'earlier_nonce' }
+  const reason = shownReason({ ...row, waiting_for: 'earlier_nonce', wait_text: waitText })
+  return { ...shown, status_reason: reason?.slice(0, maxReasonLength) ?? null, waiting_for: 'earlier_nonce' }
 }
 
 /** Whether it was sent through the pool; of no pool (undefined): any. */
-export const isOfPool = (row: Pick<TransactionRow, 'pool_row_id'>, pool_row_id: number | null | undefined): boolean =>
-  pool_row_id === undefined || row.pool_row_id === pool_row_id
+export const isOfPool = (row: Pick<TransactionRow, 'pool_row_id'>, poolRowId: number | null | undefined): boolean =>
+  poolRowId === undefined || row.pool_row_id === poolRowId

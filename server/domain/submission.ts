@@ -20,11 +20,11 @@ export const isPrivate = ({ submission }: { submission: PrivateSubmission | null
   submission !== null && submission.public_since === null
 
 /** The submission of a private transaction whose caller releases its bytes. `public_since`: null: those that are signed next. */
-const released = (before: PrivateSubmission, public_since: string | null): PrivateSubmission => ({
+const released = (before: PrivateSubmission, publicSince: string | null): PrivateSubmission => ({
   ...before,
   mode: 'public',
   after_blocks: null,
-  public_since,
+  public_since: publicSince,
 })
 
 /**
@@ -33,11 +33,11 @@ const released = (before: PrivateSubmission, public_since: string | null): Priva
  */
 export function releasedCancellation(
   row: { submission: PrivateSubmission | null },
-  signed_at: number | undefined,
+  signedAt: number | undefined,
 ): PrivateSubmission | null {
   if (row.submission === null || !isPrivate(row)) return null
-  const public_since = signed_at === undefined ? null : new Date(signed_at).toISOString()
-  return { ...released(row.submission, public_since), is_original_private: true }
+  const publicSince = signedAt === undefined ? null : new Date(signedAt).toISOString()
+  return { ...released(row.submission, publicSince), is_original_private: true }
 }
 
 /**

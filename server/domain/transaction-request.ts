@@ -56,7 +56,7 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
   const data = call?.data ?? readBytes(body.data)
   if (to === null && data === null)
     throw badRequest('/body/to', 'must be given when there is no data; only a contract creation has no receiver')
-  if (body.blob_versioned_hashes != null) throw badRequest('/body/blob_versioned_hashes', no_blobs)
+  if (body.blob_versioned_hashes != null) throw badRequest('/body/blob_versioned_hashes', noBlobs)
   if (body.authorization_list != null && to === null)
     throw badRequest('/body/to', 'must be given with authorization_list: such a transaction cannot create a contract')
   if (gas_price != null && (max_fee_per_gas != null || max_priority_fee_per_gas != null)) {
@@ -101,28 +101,28 @@ function readBytes(input: string | null | undefined): string | null {
   return digits === '' ? null : `0x${digits}`
 }
 
-const max_metadata_bytes = 4_096
+const maxMetadataBytes = 4_096
 
 function readMetadata(input: Metadata | null | undefined): Metadata | null | undefined {
   if (input == null) return input
   const bytes = Buffer.byteLength(JSON.stringify(input))
-  if (bytes > max_metadata_bytes)
-    throw badRequest('/body/metadata', `must have at most ${max_metadata_bytes} bytes as JSON; it has ${bytes}`)
+  if (bytes > maxMetadataBytes)
+    throw badRequest('/body/metadata', `must have at most ${maxMetadataBytes} bytes as JSON; it has ${bytes}`)
   const members = Object.entries(input).map(([name, value]) => [name, value.toWellFormed()])
   return members.length === 0 ? null : Object.fromEntries(members)
 }
 
 /** Its JSON stays below 20 KB, because a row is read and written many times. */
-const max_storage_keys = 200
+const maxStorageKeys = 200
 
-const no_blobs = 'Blob transactions (EIP-4844) are not supported; send the data as `data`'
+const noBlobs = 'Blob transactions (EIP-4844) are not supported; send the data as `data`'
 
 /** Lower case; null when absent. An empty list counts as given. */
 function readAccessList(input: AccessList | null | undefined): AccessList | null {
   if (input == null) return null
   const keys = input.reduce((count, { storage_keys }) => count + storage_keys.length, 0)
-  if (keys > max_storage_keys)
-    throw badRequest('/body/access_list', `must have at most ${max_storage_keys} storage keys in all`)
+  if (keys > maxStorageKeys)
+    throw badRequest('/body/access_list', `must have at most ${maxStorageKeys} storage keys in all`)
   return input.map(({ address, storage_keys }, index) => ({
     address: readAddress(address, `/body/access_list/${index}/address`),
     storage_keys: storage_keys.map((key) => key.toLowerCase()),

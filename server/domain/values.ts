@@ -2,14 +2,14 @@ import { getAddress } from 'ethers/address'
 import type { AmountInput } from '../../generated/openapi.ts'
 import { badRequest } from './errors.ts'
 
-const max_amount = 2n ** 256n - 1n
+const maxAmount = 2n ** 256n - 1n
 
 /** A decimal string without leading zeros. A number above 2^53 is refused, because it may have lost digits. */
 export function readAmount(input: AmountInput, path: string): string {
   if (typeof input === 'number' && !Number.isSafeInteger(input))
     throw badRequest(path, 'must be a whole number as a decimal string, for example "1000000000000000"')
   const amount = BigInt(input)
-  if (amount > max_amount) throw badRequest(path, 'must be at most 2^256 - 1 (a uint256)')
+  if (amount > maxAmount) throw badRequest(path, 'must be at most 2^256 - 1 (a uint256)')
   return amount.toString()
 }
 
@@ -25,13 +25,13 @@ export function readAddress(input: string, path: string): string {
 }
 
 /** RFC 3339 has four-digit years; an offset can move a time outside of them. */
-const first_ms = Date.parse('0000-01-01T00:00:00.000Z')
-const last_ms = Date.parse('9999-12-31T23:59:59.999Z')
+const firstMs = Date.parse('0000-01-01T00:00:00.000Z')
+const lastMs = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** RFC 3339 in UTC with milliseconds. Date.parse does not accept `t` and `z` in lower case. */
 export function readTime(input: string, path: string): string {
   const ms = Date.parse(input.toUpperCase())
-  if (!(ms >= first_ms && ms <= last_ms))
+  if (!(ms >= firstMs && ms <= lastMs))
     throw badRequest(path, 'must be an RFC 3339 time in the years 0000 to 9999 UTC, for example 2026-01-31T12:00:00Z')
   return new Date(ms).toISOString()
 }

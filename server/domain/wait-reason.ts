@@ -9,7 +9,7 @@ export interface Wait {
   text: string
 }
 
-const max_text_length = 900
+const maxTextLength = 900
 
 /** The columns of a row that hold why it ended or is withdrawn, and why it makes no progress. */
 export interface WaitColumns {
@@ -25,11 +25,11 @@ export const waitColumns = (
 ): WaitColumns => ({
   status_reason: intent === 'send' ? null : status_reason,
   waiting_for: wait?.waiting_for ?? null,
-  wait_text: wait?.text.slice(0, max_text_length) ?? null,
+  wait_text: wait?.text.slice(0, maxTextLength) ?? null,
 })
 
 export const isSameWait = (row: WaitColumns, wait: Wait): boolean =>
-  row.waiting_for === wait.waiting_for && row.wait_text === wait.text.slice(0, max_text_length)
+  row.waiting_for === wait.waiting_for && row.wait_text === wait.text.slice(0, maxTextLength)
 
 /** The `status_reason` that the contract shows. */
 export const shownReason = ({ status_reason, waiting_for, wait_text }: WaitColumns): string | null =>
@@ -127,27 +127,27 @@ export interface ChainPace {
 }
 
 /** A transaction that the next few blocks do not include waits for long. */
-const few_blocks = 5
+const fewBlocks = 5
 /** Where the network tells none: as long as Ethereum's, so that nothing is called slow too early. */
-const default_blocktime_ms = 12_000
+const defaultBlocktimeMs = 12_000
 /** Networks with fast blocks: a new price needs some time too. */
-const min_wait_ms = 15_000
+const minWaitMs = 15_000
 /** A chain whose newest block is older stands still; development chains without blocks of their own too. */
-const still_blocks = 20
-const min_still_ms = 60_000
+const stillBlocks = 20
+const minStillMs = 60_000
 /** What forbids a higher price. The other reasons of a price say that it is below the base fee. */
-const of_raise: ReadonlySet<WaitingFor> = new Set(['fee_multiple', 'fee_budget'])
+const ofRaise: ReadonlySet<WaitingFor> = new Set(['fee_multiple', 'fee_budget'])
 
 export const standsStill = ({ now, head_at, average_blocktime_ms }: ChainPace): boolean =>
   head_at !== undefined &&
-  now - head_at > Math.max(still_blocks * (average_blocktime_ms ?? default_blocktime_ms), min_still_ms)
+  now - head_at > Math.max(stillBlocks * (average_blocktime_ms ?? defaultBlocktimeMs), minStillMs)
 
 /** The reason of its row, unless that forbids a higher price while the chain makes no blocks: no price helps then. */
 export const reasonToWait = (
   { status, waiting_for }: Pick<TransactionRow, 'status' | 'waiting_for'>,
   pace: ChainPace,
 ): WaitingFor | null =>
-  waiting_for !== null && status === 'submitted' && of_raise.has(waiting_for) && standsStill(pace) ? null : waiting_for
+  waiting_for !== null && status === 'submitted' && ofRaise.has(waiting_for) && standsStill(pace) ? null : waiting_for
 
 /** Which step comes next for the first in line, without a known reason to wait. `text` completes the sentence "It waits: …". */
 export function nextStep(
@@ -156,13 +156,13 @@ export function nextStep(
 ): { waiting_for: Explanation['waiting_for']; text: string } {
   if (row.status === 'pending') return { waiting_for: 'signature', text: 'it is signed next' }
   if (row.status === 'sent') return { waiting_for: 'acceptance', text: 'it is signed, and no node has accepted it yet' }
-  const waited_ms = now - Date.parse(row.sent_at ?? row.created_at)
-  const usual_ms = Math.max(few_blocks * (average_blocktime_ms ?? default_blocktime_ms), min_wait_ms)
-  if (waited_ms <= usual_ms) {
+  const waitedMs = now - Date.parse(row.sent_at ?? row.created_at)
+  const usualMs = Math.max(fewBlocks * (average_blocktime_ms ?? defaultBlocktimeMs), minWaitMs)
+  if (waitedMs <= usualMs) {
     return { waiting_for: 'block', text: 'a node has it, and one of the next blocks includes it' }
   }
   const chain = head_at === undefined ? '' : `; the chain's last block is ${span(now - head_at)} old`
-  return { waiting_for: 'block', text: `no block has included it for ${span(waited_ms)}${chain}` }
+  return { waiting_for: 'block', text: `no block has included it for ${span(waitedMs)}${chain}` }
 }
 
 /** `12 s`, `5 min`, `3 h`, `2 d`: never more than passed. */

@@ -11,4 +11,4 @@ export interface EncryptionKey {
 export const purpose = { application: 'evm-relayer-service', purpose: 'master-key' }
 
 /** The purpose as additional authenticated data, where those are bytes. */
-export const purpose_bytes: Uint8Array = Buffer.from('application=evm-relayer-service,purpose=master-key')
+export const purposeBytes: Uint8Array = Buffer.from('application=evm-relayer-service,purpose=master-key')

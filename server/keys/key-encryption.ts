@@ -9,17 +9,17 @@ import { awsEncryptionKey } from './providers/aws-kms.ts'
 import { googleEncryptionKey } from './providers/google-cloud-kms.ts'
 import { vaultEncryptionKey } from './providers/vault.ts'
 
-const key_bytes = 32
-const call_ms = 5_000
-const max_attempts = 3
-const first_backoff_ms = 250
+const keyBytes = 32
+const callMs = 5_000
+const maxAttempts = 3
+const firstBackoffMs = 250
 
 /** Encrypts and decrypts the master key with a key in a key service. Both reject with ConfigError, within 20 s. */
 export interface KeyEncryption {
   /** As in the setting MASTER_KEY, without its parameters. */
   name: string
   /** Decrypts the result too: a key that only encrypts would lock the database. */
-  wrap(master_key: Uint8Array): Promise<WrappedKey>
+  wrap(masterKey: Uint8Array): Promise<WrappedKey>
   unwrap(wrapped: WrappedKey): Promise<Buffer>
 }
 
@@ -28,24 +28,24 @@ export function createKeyEncryption(key: KeyEncryptionKey, vault: VaultAccess | 
   const { name } = key
 
   const unwrap = async ({ by, bytes }: WrappedKey) => {
-    const master_key = await limited((signal) => opened.decrypt(bytes, signal)).catch((error) => {
+    const masterKey = await limited((signal) => opened.decrypt(bytes, signal)).catch((error) => {
       const other = by === name ? '' : ` (${by} encrypted it)`
       throw told(`${name} does not decrypt the master key${other}`, error)
     })
-    if (master_key.length !== key_bytes)
+    if (masterKey.length !== keyBytes)
       throw new ConfigError(`${name} decrypts to a value that is not a master key of 32 bytes`)
-    return Buffer.from(master_key)
+    return Buffer.from(masterKey)
   }
 
   return {
     name,
     unwrap,
-    async wrap(master_key) {
-      const bytes = await limited((signal) => opened.encrypt(master_key, signal)).catch((error) => {
+    async wrap(masterKey) {
+      const bytes = await limited((signal) => opened.encrypt(masterKey, signal)).catch((error) => {
         throw told(`${name} does not encrypt the master key`, error)
       })
       const wrapped = { by: name, bytes }
-      if (!(await unwrap(wrapped)).equals(master_key)) throw new ConfigError(`${name} decrypts to another master key`)
+      if (!(await unwrap(wrapped)).equals(masterKey)) throw new ConfigError(`${name} decrypts to another master key`)
       return wrapped
     },
   }
@@ -69,11 +69,11 @@ function open(key: KeyEncryptionKey, vault: VaultAccess | undefined): Encryption
 async function limited<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await withTimeout(call_ms, late, call)
+      return await withTimeout(callMs, late, call)
     } catch (error) {
       const isRepeated = error instanceof KeyServiceFault && ['unavailable', 'throttled'].includes(error.kind)
-      if (!isRepeated || attempt === max_attempts) throw error
-      await pause(first_backoff_ms * 2 ** (attempt - 1))
+      if (!isRepeated || attempt === maxAttempts) throw error
+      await pause(firstBackoffMs * 2 ** (attempt - 1))
     }
   }
 }

@@ -5,8 +5,8 @@ import type {
   PlainSignerRequest,
 } from '../../generated/openapi.ts'
 import type { TargetCheck } from '../lib/ssrf-guard.ts'
-import { azure_domains } from './providers/azure-identity.ts'
-import { google_domains, google_endpoint } from './providers/google-cloud-kms.ts'
+import { azureDomains } from './providers/azure-identity.ts'
+import { googleDomains, googleEndpoint } from './providers/google-cloud-kms.ts'
 
 /** A reference to a key in a key service: the type of the signer and its configuration. */
 export type KeyReference = WithoutId<
@@ -35,9 +35,9 @@ function fieldAndFault(
     case 'aws_kms':
       return ['endpoint', config.endpoint === undefined ? undefined : checkUrl(config.endpoint)]
     case 'google_cloud_kms':
-      return ['endpoint', vendorFault(config.endpoint ?? google_endpoint, google_domains, checkUrl)]
+      return ['endpoint', vendorFault(config.endpoint ?? googleEndpoint, googleDomains, checkUrl)]
     case 'azure_key_vault':
-      return ['vault_url', vendorFault(config.vault_url, azure_domains, checkUrl)]
+      return ['vault_url', vendorFault(config.vault_url, azureDomains, checkUrl)]
     case 'pkcs11':
       return [
         'key_label',

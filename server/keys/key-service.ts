@@ -44,12 +44,12 @@ export class KeyServiceFault extends Error {
   /** The key service's own id of the request. */
   readonly request_id: string | undefined
 
-  constructor(kind: FaultKind, message: string, detail = '', request_id?: string) {
+  constructor(kind: FaultKind, message: string, detail = '', requestId?: string) {
     super(printable(message))
     this.name = 'KeyServiceFault'
     this.kind = kind
-    this.detail = printable(detail.slice(0, max_detail_length))
-    this.request_id = request_id
+    this.detail = printable(detail.slice(0, maxDetailLength))
+    this.request_id = requestId
   }
 }
 
@@ -59,8 +59,8 @@ export class KeyServiceUnavailable extends ApiError {
   /** The fault of the last call; undefined when there was none. */
   readonly fault: KeyServiceFault | undefined
 
-  constructor(reason: string, retry_after_ms: number, fault?: KeyServiceFault) {
-    const headers = { 'Retry-After': `${Math.max(1, Math.ceil(retry_after_ms / 1_000))}` }
+  constructor(reason: string, retryAfterMs: number, fault?: KeyServiceFault) {
+    const headers = { 'Retry-After': `${Math.max(1, Math.ceil(retryAfterMs / 1_000))}` }
     super('unavailable', 'Service Unavailable', [{ path: 'signer', message: reason }], headers)
     this.reason = reason
     this.fault = fault
@@ -84,10 +84,10 @@ export class CannotSign extends ApiError {
 export const isUnsigned = (error: unknown): boolean =>
   error instanceof ApiError && !(error instanceof KeyServiceUnavailable && error.fault?.kind === 'wrong')
 
-const max_detail_length = 500
+const maxDetailLength = 500
 
 /** By the codes of Node's errors. Each completes a sentence that begins with the name of the key service. */
-const connection_errors: [codes: RegExp, told: string][] = [
+const connectionErrors: [codes: RegExp, told: string][] = [
   [/^ECONNREFUSED$/, 'refuses connections: nothing listens at its host and port'],
   [/^(?:ENOTFOUND|EAI_AGAIN)$/, 'has a host name that cannot be resolved'],
   [/^(?:EHOSTUNREACH|ENETUNREACH)$/, 'cannot be reached: there is no route to its host'],
@@ -105,7 +105,7 @@ export function unanswered(name: string, error: unknown): KeyServiceFault {
       `the client certificate, its key or the certificate of the authority for ${name} is not valid PEM (${code})`,
     )
   }
-  const known = connection_errors.find(([codes]) => codes.test(code))
+  const known = connectionErrors.find(([codes]) => codes.test(code))
   if (known) return new KeyServiceFault('unavailable', `${name} ${known[1]} (${code})`, message)
   const told = code === 'ECONNRESET' ? `${name} closed the connection without an answer` : `no answer from ${name}`
   return new KeyServiceFault('unavailable', told, message)

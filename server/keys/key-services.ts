@@ -31,8 +31,8 @@ export interface KeyServices {
   stop(): void
 }
 
-const admission_ms = 15_000
-const max_signers = 1_000
+const admissionMs = 15_000
+const maxSigners = 1_000
 
 export function createKeyServices(
   outbound: Outbound,
@@ -43,7 +43,7 @@ export function createKeyServices(
 ): KeyServices {
   const stopped = new AbortController()
   setMaxListeners(0, stopped.signal)
-  const signers = new BoundedMap<string, Signer>(max_signers)
+  const signers = new BoundedMap<string, Signer>(maxSigners)
   const awsKms = createAwsKms(outbound)
   const googleCloudKms = createGoogleCloudKms(outbound)
   const azureKeyVault = createAzureKeyVault(outbound)
@@ -74,7 +74,7 @@ export function createKeyServices(
   }
 
   const reportOf = (type: KeyReference['type'], address: string): RemoteReport => ({
-    called: (outcome, duration_ms) => observer.keyServiceCalled?.({ type, outcome, duration_ms }),
+    called: (outcome, durationMs) => observer.keyServiceCalled?.({ type, outcome, duration_ms: durationMs }),
     waits: (change) => observer.keyServiceWaits?.(type, change),
     changed(fault) {
       if (fault) observer.keyServiceDown?.({ type, address, reason: fault.message, detail: fault.detail })
@@ -90,7 +90,7 @@ export function createKeyServices(
       const fault = urlFault(reference, outbound.checkTarget)
       if (fault) throw badRequest(`/body/config/${fault.field}`, fault.message)
       try {
-        return await limited(admission_ms, async (signal) => {
+        return await limited(admissionMs, async (signal) => {
           const { address, version } = await open(reference, undefined, trust).publicKey(signal)
           const exact = version === undefined ? reference : withVersion(reference, version)
           const { digest, preimage } = probe()
@@ -126,8 +126,10 @@ function probe(): { digest: Uint8Array; preimage(): Uint8Array } {
   return { digest: Buffer.from(keccak256(bytes).slice(2), 'hex'), preimage: () => bytes }
 }
 
-const withVersion = (reference: KeyReference, key_version: string): KeyReference =>
-  reference.type === 'azure_key_vault' ? { ...reference, config: { ...reference.config, key_version } } : reference
+const withVersion = (reference: KeyReference, keyVersion: string): KeyReference =>
+  reference.type === 'azure_key_vault'
+    ? { ...reference, config: { ...reference.config, key_version: keyVersion } }
+    : reference
 
 function refusing(fault: KeyServiceFault): RemoteKey {
   const refuse = () => Promise.reject(fault)

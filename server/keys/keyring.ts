@@ -9,7 +9,7 @@ import { isKey, localSigner } from './secp256k1.ts'
 import type { Vault } from './secret-encryption.ts'
 import type { Signer } from './signer.ts'
 
-const max_cached = 10_000
+const maxCached = 10_000
 
 export interface HeldRelayer {
   relayer: RelayerRow
@@ -23,23 +23,23 @@ export interface Keyring {
    * A relayer with its key, cached while the store's generation is unchanged. A change by any process applies from the next call
    * on. Undefined when the relayer does not exist.
    */
-  find(relayer_id: string): Promise<HeldRelayer | undefined>
+  find(relayerId: string): Promise<HeldRelayer | undefined>
   /** The relayer. Throws ApiError (404) when it does not exist. */
-  findRelayer(relayer_id: string): Promise<RelayerRow>
+  findRelayer(relayerId: string): Promise<RelayerRow>
   /** The row of a private key: encrypted, with its address. Undefined when the bytes are not a valid private key. */
-  enclose(signer_id: string, key: Uint8Array): SignerRow | undefined
+  enclose(signerId: string, key: Uint8Array): SignerRow | undefined
   /** The row of a key in a key service: the reference, encrypted, with the address of the key. */
-  encloseReference(signer_id: string, reference: KeyReference, address: string): SignerRow
+  encloseReference(signerId: string, reference: KeyReference, address: string): SignerRow
 }
 
 export function createKeyring(store: Store, vault: Vault, keyServices: Pick<KeyServices, 'signer'>): Keyring {
-  const cache = new BoundedMap<string, HeldRelayer>(max_cached)
+  const cache = new BoundedMap<string, HeldRelayer>(maxCached)
   // Relayers on one address share the list.
-  const byAddress = new BoundedMap<string, RelayerRow[]>(max_cached)
+  const byAddress = new BoundedMap<string, RelayerRow[]>(maxCached)
   let cachedGeneration = 0
 
-  const load = async (relayer_id: string): Promise<HeldRelayer | undefined> => {
-    const relayer = await store.getRelayer(relayer_id)
+  const load = async (relayerId: string): Promise<HeldRelayer | undefined> => {
+    const relayer = await store.getRelayer(relayerId)
     if (!relayer) return undefined
     const row = await store.getSecret(relayer.signer_id)
     if (!row) return undefined
@@ -49,19 +49,19 @@ export function createKeyring(store: Store, vault: Vault, keyServices: Pick<KeyS
     return { relayer, signer, on_address: byAddress.get(relayer.address) ?? (await store.relayersOn(relayer.address)) }
   }
 
-  async function find(relayer_id: string): Promise<HeldRelayer | undefined> {
+  async function find(relayerId: string): Promise<HeldRelayer | undefined> {
     const generation = await store.generation()
     if (generation !== cachedGeneration) {
       cache.clear()
       byAddress.clear()
       cachedGeneration = generation
     }
-    const cached = cache.get(relayer_id)
+    const cached = cache.get(relayerId)
     if (cached) return cached
-    const loaded = await load(relayer_id)
+    const loaded = await load(relayerId)
     // A row that was read while the generation changed may be outdated: it is used once and not cached.
     if (loaded && (await store.generation()) === generation && cachedGeneration === generation) {
-      cache.set(relayer_id, loaded)
+      cache.set(relayerId, loaded)
       byAddress.set(loaded.relayer.address, loaded.on_address)
     }
     return loaded
@@ -69,19 +69,19 @@ export function createKeyring(store: Store, vault: Vault, keyServices: Pick<KeyS
 
   return {
     find,
-    async findRelayer(relayer_id) {
-      const held = await find(relayer_id)
-      if (!held) throw relayerNotFound(relayer_id)
+    async findRelayer(relayerId) {
+      const held = await find(relayerId)
+      if (!held) throw relayerNotFound(relayerId)
       return held.relayer
     },
-    enclose(signer_id, key) {
+    enclose(signerId, key) {
       if (!isKey(key)) return undefined
       const { address } = localSigner(key)
-      return { id: signer_id, type: 'local', address, secret: vault.seal(key, rowOf(signer_id)) }
+      return { id: signerId, type: 'local', address, secret: vault.seal(key, rowOf(signerId)) }
     },
-    encloseReference(signer_id, { type, config }, address) {
-      const secret = vault.seal(Buffer.from(JSON.stringify({ type, config })), rowOf(signer_id))
-      return { id: signer_id, type, address, secret }
+    encloseReference(signerId, { type, config }, address) {
+      const secret = vault.seal(Buffer.from(JSON.stringify({ type, config })), rowOf(signerId))
+      return { id: signerId, type, address, secret }
     },
   }
 }
@@ -94,4 +94,4 @@ export function generateKey(): Uint8Array {
   }
 }
 
-const rowOf = (signer_id: string) => `signers:${signer_id}`
+const rowOf = (signerId: string) => `signers:${signerId}`

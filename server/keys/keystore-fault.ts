@@ -1,30 +1,29 @@
 /** A wallet's usual scrypt (n = 262144, r = 8, p = 1) takes 256 MiB and n*r*p = 2^21; the limit on work is twice that. */
-const max_scrypt_bytes = 256 * 2 ** 20
-const max_scrypt_block_bytes = 2 ** 20
-const max_scrypt_work = 2 ** 22
-const max_scrypt_parallelism = 16
+const maxScryptBytes = 256 * 2 ** 20
+const maxScryptBlockBytes = 2 ** 20
+const maxScryptWork = 2 ** 22
+const maxScryptParallelism = 16
 /** 0.7 s (SHA-256) to 2 s (SHA-512) on a slow core. */
-const max_pbkdf2_rounds = 5_000_000
+const maxPbkdf2Rounds = 5_000_000
 
 /** Describes the parameter of a scrypt derivation (RFC 7914) that exceeds the limits; undefined when none does. */
 export function scryptFault(n: number, r: number, p: number): string | undefined {
-  if (p > max_scrypt_parallelism)
-    return `scrypt with p = ${p} is too costly: p must be at most ${max_scrypt_parallelism}`
-  if (128 * n * r > max_scrypt_bytes) {
-    return `scrypt with 128*n*r = ${128 * n * r} bytes of memory is too costly: 128*n*r must be at most ${max_scrypt_bytes}`
+  if (p > maxScryptParallelism) return `scrypt with p = ${p} is too costly: p must be at most ${maxScryptParallelism}`
+  if (128 * n * r > maxScryptBytes) {
+    return `scrypt with 128*n*r = ${128 * n * r} bytes of memory is too costly: 128*n*r must be at most ${maxScryptBytes}`
   }
-  if (128 * r * p > max_scrypt_block_bytes) {
-    return `scrypt with 128*r*p = ${128 * r * p} bytes of memory is too costly: 128*r*p must be at most ${max_scrypt_block_bytes}`
+  if (128 * r * p > maxScryptBlockBytes) {
+    return `scrypt with 128*r*p = ${128 * r * p} bytes of memory is too costly: 128*r*p must be at most ${maxScryptBlockBytes}`
   }
-  if (n * r * p > max_scrypt_work)
-    return `scrypt with n*r*p = ${n * r * p} is too costly: n*r*p must be at most ${max_scrypt_work}`
+  if (n * r * p > maxScryptWork)
+    return `scrypt with n*r*p = ${n * r * p} is too costly: n*r*p must be at most ${maxScryptWork}`
   return undefined
 }
 
 /** The same as `scryptFault` for PBKDF2 (RFC 8018). */
 export function pbkdf2Fault(rounds: number): string | undefined {
-  return rounds > max_pbkdf2_rounds
-    ? `pbkdf2 with c = ${rounds} is too costly: c must be at most ${max_pbkdf2_rounds}`
+  return rounds > maxPbkdf2Rounds
+    ? `pbkdf2 with c = ${rounds} is too costly: c must be at most ${maxPbkdf2Rounds}`
     : undefined
 }
 

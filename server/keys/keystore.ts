@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads'
 import { type KeystoreFault, keystoreFault } from './keystore-fault.ts'
 
-const max_json_characters = 65_536
-const max_waiting = 8
+const maxJsonCharacters = 65_536
+const maxWaiting = 8
 /** The most expensive accepted document takes 2 s on a slow core. */
-const max_time_ms = 20_000
+const maxTimeMs = 20_000
 
 export type KeystoreOutcome =
   | { key: Uint8Array }
@@ -22,17 +22,17 @@ let last: Promise<unknown> = Promise.resolve()
 export async function openKeystore(
   document: Record<string, unknown>,
   passphrase: string,
-  time_ms = max_time_ms,
+  timeMs = maxTimeMs,
 ): Promise<KeystoreOutcome> {
   if (document.version !== 3) return { refused: 'malformed' }
   const json = JSON.stringify(document)
-  if (json.length > max_json_characters) return { refused: 'malformed' }
+  if (json.length > maxJsonCharacters) return { refused: 'malformed' }
   const fault = keystoreFault(document)
   if (fault) return { refused: 'faulty', ...fault }
-  if (waiting >= max_waiting) return { refused: 'busy' }
+  if (waiting >= maxWaiting) return { refused: 'busy' }
 
   waiting += 1
-  const turn = last.then(() => decrypt(json, passphrase, time_ms))
+  const turn = last.then(() => decrypt(json, passphrase, timeMs))
   last = turn.catch(() => undefined)
   try {
     return await turn
@@ -42,14 +42,14 @@ export async function openKeystore(
 }
 
 /** Settles after the thread has ended and its memory is released. */
-const decrypt = (json: string, passphrase: string, time_ms: number) =>
+const decrypt = (json: string, passphrase: string, timeMs: number) =>
   new Promise<KeystoreOutcome>((resolve, reject) => {
     const worker = new Worker(new URL('./keystore-worker.ts', import.meta.url), { workerData: { json, passphrase } })
     let outcome: KeystoreOutcome | undefined
     const timer = setTimeout(() => {
       outcome = { refused: 'timed_out' }
       void worker.terminate()
-    }, time_ms)
+    }, timeMs)
     worker.once('message', (answer: KeystoreOutcome) => {
       outcome ??= answer
     })

@@ -24,8 +24,8 @@ export interface MasterKeyFile {
   remove(): void
 }
 
-export function masterKeyFile(data_dir: string): MasterKeyFile {
-  const path = join(data_dir, 'master-key')
+export function masterKeyFile(dataDir: string): MasterKeyFile {
+  const path = join(dataDir, 'master-key')
   const nextPath = `${path}.next`
 
   return {
@@ -58,10 +58,10 @@ function readKey(path: string): Buffer | undefined {
 
 const proof = 'vault_check'
 /** The proof of an older database, whose rows carry no MAC, contains another word. */
-const protected_word = 'relayer, rights protected'
+const protectedWord = 'relayer, rights protected'
 
 /** The proof in the database by which a master key is recognized. */
-export const sealProof = (vault: Vault): Uint8Array => vault.seal(Buffer.from(protected_word), proof)
+export const sealProof = (vault: Vault): Uint8Array => vault.seal(Buffer.from(protectedWord), proof)
 
 export interface Unlocked {
   vault: Vault
@@ -77,7 +77,7 @@ export function vaultOf(keys: (Buffer | undefined)[], sealed: Uint8Array): Unloc
     const vault = createVault(key)
     try {
       const word = vault.open(sealed, proof).toString()
-      return { vault, key, is_protected: word === protected_word }
+      return { vault, key, is_protected: word === protectedWord }
     } catch {
       // Another key sealed the proof.
     }

@@ -81,14 +81,14 @@ function wayTo(path: string, links = 0): string[] {
   for (const name of path.split(sep).filter(Boolean)) {
     way.push(at)
     const next = join(at, name)
-    const isLink = lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() && links < max_links
+    const isLink = lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() && links < maxLinks
     if (isLink) way.push(...wayTo(resolve(at, readlinkSync(next)), links + 1))
     at = isLink ? real(next) : next
   }
   return way
 }
 
-const max_links = 20
+const maxLinks = 20
 
 function real(path: string): string {
   try {

@@ -47,9 +47,9 @@ export function readMasterKey(config: SecretSettings): Omit<Secrets, 'api_key' |
   const warnings = checkPrivacy(config)
   if (isGiven(config)) return { master_key: config.master_key, master_key_file: undefined, warnings }
   const file = masterKeyFile(config.data_dir)
-  const master_key = file.read()
-  if (master_key === undefined) throw masterKeyMissing(config, file)
-  return { master_key, master_key_file: file, warnings }
+  const masterKey = file.read()
+  if (masterKey === undefined) throw masterKeyMissing(config, file)
+  return { master_key: masterKey, master_key_file: file, warnings }
 }
 
 function checkPrivacy({ data_dir, database, production, secret_files }: SecretSettings): string[] {
@@ -66,10 +66,10 @@ function readKeys(config: SecretSettings): Omit<Secrets, 'warnings'> {
     ? { master_key: config.master_key, master_key_file: undefined }
     : readOrMakeMasterKey(config)
   if (config.api_key !== undefined) return { api_key: config.api_key, api_key_file: undefined, ...keys }
-  const api_key_file = join(config.data_dir, 'api-key')
-  const api_key = readOrMake(api_key_file, () => randomBytes(32).toString('base64url'))
-  if (api_key.length < 32) throw new ConfigError(`${api_key_file} must contain an API key of at least 32 characters`)
-  return { api_key, api_key_file, ...keys }
+  const apiKeyFile = join(config.data_dir, 'api-key')
+  const apiKey = readOrMake(apiKeyFile, () => randomBytes(32).toString('base64url'))
+  if (apiKey.length < 32) throw new ConfigError(`${apiKeyFile} must contain an API key of at least 32 characters`)
+  return { api_key: apiKey, api_key_file: apiKeyFile, ...keys }
 }
 
 function readOrMakeMasterKey(config: SecretSettings) {

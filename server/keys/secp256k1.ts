@@ -47,7 +47,7 @@ export const curve = nativeCurve ?? ethersCurve
 export const isKey = (key: Uint8Array): boolean => key.length === 32 && curve.isKey(key)
 
 /** The address of an uncompressed public key: 20 bytes, lower case, with 0x. */
-export const addressOf = (public_key: Uint8Array): string => `0x${keccak256(public_key.subarray(1)).slice(-40)}`
+export const addressOf = (publicKey: Uint8Array): string => `0x${keccak256(publicKey.subarray(1)).slice(-40)}`
 
 const fromHex = (text: string) => Buffer.from(text.slice(2), 'hex')
 

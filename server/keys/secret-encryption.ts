@@ -14,8 +14,8 @@ export interface Vault {
 }
 
 const version = 1
-const nonce_bytes = 12
-const tag_bytes = 16
+const nonceBytes = 12
+const tagBytes = 16
 
 /** `masterKey`: 32 bytes. */
 export function createVault(masterKey: Uint8Array): Vault {
@@ -24,17 +24,17 @@ export function createVault(masterKey: Uint8Array): Vault {
 
   return {
     seal(secret, row) {
-      const nonce = randomBytes(nonce_bytes)
-      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tag_bytes })
+      const nonce = randomBytes(nonceBytes)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
       cipher.setAAD(Buffer.from(row))
       const body = Buffer.concat([cipher.update(secret), cipher.final()])
       return Buffer.concat([Uint8Array.of(version), nonce, body, cipher.getAuthTag()])
     },
     open(sealed, row) {
       if (sealed[0] !== version) throw new Error(`A sealed secret of ${row} has an unknown version`)
-      const bodyStart = 1 + nonce_bytes
-      const bodyEnd = sealed.length - tag_bytes
-      const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(1, bodyStart), { authTagLength: tag_bytes })
+      const bodyStart = 1 + nonceBytes
+      const bodyEnd = sealed.length - tagBytes
+      const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(1, bodyStart), { authTagLength: tagBytes })
       decipher.setAAD(Buffer.from(row))
       decipher.setAuthTag(sealed.subarray(bodyEnd))
       return Buffer.concat([decipher.update(sealed.subarray(bodyStart, bodyEnd)), decipher.final()])

@@ -1,9 +1,9 @@
 import { randomFillSync } from 'node:crypto'
 import { v7 } from 'uuid'
 
-const id_bytes = 16
+const idBytes = 16
 /** Drawn for many ids at once: one call costs as much as the rest of an id. */
-const drawn = Buffer.alloc(256 * id_bytes)
+const drawn = Buffer.alloc(256 * idBytes)
 let used = drawn.length
 
 /** A UUID of version 7 (RFC 9562, 5.7): ids that are made later sort later, to the millisecond. */
@@ -12,6 +12,6 @@ export function makeId(): string {
     randomFillSync(drawn)
     used = 0
   }
-  used += id_bytes
-  return v7({ random: drawn.subarray(used - id_bytes, used) })
+  used += idBytes
+  return v7({ random: drawn.subarray(used - idBytes, used) })
 }

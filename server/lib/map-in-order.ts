@@ -10,18 +10,18 @@ export async function* inGivenOrder<T, R>(
 ): AsyncGenerator<PromiseSettledResult<R>[]> {
   const settled = new Map<number, PromiseSettledResult<R>>()
   let next = 0
-  let in_progress = 0
+  let inProgress = 0
   let given = 0
   let wake = () => {}
   const controller = new AbortController()
 
   const fill = () => {
-    while (in_progress < atOnce() && next < items.length) {
+    while (inProgress < atOnce() && next < items.length) {
       const index = next
       next += 1
-      in_progress += 1
+      inProgress += 1
       void Promise.allSettled([start(items[index] as T, controller.signal)]).then(([result]) => {
-        in_progress -= 1
+        inProgress -= 1
         settled.set(index, result)
         fill()
         wake()

@@ -1,13 +1,13 @@
 /** Control characters (C0 and C1), format characters such as those for the direction of text, half pairs and line separators. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-const line_breaks = /[\r\n\u2028\u2029]+/g
+const lineBreaks = /[\r\n\u2028\u2029]+/g
 
 /**
  * A text from outside (a node, a key service, a receiver of webhooks) in one line, without the characters that a terminal or a log
  * reader obeys. Lines are joined by "; ". Called where the text enters.
  */
-export const printable = (text: string): string => text.trimEnd().replace(line_breaks, '; ').replace(unprintable, ' ')
+export const printable = (text: string): string => text.trimEnd().replace(lineBreaks, '; ').replace(unprintable, ' ')
 
 /** All texts of a JSON value. The caller limits its size. */
 export function printableTexts<T>(value: T): T {

@@ -1,18 +1,18 @@
 import { askEach } from '../chain/ask-each.ts'
 import type { Chain, Head } from '../chain/chain.ts'
-import { min_witnesses } from '../chain/proofs.ts'
+import { minWitnesses } from '../chain/proofs.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
 import { given, majorityOf, reachedByMost } from '../lib/majority.ts'
 import type { ChainSeen } from './chain-state.ts'
 import type { Lane, SenderDependencies } from './lane.ts'
 
 /** For how long after a false answer the endpoints are surveyed at every new head. */
-const dispute_ms = 30_000
+const disputeMs = 30_000
 /** A survey is repeated at the same head after this time, because endpoints may have lagged. */
-const survey_again_ms = 2_000
+const surveyAgainMs = 2_000
 /** The lead in blocks that an endpoint may have over most others before its answer counts as false. */
-const plausible_lead = 64
-const max_remembered = 10_000
+const plausibleLead = 64
+const maxRemembered = 10_000
 
 /** The newest block, and the account's transaction count. */
 export interface View {
@@ -35,7 +35,7 @@ export interface AccountViews {
    */
   pooledOf(lane: Lane): Promise<number>
   /** A survey has shown that a node reports a false transaction count. */
-  dispute(relayer_row_id: number): void
+  dispute(relayerRowId: number): void
 }
 
 interface Dispute {
@@ -49,10 +49,10 @@ interface Dispute {
 type Answer = Awaited<ReturnType<typeof answerOf>>
 
 export function createAccountViews({ store, elapsed }: Pick<SenderDependencies, 'store' | 'elapsed'>): AccountViews {
-  const disputes = new BoundedMap<number, Dispute>(max_remembered)
+  const disputes = new BoundedMap<number, Dispute>(maxRemembered)
 
-  const disputeOf = (relayer_row_id: number): Dispute =>
-    disputes.of(relayer_row_id, () => ({ until: 0, view: undefined, at_head: '', at: Number.NEGATIVE_INFINITY }))
+  const disputeOf = (relayerRowId: number): Dispute =>
+    disputes.of(relayerRowId, () => ({ until: 0, view: undefined, at_head: '', at: Number.NEGATIVE_INFINITY }))
 
   async function isContradicted({ held, seen: before }: Lane, { head, latest }: Pick<View, 'head' | 'latest'>) {
     const { row_id } = held.relayer
@@ -66,15 +66,15 @@ export function createAccountViews({ store, elapsed }: Pick<SenderDependencies, 
     async of(lane, seen) {
       const { held, networkClient } = lane
       const { row_id, address } = held.relayer
-      if (networkClient.each.length < min_witnesses || !(await isContradicted(lane, seen))) {
+      if (networkClient.each.length < minWitnesses || !(await isContradicted(lane, seen))) {
         return { ...seen, isWitnessed: false }
       }
       const dispute = disputeOf(row_id)
-      if (dispute.at_head !== seen.head.hash || elapsed() - dispute.at >= survey_again_ms) {
+      if (dispute.at_head !== seen.head.hash || elapsed() - dispute.at >= surveyAgainMs) {
         const answers = await askEach(networkClient.each, (node) => answerOf(node, address))
         const view = viewOfMost(answers)
         Object.assign(dispute, { view, at_head: seen.head.hash, at: elapsed() })
-        if (view && given(answers).some((answer) => isFalse(answer, view))) dispute.until = elapsed() + dispute_ms
+        if (view && given(answers).some((answer) => isFalse(answer, view))) dispute.until = elapsed() + disputeMs
       }
       return dispute.view ? { ...dispute.view, isWitnessed: true } : { ...seen, isWitnessed: false }
     },
@@ -82,13 +82,13 @@ export function createAccountViews({ store, elapsed }: Pick<SenderDependencies, 
       const { address, row_id } = held.relayer
       const pooled = await networkClient.chain.pendingNonce(address)
       const [first] = await store.pending(row_id, 0, pooled, 1)
-      if (!first || networkClient.each.length < min_witnesses) return pooled
+      if (!first || networkClient.each.length < minWitnesses) return pooled
       const answers = await askEach(networkClient.each, (node) => node.pendingNonce(address))
       const most = answers.filter((one) => one !== undefined && one > (first.nonce as number)).length
       return most >= majorityOf(answers.length) ? (reachedByMost(answers) ?? 0) : (first.nonce as number)
     },
-    dispute(relayer_row_id) {
-      Object.assign(disputeOf(relayer_row_id), { until: elapsed() + dispute_ms, at_head: '' })
+    dispute(relayerRowId) {
+      Object.assign(disputeOf(relayerRowId), { until: elapsed() + disputeMs, at_head: '' })
     },
   }
 }
@@ -114,4 +114,4 @@ function viewOfMost(answers: (Answer | undefined)[]): Answer | undefined {
 
 /** An endpoint that has a newer block may count more. */
 const isFalse = ({ head, latest }: Answer, most: Answer): boolean =>
-  head.number > most.head.number + plausible_lead || (head.number <= most.head.number && latest > most.latest)
+  head.number > most.head.number + plausibleLead || (head.number <= most.head.number && latest > most.latest)

@@ -18,11 +18,11 @@ import { type Broadcast, broadcast, type Hopeless } from './send-raw-transaction
 import { createSign, type Signed } from './sign.ts'
 
 /** The most data that is signed or broadcast together. */
-const max_lot_bytes = 1_000_000
+const maxLotBytes = 1_000_000
 /** After this long, what the only node of a network refuses for good has ended. */
-const long_refused_ms = 120_000
+const longRefusedMs = 120_000
 /** After this long, the right to sign is checked again. */
-const right_ms = 10
+const rightMs = 10
 
 /** Undefined: nothing changes. `paused`: nothing may be signed any more, also because another server sends for the relayer now. */
 type Made = AllowedSignature | undefined | 'paused'
@@ -90,11 +90,11 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   async function* oneByOne(lane: Lane, decided: Decided[]): AsyncGenerator<PromiseSettledResult<Made>[]> {
     const made: PromiseSettledResult<Made>[] = []
     let held: HeldRelayer | undefined
-    let checked_at = Number.NEGATIVE_INFINITY
+    let checkedAt = Number.NEGATIVE_INFINITY
     for (const one of decided) {
       await nextTurn()
-      if (performance.now() - checked_at > right_ms) {
-        checked_at = performance.now()
+      if (performance.now() - checkedAt > rightMs) {
+        checkedAt = performance.now()
         held = await holderOf(lane)
       }
       const value = held ? await make(lane, held, one) : 'paused'
@@ -191,7 +191,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     }
     const isSole = networkClient.each.length === 1
     const isRefusedLong = (row: TransactionRow) =>
-      isSole && !isPrivate(row) && noteRefused(pool, row.row_id, elapsed()) >= long_refused_ms
+      isSole && !isPrivate(row) && noteRefused(pool, row.row_id, elapsed()) >= longRefusedMs
     const state = { next: seen.latest, cap: capOf(held.relayer), everywhere, isRefusedLong }
     const result = await broadcast(dependencies, mempool, state, wanted)
     const refused = new Set(result.again)
@@ -230,7 +230,7 @@ function batchesOf<T>(items: T[], bytesOf: (item: T) => number): T[][] {
   const batches: T[][] = []
   let bytes = Number.POSITIVE_INFINITY
   for (const item of items) {
-    if (bytes >= max_lot_bytes) {
+    if (bytes >= maxLotBytes) {
       batches.push([])
       bytes = 0
     }

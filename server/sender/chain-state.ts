@@ -1,7 +1,7 @@
 import type { Head } from '../chain/chain.ts'
 import type { NetworkClient } from './context.ts'
 
-const max_lags = 5
+const maxLags = 5
 
 /** What the chain showed a lane. It is a cache: all of it can be read again. */
 export interface ChainSeen {
@@ -64,7 +64,7 @@ export async function takeIn(
   const isLower = latest < seen.latest && !isReorganized && !isWitnessed
   const isBehind = before !== undefined && (head.number < before.number || isLower)
   seen.lags = isBehind ? seen.lags + 1 : 0
-  if (isBehind && seen.lags < max_lags) return undefined
+  if (isBehind && seen.lags < maxLags) return undefined
 
   const isMined = before !== undefined && latest > seen.latest
   const advance: Advance = {

@@ -2,7 +2,7 @@ import type { Move, TransactionRow } from '../domain/transaction-rows.ts'
 import { nextTurn } from '../lib/yield-to-event-loop.ts'
 import type { Store } from '../store/store.ts'
 
-const move_at_once = 100
+const moveAtOnce = 100
 
 export type Commit = (moves: Move[]) => Promise<(TransactionRow | undefined)[]>
 
@@ -10,9 +10,9 @@ export type Commit = (moves: Move[]) => Promise<(TransactionRow | undefined)[]>
 export function createCommit(store: Pick<Store, 'move'>, changed: () => void): Commit {
   return async (moves) => {
     const rows: (TransactionRow | undefined)[] = []
-    for (let at = 0; at < moves.length; at += move_at_once) {
+    for (let at = 0; at < moves.length; at += moveAtOnce) {
       if (at > 0) await nextTurn()
-      rows.push(...(await store.move(moves.slice(at, at + move_at_once))))
+      rows.push(...(await store.move(moves.slice(at, at + moveAtOnce))))
       changed()
     }
     return rows

@@ -12,9 +12,9 @@ export type { NetworkClient } from '../chain/chains.ts'
 export interface SendingDependencies {
   store: Store
   observer: Observer
-  findSigner(relayer_id: string): Promise<HeldRelayer | undefined>
+  findSigner(relayerId: string): Promise<HeldRelayer | undefined>
   /** Throws ApiError (404) when the relayer does not exist. */
-  findRelayer(relayer_id: string): Promise<RelayerRow>
+  findRelayer(relayerId: string): Promise<RelayerRow>
   /** For the background work. */
   networkClient(relayer: RelayerRow): Promise<NetworkClient | undefined>
   /** For requests. */

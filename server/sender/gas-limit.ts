@@ -17,16 +17,16 @@ export async function askGas(
   data: string | null,
   isTooHigh = false,
 ): Promise<GasAnswer> {
-  const gas_limit = row.gas_limit as number
+  const gasLimit = row.gas_limit as number
   const call = callOf(row.from, { ...row, data })
   try {
     if (row.gas_is_given) {
-      const shortage = await gas.shortageOf({ ...call, gas: gas_limit })
-      return shortage && { reason: `Its gas limit (${gas_limit}) is too low: the transaction ${shortage.text}` }
+      const shortage = await gas.shortageOf({ ...call, gas: gasLimit })
+      return shortage && { reason: `Its gas limit (${gasLimit}) is too low: the transaction ${shortage.text}` }
     }
     // Without a margin it may be below what the nodes call too high.
     const asked = await (isTooHigh ? gas.estimate(call) : gas.limit(call))
-    return (isTooHigh ? asked < gas_limit : asked > gas_limit) ? { gas_limit: asked } : undefined
+    return (isTooHigh ? asked < gasLimit : asked > gasLimit) ? { gas_limit: asked } : undefined
   } catch (error) {
     if (!isRpcFailure(error)) throw error
     return undefined

@@ -10,9 +10,9 @@ import { newSchedule, type Schedule } from './schedule.ts'
 export interface SenderDependencies extends SendingDependencies {
   nonces: Nonces
   /** Whether this process may send for the relayer: asked before each signature. */
-  mayWork(relayer_row_id: number): Promise<boolean>
+  mayWork(relayerRowId: number): Promise<boolean>
   /** The same without waiting, by the monotonic clock: asked directly before a key is used. */
-  holds(relayer_row_id: number): boolean
+  holds(relayerRowId: number): boolean
   /** Called after every change; wakes requests that wait for a status. */
   changed(): void
 }

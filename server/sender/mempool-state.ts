@@ -1,12 +1,12 @@
-import { reprice_ms } from '../domain/decide.ts'
+import { repriceMs } from '../domain/decide.ts'
 import type { Tier } from '../domain/fees.ts'
 import type { Advance } from './chain-state.ts'
 
 /** The largest window: accepted transactions with nonces beyond it wait unsigned, in order. */
-export const max_window = 600
-const first_retry_ms = 500
-const max_retry_ms = 10_000
-const max_patience = 64
+export const maxWindow = 600
+const firstRetryMs = 500
+const maxRetryMs = 10_000
+const maxPatience = 64
 
 /** What a lane broadcast, and what the nodes' pools hold. It is a cache. Times are milliseconds of the monotonic clock. */
 export interface InPool {
@@ -40,7 +40,7 @@ export interface InPool {
 export const newInPool = (): InPool => ({
   resend: true,
   retry_at: 0,
-  retry_ms: first_retry_ms,
+  retry_ms: firstRetryMs,
   idle_blocks: 0,
   patience: 1,
   sent_now: new Set(),
@@ -48,7 +48,7 @@ export const newInPool = (): InPool => ({
   looked_at: new Map(),
   given_to_relays: new Map(),
   refused_since: new Map(),
-  window: max_window,
+  window: maxWindow,
   was_full: false,
   pooled: 0,
   pooled_at: Number.NEGATIVE_INFINITY,
@@ -60,16 +60,16 @@ export function sawBlocks(pool: InPool, { isMined, isIdle, isLowered }: Advance)
     pool.idle_blocks = 0
     pool.patience = 1
     pool.retry_at = 0
-    pool.retry_ms = first_retry_ms
-    if (!pool.was_full) pool.window = Math.min(pool.window + Math.ceil(pool.window / 4), max_window)
+    pool.retry_ms = firstRetryMs
+    if (!pool.was_full) pool.window = Math.min(pool.window + Math.ceil(pool.window / 4), maxWindow)
     pool.was_full = false
   } else if (isIdle) pool.idle_blocks += 1
   pool.resend ||= isLowered
 }
 
 /** A node's pool had no capacity for this nonce: shrinks the window to the nonces below it. */
-export function narrow(pool: InPool, full_at: number, latest: number): void {
-  pool.window = Math.min(Math.max(full_at - latest, 1), pool.window)
+export function narrow(pool: InPool, fullAt: number, latest: number): void {
+  pool.window = Math.min(Math.max(fullAt - latest, 1), pool.window)
   pool.was_full = true
 }
 
@@ -77,7 +77,7 @@ export function narrow(pool: InPool, full_at: number, latest: number): void {
 export function isStalled(pool: InPool): boolean {
   if (pool.idle_blocks < pool.patience) return false
   pool.idle_blocks = 0
-  pool.patience = Math.min(pool.patience * 2, max_patience)
+  pool.patience = Math.min(pool.patience * 2, maxPatience)
   return true
 }
 
@@ -87,55 +87,55 @@ export function beginRound(pool: InPool): void {
 
 /** Forgets transactions that are no longer in flight. */
 export function keepOnly(pool: InPool, open: ReadonlySet<number>): void {
-  for (const row_id of pool.not_taken) if (!open.has(row_id)) pool.not_taken.delete(row_id)
+  for (const rowId of pool.not_taken) if (!open.has(rowId)) pool.not_taken.delete(rowId)
   for (const known of [pool.looked_at, pool.given_to_relays, pool.refused_since])
-    for (const row_id of known.keys()) if (!open.has(row_id)) known.delete(row_id)
+    for (const rowId of known.keys()) if (!open.has(rowId)) known.delete(rowId)
 }
 
-export function noteSent(pool: InPool, row_id: number, elapsed: number): void {
-  pool.sent_now.add(row_id)
-  noteKnown(pool, row_id, elapsed)
+export function noteSent(pool: InPool, rowId: number, elapsed: number): void {
+  pool.sent_now.add(rowId)
+  noteKnown(pool, rowId, elapsed)
 }
 
 /** A node has it. */
-export function noteKnown(pool: InPool, row_id: number, elapsed: number): void {
-  pool.not_taken.delete(row_id)
-  pool.looked_at.set(row_id, elapsed)
+export function noteKnown(pool: InPool, rowId: number, elapsed: number): void {
+  pool.not_taken.delete(rowId)
+  pool.looked_at.set(rowId, elapsed)
 }
 
 /** Returns for how many milliseconds it has been refused. */
-export function noteRefused(pool: InPool, row_id: number, elapsed: number): number {
-  const since = pool.refused_since.get(row_id) ?? elapsed
-  pool.refused_since.set(row_id, since)
+export function noteRefused(pool: InPool, rowId: number, elapsed: number): number {
+  const since = pool.refused_since.get(rowId) ?? elapsed
+  pool.refused_since.set(rowId, since)
   return elapsed - since
 }
 
 /** Relays count from the first time that they get the same bytes. */
-export function noteGiven(pool: InPool, row_id: number, hash: string, height: number): void {
-  if (pool.given_to_relays.get(row_id)?.hash !== hash) pool.given_to_relays.set(row_id, { hash, height })
+export function noteGiven(pool: InPool, rowId: number, hash: string, height: number): void {
+  if (pool.given_to_relays.get(rowId)?.hash !== hash) pool.given_to_relays.set(rowId, { hash, height })
 }
 
 /** Whether relays that drop a transaction after this number of blocks have dropped it. */
-export function isDropped(pool: InPool, row_id: number, height: number, drops_after_blocks: number): boolean {
-  const since = pool.given_to_relays.get(row_id)?.height
-  return since !== undefined && height - since >= drops_after_blocks && !pool.not_taken.has(row_id)
+export function isDropped(pool: InPool, rowId: number, height: number, dropsAfterBlocks: number): boolean {
+  const since = pool.given_to_relays.get(rowId)?.height
+  return since !== undefined && height - since >= dropsAfterBlocks && !pool.not_taken.has(rowId)
 }
 
 /** The transactions of a broadcast that no node accepted. */
-export function noteNotTaken(pool: InPool, row_ids: number[], elapsed: number): void {
-  for (const row_id of row_ids) pool.not_taken.add(row_id)
-  if (row_ids.length > 0) {
+export function noteNotTaken(pool: InPool, rowIds: number[], elapsed: number): void {
+  for (const rowId of rowIds) pool.not_taken.add(rowId)
+  if (rowIds.length > 0) {
     pool.retry_at = elapsed + pool.retry_ms
-    pool.retry_ms = Math.min(pool.retry_ms * 2, max_retry_ms)
+    pool.retry_ms = Math.min(pool.retry_ms * 2, maxRetryMs)
   } else {
-    pool.retry_ms = first_retry_ms
+    pool.retry_ms = firstRetryMs
   }
 }
 
 /** Whether the tier's time has passed since the newest bytes were broadcast or looked up. */
-export function isSilent(pool: InPool, row_id: number, tier: Tier, elapsed: number): boolean {
-  const at = pool.looked_at.get(row_id)
-  return at !== undefined && elapsed - at >= reprice_ms[tier]
+export function isSilent(pool: InPool, rowId: number, tier: Tier, elapsed: number): boolean {
+  const at = pool.looked_at.get(rowId)
+  return at !== undefined && elapsed - at >= repriceMs[tier]
 }
 
 export function notePooled(pool: InPool, pooled: number, elapsed: number): void {

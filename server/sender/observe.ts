@@ -11,11 +11,11 @@ import { currentOf, type NetworkClient } from './context.ts'
 import { type Decided, type Lane, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
 import { keepOnly, notePooled, sawBlocks } from './mempool-state.ts'
 import type { createReorganized } from './reorg.ts'
-import { pollAfter, pollInterval_ms, pollNext, sawNewBlock } from './schedule.ts'
+import { pollAfter, pollIntervalMs, pollNext, sawNewBlock } from './schedule.ts'
 import type { LaneWaits } from './waits.ts'
 
-const disabled_poll_ms = 5_000
-const max_rows = 2_000
+const disabledPollMs = 5_000
+const maxRows = 2_000
 
 interface ObserveDependencies extends Pick<SenderDependencies, 'store' | 'nonces' | 'now' | 'elapsed'> {
   waits: LaneWaits
@@ -37,12 +37,12 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
   async function poll(lane: Lane): Promise<Polled | undefined> {
     const { networkClient, seen, schedule, pool } = lane
     const { relayer } = lane.held
-    const shown = await networkClient.chain.poll(relayer.address, pollInterval_ms(networkClient) / 2)
+    const shown = await networkClient.chain.poll(relayer.address, pollIntervalMs(networkClient) / 2)
     pollNext(schedule, networkClient, elapsed())
     const view = await views.of(lane, shown)
     const latest = await nonces.believe(relayer, networkClient, view.latest)
     if (latest === undefined) {
-      if (relayer.system_disabled) pollAfter(schedule, disabled_poll_ms, elapsed())
+      if (relayer.system_disabled) pollAfter(schedule, disabledPollMs, elapsed())
       await waits.note(lane, { counted: view.latest })
       return undefined
     }
@@ -54,7 +54,7 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
     if (isChanged || relayer.system_disabled) {
       const followed = await nonces.follow(relayer, networkClient, latest)
       if (followed !== 'same_chain') {
-        pollAfter(schedule, disabled_poll_ms, elapsed())
+        pollAfter(schedule, disabledPollMs, elapsed())
         await waits.note(lane, followed === 'unknown' ? { unknown_chain: latest } : {})
         return undefined
       }
@@ -68,7 +68,7 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
    */
   async function look(lane: Lane): Promise<void> {
     const { networkClient, pool } = lane
-    if (elapsed() - pool.pooled_at < pollInterval_ms(networkClient)) return
+    if (elapsed() - pool.pooled_at < pollIntervalMs(networkClient)) return
     const pooled = await views.pooledOf(lane)
     notePooled(pool, pooled, elapsed())
   }
@@ -82,9 +82,9 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
     const { row_id } = held.relayer
     const deep = (seen.head?.number ?? 0) - networkClient.network.required_confirmations + 1
     const market = await marketOf(networkClient)
-    const inFlight = await store.inFlight(row_id, max_rows)
-    const unsigned = await store.pending(row_id, 0, seen.latest, max_rows)
-    const mined = await store.mined(row_id, seen.recheck ? Number.MAX_SAFE_INTEGER : deep, max_rows)
+    const inFlight = await store.inFlight(row_id, maxRows)
+    const unsigned = await store.pending(row_id, 0, seen.latest, maxRows)
+    const mined = await store.mined(row_id, seen.recheck ? Number.MAX_SAFE_INTEGER : deep, maxRows)
     const payable = new Map(inFlight.map((row) => [row.row_id, isRowPayable(row, market)]))
     const flying = inFlight.map((row) => ({
       row,

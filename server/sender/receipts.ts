@@ -38,7 +38,7 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
       const reason = found ? revertText(found) : row.status_reason
       const isSuccess = seen.purpose === 'send' && isDone(seen)
       const error = isSuccess ? null : (found ?? row.error)
-      const sent_at = row.sent_at ?? new Date(now()).toISOString()
+      const sentAt = row.sent_at ?? new Date(now()).toISOString()
       const { row_id, revision } = row
 
       // A cancellation in a block does not make its transaction `mined`: the requested transaction is not in the block.
@@ -48,7 +48,7 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
         set: {
           ...shown,
           ...block,
-          sent_at,
+          sent_at: sentAt,
           status: seen.purpose === 'send' ? 'mined' : 'submitted',
           status_reason: isSuccess ? null : reason,
           error,
@@ -66,7 +66,7 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
         set: {
           ...shown,
           ...block,
-          sent_at,
+          sent_at: sentAt,
           status_reason: step.status === 'confirmed' ? null : reason,
           error,
           confirmed_at: step.status === 'confirmed' ? new Date(now()).toISOString() : null,

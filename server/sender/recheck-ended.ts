@@ -7,19 +7,19 @@ import type { Commit } from './commit.ts'
 import { type Lane, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
 import type { createSettlement } from './receipts.ts'
 
-const first_wait_ms = 60_000
-const max_wait_ms = 3_600_000
-const watched_ms = 24 * 3_600_000
-const max_rows = 100
+const firstWaitMs = 60_000
+const maxWaitMs = 3_600_000
+const watchedMs = 24 * 3_600_000
+const maxRows = 100
 /** The shortest interval between two reads of the rows. */
-const read_again_ms = 30_000
-const max_remembered = 10_000
+const readAgainMs = 30_000
+const maxRemembered = 10_000
 
 export interface GivenUp {
   /** Looks up the rows that are due, and corrects them. Resolves to whether a row has changed. */
   correct(lane: Lane): Promise<boolean>
   /** Milliseconds until the next lookup; undefined: nothing is left to look up. */
-  dueIn(relayer_row_id: number): Promise<number | undefined>
+  dueIn(relayerRowId: number): Promise<number | undefined>
 }
 
 interface Case {
@@ -39,19 +39,19 @@ interface GivenUpDependencies extends Pick<SenderDependencies, 'store' | 'now' |
  * receipt of an attempt with enough confirmations.
  */
 export function createGivenUp({ store, now, elapsed, observer, commit, settlement }: GivenUpDependencies): GivenUp {
-  const cases = new BoundedMap<number, Case>(max_remembered)
+  const cases = new BoundedMap<number, Case>(maxRemembered)
   /** By relayer: when its rows are read again. */
-  const readAt = new BoundedMap<number, number>(max_remembered)
+  const readAt = new BoundedMap<number, number>(maxRemembered)
 
-  async function open(relayer_row_id: number): Promise<{ row: TransactionRow; known: Case }[]> {
-    const rows = await store.failedUnmined(relayer_row_id, max_rows)
+  async function open(relayerRowId: number): Promise<{ row: TransactionRow; known: Case }[]> {
+    const rows = await store.failedUnmined(relayerRowId, maxRows)
     return rows
       .map((row) => ({ row, known: caseOf(row.row_id) }))
-      .filter(({ known }) => elapsed() - known.since < watched_ms)
+      .filter(({ known }) => elapsed() - known.since < watchedMs)
   }
 
-  const caseOf = (row_id: number): Case =>
-    cases.of(row_id, () => ({ since: elapsed(), poll_at: elapsed() + first_wait_ms, wait_ms: first_wait_ms }))
+  const caseOf = (rowId: number): Case =>
+    cases.of(rowId, () => ({ since: elapsed(), poll_at: elapsed() + firstWaitMs, wait_ms: firstWaitMs }))
 
   async function correctOne(lane: Lane, row: TransactionRow): Promise<boolean> {
     const { networkClient } = lane
@@ -71,18 +71,18 @@ export function createGivenUp({ store, now, elapsed, observer, commit, settlemen
     async correct(lane) {
       const { row_id } = lane.held.relayer
       if (elapsed() < (readAt.get(row_id) ?? 0)) return false
-      readAt.set(row_id, elapsed() + read_again_ms)
+      readAt.set(row_id, elapsed() + readAgainMs)
       let isChanged = false
       for (const { row, known } of await open(row_id)) {
         if (elapsed() < known.poll_at) continue
-        known.wait_ms = Math.min(known.wait_ms * 2, max_wait_ms)
+        known.wait_ms = Math.min(known.wait_ms * 2, maxWaitMs)
         known.poll_at = elapsed() + known.wait_ms
         isChanged = (await correctOne(lane, row)) || isChanged
       }
       return isChanged
     },
-    async dueIn(relayer_row_id) {
-      const polls = (await open(relayer_row_id)).map(({ known }) => known.poll_at)
+    async dueIn(relayerRowId) {
+      const polls = (await open(relayerRowId)).map(({ known }) => known.poll_at)
       return polls.length === 0 ? undefined : Math.max(0, Math.min(...polls) - elapsed())
     },
   }

@@ -23,8 +23,8 @@ export function createPublish({ now }: Pick<SenderDependencies, 'now'>, commit: 
       if (!submission) return []
       const { row_id, revision } = row
       if (submission.public_since === null) return [{ row_id, revision, set: { submission } }]
-      const status_reason = `Public from block ${proof.fact.head}: the private relays had it for ${submission.after_blocks} blocks`
-      const reason = row.intent === 'send' && { status_reason }
+      const statusReason = `Public from block ${proof.fact.head}: the private relays had it for ${submission.after_blocks} blocks`
+      const reason = row.intent === 'send' && { status_reason: statusReason }
       // What it waited for at the relays has ended.
       return [{ row_id, revision, set: { submission, ...waitColumns(row, null), ...reason } }]
     })

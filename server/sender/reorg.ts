@@ -9,10 +9,10 @@ import { given, majorityOf } from '../lib/majority.ts'
 import type { NetworkClient, SendingDependencies } from './context.ts'
 
 /** For how many blocks after its confirmation a transaction is watched. */
-export const watched_blocks = 32
+export const watchedBlocks = 32
 
 /** A node that lags behind its own newest block has caught up after so many blocks. */
-const denial_blocks = 6
+const denialBlocks = 6
 
 /** Distinguishes a reorganization from a node that lags or follows a fork, by the endpoints' block hashes at the block's height. */
 export function createReorganized({ store, observer }: Pick<SendingDependencies, 'store' | 'observer'>) {
@@ -28,7 +28,7 @@ export function createReorganized({ store, observer }: Pick<SendingDependencies,
     const blocks = await surveyBlocks(witnesses, rows)
     const attempts = await Promise.all(rows.map(({ row_id }) => store.attempts(row_id)))
     const answers = await askEach(witnesses.each, (node) => receiptsOf(node, attempts.flat()))
-    const isLikelyReplaced = (block_hash: string | null) => blocks.get(block_hash ?? '')?.isLikely === true
+    const isLikelyReplaced = (blockHash: string | null) => blocks.get(blockHash ?? '')?.isLikely === true
     return rows.map((row, index) => {
       const own = attempts[index] ?? []
       const receipt = shownByMost(given(answers), own)
@@ -48,7 +48,7 @@ export function createReorganized({ store, observer }: Pick<SendingDependencies,
     head: number,
   ): Promise<boolean> {
     const newest = await store.newestEnded(relayer.row_id)
-    const from = head - client.network.required_confirmations - watched_blocks
+    const from = head - client.network.required_confirmations - watchedBlocks
     if (!newest || newest.number < from) return false
     if ((await client.chain.blockHash(newest.number)) === newest.hash) return false
 
@@ -101,10 +101,9 @@ function shownByMost(answers: Shown[], attempts: AttemptRow[]): Seen | undefined
 }
 
 /** Whether more than half of ALL endpoints are well past the block, and have no receipt of any of the attempts. */
-function isDeniedByMost(answers: (Shown | undefined)[], attempts: AttemptRow[], block_number: number | null): boolean {
+function isDeniedByMost(answers: (Shown | undefined)[], attempts: AttemptRow[], blockNumber: number | null): boolean {
   const denials = given(answers).filter(
-    ({ head, receipts }) =>
-      block_number !== null && head >= block_number + denial_blocks && deniesAll(attempts, receipts),
+    ({ head, receipts }) => blockNumber !== null && head >= blockNumber + denialBlocks && deniesAll(attempts, receipts),
   )
   return denials.length >= majorityOf(answers.length)
 }

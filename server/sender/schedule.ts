@@ -11,52 +11,52 @@ export interface Schedule {
   rest_since: number | undefined
 }
 
-const first_failure_ms = 500
-const max_failure_ms = 10_000
-const min_poll_ms = 100
-const max_poll_ms = 3_000
-const default_blocktime_ms = 1_000
-const min_rest_poll_ms = 1_000
-const max_rest_poll_ms = 30_000
-const min_watch_ms = 600_000
-const max_immediate = 64
+const firstFailureMs = 500
+const maxFailureMs = 10_000
+const minPollMs = 100
+const maxPollMs = 3_000
+const defaultBlocktimeMs = 1_000
+const minRestPollMs = 1_000
+const maxRestPollMs = 30_000
+const minWatchMs = 600_000
+const maxImmediate = 64
 
 type Network = Pick<NetworkClient, 'network'>
 
 export const newSchedule = (): Schedule => ({
   poll_at: 0,
-  failure_ms: first_failure_ms,
+  failure_ms: firstFailureMs,
   immediate: 0,
   rest_since: undefined,
 })
 
 /** A fifth of the block time: new blocks are seen soon, at the cost of few calls. */
-export const pollInterval_ms = ({ network }: Network): number =>
-  Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) / 5, min_poll_ms), max_poll_ms)
+export const pollIntervalMs = ({ network }: Network): number =>
+  Math.min(Math.max((network.average_blocktime_ms ?? defaultBlocktimeMs) / 5, minPollMs), maxPollMs)
 
 /** Times are aligned to a grid, so that all relayers of a network read the chain at the same moment and share one request. */
 export function pollNext(schedule: Schedule, network: Network, elapsed: number): void {
-  const interval_ms = pollInterval_ms(network)
-  schedule.poll_at = Math.floor(elapsed / interval_ms + 1.5) * interval_ms
+  const intervalMs = pollIntervalMs(network)
+  schedule.poll_at = Math.floor(elapsed / intervalMs + 1.5) * intervalMs
 }
 
-export function pollAfter(schedule: Schedule, wait_ms: number, elapsed: number): void {
-  schedule.poll_at = elapsed + wait_ms
+export function pollAfter(schedule: Schedule, waitMs: number, elapsed: number): void {
+  schedule.poll_at = elapsed + waitMs
 }
 
 /** Confirmed transactions are checked every two blocks. */
-export const restInterval_ms = ({ network }: Network): number =>
-  Math.min(Math.max((network.average_blocktime_ms ?? default_blocktime_ms) * 2, min_rest_poll_ms), max_rest_poll_ms)
+export const restIntervalMs = ({ network }: Network): number =>
+  Math.min(Math.max((network.average_blocktime_ms ?? defaultBlocktimeMs) * 2, minRestPollMs), maxRestPollMs)
 
 /** Limits the watch in time, for chains that produce no blocks. */
-export const watchLimit_ms = ({ network }: Network, blocks: number): number =>
-  Math.max(4 * blocks * (network.average_blocktime_ms ?? default_blocktime_ms), min_watch_ms)
+export const watchLimitMs = ({ network }: Network, blocks: number): number =>
+  Math.max(4 * blocks * (network.average_blocktime_ms ?? defaultBlocktimeMs), minWatchMs)
 
 /** Reads the chain again at once; without a new block in between, after growing delays. */
 export function pollSoon(schedule: Schedule, elapsed: number): void {
-  const wait_ms = Math.min(min_poll_ms * 2 ** (schedule.immediate - 1), max_poll_ms)
-  schedule.poll_at = Math.min(schedule.poll_at, schedule.immediate === 0 ? 0 : elapsed + wait_ms)
-  schedule.immediate = Math.min(schedule.immediate + 1, max_immediate)
+  const waitMs = Math.min(minPollMs * 2 ** (schedule.immediate - 1), maxPollMs)
+  schedule.poll_at = Math.min(schedule.poll_at, schedule.immediate === 0 ? 0 : elapsed + waitMs)
+  schedule.immediate = Math.min(schedule.immediate + 1, maxImmediate)
 }
 
 export function sawNewBlock(schedule: Schedule): void {
@@ -64,11 +64,11 @@ export function sawNewBlock(schedule: Schedule): void {
 }
 
 export function succeeded(schedule: Schedule): void {
-  schedule.failure_ms = first_failure_ms
+  schedule.failure_ms = firstFailureMs
 }
 
 /** The nodes failed. `random`: 0 to 1, which spreads the relayers. */
 export function failed(schedule: Schedule, elapsed: number, random: number): void {
-  schedule.failure_ms = Math.min(schedule.failure_ms * 2, max_failure_ms)
+  schedule.failure_ms = Math.min(schedule.failure_ms * 2, maxFailureMs)
   schedule.poll_at = elapsed + schedule.failure_ms * (0.75 + random / 2)
 }

@@ -52,15 +52,15 @@ export interface BroadcastState {
 }
 
 /** The delay before repricing an attempt that a node calls underpriced while it has an earlier attempt. */
-const reprice_soon_ms = 5_000
-const max_text_length = 900
+const repriceSoonMs = 5_000
+const maxTextLength = 900
 
 /**
  * One JSON-RPC batch: a node that gets several batches at once may see later nonces first. In a request the bytes are hex, which
  * doubles their size.
  */
-const max_at_once = 100
-const max_bytes_at_once = 192 * 1024
+const maxAtOnce = 100
+const maxBytesAtOnce = 192 * 1024
 
 type BroadcastDependencies = Pick<SendingDependencies, 'store' | 'now'>
 
@@ -84,9 +84,9 @@ export async function broadcast(
 function nextBatch(wanted: Broadcast[], from: number): Uint8Array[] {
   const raws: Uint8Array[] = []
   let bytes = 0
-  for (const { attempt } of wanted.slice(from, from + max_at_once)) {
+  for (const { attempt } of wanted.slice(from, from + maxAtOnce)) {
     bytes += attempt.raw.length
-    if (raws.length > 0 && bytes > max_bytes_at_once) break
+    if (raws.length > 0 && bytes > maxBytesAtOnce) break
     raws.push(attempt.raw)
   }
   return raws
@@ -102,7 +102,7 @@ async function judge(
   result: BroadcastResult,
 ): Promise<void> {
   const kind = error && (rpcKindOf(error) ?? 'unknown')
-  const text = (error?.message ?? '').slice(0, max_text_length)
+  const text = (error?.message ?? '').slice(0, maxTextLength)
   const verdict = verdictOf(kind)
   const refused: Refused = { attempt, text, kind: kind ?? 'unknown' }
   if (verdict !== 'accepted') result.again.push(row.row_id)
@@ -122,7 +122,7 @@ async function judge(
       break
     case 'cheap': {
       const set = {
-        reprice_at: row.status === 'sent' ? 0 : Math.min(row.reprice_at, dependencies.now() + reprice_soon_ms),
+        reprice_at: row.status === 'sent' ? 0 : Math.min(row.reprice_at, dependencies.now() + repriceSoonMs),
       }
       result.moves.push(...waitMoves(row, refused, cheapWait(row, state.cap, text), state.next, set))
       break
@@ -179,9 +179,9 @@ const endsWhenAccepted = new Set<string | null>(['node', 'funds', 'unreachable',
 function acceptedMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: number[]): Move[] {
   const { row_id, revision } = row
   const isNew = row.status === 'sent'
-  const sent_at = row.sent_at ?? new Date(now()).toISOString()
+  const sentAt = row.sent_at ?? new Date(now()).toISOString()
   const set: Move['set'] = {
-    ...(isNew && { status: 'submitted', sent_at }),
+    ...(isNew && { status: 'submitted', sent_at: sentAt }),
     ...((isNew || endsWhenAccepted.has(row.waiting_for)) && waitColumns(row, null)),
   }
   return taken.length > 0 || Object.keys(set).length > 0 ? [{ row_id, revision, set, taken }] : []

@@ -7,22 +7,22 @@ import { createObserve } from './observe.ts'
 import { createSettlement } from './receipts.ts'
 import { createGivenUp } from './recheck-ended.ts'
 import { createPublish } from './release-private.ts'
-import { createReorganized, watched_blocks } from './reorg.ts'
-import { failed, pollAfter, restInterval_ms, succeeded, watchLimit_ms } from './schedule.ts'
+import { createReorganized, watchedBlocks } from './reorg.ts'
+import { failed, pollAfter, restIntervalMs, succeeded, watchLimitMs } from './schedule.ts'
 import { createRound } from './tick.ts'
 import { createLaneWaits } from './waits.ts'
 
-const min_given_up_ms = 1_000
+const minGivenUpMs = 1_000
 
 export interface Sender {
   /**
    * Does all that is possible now for one relayer. Resolves to the milliseconds until the next round; undefined: nothing is left.
    */
-  work(relayer_row_id: number): Promise<number | undefined>
+  work(relayerRowId: number): Promise<number | undefined>
   /** Forgets a relayer that another server works on from now on. */
-  leave(relayer_row_id: number): Promise<void>
+  leave(relayerRowId: number): Promise<void>
   /** Makes the next round read the chain at once. `resend`: it also broadcasts all signed transactions again. */
-  pollNow(relayer_row_id: number, resend: boolean): void
+  pollNow(relayerRowId: number, resend: boolean): void
 }
 
 /**
@@ -44,34 +44,34 @@ export function createSender(dependencies: SenderDependencies): Sender {
   const parts = { commit, waits, views, reorganized, settlement, handOver, publish, observing }
   const round = createRound({ ...dependencies, ...parts })
 
-  async function work(relayer_row_id: number): Promise<number | undefined> {
+  async function work(relayerRowId: number): Promise<number | undefined> {
     const [relayer, unfinished] = await Promise.all([
-      store.getRelayerByRowId(relayer_row_id),
-      store.countUnfinished(relayer_row_id),
+      store.getRelayerByRowId(relayerRowId),
+      store.countUnfinished(relayerRowId),
     ])
     const held = relayer && (await dependencies.findSigner(relayer.id))
     const networkClient = held && (await dependencies.networkClient(held.relayer))
     if (!held || !networkClient) {
-      laneStates.delete(relayer_row_id)
+      laneStates.delete(relayerRowId)
       return undefined
     }
     const isResting = unfinished === 0
-    const lane: Lane = { held, networkClient, ...stateOf(relayer_row_id, isResting) }
+    const lane: Lane = { held, networkClient, ...stateOf(relayerRowId, isResting) }
     const { schedule } = lane
     try {
       if (!isResting) {
-        if (lane.seen.head === undefined) await store.watch(relayer_row_id)
+        if (lane.seen.head === undefined) await store.watch(relayerRowId)
         await round(lane)
       } else if (await isWatched(lane)) {
         await watchRound(lane)
       } else {
-        const due_ms = await givenUp.dueIn(relayer_row_id)
-        if (due_ms === undefined) {
-          laneStates.delete(relayer_row_id)
-          await store.unwatch(relayer_row_id)
+        const dueMs = await givenUp.dueIn(relayerRowId)
+        if (dueMs === undefined) {
+          laneStates.delete(relayerRowId)
+          await store.unwatch(relayerRowId)
           return undefined
         }
-        pollAfter(schedule, Math.max(due_ms, min_given_up_ms), elapsed())
+        pollAfter(schedule, Math.max(dueMs, minGivenUpMs), elapsed())
       }
       if (await givenUp.correct(lane)) changed()
       succeeded(schedule)
@@ -85,20 +85,20 @@ export function createSender(dependencies: SenderDependencies): Sender {
   }
 
   /** After a rest a lane starts with an empty state, so that everything is read again before anything is signed. */
-  function stateOf(relayer_row_id: number, isResting: boolean): LaneState {
-    const before = laneStates.get(relayer_row_id)
+  function stateOf(relayerRowId: number, isResting: boolean): LaneState {
+    const before = laneStates.get(relayerRowId)
     const state = before && (isResting || before.schedule.rest_since === undefined) ? before : newLaneState()
-    laneStates.set(relayer_row_id, state)
+    laneStates.set(relayerRowId, state)
     if (isResting) state.schedule.rest_since ??= elapsed()
     return state
   }
 
   /** For a relayer without unfinished transactions: whether a reorganization may still remove its last confirmed one. */
   async function isWatched({ held, networkClient, seen, schedule }: Lane): Promise<boolean> {
-    if (elapsed() - (schedule.rest_since ?? 0) > watchLimit_ms(networkClient, watched_blocks)) return false
+    if (elapsed() - (schedule.rest_since ?? 0) > watchLimitMs(networkClient, watchedBlocks)) return false
     const newest = await store.newestEnded(held.relayer.row_id)
     if (!newest) return false
-    const until = newest.number + networkClient.network.required_confirmations + watched_blocks
+    const until = newest.number + networkClient.network.required_confirmations + watchedBlocks
     return seen.head === undefined || seen.head.number < until
   }
 
@@ -107,7 +107,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
     const { held, networkClient, seen, schedule, pool } = lane
     if (elapsed() < schedule.poll_at) return
     const polled = await observing.poll(lane)
-    pollAfter(schedule, restInterval_ms(networkClient), elapsed())
+    pollAfter(schedule, restIntervalMs(networkClient), elapsed())
     if (!polled || !seen.recheck) return
     if (await reorganized.reopen(held.relayer, networkClient, seen.head?.number ?? 0)) {
       pool.resend = true
@@ -120,11 +120,11 @@ export function createSender(dependencies: SenderDependencies): Sender {
 
   return {
     work,
-    async leave(relayer_row_id) {
-      laneStates.delete(relayer_row_id)
+    async leave(relayerRowId) {
+      laneStates.delete(relayerRowId)
     },
-    pollNow(relayer_row_id, resend) {
-      const state = laneStates.get(relayer_row_id)
+    pollNow(relayerRowId, resend) {
+      const state = laneStates.get(relayerRowId)
       if (!state) return
       state.schedule.poll_at = 0
       state.pool.resend ||= resend

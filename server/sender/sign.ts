@@ -1,6 +1,6 @@
 import { isRpcFailure } from '../chain/rpc.ts'
 import { aboveRefused, contentHash, highestOutbid, highestTaken } from '../domain/attempts.ts'
-import { reprice_ms } from '../domain/decide.ts'
+import { repriceMs } from '../domain/decide.ts'
 import { type Envelope, seal } from '../domain/encoding/envelope.ts'
 import {
   atCeiling,
@@ -40,8 +40,8 @@ import type { SenderDependencies } from './lane.ts'
 import type { Broadcast, Hopeless } from './send-raw-transaction.ts'
 
 /** A cancellation is urgent, because the original may be mined at any moment. */
-const withdrawal_tier = 'fast'
-const at_limit_ms = 15_000
+const withdrawalTier = 'fast'
+const atLimitMs = 15_000
 
 /** The change of a row, and the bytes to broadcast after it is committed. */
 export interface Signed {
@@ -84,7 +84,7 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
   ): Promise<Signed | undefined> {
     const attempts = row.revision === 0 ? [] : await store.attempts(row.row_id)
     const last = attempts.at(-1)
-    const wait_ms = reprice_ms[tierOf(row)]
+    const waitMs = repriceMs[tierOf(row)]
     const content = purpose === 'send' ? await requested(client, row, slow) : await selfTransfer(client, row, last)
     if ('waiting_for' in content) return waiting(row, content)
     if ('reason' in content) return hopeless(row, content.reason)
@@ -92,20 +92,20 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     if (prices === 'at_ceiling')
       return {
         isNew: false,
-        move: { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + wait_ms } },
+        move: { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + waitMs } },
       }
     if ('waiting_for' in prices) return waiting(row, prices)
     if (purpose === 'send' && row.is_sweep) content.value = sweptBy(row, content.gas_limit, prices)
     if (content.value < 0n) return waiting(row, nothingLeft)
     if (slow && last && isAsGood(last, row, purpose, prices, content.gas_limit)) {
       // The attempt is broadcast again when a node has only an older one. When no node has any, the status `sent` causes it.
-      const move = { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + wait_ms } }
+      const move = { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + waitMs } }
       if (row.status !== 'submitted') return { move, isNew: false }
       return { move, isNew: false, bytes: { ...last, raw: await store.rawOf(row.row_id, last.number) } }
     }
 
-    const data_fee = BigInt(row.data_fee ?? 0)
-    const fee = feeOf({ gas_limit: content.gas_limit, prices, data_fee })
+    const dataFee = BigInt(row.data_fee ?? 0)
+    const fee = feeOf({ gas_limit: content.gas_limit, prices, data_fee: dataFee })
     const spending = feeSpending(relayer, fee)
     if (spending.length > 0) {
       const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row.row_id)
@@ -140,7 +140,7 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
           hash,
           signature,
           resign: false,
-          reprice_at: now() + wait_ms,
+          reprice_at: now() + waitMs,
           ...priceColumns(prices),
           // A transfer that fills a gap has no gas limit before.
           ...((purpose === 'send' || row.gas_limit === null) && { gas_limit }),
@@ -164,7 +164,7 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
   function hopeless(row: TransactionRow, reason: string): Signed {
     const { row_id, revision } = row
     const error = errorOf('gas_limit_too_low', reason)
-    const move = { row_id, revision, set: { reprice_at: now() + at_limit_ms } }
+    const move = { row_id, revision, set: { reprice_at: now() + atLimitMs } }
     return { isNew: false, move, hopeless: { row, reason, error, isConfirmed: true } }
   }
 
@@ -201,7 +201,7 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     const ceiling = purpose === 'send' ? ceilingOf(row) : { fee: undefined, tip: undefined }
     // Prices from the acceptance, or from a replacement request, are used unchanged.
     const given = purpose === 'send' && !slow ? pricesOf(row) : undefined
-    const tier = purpose === 'send' ? tierOf(row) : withdrawal_tier
+    const tier = purpose === 'send' ? tierOf(row) : withdrawalTier
     const kind = purpose === 'send' ? priceKindOf(row.type) : (taken?.kind ?? kindFor(relayer))
     const wanted = given ?? withCeiling(row, await askedFor(market, row, purpose, tier, kind), ceiling)
     if (!taken) return untaken(relayer, aboveRefused(attempts, row.nonce), wanted, { ceiling, cap, tier, market })
@@ -215,9 +215,9 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
 
   /** Records the reason to wait; undefined when the row has it already. */
   function waiting(row: TransactionRow, wait: Wait): Signed | undefined {
-    const reprice_at = now() + at_limit_ms
-    if (isSameWait(row, wait) && row.reprice_at > now() && row.reprice_at <= reprice_at) return undefined
-    const set = { reprice_at, ...waitColumns(row, wait) }
+    const repriceAt = now() + atLimitMs
+    if (isSameWait(row, wait) && row.reprice_at > now() && row.reprice_at <= repriceAt) return undefined
+    const set = { reprice_at: repriceAt, ...waitColumns(row, wait) }
     return { isNew: false, move: { row_id: row.row_id, revision: row.revision, set } }
   }
 
@@ -227,13 +227,13 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     row: TransactionRow,
     purpose: Purpose,
     prices: Prices,
-    gas_limit: number,
+    gasLimit: number,
   ): boolean {
     const signed = pricesOf(last)
     if (!signed || last.taken_at !== null || last.purpose !== purpose || last.nonce !== row.nonce || row.resign) {
       return false
     }
-    if (last.gas_limit !== gas_limit) return false
+    if (last.gas_limit !== gasLimit) return false
     return isNear(signed, prices) && (row.status === 'sent' || isEnough(signed, prices))
   }
 }
@@ -252,9 +252,9 @@ async function askedFor(
 }
 
 /** What a sweep sends at a price: it costs no more than before. Negative: the fee is more than all that is left. */
-function sweptBy(row: TransactionRow, gas_limit: number, prices: Prices): bigint {
+function sweptBy(row: TransactionRow, gasLimit: number, prices: Prices): bigint {
   const before = BigInt(row.gas_limit ?? 0) * most(pricesOf(row) ?? prices)
-  return BigInt(row.value) + before - BigInt(gas_limit) * most(prices)
+  return BigInt(row.value) + before - BigInt(gasLimit) * most(prices)
 }
 
 const nothingLeft: Wait = { waiting_for: 'funds', text: 'the fee would be more than all that is left' }
@@ -300,9 +300,9 @@ function atLimit(
 ): Wait | 'at_ceiling' {
   const { fee, tip } = ceilingOf(row)
   if (row.intent === 'send' && (tip !== undefined || (fee !== undefined && (cap === undefined || fee <= cap)))) {
-    const base_fee = market.kind === 'eip1559' ? market.base_fee : 0n
+    const baseFee = market.kind === 'eip1559' ? market.base_fee : 0n
     const ceiling = fee ?? (tip as bigint)
-    if (fee !== undefined && fee < base_fee) return tooLow(fee, `the base fee is ${gwei(base_fee)}`)
+    if (fee !== undefined && fee < baseFee) return tooLow(fee, `the base fee is ${gwei(baseFee)}`)
     // Only slow: a node has it, and its price is the one that the caller gave.
     if (!row.resign) return 'at_ceiling'
     return tooLow(ceiling, `a node has an earlier version, which takes at least ${gwei(most(least))} to replace`)

@@ -16,10 +16,10 @@ import type { createReorganized } from './reorg.ts'
 import { pollSoon } from './schedule.ts'
 import type { LaneWaits } from './waits.ts'
 
-const sign_at_once = 100
+const signAtOnce = 100
 /** With a key service more, because its calls in flight run out at the end of every batch. */
-const sign_remotely_at_once = 400
-const max_rows = 2_000
+const signRemotelyAtOnce = 400
+const maxRows = 2_000
 
 interface RoundDependencies extends SenderDependencies {
   commit: Commit
@@ -103,7 +103,7 @@ export function createRound(dependencies: RoundDependencies) {
     const { held, seen, pool } = lane
     if (everything) {
       // Read again, because transactions that just lost their block are in flight now.
-      const inFlight = await store.inFlight(held.relayer.row_id, max_rows)
+      const inFlight = await store.inFlight(held.relayer.row_id, maxRows)
       return inFlight.filter(({ nonce }) => nonce !== null && nonce >= seen.latest && nonce < seen.latest + pool.window)
     }
     const forgotten = [...(await forgottenOf(lane, decided)), ...(await droppedOf(lane, decided))]
@@ -156,8 +156,8 @@ export function createRound(dependencies: RoundDependencies) {
     const { held, networkClient, seen, schedule, pool } = lane
     const { row_id, revision } = row
     if (step.do === 'return') {
-      const status_reason = 'Its block was removed by a reorganization, or never had it: it is sent again'
-      const set = { status: 'submitted', block_number: null, block_hash: null, status_reason } as const
+      const statusReason = 'Its block was removed by a reorganization, or never had it: it is sent again'
+      const set = { status: 'submitted', block_number: null, block_hash: null, status_reason: statusReason } as const
       await commit([{ row_id, revision, set }])
       pool.resend = true
       pollSoon(schedule, elapsed())
@@ -210,9 +210,9 @@ export function createRound(dependencies: RoundDependencies) {
     if (nonces.isInDoubt(held.relayer.row_id)) return
     // A new transaction may close an open gap.
     if (seen.gaps > 0) await mendGaps(nonces, lane)
-    const at_once = held.signer.at_once > 1 ? sign_remotely_at_once : sign_at_once
+    const atOnce = held.signer.at_once > 1 ? signRemotelyAtOnce : signAtOnce
     while (!held.relayer.paused) {
-      const rows = await store.pending(held.relayer.row_id, seen.latest, seen.latest + pool.window, at_once)
+      const rows = await store.pending(held.relayer.row_id, seen.latest, seen.latest + pool.window, atOnce)
       if (rows.length === 0) return
       await look(lane)
       const time = { now: now(), elapsed: elapsed() }
@@ -228,7 +228,7 @@ export function createRound(dependencies: RoundDependencies) {
         decided.slice(0, first).filter(({ step }) => step.do === 'sign'),
       )
       // With a key service many batches take long: the chain is read between them.
-      if (signed < at_once || (held.signer.at_once > 1 && elapsed() >= schedule.poll_at)) return
+      if (signed < atOnce || (held.signer.at_once > 1 && elapsed() >= schedule.poll_at)) return
     }
   }
 

@@ -28,7 +28,7 @@ export interface OperationDependencies {
   webhooks: {
     sendTest: Deliverer['test']
     /** There are deliveries to make. */
-    wake(notification_row_id: number): void
+    wake(notificationRowId: number): void
   }
   /** The reason why a URL may not be called; undefined: it may. */
   checkTarget: TargetCheck

@@ -7,11 +7,11 @@ import type { Store } from '../store/store.ts'
 /** Finds a pool that the caller may use. Throws ApiError (404) for one that he may not use whole, as for a missing one. */
 export type FindPool = (id: string, caller: Pick<Caller, 'relayer_ids' | 'pool_ids'>) => Promise<PoolRow>
 
-const max_cached = 1_000
+const maxCached = 1_000
 
 /** Pools are cached while the store's generation is unchanged. */
 export function createFindPool(store: Pick<Store, 'getPool' | 'generation'>): FindPool {
-  const cache = new BoundedMap<string, PoolRow>(max_cached)
+  const cache = new BoundedMap<string, PoolRow>(maxCached)
   let cachedGeneration = 0
 
   async function get(id: string): Promise<PoolRow | undefined> {

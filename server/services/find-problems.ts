@@ -14,8 +14,8 @@ import type { FundingNote } from '../store/configuration-store.ts'
 import type { Failures, NotificationState } from '../store/store.ts'
 
 /** A transaction that is not mined after this time is a problem, even without a known reason. */
-const slow_ms = 5 * 60_000
-const slow_on_still_chain_ms = 60_000
+const slowMs = 5 * 60_000
+const slowOnStillChainMs = 60_000
 
 /** All problems, the most urgent first. Pure, but for the turns that it gives to other work. */
 export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
@@ -51,8 +51,8 @@ function paceOf({ network }: RelayerRow, { now, nodes }: Facts): ChainPace {
   const seen = nodes.get(network)
   if (!seen || seen instanceof Error) return { now, head_at: undefined, average_blocktime_ms: undefined }
   const times = seen.nodes.flatMap(({ block_at }) => (block_at === null ? [] : [Date.parse(block_at)]))
-  const head_at = times.length === 0 ? undefined : Math.max(...times)
-  return { now, head_at, average_blocktime_ms: seen.average_blocktime_ms }
+  const headAt = times.length === 0 ? undefined : Math.max(...times)
+  return { now, head_at: headAt, average_blocktime_ms: seen.average_blocktime_ms }
 }
 
 function ofNodes(network: string, nodes: NetworkSeen['nodes']): FoundProblem[] {
@@ -79,12 +79,12 @@ function ofStillChains(facts: Facts): FoundProblem[] {
     const isHeld = first.status === 'submitted' && isSlow(first, pace) && reasonToWait(first, pace) === null
     if (isHeld && pace.head_at !== undefined && standsStill(pace)) heads.set(relayer.network, pace.head_at)
   }
-  return [...heads].map(([network, head_at]) =>
+  return [...heads].map(([network, headAt]) =>
     problem('network_still', '', {
       network_id: `evm:${network}`,
       summary: `${network}: no node shows a new block`,
       reason: 'Transactions wait for its next one. No price helps: check the network and its nodes.',
-      since: new Date(head_at).toISOString(),
+      since: new Date(headAt).toISOString(),
     }),
   )
 }
@@ -108,12 +108,12 @@ function ofFunding({ id }: RelayerRow, note: FundingNote | undefined): FoundProb
 }
 
 const isSlow = ({ created_at }: TransactionRow, pace: ChainPace): boolean =>
-  pace.now - Date.parse(created_at) > (standsStill(pace) ? slow_on_still_chain_ms : slow_ms)
+  pace.now - Date.parse(created_at) > (standsStill(pace) ? slowOnStillChainMs : slowMs)
 
 function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number], pace: ChainPace): FoundProblem[] {
   const { created_at, nonce } = first
-  const waiting_for = reasonToWait(first, pace)
-  if (waiting_for === null && !isSlow(first, pace)) return []
+  const waitingFor = reasonToWait(first, pace)
+  if (waitingFor === null && !isSlow(first, pace)) return []
   const behind = unfinished > 1 ? `, and ${unfinished - 1} more behind it` : ''
   const its = {
     relayer_id: id,
@@ -122,8 +122,8 @@ function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number]
     // Not since the last change of the reason: the queue is stuck as long as its first.
     since: created_at,
   }
-  if (waiting_for === null) {
-    const reason = shownReason({ ...first, waiting_for }) ?? sentence(nextStep(first, pace).text)
+  if (waitingFor === null) {
+    const reason = shownReason({ ...first, waiting_for: waitingFor }) ?? sentence(nextStep(first, pace).text)
     return [
       problem('transaction_slow', first.id, {
         ...its,
@@ -132,8 +132,8 @@ function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number]
       }),
     ]
   }
-  const summary = `${id} · nonce ${nonce} waits (${words(waiting_for)})${behind}`
-  return [problem('transaction_waiting', first.id, { ...its, summary, reason: first.wait_text ?? words(waiting_for) })]
+  const summary = `${id} · nonce ${nonce} waits (${words(waitingFor)})${behind}`
+  return [problem('transaction_waiting', first.id, { ...its, summary, reason: first.wait_text ?? words(waitingFor) })]
 }
 
 function ofAccount(
@@ -220,7 +220,7 @@ export interface Facts {
   unready: Detail[]
 }
 
-const max_text = 1_000
+const maxText = 1_000
 
 /** The most urgent first; the order of one severity is that of this list, and within a kind the longest standing is first. */
 const severities: Record<ProblemKind, Problem['severity']> = {
@@ -262,8 +262,8 @@ export function problem(kind: ProblemKind, cause: string, its: Its): FoundProble
     count: 1,
     since: null,
     ...its,
-    summary: its.summary.slice(0, max_text),
-    reason: its.reason.slice(0, 2 * max_text),
+    summary: its.summary.slice(0, maxText),
+    reason: its.reason.slice(0, 2 * maxText),
   }
 }
 
@@ -279,16 +279,16 @@ export interface LastSeen<Value> {
   read<Key extends string>(questions: ReadonlyMap<Key, () => Promise<Value>>): Promise<Map<Key, Value | Error>>
 }
 
-const max_known = 10_000
-const max_at_once = 100
-const patience_ms = 2_000
+const maxKnown = 10_000
+const maxAtOnce = 100
+const patienceMs = 2_000
 const late = () => new Error('not answered yet')
 
 /** `elapsed`: a monotonic clock in milliseconds. */
-export function createLastSeen<Value>(fresh_ms: number, elapsed: () => number): LastSeen<Value> {
-  const known = new BoundedMap<string, Seen<Value>>(max_known)
+export function createLastSeen<Value>(freshMs: number, elapsed: () => number): LastSeen<Value> {
+  const known = new BoundedMap<string, Seen<Value>>(maxKnown)
   const asking = new Map<string, Promise<void>>()
-  const limit = pLimit(max_at_once)
+  const limit = pLimit(maxAtOnce)
 
   function ask(key: string, question: () => Promise<Value>): Promise<void> {
     const running = asking.get(key)
@@ -303,7 +303,7 @@ export function createLastSeen<Value>(fresh_ms: number, elapsed: () => number): 
     return asked
   }
 
-  const isFresh = ({ at, error }: Seen<Value>) => elapsed() - at < (error === undefined ? fresh_ms : fresh_ms / 6)
+  const isFresh = ({ at, error }: Seen<Value>) => elapsed() - at < (error === undefined ? freshMs : freshMs / 6)
 
   return {
     async read(questions) {
@@ -311,12 +311,12 @@ export function createLastSeen<Value>(fresh_ms: number, elapsed: () => number): 
         const seen = known.get(key)
         return seen && isFresh(seen) ? [] : [ask(key, question)]
       })
-      await withTimeout(patience_ms, late, () => Promise.all(asked)).catch(() => undefined)
+      await withTimeout(patienceMs, late, () => Promise.all(asked)).catch(() => undefined)
       return new Map(
         [...questions.keys()].map((key) => {
           const seen = known.get(key)
           // An answer of before stays until the next one comes, but not for long.
-          if (!seen || elapsed() - seen.at > 2 * fresh_ms) return [key, late()]
+          if (!seen || elapsed() - seen.at > 2 * freshMs) return [key, late()]
           return [key, seen.error === undefined ? (seen.value as Value) : new Error(seen.error)]
         }),
       )

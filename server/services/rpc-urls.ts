@@ -4,9 +4,9 @@ import { badRequest } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import { withTimeout } from '../lib/timeout.ts'
 
-const default_weight = 100
+const defaultWeight = 100
 /** Flashbots Protect drops a transaction after this number of blocks. */
-const default_drops_after_blocks = 25
+const defaultDropsAfterBlocks = 25
 const mask = '***'
 
 /** Returns the reason why a URL may not be called. */
@@ -14,7 +14,7 @@ type Check = (url: URL) => string | undefined
 
 /** Reads RPC URLs. `path`: prefix of the paths in refusals. */
 export const readRpcUrls = (inputs: readonly RpcUrlInput[], path: string, check: Check): RpcUrl[] =>
-  readUrls(inputs, path, check).map(({ url, weight = default_weight }) => ({ url, weight }))
+  readUrls(inputs, path, check).map(({ url, weight = defaultWeight }) => ({ url, weight }))
 
 /** Reads the URLs of private relays. */
 export const readPrivateRpcUrls = (
@@ -23,7 +23,7 @@ export const readPrivateRpcUrls = (
   check: Check,
 ): PrivateRpcUrl[] =>
   readUrls(inputs, path, check).map(
-    ({ url, method = 'eth_sendRawTransaction', drops_after_blocks = default_drops_after_blocks }) => ({
+    ({ url, method = 'eth_sendRawTransaction', drops_after_blocks = defaultDropsAfterBlocks }) => ({
       url,
       method,
       drops_after_blocks,
@@ -52,8 +52,8 @@ export const showRpcUrls = <T extends { url: string }>(rpcUrls: readonly T[]): T
   })
 
 /** The longest wait of a request that only wants to warn. */
-const patience_ms = 2_000
-const late = () => new Error(`nodes did not answer within ${patience_ms / 1_000} s`)
+const patienceMs = 2_000
+const late = () => new Error(`nodes did not answer within ${patienceMs / 1_000} s`)
 
 /**
  * The nodes that do not answer, or are on another chain than the network. It never rejects: what it warns of was created already.
@@ -69,7 +69,7 @@ export async function nodeWarnings(
     const client = await chains.clientFor(nodes, { network, custom_rpc_urls: custom })
     if (!client) return []
     const urls = showRpcUrls(custom.length > 0 ? custom : client.network.rpc_urls)
-    const states = await withTimeout(patience_ms, late, () => client.nodes())
+    const states = await withTimeout(patienceMs, late, () => client.nodes())
     return states.flatMap(({ status, error }, index) =>
       status === 'healthy' ? [] : `node ${urls[index]?.url}: ${error}`.slice(0, 1_000),
     )

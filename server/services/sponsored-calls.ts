@@ -160,8 +160,8 @@ export function createSponsoredCalls({
     },
 
     /** Undefined: it is no call of this sponsorship. */
-    async find(sponsorship: SponsorshipRow, call_id: string): Promise<TransactionRow | undefined> {
-      const id = transactionIdOf(call_id)
+    async find(sponsorship: SponsorshipRow, callId: string): Promise<TransactionRow | undefined> {
+      const id = transactionIdOf(callId)
       return id === undefined ? undefined : store.getTransactionOfSponsorship(sponsorship.row_id, id)
     },
   }
@@ -214,19 +214,19 @@ function ownKey({ row_id }: SponsorshipRow, { to, data, authorization }: AskedCa
 }
 
 /** Users of one API key choose their keys without knowing of each other. */
-const keyOfUser = ({ caller, key }: Idempotency, user: string | null, body_hash: string): Idempotency => ({
-  ...{ key, body_hash },
+const keyOfUser = ({ caller, key }: Idempotency, user: string | null, bodyHash: string): Idempotency => ({
+  ...{ key, body_hash: bodyHash },
   caller: user === null ? caller : `${caller} ${user}`,
 })
 
-const id_zeros = '0'.repeat(32)
+const idZeros = '0'.repeat(32)
 
 /** The id of a call: that of its transaction, a UUID, as the last 16 of 32 bytes. */
-export const callIdOf = (transaction_id: string): string => `0x${id_zeros}${transaction_id.replaceAll('-', '')}`
+export const callIdOf = (transactionId: string): string => `0x${idZeros}${transactionId.replaceAll('-', '')}`
 
-function transactionIdOf(call_id: string): string | undefined {
+function transactionIdOf(callId: string): string | undefined {
   const [, a, b, c, d, e] =
-    /^0x0{32}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/.exec(call_id.toLowerCase()) ?? []
+    /^0x0{32}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/.exec(callId.toLowerCase()) ?? []
   return a === undefined ? undefined : [a, b, c, d, e].join('-')
 }
 

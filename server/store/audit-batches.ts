@@ -38,24 +38,24 @@ export interface ChainHead extends AuditHead {
 
 /** How many entries the chains have together, and a hash that covers all of them: for a single chain its own. */
 export function headOfAll(heads: readonly ChainHead[]): AuditHead {
-  const up_to = heads.reduce((sum, head) => sum + head.up_to, 0)
+  const upTo = heads.reduce((sum, head) => sum + head.up_to, 0)
   const [only, other] = heads
-  if (!other) return { up_to, hash: only?.hash ?? beginning.hash }
+  if (!other) return { up_to: upTo, hash: only?.hash ?? beginning.hash }
   const lines = heads.map(({ chain, up_to: its, hash: of }) => `${chain} ${its} ${Buffer.from(of).toString('hex')}\n`)
-  return { up_to, hash: hash('sha256', lines.join(''), 'buffer') }
+  return { up_to: upTo, hash: hash('sha256', lines.join(''), 'buffer') }
 }
 
 /** Reading one batch takes some milliseconds. */
-export const max_batch = 5_000
+export const maxBatch = 5_000
 
 export const beginning: AuditHead = { up_to: 0, hash: new Uint8Array(32) }
 
 /** The batches of entries that follow a head. */
 export function batchesAfter(head: AuditHead, entries: AuditEntry[]): AuditBatch[] {
   const batches: AuditBatch[] = []
-  for (let at = 0; at < entries.length; at += max_batch) {
+  for (let at = 0; at < entries.length; at += maxBatch) {
     const before = batches.at(-1) ?? head
-    const batch = entries.slice(at, at + max_batch)
+    const batch = entries.slice(at, at + maxBatch)
     const text = JSON.stringify(batch.map((entry, index) => rowOf(entry, before.up_to + index + 1)))
     batches.push({
       up_to: before.up_to + batch.length,
@@ -104,23 +104,23 @@ export const readBatch = (chain: number, entries: string): ListedAuditEntry[] =>
 
 const readEntry = (
   chain: number,
-  [sequence, at, caller, operation, relayer_id, subject, result, request_id, key_request_id, count]: AuditRow,
+  [sequence, at, caller, operation, relayerId, subject, result, requestId, keyRequestId, count]: AuditRow,
 ): ListedAuditEntry => ({
   chain,
   sequence,
   at,
   caller,
   operation,
-  relayer_id,
+  relayer_id: relayerId,
   subject,
   result,
-  request_id,
-  ...(key_request_id != null && { key_request_id }),
+  request_id: requestId,
+  ...(keyRequestId != null && { key_request_id: keyRequestId }),
   ...(count !== undefined && { count }),
 })
 
 /** The lowest HTTP status of a refusal. */
-export const first_refusal = 400
+export const firstRefusal = 400
 
 export function matcher(filter: AuditFilter): (entry: ListedAuditEntry) => boolean {
   const { after, before, operation, outcome, callers, ...same } = filter
@@ -130,7 +130,7 @@ export function matcher(filter: AuditFilter): (entry: ListedAuditEntry) => boole
     (after === undefined || entry.at > after) &&
     (before === undefined || entry.at < before) &&
     (part === undefined || entry.operation.toLowerCase().includes(part)) &&
-    (outcome === undefined || entry.result >= first_refusal === (outcome === 'refused')) &&
+    (outcome === undefined || entry.result >= firstRefusal === (outcome === 'refused')) &&
     (callers === undefined || entry.caller !== 'service') &&
     wanted.every(([name, value]) => entry[name] === value)
 }

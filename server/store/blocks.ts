@@ -2,9 +2,9 @@ import type { Listing, Slice } from '../domain/rows.ts'
 import { nextTurn } from '../lib/yield-to-event-loop.ts'
 
 /** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of the schemas use it too. */
-const block_size = 1_000
+const blockSize = 1_000
 /** The longest time that a search blocks the event loop. */
-const turn_ms = 5
+const turnMs = 5
 
 export interface Block {
   block: number
@@ -26,32 +26,32 @@ export interface BlockList {
  */
 export async function findPage(list: BlockList, { offset, limit }: Slice): Promise<Listing<number>> {
   const items: number[] = []
-  let total_items = 0
+  let totalItems = 0
   let began = performance.now()
 
   async function look(level: 0 | 1, from: number, to: number): Promise<void> {
     for (const { block, count } of await list.blocks(level, from, to)) {
-      const isBefore = count !== undefined && total_items + count <= offset
+      const isBefore = count !== undefined && totalItems + count <= offset
       if (count !== undefined && (isBefore || items.length >= limit)) {
-        total_items += count
+        totalItems += count
         continue
       }
-      const first = block * block_size
-      const last = first + block_size - 1
+      const first = block * blockSize
+      const last = first + blockSize - 1
       if (level === 1) await look(0, first, last)
       else take(await list.numbers(first, last))
-      if (performance.now() - began < turn_ms) continue
+      if (performance.now() - began < turnMs) continue
       await nextTurn()
       began = performance.now()
     }
   }
 
   function take(numbers: number[]): void {
-    const skipped = Math.max(0, offset - total_items)
+    const skipped = Math.max(0, offset - totalItems)
     items.push(...numbers.slice(skipped, skipped + limit - items.length))
-    total_items += numbers.length
+    totalItems += numbers.length
   }
 
   await look(1, 0, Number.MAX_SAFE_INTEGER)
-  return { items, total_items }
+  return { items, total_items: totalItems }
 }

@@ -78,7 +78,7 @@ export interface ConfigurationStore {
   /** Undefined when the pool has no such relayer. */
   weighPoolRelayer(
     id: string,
-    relayer_id: string,
+    relayerId: string,
     weight: number,
     auditEntry?: PendingAuditEntry,
   ): Promise<PoolRow | undefined>
@@ -120,7 +120,7 @@ export interface ConfigurationStore {
 
   /** `unknown_relayer`, `unknown_pool`: the index of the first id that does not exist. */
   createApiKey(
-    api_key: ApiKeyRow,
+    apiKey: ApiKeyRow,
     auditEntry?: PendingAuditEntry,
   ): Promise<ApiKeyRow | 'too_many' | 'name_taken' | UnknownLimit>
   getApiKey(id: string): Promise<ApiKeyRow | undefined>
@@ -133,8 +133,8 @@ export interface ConfigurationStore {
   /** The present secret stays valid until `former_valid_until`; null: it becomes invalid at once. */
   rotateApiKey(
     id: string,
-    secret_hash: Uint8Array,
-    former_valid_until: string | null,
+    secretHash: Uint8Array,
+    formerValidUntil: string | null,
     auditEntry?: PendingAuditEntry,
   ): Promise<ApiKeyRow | undefined>
   deleteApiKey(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion>
@@ -149,7 +149,7 @@ export interface ConfigurationStore {
   createNotification(
     notification: NotificationRow,
     auditEntry?: PendingAuditEntry,
-    max_of_creator?: number,
+    maxOfCreator?: number,
   ): Promise<'created' | 'id_taken' | 'too_many'>
   /** Here and below, `creator` limits the method to the notifications of one creator; others are treated as missing. */
   getNotification(id: string, creator?: string): Promise<Notification | undefined>
@@ -208,17 +208,17 @@ export interface FundingStore {
   /** The row ids of the relayers that have a funding, or that a pool funds. */
   fundedRelayers(): Promise<number[]>
   /** The newest first; at most 20. */
-  refills(relayer_row_id: number): Promise<Refill[]>
+  refills(relayerRowId: number): Promise<Refill[]>
   /** Stores it if it is another state or reason. An event is written when the relayer can no longer be refilled, or can again. */
-  noteFunding(relayer_row_id: number, note: Pick<FundingNote, 'state' | 'reason'>): Promise<void>
+  noteFunding(relayerRowId: number, note: Pick<FundingNote, 'state' | 'reason'>): Promise<void>
   /** By the relayer's row id; relayers that were not examined yet have none. */
   fundingNotes(): Promise<Map<number, FundingNote>>
   /** What counts for a daily limit now. `asset`: as in `Spend`. */
   spentPerDay(account: Account, asset: string): Promise<string>
   /** Whether an unfinished transaction of the relayer calls a contract or creates one. */
-  hasUnfinishedCalls(relayer_row_id: number): Promise<boolean>
+  hasUnfinishedCalls(relayerRowId: number): Promise<boolean>
   /** The fees that the relayer paid since then, in wei. `from`: seconds since the Unix epoch. Counted by the quarter of an hour. */
-  feesSince(relayer_row_id: number, from: number): Promise<bigint>
+  feesSince(relayerRowId: number, from: number): Promise<bigint>
 }
 
 export interface SponsorshipRow extends Omit<Sponsorship, 'usage'> {
@@ -243,11 +243,11 @@ export interface SponsorshipStore {
   /** Together with its API key. */
   createSponsorship(
     sponsorship: NewSponsorship,
-    api_key: ApiKeyRow,
+    apiKey: ApiKeyRow,
     auditEntry?: PendingAuditEntry,
   ): Promise<SponsorshipRow | 'id_taken' | 'too_many_keys' | 'key_name_taken' | 'unknown_relayer' | 'unknown_pool'>
   getSponsorship(id: string): Promise<SponsorshipRow | undefined>
-  sponsorshipOfKey(api_key_id: string): Promise<SponsorshipRow | undefined>
+  sponsorshipOfKey(apiKeyId: string): Promise<SponsorshipRow | undefined>
   listSponsorships(slice: Slice): Promise<Listing<SponsorshipRow>>
   updateSponsorship(
     id: string,

@@ -62,14 +62,14 @@ export interface Manifest {
 export type RightsSeal = ReturnType<typeof rightsSeal>
 
 const place = 'rights_manifest:1'
-const mac_bytes = 32
+const macBytes = 32
 
 export const emptySums = (): Manifest['sums'] =>
-  Object.fromEntries(rightsTables.map((table) => [table, Buffer.alloc(mac_bytes)])) as Manifest['sums']
+  Object.fromEntries(rightsTables.map((table) => [table, Buffer.alloc(macBytes)])) as Manifest['sums']
 
 /** Adds an element to a sum, or removes it; both are XOR. */
 export function toggle(sum: Buffer, element: Buffer): void {
-  for (let at = 0; at < mac_bytes; at += 1) sum.writeUInt8(sum.readUInt8(at) ^ element.readUInt8(at), at)
+  for (let at = 0; at < macBytes; at += 1) sum.writeUInt8(sum.readUInt8(at) ^ element.readUInt8(at), at)
 }
 
 /** A protected row that a database transaction changes. `version`: the version before the change; 0: none. */
@@ -92,9 +92,9 @@ export function sealChange(
   if (version > 0) toggle(manifest.sums[table], seal.element(table, row_id, version))
   if (!row) return undefined
   manifest.version += 1
-  const rights_version = manifest.version
-  toggle(manifest.sums[table], seal.element(table, row_id, rights_version))
-  return { rights_version, rights_mac: seal.macOf(table, { ...row, rights_version }) }
+  const rightsVersion = manifest.version
+  toggle(manifest.sums[table], seal.element(table, row_id, rightsVersion))
+  return { rights_version: rightsVersion, rights_mac: seal.macOf(table, { ...row, rights_version: rightsVersion }) }
 }
 
 /** The cryptography of rows that grant rights, under one master key. */
@@ -107,11 +107,11 @@ export function rightsSeal({ mac, seal, open }: RightsGuard) {
   return {
     macOf,
     isGenuine(table: RightsTable, row: SealedRow): boolean {
-      return row.rights_mac?.length === mac_bytes && timingSafeEqual(row.rights_mac, macOf(table, row))
+      return row.rights_mac?.length === macBytes && timingSafeEqual(row.rights_mac, macOf(table, row))
     },
     /** A row's element of its table's sum. It depends on the master key, so that without it no other rows with the same sum can be found. */
-    element: (table: RightsTable, row_id: number, version: number): Buffer =>
-      mac(`element ${table} ${row_id} ${version}`),
+    element: (table: RightsTable, rowId: number, version: number): Buffer =>
+      mac(`element ${table} ${rowId} ${version}`),
     sealManifest({ version, sums }: Manifest): Uint8Array {
       const texts = Object.entries(sums).map(([table, sum]) => [table, sum.toString('hex')])
       return seal(Buffer.from(JSON.stringify({ version, sums: Object.fromEntries(texts) })), place)
@@ -130,7 +130,7 @@ export function rightsSeal({ mac, seal, open }: RightsGuard) {
   }
 }
 
-const block_rows = 4_096
+const blockRows = 4_096
 
 /**
  * The version of each row of a table, by row id; 0: no such row. The versions stand in blocks of numbers: a Map of a million rows
@@ -140,15 +140,15 @@ export function createRowVersions() {
   const blocks = new Map<number, Float64Array>()
 
   return {
-    get: (row_id: number): number => blocks.get(Math.floor(row_id / block_rows))?.[row_id % block_rows] ?? 0,
-    set(row_id: number, version: number): void {
-      const number = Math.floor(row_id / block_rows)
+    get: (rowId: number): number => blocks.get(Math.floor(rowId / blockRows))?.[rowId % blockRows] ?? 0,
+    set(rowId: number, version: number): void {
+      const number = Math.floor(rowId / blockRows)
       let block = blocks.get(number)
       if (!block) {
-        block = new Float64Array(block_rows)
+        block = new Float64Array(blockRows)
         blocks.set(number, block)
       }
-      block[row_id % block_rows] = version
+      block[rowId % blockRows] = version
     },
   }
 }
@@ -169,7 +169,7 @@ export interface RightsState {
 
 export type NamedRow = SealedRow & { id: string }
 
-const max_faults = 100
+const maxFaults = 100
 
 /** Judges all protected rows, table by table. `known`: the result of the previous scan. */
 export function createScan(seal: RightsSeal, manifest: Manifest | undefined, known: RightsTables | undefined) {
@@ -191,7 +191,7 @@ export function createScan(seal: RightsSeal, manifest: Manifest | undefined, kno
         versions[table].set(row.row_id, row.rights_version)
         if (isNewest) return
       }
-      if (faults.length < max_faults) faults.push({ table, id: row.id, reason: isGenuine ? 'rolled back' : 'changed' })
+      if (faults.length < maxFaults) faults.push({ table, id: row.id, reason: isGenuine ? 'rolled back' : 'changed' })
     },
     end(): RightsState {
       const tables = rightsTables.map((table) => {
@@ -259,13 +259,13 @@ export const distrusted = () =>
   ])
 
 /** A fault is reported again after this many other faults, which limits the memory. */
-const max_reported = 1_000
+const maxReported = 1_000
 
 export type RightsReports = ReturnType<typeof createReports>
 
 /** Reports each fault once. */
 export function createReports() {
-  const reported = new BoundedMap<string, true>(max_reported)
+  const reported = new BoundedMap<string, true>(maxReported)
   let report: (fault: RightsFault) => void = () => {}
   const tell = (faults: RightsFault[]) => {
     for (const fault of faults) {

@@ -16,7 +16,7 @@ export interface SecretsStore {
    */
   reseal(
     change: (sealed: Uint8Array, row: string) => Uint8Array,
-    new_check: MasterKeyCheck,
+    newCheck: MasterKeyCheck,
     rights: { from: RightsGuard | undefined; to: RightsGuard },
     entry: AuditEntry,
   ): Promise<number>

@@ -90,7 +90,7 @@ export interface Store
   /** By relayer, from then on. */
   repricings(filter: Omit<ActivityFilter, 'period_s'>): Promise<(Repricing & { relayer_id: string })[]>
   /** Adds some of the quarters of an hour that no chart shows to the days, and removes old days. `more`: it has to be called again. */
-  pruneActivity(now_s: number): Promise<{ more: boolean }>
+  pruneActivity(nowS: number): Promise<{ more: boolean }>
 
   /** Keeps them with the newest ones. */
   addIncidents(incidents: Incident[]): Promise<void>
@@ -237,46 +237,46 @@ export interface Gauges {
 /** Events and their deliveries to notifications. */
 export interface OutboxStore {
   /** Events of a relayer after a sequence number, in order: at most `limit`, fewer if they are large, and at least one if any exists. */
-  events(relayer_row_id: number, after: number, limit: number): Promise<EventRow[]>
+  events(relayerRowId: number, after: number, limit: number): Promise<EventRow[]>
   /** Those of the transactions that were sent through a pool, among the next `limit`. `seen`: the last one that was looked at. */
   eventsOfPool(
-    pool_row_id: number,
-    relayer_row_id: number,
+    poolRowId: number,
+    relayerRowId: number,
     after: number,
     limit: number,
   ): Promise<{ events: EventRow[]; seen: number }>
-  lastEvent(relayer_row_id: number): Promise<number>
+  lastEvent(relayerRowId: number): Promise<number>
   /** Writes an event when the balance falls below the policy; the next one only after the balance has recovered. */
-  noteBalance(relayer_row_id: number, balance: string, min_balance: string, isLow: boolean): Promise<void>
+  noteBalance(relayerRowId: number, balance: string, minBalance: string, isLow: boolean): Promise<void>
 
   /** The row ids of the notifications that have pending deliveries. */
   targetsAtWork(): Promise<number[]>
-  getTarget(notification_row_id: number): Promise<Target | undefined>
-  targetRowId(notification_id: string, creator?: string): Promise<number | undefined>
+  getTarget(notificationRowId: number): Promise<Target | undefined>
+  targetRowId(notificationId: string, creator?: string): Promise<number | undefined>
   /** The due deliveries, oldest first; of each subject only the earliest pending one. */
-  dueDeliveries(notification_row_id: number, now: number, limit: number): Promise<DueDelivery[]>
+  dueDeliveries(notificationRowId: number, now: number, limit: number): Promise<DueDelivery[]>
   /** The body of a delivery; undefined when the delivery was deleted. */
-  bodyOf(delivery_row_id: number): Promise<string | undefined>
+  bodyOf(deliveryRowId: number): Promise<string | undefined>
   /** The time at which the next delivery is due, in milliseconds since the Unix epoch. */
-  nextDueAt(notification_row_id: number): Promise<number | undefined>
+  nextDueAt(notificationRowId: number): Promise<number | undefined>
   /** Stores a delivery attempt and its consequences. */
   settleDelivery(settlement: Settlement): Promise<void>
-  listDeliveries(notification_row_id: number, slice: Slice, status: Delivery['status'][]): Promise<Listing<Delivery>>
+  listDeliveries(notificationRowId: number, slice: Slice, status: Delivery['status'][]): Promise<Listing<Delivery>>
   /** Makes a delivery pending again, from the start of the retry schedule. */
   redeliver(
-    notification_row_id: number,
-    delivery_id: string,
+    notificationRowId: number,
+    deliveryId: string,
     auditEntry?: PendingAuditEntry,
   ): Promise<Delivery | 'missing' | 'disabled'>
   /** Resolves to how many deliveries become pending again, now or by `continueBulkChange`. */
   redeliverFailed(
-    notification_row_id: number,
+    notificationRowId: number,
     since: string,
     auditEntry?: PendingAuditEntry,
   ): Promise<number | 'disabled'>
   /** Makes the waiting deliveries due. Resolves to their number, of which `continueBulkChange` changes those after the first batch. */
-  retryDeliveries(notification_row_id: number, auditEntry: PendingAuditEntry): Promise<number | 'disabled'>
-  notificationHealth(notification_row_id: number): Promise<NotificationHealth>
+  retryDeliveries(notificationRowId: number, auditEntry: PendingAuditEntry): Promise<number | 'disabled'>
+  notificationHealth(notificationRowId: number): Promise<NotificationHealth>
   /**
    * Bulk changes of deliveries (redeliver, retry, give up, remove) do their first batch at once. This does the next batch of the oldest
    * unfinished bulk change; false when there is none.
@@ -338,9 +338,9 @@ export interface ProblemStore {
   notificationStates(): Promise<NotificationState[]>
   /** Those that are valid at `now` (RFC 3339, UTC, milliseconds), by the id of their problem. */
   acknowledgements(now: string): Promise<Map<string, Acknowledgement>>
-  acknowledge(problem_id: string, its: Acknowledgement, auditEntry?: PendingAuditEntry): Promise<void>
+  acknowledge(problemId: string, its: Acknowledgement, auditEntry?: PendingAuditEntry): Promise<void>
   /** False: there is none. */
-  deleteAcknowledgement(problem_id: string, auditEntry?: PendingAuditEntry): Promise<boolean>
+  deleteAcknowledgement(problemId: string, auditEntry?: PendingAuditEntry): Promise<boolean>
   /** The first of what was found. `total_items`: a lower bound of how many have the text. */
   search(text: string, sight: SearchSight): Promise<Listing<SearchResult>>
 }

@@ -37,10 +37,10 @@ export interface TransactionStore {
    * before it is read; an error ends the method.
    */
   listTransactions(
-    relayer_row_id: number,
+    relayerRowId: number,
     slice: Slice,
     filter: TransactionFilter,
-    admit?: (data_bytes: number) => void,
+    admit?: (dataBytes: number) => void,
   ): Promise<Listing<ShownColumns>>
   /**
    * Of several relayers (`ids`; absent: all), newest first; with a filter by a pool, of those that took something for it, now or before.
@@ -51,22 +51,22 @@ export interface TransactionStore {
     ids: ReadonlySet<string> | undefined,
     slice: Slice,
     filter: TransactionFilter,
-    admit?: (data_bytes: number) => void,
+    admit?: (dataBytes: number) => void,
   ): Promise<Listing<ShownColumns> | 'too_deep'>
-  getTransaction(relayer_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
+  getTransaction(relayerRowId: number, id: string): Promise<WholeTransactionRow | undefined>
   /** The transaction that was sent through a pool. */
-  getTransactionOfPool(pool_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
+  getTransactionOfPool(poolRowId: number, id: string): Promise<WholeTransactionRow | undefined>
   /** The call of a sponsorship, by whichever relayer. */
-  getTransactionOfSponsorship(sponsorship_row_id: number, id: string): Promise<WholeTransactionRow | undefined>
+  getTransactionOfSponsorship(sponsorshipRowId: number, id: string): Promise<WholeTransactionRow | undefined>
   /** By id, of those that exist: at most some hundreds at a time. */
   transactionStates(ids: string[]): Promise<ReadonlyMap<string, TransactionState>>
   /** The transaction that was ever signed with this hash. */
-  getTransactionByHash(relayer_row_id: number, hash: string): Promise<WholeTransactionRow | undefined>
+  getTransactionByHash(relayerRowId: number, hash: string): Promise<WholeTransactionRow | undefined>
   /** Whether only private relays know of the transaction that was ever signed with this hash, by any relayer. */
   isSecretHash(hash: string): Promise<boolean>
-  getTransactionByNonce(chain_id: number, address: string, nonce: number): Promise<WholeTransactionRow | undefined>
+  getTransactionByNonce(chainId: number, address: string, nonce: number): Promise<WholeTransactionRow | undefined>
   /** The data of a transaction, in lower case hex. */
-  dataOf(transaction_row_id: number): Promise<string | null>
+  dataOf(transactionRowId: number): Promise<string | null>
 
   /** In one database transaction: idempotency row, spending limits, next nonce, transaction row, event. */
   createTransaction(transaction: NewTransaction, auditEntry?: PendingAuditEntry): Promise<Creation>
@@ -76,7 +76,7 @@ export interface TransactionStore {
    */
   createPoolTransaction(wanted: PoolTransaction, auditEntry?: PendingAuditEntry): Promise<PoolCreation>
   /** The number of unfinished transactions of each relayer, and whether the first of them waits for something. */
-  loadsOf(relayer_row_ids: number[]): Promise<{ relayer_row_id: number; unfinished: number; is_waiting: boolean }[]>
+  loadsOf(relayerRowIds: number[]): Promise<{ relayer_row_id: number; unfinished: number; is_waiting: boolean }[]>
   /**
    * Withdraws a transaction that was never signed, and accepts it again for another relayer, in one database transaction. `signed`: it may
    * be on its way, or has ended. `ordered`: it has an ordering key. Otherwise as `createPoolTransaction`.
@@ -89,7 +89,7 @@ export interface TransactionStore {
     PoolCreation | { outcome: 'missing' } | { outcome: 'signed'; row: TransactionRow } | { outcome: 'ordered' }
   >
   /** The id of the relayer that must take the next transaction with an ordering key; undefined: any may. */
-  pinnedRelayer(pool_row_id: number, ordering_key: string): Promise<string | undefined>
+  pinnedRelayer(poolRowId: number, orderingKey: string): Promise<string | undefined>
   /**
    * `createTransaction` for several of one account, all or none, in one database transaction; for those of a pool, each with the only
    * candidate. Each gets its own audit entry, made from `auditEntry`. `idempotency`: for all of them together.
@@ -104,12 +104,12 @@ export interface TransactionStore {
     caller: string,
     holder: number,
     key: string,
-    body_hash: string,
+    bodyHash: string,
   ): Promise<Exclude<BatchCreation, { outcome: 'refused' }> | undefined>
   /** The first response to an idempotency key; undefined for a new key. */
-  replay(caller: string, relayer_row_id: number, key: string, body_hash: string): Promise<Replay | undefined>
+  replay(caller: string, relayerRowId: number, key: string, bodyHash: string): Promise<Replay | undefined>
   /** The same for a key that belongs to a pool. */
-  replayInPool(caller: string, pool_row_id: number, key: string, body_hash: string): Promise<Replay | undefined>
+  replayInPool(caller: string, poolRowId: number, key: string, bodyHash: string): Promise<Replay | undefined>
   /**
    * Compare-and-set by `revision`, each with its event; undefined where the revision has changed. The event `transaction_waiting` is
    * written for the first in line, once per `waiting_for`. Small moves share one database transaction; moves of large transactions are
@@ -124,7 +124,7 @@ export interface TransactionStore {
     auditEntry?: PendingAuditEntry,
   ): Promise<TransactionRow | OverLimit | AtCapacity | undefined>
   /** The limit that one more transaction with so many bytes of data would exceed; undefined: there is room. */
-  exceededCapacity(relayer_row_id: number, data_bytes: number, capacity: Capacity): Promise<AtCapacity | undefined>
+  exceededCapacity(relayerRowId: number, dataBytes: number, capacity: Capacity): Promise<AtCapacity | undefined>
   /**
    * Counts a transaction that is to be signed and not sent against the daily limits; durable when it resolves. `spent`: for `unspend`,
    * when it was certainly not signed.
@@ -136,14 +136,14 @@ export interface TransactionStore {
   ): Promise<{ spent: string | null } | OverLimit>
   unspend(account: Account, spent: string): Promise<void>
   /** The result that `spend` would have, without counting. `transaction_row_id`: only the spending beyond that transaction's counts. */
-  wouldExceed(account: Account, spending: Spend[], transaction_row_id?: number): Promise<OverLimit | undefined>
+  wouldExceed(account: Account, spending: Spend[], transactionRowId?: number): Promise<OverLimit | undefined>
   /**
    * Withdraws a transaction. When it was never signed and has the account's highest nonce, it ends at once and the nonce is returned;
    * otherwise its intent is set, and the sender uses the nonce. `error`: of a transaction that fails. `isReleased`: the cancellation of a
    * private transaction goes to the public nodes. `refused`: it is already mined, final or withdrawn.
    */
   withdraw(
-    relayer_row_id: number,
+    relayerRowId: number,
     id: string,
     intent: Exclude<Intent, 'send'>,
     reason: string | null,
@@ -155,7 +155,7 @@ export interface TransactionStore {
    * is released once. `refused`: it is public, or in a block, or final.
    */
   release(
-    relayer_row_id: number,
+    relayerRowId: number,
     id: string,
     auditEntry?: PendingAuditEntry,
   ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'>
@@ -172,31 +172,31 @@ export interface TransactionStore {
    * Undefined: the revision has changed.
    */
   renumber(
-    row_id: number,
+    rowId: number,
     revision: number,
     proof: Proof<ForeignUse> | NeverSigned,
     reason: string,
     spending: Spend[],
   ): Promise<TransactionRow | OverLimit | undefined>
   /** The unsigned (`pending`) transactions with nonces from `from_nonce` to below `below_nonce`, by nonce. */
-  pending(relayer_row_id: number, from_nonce: number, below_nonce: number, limit: number): Promise<TransactionRow[]>
+  pending(relayerRowId: number, fromNonce: number, belowNonce: number, limit: number): Promise<TransactionRow[]>
   /** The relayer's transaction with the lowest nonce of those that are in no block (`pending`, `sent`, `submitted`). */
-  firstInLine(relayer_row_id: number): Promise<TransactionRow | undefined>
+  firstInLine(relayerRowId: number): Promise<TransactionRow | undefined>
   /** The signed transactions that are in no block (`sent`, `submitted`), by nonce. */
-  inFlight(relayer_row_id: number, limit: number): Promise<TransactionRow[]>
+  inFlight(relayerRowId: number, limit: number): Promise<TransactionRow[]>
   /** The `mined` transactions in blocks up to `up_to_block`. */
-  mined(relayer_row_id: number, up_to_block: number, limit: number): Promise<TransactionRow[]>
-  countUnfinished(relayer_row_id: number): Promise<number>
-  lastConfirmedAt(relayer_row_id: number): Promise<string | null>
+  mined(relayerRowId: number, upToBlock: number, limit: number): Promise<TransactionRow[]>
+  countUnfinished(relayerRowId: number): Promise<number>
+  lastConfirmedAt(relayerRowId: number): Promise<string | null>
   /** The attempts of a transaction, oldest first. */
-  attempts(transaction_row_id: number): Promise<AttemptRow[]>
+  attempts(transactionRowId: number): Promise<AttemptRow[]>
   /** A page of them. */
-  listAttempts(transaction_row_id: number, slice: Slice): Promise<Listing<AttemptRow>>
+  listAttempts(transactionRowId: number, slice: Slice): Promise<Listing<AttemptRow>>
   /** The signed bytes of an attempt; empty when there is none. */
-  rawOf(transaction_row_id: number, number: number): Promise<Uint8Array>
+  rawOf(transactionRowId: number, number: number): Promise<Uint8Array>
   /** The row ids of the relayers that have unfinished transactions or are watched. */
   relayersAtWork(): Promise<number[]>
-  getRelayerByRowId(row_id: number): Promise<RelayerRow | undefined>
+  getRelayerByRowId(rowId: number): Promise<RelayerRow | undefined>
 }
 
 /** The state of an account. */
@@ -218,7 +218,7 @@ export interface AccountStore {
    * `reserved`, because transactions were mined or withdrawn. `used_below`: every lower nonce is proven to be used. `compared_count`:
    * the count on chain when it was last compared with this database (unknown-store.ts); null: never.
    */
-  getAccount(chain_id: number, address: string): Promise<AccountState>
+  getAccount(chainId: number, address: string): Promise<AccountState>
   /** Remembers a transaction of the account that this service did not send. Resolves to whether it is a new one. */
   noteForeign(account: Account, foreign: { nonce: number; hash: string | null }): Promise<boolean>
   /**
@@ -228,20 +228,20 @@ export interface AccountStore {
    */
   accountAt(account: Account, latest: number): Promise<AccountState & { committed: string }>
   /** Raises the nonce counter. `isProven`: signed bytes prove it, and the counter is never lowered below `nonce` again. */
-  raiseNonce(chain_id: number, address: string, nonce: number, isProven: boolean): Promise<void>
+  raiseNonce(chainId: number, address: string, nonce: number, isProven: boolean): Promise<void>
   /**
    * Gives unsigned transactions (`pending`, without a hash) the lowest unsigned nonces from `latest` on, in their order, and sets the
    * nonce counter after the highest nonce in use. Nonces at or below one that is known to be in a block, or proven to be used, are not
    * assigned. `gaps`: gaps that remain below a signed nonce, at most 100. Runs in several database transactions; after each one, nonces
    * are unique and below the counter.
    */
-  compactNonces(chain_id: number, address: string, latest: number): Promise<{ moved: number; gaps: number[] }>
+  compactNonces(chainId: number, address: string, latest: number): Promise<{ moved: number; gaps: number[] }>
   /**
    * Transactions that ended without being mined and hold nonces from `latest` on, above all nonces that are known to be in a block.
    * They block the account until something is mined at these nonces. At most 100.
    */
   abandoned(
-    chain_id: number,
+    chainId: number,
     address: string,
     latest: number,
   ): Promise<{ row_id: number; revision: number; reason: string | null }[]>
@@ -250,7 +250,7 @@ export interface AccountStore {
    * at most `limit` in an hour, over all servers and restarts.
    */
   takeGapFills(account: Account, wanted: number, limit: number): Promise<number>
-  setGenesis(chain_id: number, address: string, genesis_hash: string): Promise<void>
+  setGenesis(chainId: number, address: string, genesisHash: string): Promise<void>
   /**
    * Removes the nonces of an account's transactions after a restart of the chain, at most `limit` in one database transaction.
    * Unfinished ones fail with the reason. Resolves to how many had a nonce; 0 at the end.
@@ -259,25 +259,25 @@ export interface AccountStore {
   /** Resets the account for a restarted chain. False, without a change, while a transaction holds a nonce. */
   restartAccount(
     account: Account,
-    genesis_hash: string,
-    next_nonce: number,
+    genesisHash: string,
+    nextNonce: number,
     auditEntry?: PendingAuditEntry,
   ): Promise<boolean>
   /** Keeps the relayer in `relayersAtWork` until `unwatch`, even without unfinished transactions. */
-  watch(relayer_row_id: number): Promise<void>
-  unwatch(relayer_row_id: number): Promise<void>
+  watch(relayerRowId: number): Promise<void>
+  unwatch(relayerRowId: number): Promise<void>
   /** The highest block of the relayer's newest transactions that ended in a block. */
-  newestEnded(relayer_row_id: number): Promise<{ number: number; hash: string } | undefined>
+  newestEnded(relayerRowId: number): Promise<{ number: number; hash: string } | undefined>
   /** Transactions that ended in a block from `block_number` on, among the 2,000 newest of each status. */
-  endedSince(relayer_row_id: number, block_number: number): Promise<TransactionRow[]>
+  endedSince(relayerRowId: number, blockNumber: number): Promise<TransactionRow[]>
   /** Signed transactions that failed and are in no block, among the newest `limit` failed ones. */
-  failedUnmined(relayer_row_id: number, limit: number): Promise<TransactionRow[]>
+  failedUnmined(relayerRowId: number, limit: number): Promise<TransactionRow[]>
   /** The highest row id of a transaction. Later transactions get higher ones. */
   newestRowId(): Promise<number>
   /** The transactions that hold the nonces from `from` to below `to`, in any status, by nonce; at most `limit`. */
-  holders(chain_id: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
+  holders(chainId: number, address: string, from: number, to: number, limit: number): Promise<TransactionRow[]>
   /** Whether a transaction of the account, at this nonce or shortly above it, is known to be in a block. */
-  isSettledFrom(chain_id: number, address: string, nonce: number): Promise<boolean>
+  isSettledFrom(chainId: number, address: string, nonce: number): Promise<boolean>
 }
 
 /** What a transaction does: two with the same content may be one payment. `data_hash`: the keccak-256 of its data. */

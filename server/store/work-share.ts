@@ -10,18 +10,18 @@ export interface WorkShare {
    * Takes this process's part of the rows that have work, which are all of them among all servers. `own`: those that it may work on.
    * `surplus`: rows to give back, because others have too few, or because they have had no work for a while.
    */
-  divide(row_ids: number[]): Promise<{ own: number[]; surplus: number[] }>
+  divide(rowIds: number[]): Promise<{ own: number[]; surplus: number[] }>
   /** Whether this process may work on the row. Takes it when it is free and this process has no more than its share. */
-  claim(row_id: number): Promise<boolean>
+  claim(rowId: number): Promise<boolean>
   /** Whether this process may work on the row, by the monotonic clock: asked directly before each signature. */
-  holds(row_id: number): boolean
+  holds(rowId: number): boolean
   /** A number that is another one after the row was lost and taken again: another process may have worked on it meanwhile. */
-  lease(row_id: number): number | undefined
+  lease(rowId: number): number | undefined
   /** The rows that this process has. */
   held(): number[]
   /** Runs `work` on a row. Once the row is another's, changes of the store inside `work` are rejected with LeaseLost. */
-  under<T>(row_id: number, work: () => Promise<T>): Promise<T>
-  giveBack(row_id: number): Promise<void>
+  under<T>(rowId: number, work: () => Promise<T>): Promise<T>
+  giveBack(rowId: number): Promise<void>
   /** Takes no more rows. */
   leave(): void
   /** Gives all rows back, and takes no more. */

@@ -8,24 +8,24 @@ import { LeaseLost, type WorkShare } from './work-share.ts'
  */
 export interface Worker {
   /** Runs the work of a row as soon as its lane is free. */
-  wake(row_id: number): void
+  wake(rowId: number): void
   /** Searches the store for work in this turn of the event loop, after a change by this process. */
   poll(): void
   /** Runs the work of a row once, after any run in progress, and resolves when it has ended. */
-  run(row_id: number): Promise<void>
+  run(rowId: number): Promise<void>
   /** Starts no more work, and resolves when the work in progress has ended and all rows are given back. */
   stop(): Promise<void>
 }
 
 export interface WorkerDependencies {
   /** Does all that is possible now. Resolves to the milliseconds until the next run; undefined: no work is left. */
-  work(row_id: number, signal: AbortSignal): Promise<number | undefined>
+  work(rowId: number, signal: AbortSignal): Promise<number | undefined>
   /** The row ids that have work in the store. */
   find(): Promise<number[]>
   /** The part of the rows that this process works on. */
   share: WorkShare
   /** Called when this process no longer works on a row, before another one may. */
-  leave?(row_id: number): Promise<void>
+  leave?(rowId: number): Promise<void>
   /** Changes when another process has changed the store. */
   version(): number
   /** A monotonic clock in milliseconds. */
@@ -34,10 +34,10 @@ export interface WorkerDependencies {
 }
 
 // Polling for commits of other processes costs 2 us. Work that they accept starts after at most this time.
-const watch_ms = 25
+const watchMs = 25
 // The process that held the lease may have been killed, so the store is searched even without a change.
-const find_ms = 1_000
-const failure_ms = 1_000
+const findMs = 1_000
+const failureMs = 1_000
 
 export function createWorker(dependencies: WorkerDependencies): Worker {
   const { work, find, share, leave = async () => undefined, version, elapsed, logger } = dependencies
@@ -51,87 +51,87 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
   let foundAt = Number.NEGATIVE_INFINITY
 
   /** While the database is down, everything fails for the one reason that the store has logged. */
-  function logFailure(error: unknown, message: string, row_id?: number): void {
+  function logFailure(error: unknown, message: string, rowId?: number): void {
     const isLogged = error instanceof StoreUnavailable && error.isLogged
-    logger[isLogged ? 'debug' : 'error']({ err: error, row_id }, message)
+    logger[isLogged ? 'debug' : 'error']({ err: error, row_id: rowId }, message)
   }
 
-  const wake = (row_id: number) => {
-    if (stopping.signal.aborted || leaving.has(row_id)) return
-    const lane = lanes.get(row_id)
+  const wake = (rowId: number) => {
+    if (stopping.signal.aborted || leaving.has(rowId)) return
+    const lane = lanes.get(rowId)
     if (lane) return lane.wake()
     const created = createLane()
-    lanes.set(row_id, created)
-    void follow(row_id, created)
+    lanes.set(rowId, created)
+    void follow(rowId, created)
   }
 
   /** When the store does not answer, the lane ends; the periodic search finds its work again. */
-  async function mayWork(row_id: number): Promise<boolean> {
-    if (stopping.signal.aborted || leaving.has(row_id)) return false
+  async function mayWork(rowId: number): Promise<boolean> {
+    if (stopping.signal.aborted || leaving.has(rowId)) return false
     try {
-      if (!(await share.claim(row_id))) return false
-      await forgetFormerLease(row_id)
-      return !stopping.signal.aborted && !leaving.has(row_id)
+      if (!(await share.claim(rowId))) return false
+      await forgetFormerLease(rowId)
+      return !stopping.signal.aborted && !leaving.has(rowId)
     } catch (error) {
-      logFailure(error, 'lease claim failed', row_id)
+      logFailure(error, 'lease claim failed', rowId)
       return false
     }
   }
 
   /** The state of the row in memory is invalid when another process may have worked on it since. */
-  async function forgetFormerLease(row_id: number): Promise<void> {
-    const lease = share.lease(row_id)
-    if (leases.has(row_id) && leases.get(row_id) !== lease) await left(row_id)
-    leases.set(row_id, lease)
+  async function forgetFormerLease(rowId: number): Promise<void> {
+    const lease = share.lease(rowId)
+    if (leases.has(rowId) && leases.get(rowId) !== lease) await left(rowId)
+    leases.set(rowId, lease)
   }
 
-  async function follow(row_id: number, lane: Lane): Promise<void> {
-    let isMine = await mayWork(row_id)
+  async function follow(rowId: number, lane: Lane): Promise<void> {
+    let isMine = await mayWork(rowId)
     const hasWorked = isMine
     while (isMine) {
       lane.begin()
-      const wait_ms = await attempt(row_id)
+      const waitMs = await attempt(rowId)
       lane.end()
-      if (wait_ms === undefined && !lane.isWanted()) break
-      await lane.sleep(wait_ms ?? 0, stopping.signal)
-      isMine = await mayWork(row_id)
+      if (waitMs === undefined && !lane.isWanted()) break
+      await lane.sleep(waitMs ?? 0, stopping.signal)
+      isMine = await mayWork(rowId)
     }
     // The state of the row in memory is invalid after another process has worked on it.
-    if (hasWorked && !isMine) await left(row_id)
-    lanes.delete(row_id)
+    if (hasWorked && !isMine) await left(rowId)
+    lanes.delete(rowId)
     lane.close()
   }
 
-  async function attempt(row_id: number): Promise<number | undefined> {
+  async function attempt(rowId: number): Promise<number | undefined> {
     try {
-      return await share.under(row_id, () => work(row_id, stopping.signal))
+      return await share.under(rowId, () => work(rowId, stopping.signal))
     } catch (error) {
-      if (error instanceof LeaseLost) logger.info({ row_id }, 'background work taken over by another server')
-      else logFailure(error, 'background work failed', row_id)
-      return failure_ms
+      if (error instanceof LeaseLost) logger.info({ row_id: rowId }, 'background work taken over by another server')
+      else logFailure(error, 'background work failed', rowId)
+      return failureMs
     }
   }
 
-  const left = (row_id: number) => {
-    leases.delete(row_id)
-    return leave(row_id).catch((error) => logFailure(error, 'lease release failed', row_id))
+  const left = (rowId: number) => {
+    leases.delete(rowId)
+    return leave(rowId).catch((error) => logFailure(error, 'lease release failed', rowId))
   }
 
   /** Ends the row's lane after its round, and gives the row back. */
-  function give(row_id: number): Promise<void> {
-    const giving = leaving.get(row_id) ?? giveBack(row_id).finally(() => leaving.delete(row_id))
-    leaving.set(row_id, giving)
+  function give(rowId: number): Promise<void> {
+    const giving = leaving.get(rowId) ?? giveBack(rowId).finally(() => leaving.delete(rowId))
+    leaving.set(rowId, giving)
     return giving
   }
 
-  async function giveBack(row_id: number): Promise<void> {
-    const lane = lanes.get(row_id)
+  async function giveBack(rowId: number): Promise<void> {
+    const lane = lanes.get(rowId)
     lane?.wake()
-    await (lane ? lane.ended : left(row_id))
+    await (lane ? lane.ended : left(rowId))
     try {
-      await share.giveBack(row_id)
+      await share.giveBack(rowId)
     } catch (error) {
-      logFailure(error, 'lease return failed', row_id)
+      logFailure(error, 'lease return failed', rowId)
     }
   }
 
@@ -139,18 +139,18 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
   const poll = async (force: boolean) => {
     const current = version()
     const time = elapsed()
-    if (!force && current === seen && time - foundAt < find_ms) return
+    if (!force && current === seen && time - foundAt < findMs) return
     seen = current
     foundAt = time
     const { own, surplus } = await share.divide(await find())
-    for (const row_id of surplus) void give(row_id)
-    for (const row_id of own) wake(row_id)
+    for (const rowId of surplus) void give(rowId)
+    for (const rowId of own) wake(rowId)
   }
   let polling = Promise.resolve()
   const pollNow = (force: boolean) => {
     polling = poll(force).catch((error) => logFailure(error, 'work poll failed'))
   }
-  const watch = setInterval(() => pollNow(false), watch_ms)
+  const watch = setInterval(() => pollNow(false), watchMs)
   pollNow(true)
 
   const pollInNextTurn = () => {
@@ -166,9 +166,9 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
   return {
     wake,
     poll: pollInNextTurn,
-    async run(row_id) {
-      wake(row_id)
-      await lanes.get(row_id)?.round()
+    async run(rowId) {
+      wake(rowId)
+      await lanes.get(rowId)?.round()
     },
     async stop() {
       clearInterval(watch)

@@ -1,7 +1,7 @@
 import type { Balance } from './metrics.ts'
 
-const max_relayers = 100
-const refresh_ms = 30_000
+const maxRelayers = 100
+const refreshMs = 30_000
 
 export interface Metered {
   id: string
@@ -33,17 +33,17 @@ export function createBalances<Relayer extends Metered>({
 
   async function poll(): Promise<void> {
     const found: Balance[] = []
-    for (const relayer of await relayers(max_relayers)) {
+    for (const relayer of await relayers(maxRelayers)) {
       const wei = await read(relayer).catch(() => undefined)
-      const { id: relayer_id, chain_id, policies } = relayer
-      const min_balance = BigInt(policies.min_balance ?? 0)
-      if (wei !== undefined) found.push({ relayer_id, chain_id, wei, min_balance })
+      const { id: relayerId, chain_id, policies } = relayer
+      const minBalance = BigInt(policies.min_balance ?? 0)
+      if (wei !== undefined) found.push({ relayer_id: relayerId, chain_id, wei, min_balance: minBalance })
     }
     seen = found
   }
 
   return () => {
-    if (!polling && elapsed() - polledAt >= refresh_ms) {
+    if (!polling && elapsed() - polledAt >= refreshMs) {
       polling = true
       polledAt = elapsed()
       void poll()

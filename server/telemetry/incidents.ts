@@ -9,8 +9,8 @@ export interface Incidents {
   list(): Promise<Incident[]>
 }
 
-export const max_incidents = 500
-const max_text = 1_000
+export const maxIncidents = 500
+const maxText = 1_000
 
 /** Incidents are stored in the background: those that are not yet, or cannot be, are in memory. */
 export function createIncidents(now: () => number, store: () => Pick<Store, 'addIncidents' | 'incidents'>): Incidents {
@@ -38,16 +38,16 @@ export function createIncidents(now: () => number, store: () => Pick<Store, 'add
 
   return {
     note(severity, subject, text) {
-      const its = { at: now(), server, severity, subject: subject.slice(0, max_text), text: text.slice(0, max_text) }
-      unsaved = [...unsaved.slice(1 - max_incidents), its]
+      const its = { at: now(), server, severity, subject: subject.slice(0, maxText), text: text.slice(0, maxText) }
+      unsaved = [...unsaved.slice(1 - maxIncidents), its]
       void outside(save)
     },
     async list() {
       // Read before the list, so that none is missing in both; one that is saved meanwhile is in both.
       const waiting = unsaved.toReversed()
-      const saved = await store().incidents(max_incidents)
+      const saved = await store().incidents(maxIncidents)
       const known = new Set(saved.map(keyOf))
-      return [...waiting.filter((its) => !known.has(keyOf(its))), ...saved].slice(0, max_incidents)
+      return [...waiting.filter((its) => !known.has(keyOf(its))), ...saved].slice(0, maxIncidents)
     },
   }
 }

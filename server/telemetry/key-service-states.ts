@@ -7,8 +7,8 @@ export interface KeyServiceStates {
   list(): KeyServiceState[]
 }
 
-const max_failing = 100
-const max_text = 1_000
+const maxFailing = 100
+const maxText = 1_000
 
 /** What this process saw of each type of key service since its start. */
 export function createKeyServiceStates(now: () => number): KeyServiceStates {
@@ -31,9 +31,9 @@ export function createKeyServiceStates(now: () => number): KeyServiceStates {
       },
       keyServiceDown({ type, address, reason }) {
         const state = stateOf(type)
-        const error = { address, at: now(), reason: reason.slice(0, max_text) }
+        const error = { address, at: now(), reason: reason.slice(0, maxText) }
         state.last_error = error
-        if (state.keys.size < max_failing) state.keys.set(address, error)
+        if (state.keys.size < maxFailing) state.keys.set(address, error)
       },
       keyServiceUp({ type, address }) {
         stateOf(type).keys.delete(address)

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 
 const limits = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 }
-const max_connections = 50
+const maxConnections = 50
 
 export interface MetricsServer {
   /** The URL that Prometheus scrapes. */
@@ -40,7 +40,7 @@ export async function serveMetrics(dependencies: MetricsServerDependencies): Pro
       answer(response, 500, 'text/plain', 'Internal Server Error\n')
     }
   })
-  server.maxConnections = max_connections
+  server.maxConnections = maxConnections
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     // `exclusive`: each process of a cluster has its own port.

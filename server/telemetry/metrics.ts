@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Observer } from '../domain/observer.ts'
-import { unfinished_statuses } from '../domain/statuses.ts'
+import { unfinishedStatuses } from '../domain/statuses.ts'
 import type { Gauges } from '../store/store.ts'
 
 /** The most values of a label that outside input determines; later values are counted as `other`. */
-const max_label_values = 100
+const maxLabelValues = 100
 /** Hosts of nodes of relayers' own. */
-const max_custom_hosts = 20
+const maxCustomHosts = 20
 
 export interface Balance {
   relayer_id: string
@@ -77,7 +77,7 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
     'relayer_http_request_duration_seconds',
     'Time until the response is complete',
     ['operation'],
-    request_s,
+    requestS,
   )
   const signatures = counter('relayer_signatures_total', 'Signatures by kind', ['kind'])
   for (const kind of ['message', 'typed_data', 'authorization', 'transaction', 'sent_transaction'])
@@ -90,14 +90,14 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
     'relayer_rpc_exchange_duration_seconds',
     'Duration of a request to a node',
     ['host'],
-    slow_s,
+    slowS,
   )
   const attempts = counter('relayer_delivery_attempts_total', 'Delivery attempts by outcome', ['outcome'])
   const attemptDurations = histogram(
     'relayer_delivery_attempt_duration_seconds',
     'Duration of a delivery attempt',
     [],
-    slow_s,
+    slowS,
   )
   const refusedRows = counter('relayer_rows_refused_total', 'Rows refused because another program changed them', [
     'table',
@@ -110,17 +110,12 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
     'relayer_key_service_call_duration_seconds',
     'Duration of a call for a signature',
     ['type'],
-    slow_s,
+    slowS,
   )
   const keyWaits = gauge('relayer_key_service_waiting', 'Signatures that wait for a key service or are being made', [
     'type',
   ])
-  const commits = histogram(
-    'relayer_database_commit_duration_seconds',
-    'Duration of a database transaction',
-    [],
-    fast_s,
-  )
+  const commits = histogram('relayer_database_commit_duration_seconds', 'Duration of a database transaction', [], fastS)
 
   const unfinished = gauge('relayer_transactions_unfinished', 'Unfinished transactions', ['status'])
   const oldest = gauge('relayer_transactions_oldest_age_seconds', 'Age of the oldest unfinished transaction', [
@@ -152,7 +147,7 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
       for (const one of [unfinished, oldest, pending, due, ...perRow]) one.reset()
       return
     }
-    for (const status of unfinished_statuses) {
+    for (const status of unfinishedStatuses) {
       const found = gauges.transactions.find((group) => group.status === status)
       unfinished.set({ status }, found?.count ?? 0)
       oldest.set({ status }, (found?.oldest_ms ?? 0) / 1_000)
@@ -177,17 +172,17 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
 
   const hostOf = createLimit()
   // Whoever manages a relayer names its nodes: they take no label of a network's node.
-  const customHostOf = createLimit(max_custom_hosts)
+  const customHostOf = createLimit(maxCustomHosts)
   const chainOf = createLimit()
 
   return {
     observer: {
       signed: (kind) => signatures.inc({ kind }),
       moved: (status) => moved.inc({ status }),
-      paid: (chain_id, fee) => paid.inc({ chain_id: chainOf(String(chain_id)) }, Number(fee)),
-      delivered(outcome, duration_ms) {
+      paid: (chainId, fee) => paid.inc({ chain_id: chainOf(String(chainId)) }, Number(fee)),
+      delivered(outcome, durationMs) {
         attempts.inc({ outcome })
-        attemptDurations.observe(duration_ms / 1_000)
+        attemptDurations.observe(durationMs / 1_000)
       },
       keyServiceCalled({ type, outcome, duration_ms }) {
         keyCalls.inc({ type, outcome })
@@ -196,7 +191,7 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
       keyServiceWaits: (type, change) => keyWaits.inc({ type }, change),
       rowRefused: (table) => refusedRows.inc({ table }),
       auditWritable: (isWritable) => auditWritable.set(isWritable ? 1 : 0),
-      committed: (duration_ms) => commits.observe(duration_ms / 1_000),
+      committed: (durationMs) => commits.observe(durationMs / 1_000),
       async rpc({ host: given, isCustom, methods }, run) {
         const host = (isCustom ? customHostOf : hostOf)(given)
         rpcCalls.inc({ host }, methods.length)
@@ -231,11 +226,11 @@ export function createMetrics({ readGauges, balances }: MetricsDependencies): Me
 }
 
 /** In seconds. A signature takes about a third of the first bucket. */
-const request_s = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-const fast_s = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5]
-const slow_s = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
+const requestS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const fastS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5]
+const slowS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
-function createLimit(max = max_label_values): (value: string) => string {
+function createLimit(max = maxLabelValues): (value: string) => string {
   const known = new Set<string>()
   return (value) => {
     if (known.size < max) known.add(value)

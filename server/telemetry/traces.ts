@@ -38,13 +38,13 @@ interface Place {
   ended: boolean
 }
 
-const max_queue = 2_048
-const export_timeout_ms = 3_000
+const maxQueue = 2_048
+const exportTimeoutMs = 3_000
 
 /** Spans of requests, calls to nodes and delivery attempts. Attributes are named by OpenTelemetry's semantic conventions. */
 export function createTraces({ url, headers, service_name, routeOf }: TracesDependencies): Traces {
-  const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: export_timeout_ms })
-  const options = { maxQueueSize: max_queue, exportTimeoutMillis: export_timeout_ms }
+  const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: exportTimeoutMs })
+  const options = { maxQueueSize: maxQueue, exportTimeoutMillis: exportTimeoutMs }
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': service_name }),
     spanProcessors: [new BatchSpanProcessor({ exporter, ...options })],

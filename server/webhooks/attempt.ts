@@ -5,10 +5,10 @@ import { printable } from '../lib/printable.ts'
 import { readRetryAfter } from '../lib/retry-after.ts'
 import { isPrivateAddress, type TargetCheck } from '../lib/ssrf-guard.ts'
 
-const connect_ms = 5_000
-const usual_attempt_ms = 15_000
-const max_answer_bytes = 16 * 1_024
-const shown_characters = 1_000
+const connectMs = 5_000
+const usualAttemptMs = 15_000
+const maxAnswerBytes = 16 * 1_024
+const shownCharacters = 1_000
 
 export interface AttemptResult {
   /** The HTTP status; null without a response. */
@@ -35,7 +35,7 @@ export interface AttemptDependencies {
 export type SendAttempt = (url: string, headers: Record<string, string>, body: string) => Promise<AttemptResult>
 
 export function createSendAttempt(dependencies: AttemptDependencies): SendAttempt {
-  const { checkTarget, lookup, publicOnly, now, attempt_ms = usual_attempt_ms } = dependencies
+  const { checkTarget, lookup, publicOnly, now, attempt_ms = usualAttemptMs } = dependencies
   const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) }
 
   return (text, headers, body) => {
@@ -71,7 +71,7 @@ export function createSendAttempt(dependencies: AttemptDependencies): SendAttemp
           else outgoing.end(body)
         }
         if (!socket.connecting) return check()
-        connecting = setTimeout(() => end(failure(`No connection within ${connect_ms / 1_000} s`)), connect_ms)
+        connecting = setTimeout(() => end(failure(`No connection within ${connectMs / 1_000} s`)), connectMs)
         socket.once(secure ? 'secureConnect' : 'connect', check)
       })
       outgoing.once('response', (response) => {
@@ -79,7 +79,7 @@ export function createSendAttempt(dependencies: AttemptDependencies): SendAttemp
         const chunks: Buffer[] = []
         let length = 0
         const done = () => {
-          const bytes = Buffer.concat(chunks).subarray(0, max_answer_bytes)
+          const bytes = Buffer.concat(chunks).subarray(0, maxAnswerBytes)
           const redirected = status >= 300 && status < 400
           const isEncoded = answered['content-encoding'] !== undefined
           const result = {
@@ -89,18 +89,18 @@ export function createSendAttempt(dependencies: AttemptDependencies): SendAttemp
               : status >= 200 && status < 300
                 ? null
                 : `HTTP ${status}`,
-            answer: isEncoded ? null : printable(bytes.toString('utf8').slice(0, shown_characters)),
+            answer: isEncoded ? null : printable(bytes.toString('utf8').slice(0, shownCharacters)),
             retry_after_s: readRetryAfter(answered['retry-after'], now()),
           }
           clearTimeout(whole)
           // A socket is reused only if its response was read completely.
-          if (length > max_answer_bytes) end(result)
+          if (length > maxAnswerBytes) end(result)
           else resolve(result)
         }
         response.on('data', (chunk: Buffer) => {
           length += chunk.length
           chunks.push(chunk)
-          if (length > max_answer_bytes) done()
+          if (length > maxAnswerBytes) done()
         })
         response.once('end', done)
         response.once('error', (error) => end(failure(error.message)))

@@ -7,10 +7,10 @@ import type { SendAttempt } from './attempt.ts'
 import { judge, type Verdict } from './schedule.ts'
 import { signatureHeaders } from './signature.ts'
 
-const max_in_flight = 10
-const max_ahead = 100
-const max_sleep_ms = 60_000
-const grace_ms = 2_000
+const maxInFlight = 10
+const maxAhead = 100
+const maxSleepMs = 60_000
+const graceMs = 2_000
 
 export interface DelivererDependencies {
   store: Store
@@ -24,17 +24,17 @@ export interface DelivererDependencies {
   /** The multiplier of the schedule: 1, less in tests. */
   scale: number
   /** Wakes the worker of the target. */
-  wake(notification_row_id: number): void
+  wake(notificationRowId: number): void
   logger: Logger
 }
 
 export interface Deliverer {
   /** Starts the due deliveries of a target, and returns the milliseconds until the next call; undefined when nothing is left. */
-  work(notification_row_id: number): Promise<number | undefined>
+  work(notificationRowId: number): Promise<number | undefined>
   /** Waits for a target's deliveries in flight for a short grace period, because another server delivers to it from now on. */
-  leave(notification_row_id: number): Promise<void>
+  leave(notificationRowId: number): Promise<void>
   /** Sends a test event once, immediately. */
-  test(notification_row_id: number): Promise<DeliveryAttempt>
+  test(notificationRowId: number): Promise<DeliveryAttempt>
   /** Starts no more deliveries, and waits for those in flight for a short grace period. The next start repeats the others. */
   stop(): Promise<void>
 }
@@ -45,29 +45,29 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
   const underWay = new Map<number, Map<number, Promise<void>>>()
   let stopping = false
 
-  async function work(row_id: number): Promise<number | undefined> {
-    const target = await store.getTarget(row_id)
+  async function work(rowId: number): Promise<number | undefined> {
+    const target = await store.getTarget(rowId)
     if (!target || target.disabled_reason !== null || stopping) return undefined
-    const own = underWay.get(row_id) ?? new Map<number, Promise<void>>()
-    underWay.set(row_id, own)
-    if (own.size < max_in_flight) {
-      const due = await store.dueDeliveries(row_id, now(), max_ahead)
-      for (const delivery of due.filter((one) => !own.has(one.row_id)).slice(0, max_in_flight - own.size)) {
+    const own = underWay.get(rowId) ?? new Map<number, Promise<void>>()
+    underWay.set(rowId, own)
+    if (own.size < maxInFlight) {
+      const due = await store.dueDeliveries(rowId, now(), maxAhead)
+      for (const delivery of due.filter((one) => !own.has(one.row_id)).slice(0, maxInFlight - own.size)) {
         const delivering = deliver(target, delivery).finally(() => {
           own.delete(delivery.row_id)
-          wake(row_id)
+          wake(rowId)
         })
         own.set(delivery.row_id, delivering)
       }
     }
-    const next = await store.nextDueAt(row_id)
+    const next = await store.nextDueAt(rowId)
     if (next === undefined && own.size === 0) {
-      underWay.delete(row_id)
+      underWay.delete(rowId)
       return undefined
     }
     // A finished delivery wakes this worker, so deliveries that are already due need no timer.
-    const wait_ms = (next ?? Number.POSITIVE_INFINITY) - now()
-    return wait_ms > 0 ? Math.min(wait_ms, max_sleep_ms) : max_sleep_ms
+    const waitMs = (next ?? Number.POSITIVE_INFINITY) - now()
+    return waitMs > 0 ? Math.min(waitMs, maxSleepMs) : maxSleepMs
   }
 
   async function deliver(target: Target, delivery: DueDelivery): Promise<void> {
@@ -107,8 +107,15 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
     const work = { host: URL.parse(target.url)?.host ?? '', event_id: id, number }
     const result = await (observer.attempt ? observer.attempt(work, post) : post())
     const { status, error, answer } = result
-    const duration_ms = Math.max(0, Math.round(now() - started))
-    const attempt: DeliveryAttempt = { number, at: new Date(started).toISOString(), duration_ms, status, error, answer }
+    const durationMs = Math.max(0, Math.round(now() - started))
+    const attempt: DeliveryAttempt = {
+      number,
+      at: new Date(started).toISOString(),
+      duration_ms: durationMs,
+      status,
+      error,
+      answer,
+    }
     return { attempt, result }
   }
 
@@ -118,17 +125,17 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
   const formerKeyOf = (target: Target): string | undefined =>
     target.former_until !== null && target.former_until > now() ? keyOf(target, target.former_key) : undefined
 
-  async function leave(row_id: number): Promise<void> {
-    const left = [...(underWay.get(row_id)?.values() ?? [])]
-    const grace = new Promise((resolve) => setTimeout(resolve, grace_ms).unref())
+  async function leave(rowId: number): Promise<void> {
+    const left = [...(underWay.get(rowId)?.values() ?? [])]
+    const grace = new Promise((resolve) => setTimeout(resolve, graceMs).unref())
     await Promise.race([Promise.all(left), grace])
   }
 
   return {
     work,
     leave,
-    async test(row_id) {
-      const target = await store.getTarget(row_id)
+    async test(rowId) {
+      const target = await store.getTarget(rowId)
       if (!target) throw new Error('The notification was deleted')
       const id = makeId()
       const payload = { payload_type: 'test', notification_id: target.id }

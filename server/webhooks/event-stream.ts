@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { EventRow } from '../domain/rows.ts'
 import type { Store } from '../store/store.ts'
 
-const max_batch = 100
-const comment_ms = 15_000
-const poll_ms = 500
+const maxBatch = 100
+const commentMs = 15_000
+const pollMs = 500
 /** The pace for events of transactions with much data: a stream reads at most about 12 MB of past events a second. */
-const large_characters = 250_000
-const large_rest_ms = 20
+const largeCharacters = 250_000
+const largeRestMs = 20
 
 export interface EventStreamDependencies {
   store: Pick<Store, 'events' | 'eventsOfPool' | 'lastEvent'>
@@ -22,21 +22,21 @@ interface Source {
   positions: Map<number, number>
   members(): Promise<number[] | undefined>
   idOf(event: EventRow): string
-  read(relayer_row_id: number, after: number): ReturnType<Store['eventsOfPool']>
+  read(relayerRowId: number, after: number): ReturnType<Store['eventsOfPool']>
 }
 
 /** A relayer's events, after `last_event_id` or from now on. */
 export function eventStream(
   dependencies: EventStreamDependencies,
-  relayer_row_id: number,
-  last_event_id: number | undefined,
+  relayerRowId: number,
+  lastEventId: number | undefined,
 ): AsyncGenerator<string> {
   return stream(dependencies, {
-    positions: new Map(last_event_id === undefined ? [] : [[relayer_row_id, last_event_id]]),
-    members: async () => [relayer_row_id],
+    positions: new Map(lastEventId === undefined ? [] : [[relayerRowId, lastEventId]]),
+    members: async () => [relayerRowId],
     idOf: ({ sequence }) => `${sequence}`,
-    async read(row_id, after) {
-      const events = await dependencies.store.events(row_id, after, max_batch)
+    async read(rowId, after) {
+      const events = await dependencies.store.events(rowId, after, maxBatch)
       return { events, seen: events.at(-1)?.sequence ?? after }
     },
   })
@@ -48,18 +48,18 @@ export function eventStream(
  */
 export function poolEventStream(
   dependencies: EventStreamDependencies,
-  pool_row_id: number,
-  last_event_id: string | undefined,
+  poolRowId: number,
+  lastEventId: string | undefined,
   members: () => Promise<number[] | undefined>,
 ): AsyncGenerator<string> {
-  const pairs = (last_event_id?.split(',') ?? []).map((pair) => pair.split(':').map(Number) as [number, number])
+  const pairs = (lastEventId?.split(',') ?? []).map((pair) => pair.split(':').map(Number) as [number, number])
   const positions = new Map(pairs)
   const position = () => [...positions].map((pair) => pair.join(':')).join()
   return stream(dependencies, {
     positions,
     members,
     idOf: position,
-    read: (row_id, after) => dependencies.store.eventsOfPool(pool_row_id, row_id, after, max_batch),
+    read: (rowId, after) => dependencies.store.eventsOfPool(poolRowId, rowId, after, maxBatch),
   })
 }
 
@@ -71,44 +71,44 @@ async function* stream(
   { store, nextChange, isStopping }: EventStreamDependencies,
   { positions, members, idOf, read }: Source,
 ): AsyncGenerator<string> {
-  let quiet_ms = 0
-  for (const row_id of (await members()) ?? []) await positionOf(row_id)
+  let quietMs = 0
+  for (const rowId of (await members()) ?? []) await positionOf(rowId)
   yield ': connected\n\n'
   while (!isStopping()) {
-    const row_ids = await members()
-    if (!row_ids) return
-    for (const row_id of positions.keys()) if (!row_ids.includes(row_id)) positions.delete(row_id)
+    const rowIds = await members()
+    if (!rowIds) return
+    for (const rowId of positions.keys()) if (!rowIds.includes(rowId)) positions.delete(rowId)
     let characters = 0
     let count = 0
-    for (const row_id of row_ids) {
-      const before = await positionOf(row_id)
-      const { events, seen } = await read(row_id, before)
+    for (const rowId of rowIds) {
+      const before = await positionOf(rowId)
+      const { events, seen } = await read(rowId, before)
       let isMember = true
       for (const event of events) {
-        isMember = (await members())?.includes(row_id) ?? false
+        isMember = (await members())?.includes(rowId) ?? false
         if (!isMember) break
-        positions.set(row_id, event.sequence)
+        positions.set(rowId, event.sequence)
         yield `id: ${idOf(event)}\n${encode(event)}`
         characters += event.body.length
       }
-      if (isMember) positions.set(row_id, seen)
+      if (isMember) positions.set(rowId, seen)
       if (seen > before) count += 1
     }
-    if (characters >= large_characters) await pause(large_rest_ms)
+    if (characters >= largeCharacters) await pause(largeRestMs)
     if (count > 0) {
-      quiet_ms = 0
+      quietMs = 0
       continue
     }
-    await nextChange(poll_ms)
-    quiet_ms += poll_ms
-    const isQuiet = quiet_ms >= comment_ms
-    if (isQuiet) quiet_ms = 0
+    await nextChange(pollMs)
+    quietMs += pollMs
+    const isQuiet = quietMs >= commentMs
+    if (isQuiet) quietMs = 0
     yield isQuiet ? ': still here\n\n' : ''
   }
 
-  async function positionOf(row_id: number): Promise<number> {
-    const position = positions.get(row_id) ?? (await store.lastEvent(row_id))
-    positions.set(row_id, position)
+  async function positionOf(rowId: number): Promise<number> {
+    const position = positions.get(rowId) ?? (await store.lastEvent(rowId))
+    positions.set(rowId, position)
     return position
   }
 }

@@ -5,7 +5,7 @@ const minutes = 60 * seconds
 const hours = 60 * minutes
 
 /** The retry backoff after each failed attempt. After the last one the delivery has failed. */
-const waits_ms = [
+const waitsMs = [
   5 * seconds,
   5 * minutes,
   30 * minutes,
@@ -17,11 +17,11 @@ const waits_ms = [
   24 * hours,
 ]
 const jitter = 0.2
-const min_retry_after_ms = 1 * seconds
-const max_retry_after_ms = 24 * hours
-const disable_after_ms = 120 * hours
+const minRetryAfterMs = 1 * seconds
+const maxRetryAfterMs = 24 * hours
+const disableAfterMs = 120 * hours
 /** After as long a time of failures, the first success makes the waiting deliveries due. */
-const outage_ms = 1 * minutes
+const outageMs = 1 * minutes
 
 export interface Verdict {
   status: 'pending' | 'delivered' | 'failed'
@@ -40,13 +40,13 @@ export interface Verdict {
 export function judge(
   { status, error, retry_after_s }: AttemptResult,
   failures: number,
-  failing_since: number | undefined,
+  failingSince: number | undefined,
   now: number,
   random: number,
   scale: number,
 ): Verdict {
   if (status !== null && status >= 200 && status < 300) {
-    const recovered = failing_since !== undefined && now - failing_since >= outage_ms * scale
+    const recovered = failingSince !== undefined && now - failingSince >= outageMs * scale
     return { status: 'delivered', failures, next_at: now, recovered }
   }
   const failed = failures + 1
@@ -58,16 +58,16 @@ export function judge(
       disable: 'The target responded 410 Gone; update the url or signing_key to enable the notification',
     }
   }
-  if (failing_since !== undefined && now - failing_since >= disable_after_ms * scale) {
-    const disable = `Every attempt has failed for ${disable_after_ms / hours} hours; the last failure: ${error}`
+  if (failingSince !== undefined && now - failingSince >= disableAfterMs * scale) {
+    const disable = `Every attempt has failed for ${disableAfterMs / hours} hours; the last failure: ${error}`
     return { status: 'failed', failures: failed, next_at: now, disable: disable.slice(0, 1_000) }
   }
-  const wait_ms = waits_ms[failures]
-  if (wait_ms === undefined) return { status: 'failed', failures: failed, next_at: now }
-  const asked_ms = retry_after_s === undefined ? undefined : retry_after_s * seconds
-  const next_ms =
-    asked_ms === undefined
-      ? wait_ms * (1 - jitter + 2 * jitter * random)
-      : Math.min(Math.max(asked_ms, min_retry_after_ms), max_retry_after_ms)
-  return { status: 'pending', failures: failed, next_at: Math.ceil(now + next_ms * scale) }
+  const waitMs = waitsMs[failures]
+  if (waitMs === undefined) return { status: 'failed', failures: failed, next_at: now }
+  const askedMs = retry_after_s === undefined ? undefined : retry_after_s * seconds
+  const nextMs =
+    askedMs === undefined
+      ? waitMs * (1 - jitter + 2 * jitter * random)
+      : Math.min(Math.max(askedMs, minRetryAfterMs), maxRetryAfterMs)
+  return { status: 'pending', failures: failed, next_at: Math.ceil(now + nextMs * scale) }
 }

@@ -8,9 +8,9 @@ import type { Account, Rig } from '../support/rig.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
-const minute_ms = 60_000
+const minuteMs = 60_000
 
-const inAMinute = () => new Date(Date.now() + minute_ms).toISOString()
+const inAMinute = () => new Date(Date.now() + minuteMs).toISOString()
 
 const find = async (account: Account, wanted: Transaction | undefined) =>
   (await account.transactions()).find(({ id }) => id === wanted?.id)
@@ -65,7 +65,7 @@ test('expires an unsigned transaction with the highest nonce at valid_until, and
   const { account, fail, recover } = await unsignedAccount(rig)
   fail()
   const [expiring] = await account.send(1, { valid_until: inAMinute() })
-  rig.clock.ahead_ms += 2 * minute_ms
+  rig.clock.ahead_ms += 2 * minuteMs
   await until('it is expired', async () => (await find(account, expiring))?.status === 'expired')
 
   recover()
@@ -86,7 +86,7 @@ test('uses the nonce of an unsigned transaction below another nonce at valid_unt
   fail()
   const [expiring] = await account.send(1, { valid_until: inAMinute() })
   await account.send(2)
-  rig.clock.ahead_ms += 2 * minute_ms
+  rig.clock.ahead_ms += 2 * minuteMs
   const isWithdrawn = async () => /^valid_until has passed/.test((await find(account, expiring))?.status_reason ?? '')
   await until('it is withdrawn', isWithdrawn)
   expect(await find(account, expiring)).toMatchObject({ status: 'pending', hash: null })
@@ -101,7 +101,7 @@ test('cancels a submitted transaction on the chain at valid_until, and then expi
   const [expiring] = await account.send(1, { valid_until: inAMinute() })
   await until('the node has it', async () => (await find(account, expiring))?.status === 'submitted')
   await account.send(2)
-  rig.clock.ahead_ms += 2 * minute_ms
+  rig.clock.ahead_ms += 2 * minuteMs
   await expireOnChain(rig, account, expiring)
 })
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { collectBufferGarbage } from '../../server/app/garbage.ts'
 
-const look_ms = 100
-const large_bytes = 20 * 1024 * 1024
+const lookMs = 100
+const largeBytes = 20 * 1024 * 1024
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval'] })
@@ -17,15 +17,15 @@ test('collects when buffers have grown, and not again before they grow again', (
   const gc = vi.fn()
   vi.stubGlobal('gc', gc)
   collectBufferGarbage()
-  vi.advanceTimersByTime(look_ms)
+  vi.advanceTimersByTime(lookMs)
   expect(gc).not.toHaveBeenCalled()
-  const held = [Buffer.alloc(large_bytes)]
-  vi.advanceTimersByTime(look_ms)
+  const held = [Buffer.alloc(largeBytes)]
+  vi.advanceTimersByTime(lookMs)
   expect(gc).toHaveBeenCalledExactlyOnceWith({ type: 'minor', execution: 'sync' })
-  vi.advanceTimersByTime(look_ms)
+  vi.advanceTimersByTime(lookMs)
   expect(gc).toHaveBeenCalledTimes(1)
-  held.push(Buffer.alloc(large_bytes))
-  vi.advanceTimersByTime(look_ms)
+  held.push(Buffer.alloc(largeBytes))
+  vi.advanceTimersByTime(lookMs)
   expect(gc).toHaveBeenCalledTimes(2)
   expect(held).toHaveLength(2)
 })

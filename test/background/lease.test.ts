@@ -13,8 +13,8 @@ import type { WorkKind } from '../../server/store/work-share.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
 
-const day_ms = 86_400_000
-const duration_ms = 6_000
+const dayMs = 86_400_000
+const durationMs = 6_000
 
 /** A store with a clock of its own; `hold`: the lease is somebody else's, from now on. */
 function leased() {
@@ -28,7 +28,7 @@ function leased() {
   const connection = connect(join(temporaryFolder(), 'lease.sqlite'))
   onTestFinished(connection.close)
   const leases = createLeases(connection, world)
-  const hold = (owner: string) => leases.take('sender', owner, duration_ms, () => true)
+  const hold = (owner: string) => leases.take('sender', owner, durationMs, () => true)
   const lease = (kind: WorkKind = 'sender') => {
     const share = workShares(leases).share(kind)
     onTestFinished(() => share.release())
@@ -97,7 +97,7 @@ describe('leases', () => {
     await hold(`elsewhere ${gone.pid} its-own`)
     const mine = lease()
     expect(await mine.claim()).toBe(false)
-    clock.ms += duration_ms - 1
+    clock.ms += durationMs - 1
     expect(await mine.claim()).toBe(false)
     clock.ms += 1
     expect(await mine.claim()).toBe(true)
@@ -106,25 +106,25 @@ describe('leases', () => {
   test('extends the lease when it is renewed', async () => {
     const { clock, hold, lease } = leased()
     await hold('elsewhere 1 its-own')
-    clock.ms += duration_ms - 1
+    clock.ms += durationMs - 1
     await hold('elsewhere 1 its-own')
-    clock.ms += duration_ms - 1
+    clock.ms += durationMs - 1
     expect(await lease().claim()).toBe(false)
   })
 
   test('ignores a lease from before the clock was set back by a day', async () => {
     const { clock, hold, lease } = leased()
     await hold('elsewhere 1 its-own')
-    clock.ms -= day_ms
+    clock.ms -= dayMs
     expect(await lease().claim()).toBe(true)
   })
 })
 
-const relayer_id = 'demo'
+const relayerId = 'demo'
 
 async function send({ client }: TestService, index: number, to: string) {
   const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
-    path: { relayer_id },
+    path: { relayer_id: relayerId },
     header: { 'Idempotency-Key': `send-${index}` },
     body: { to, value: `${index}`, gas_limit: 21_000 },
   })
@@ -136,13 +136,15 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 test('signs and mines each transaction once when two services share a database, also when one of them ends', async () => {
   const chain = await testChain({ noMining: true })
   const proxy = await testFaultProxy(chain)
-  const DATA_DIR = temporaryFolder()
-  const [first, second] = [await startTestService({ DATA_DIR }), await startTestService({ DATA_DIR })]
+  const DataDir = temporaryFolder()
+  const [first, second] = [await startTestService({ DATA_DIR: DataDir }), await startTestService({ DATA_DIR: DataDir })]
   const network = { path: { network_id: 'evm:local' }, body: { rpc_urls: [proxy.url] } }
   await first.client.patch('/api/v1/networks/{network_id}', network)
-  const { data: relayer } = await second.client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })
+  const { data: relayer } = await second.client.get('/api/v1/relayers/{relayer_id}', {
+    path: { relayer_id: relayerId },
+  })
   await chain.setBalance(relayer.address, 10n ** 20n)
-  const db = new Database(join(DATA_DIR, 'relayer.sqlite'), { readonly: true })
+  const db = new Database(join(DataDir, 'relayer.sqlite'), { readonly: true })
   onTestFinished(() => void db.close())
   const owner = db.prepare<[], string>('SELECT owner FROM leases').pluck()
 
@@ -150,7 +152,9 @@ test('signs and mines each transaction once when two services share a database, 
     Promise.all(indexes.map((index) => send(by[index % by.length] as TestService, index, relayer.address)))
   const list = async ({ client }: TestService) =>
     (
-      await Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id } }))
+      await Array.fromAsync(
+        client.all('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id: relayerId } }),
+      )
     ).reverse()
   const become = (status: string, count: number, by = second) =>
     expect.poll(async () => (await list(by)).map((one) => one.status)).toEqual(Array(count).fill(status))
@@ -181,7 +185,7 @@ test('signs and mines each transaction once when two services share a database, 
   expect(all.map(({ nonce }) => nonce)).toEqual(upTo(25))
   expect(new Set(all.map(({ value }) => value)).size).toBe(25)
   expect(Number(await chain.rpc('eth_getTransactionCount', [relayer.address, 'latest']))).toBe(25)
-  const store = openSqliteStore(join(DATA_DIR, 'relayer.sqlite'), {
+  const store = openSqliteStore(join(DataDir, 'relayer.sqlite'), {
     now: Date.now,
     makeId: () => '',
     checkEvent: () => undefined,

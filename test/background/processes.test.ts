@@ -9,17 +9,17 @@ import { spawnService } from '../support/process.ts'
 import { temporaryFolder } from '../support/service.ts'
 
 const demo = { path: { relayer_id: 'demo' } }
-const at_once = 40
+const atOnce = 40
 
 /** Two processes at one address. Requests that are sent at once have a connection each, and both processes accept connections. */
 async function start() {
-  const DATA_DIR = join(temporaryFolder(), 'data')
-  const service = spawnService({ DATA_DIR, RELAYER_PROCESSES: '2' })
+  const DataDir = join(temporaryFolder(), 'data')
+  const service = spawnService({ DATA_DIR: DataDir, RELAYER_PROCESSES: '2' })
   const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
-  const token = readFileSync(join(DATA_DIR, 'api-key'), 'utf8').trim()
+  const token = readFileSync(join(DataDir, 'api-key'), 'utf8').trim()
   const client = createRelayerClient({ baseUrl: url, token })
   const all = <T>(one: (index: number) => Promise<T>) =>
-    Promise.all(Array.from({ length: at_once }, (_, index) => one(index)))
+    Promise.all(Array.from({ length: atOnce }, (_, index) => one(index)))
   const sign = () => client.post('/api/v1/relayers/{relayer_id}/sign', { ...demo, body: { message: 'a' } })
   return { service, client, all, sign }
 }
@@ -59,16 +59,16 @@ test('sends transactions of both processes once, with nonces without gaps', asyn
       body: { to: relayer.address, value: String(index + 1) },
     }),
   )
-  const get = async (transaction_id: string) => {
-    const path = { ...demo.path, transaction_id }
+  const get = async (transactionId: string) => {
+    const path = { ...demo.path, transaction_id: transactionId }
     return (await client.get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', { path })).data
   }
   // A busy machine may need longer than the 30 s of `wait`.
   for (const { data } of sent) await expect.poll(() => get(data.id)).toMatchObject({ status: 'confirmed' })
   const confirmed = await Promise.all(sent.map(({ data }) => get(data.id)))
   const nonces = confirmed.map(({ nonce }) => nonce as number).sort((a, b) => a - b)
-  expect(nonces).toEqual(Array.from({ length: at_once }, (_, index) => index))
-  expect(new Set(confirmed.map(({ hash }) => hash)).size).toBe(at_once)
+  expect(nonces).toEqual(Array.from({ length: atOnce }, (_, index) => index))
+  expect(new Set(confirmed.map(({ hash }) => hash)).size).toBe(atOnce)
 })
 
 test('accepts connections without the primary process', async () => {
@@ -76,7 +76,7 @@ test('accepts connections without the primary process', async () => {
   service.signal('SIGSTOP')
   const answers = await all(sign)
   service.signal('SIGCONT')
-  expect(answers).toHaveLength(at_once)
+  expect(answers).toHaveLength(atOnce)
 })
 
 test('replaces a process that dies, and ends all processes with the first one', async () => {

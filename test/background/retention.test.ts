@@ -8,7 +8,7 @@ import { columnOf, openStoreOf, rowsOf, type Stored, zeroBytes } from '../suppor
 import { changeTransaction, insertTransactions, transactionId } from '../support/transactions.ts'
 import { until } from '../support/until.ts'
 
-const day_ms = 86_400_000
+const dayMs = 86_400_000
 const start = Date.parse('2026-01-01T00:00:00.000Z')
 const demo = { path: { relayer_id: 'demo' } }
 const old = { RETENTION_DAYS_TRANSACTIONS: '30', RETENTION_DAYS_IDEMPOTENCY: '7' }
@@ -18,7 +18,7 @@ const count = async (service: Stored, table: string, where = 'true') =>
 
 /** A service whose days have passed at once; it sweeps when it starts. */
 const after = async (days: number, service: Stored, settings: Record<string, string> = {}) => {
-  const ms = start + days * day_ms
+  const ms = start + days * dayMs
   // As if it had run all the time: a clock that is found far ahead is not believed.
   await rowsOf(service, 'DELETE FROM believed_time')
   await rowsOf(service, `INSERT INTO believed_time (id, ms) VALUES (1, ${ms})`)
@@ -27,8 +27,8 @@ const after = async (days: number, service: Stored, settings: Record<string, str
 
 const swept = ({ logged }: TestService) => until('it has swept', () => logged.join('').includes('expired rows removed'))
 
-async function page({ client }: TestService, page: number, per_page: number) {
-  return client.get('/api/v1/relayers/{relayer_id}/transactions/', { ...demo, query: { page, per_page } })
+async function page({ client }: TestService, page: number, perPage: number) {
+  return client.get('/api/v1/relayers/{relayer_id}/transactions/', { ...demo, query: { page, per_page: perPage } })
 }
 
 /** The store of the same database, on a connection of its own; it ends with the test. */
@@ -47,7 +47,7 @@ async function openStore(service: Stored) {
 async function withTransactions(young: number) {
   const service = await startTestService({}, { now: () => start })
   await insertTransactions(service, 'demo', 1_000)
-  const late = new Date(start + 29 * day_ms).toISOString()
+  const late = new Date(start + 29 * dayMs).toISOString()
   for (const statement of [
     `UPDATE transactions SET created_at = '${late}' WHERE sequence >= ${young}`,
     'INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 1000 FROM relayers',
@@ -74,10 +74,10 @@ test('deletes the oldest transactions with all their rows; pages and totals stay
     expect(await count(service, table), table).toBe(rows)
   }
   const wanted = Array.from({ length: 300 }, (_, index) => transactionId('demo', 1_000 - index))
-  for (const per_page of [7, 100, 1_000]) {
+  for (const perPage of [7, 100, 1_000]) {
     const walked: string[] = []
-    for (let number = 1; number <= Math.ceil(300 / per_page) + 1; number += 1) {
-      const { data, pagination } = await page(service, number, per_page)
+    for (let number = 1; number <= Math.ceil(300 / perPage) + 1; number += 1) {
+      const { data, pagination } = await page(service, number, perPage)
       expect(pagination.total_items).toBe(300)
       walked.push(...data.map(({ id }) => id))
     }
@@ -113,7 +113,7 @@ test('returns each page with its items and its total of the same moment during a
     },
     days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0, audit: 0 },
     share: fakeShare(),
-    readClock: async () => start + 31 * day_ms,
+    readClock: async () => start + 31 * dayMs,
     logger: pino({ level: 'silent' }),
   })
   await until('all that is old is gone', () => totals.at(-1) === 300)
@@ -162,7 +162,7 @@ test('deletes nothing when the clock is far ahead, and logs this', async () => {
   const before = await withTransactions(701)
   const ahead = await startTestService(
     { DATA_DIR: before.data_dir, ...old },
-    { now: () => start + 3_650 * day_ms, elapsed: () => 0 },
+    { now: () => start + 3_650 * dayMs, elapsed: () => 0 },
   )
   await until('it says so', () => ahead.logged.join('').includes('nothing is deleted by age'))
   await ahead.close()
@@ -185,10 +185,10 @@ test('deletes deliveries and events after 30 days, keeps pending deliveries, and
   await until('the first is delivered', async () => (await count(first, 'deliveries', `status = 'delivered'`)) === 1)
   await pause(false)
   await until('the second is tried', async () => (await count(first, 'delivery_attempts')) === 2)
-  await rowsOf(first, `UPDATE deliveries SET next_at = ${start + 3_650 * day_ms} WHERE status = 'pending'`)
+  await rowsOf(first, `UPDATE deliveries SET next_at = ${start + 3_650 * dayMs} WHERE status = 'pending'`)
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: null } })
   for (const paused of [true, false, true]) await pause(paused)
-  clock.ms += 20 * day_ms
+  clock.ms += 20 * dayMs
   await pause(false)
   await first.close()
   expect([await count(first, 'events'), await count(first, 'deliveries')]).toEqual([6, 2])
@@ -233,7 +233,7 @@ test('deletes in small steps, only in the process with the lease, and stops with
     },
     days: { transactions: 30, idempotency: 0, deliveries: 0, events: 0, audit: 0 },
     share: fakeShare(async () => lease.is_ours),
-    readClock: async () => start + 60 * day_ms,
+    readClock: async () => start + 60 * dayMs,
     logger: pino({ level: 'silent' }),
   }
   const idle = createRetention(dependencies)

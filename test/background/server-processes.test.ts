@@ -21,17 +21,17 @@ async function addRelayer(
   return relayer
 }
 
-async function send({ client }: Pick<Server, 'client'>, relayer_id: string, value: number) {
+async function send({ client }: Pick<Server, 'client'>, relayerId: string, value: number) {
   const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
-    path: { relayer_id },
+    path: { relayer_id: relayerId },
     header: { 'Idempotency-Key': `several-${value}` },
     body: { to, value: String(value), gas_limit: 21_000 },
   })
   return data
 }
 
-const list = async ({ client }: Pick<Server, 'client'>, relayer_id: string) =>
-  (await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id } })).data
+const list = async ({ client }: Pick<Server, 'client'>, relayerId: string) =>
+  (await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id: relayerId } })).data
 
 test('spreads relayers over three servers, and moves them when a server stops, is killed or sleeps', many, async () => {
   const chain = await testChain()

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../server/domain/errors.ts'
 import { createWorker, type WorkerDependencies } from '../../server/store/worker.ts'
 import { fakeShare } from '../support/fake-share.ts'
 
-const patience_ms = 60_000
+const patienceMs = 60_000
 
 /** A worker that ends with the test, whose work does nothing; `begun`: the row_id of each piece of work. */
 function testWorker({
@@ -21,9 +21,9 @@ function testWorker({
     elapsed: () => performance.now(),
     logger: pino({}, { write: (line) => void logged.push(line) }),
     ...dependencies,
-    work(row_id, signal) {
-      begun.push(row_id)
-      return dependencies.work?.(row_id, signal) ?? Promise.resolve(undefined)
+    work(rowId, signal) {
+      begun.push(rowId)
+      return dependencies.work?.(rowId, signal) ?? Promise.resolve(undefined)
     },
   })
   onTestFinished(worker.stop)
@@ -74,7 +74,7 @@ test('runs one more round after any number of wakes during the work', async () =
   for (let wake = 0; wake < 3; wake += 1) worker.wake(1)
   expect(worker.begun).toEqual([1])
   letOneOut()
-  await vi.waitFor(() => expect(inside()).toBe(1), patience_ms)
+  await vi.waitFor(() => expect(inside()).toBe(1), patienceMs)
   expect(worker.begun).toEqual([1, 1])
   letOneOut()
   await settled()
@@ -86,9 +86,9 @@ test('repeats work after the delay that it returns, earlier after a wake, and ne
   const answers = [1, 3_600_000, undefined]
   const worker = testWorker({ work: async () => answers.shift() })
   worker.wake(1)
-  await vi.waitFor(() => expect(answers).toEqual([undefined]), patience_ms)
+  await vi.waitFor(() => expect(answers).toEqual([undefined]), patienceMs)
   worker.wake(1)
-  await vi.waitFor(() => expect(answers).toEqual([]), patience_ms)
+  await vi.waitFor(() => expect(answers).toEqual([]), patienceMs)
   expect(worker.begun).toEqual([1, 1, 1])
 })
 
@@ -102,7 +102,7 @@ test('logs an error with its row id, and continues the lane', async () => {
     },
   })
   worker.wake(7)
-  await vi.waitFor(() => expect(failures).toBeLessThan(0), patience_ms)
+  await vi.waitFor(() => expect(failures).toBeLessThan(0), patienceMs)
   const told = worker.logged.map((line) => JSON.parse(line))
   expect(told.map(({ row_id, err }) => [row_id, err.message])).toEqual(Array(2).fill([7, 'the disk is full']))
 })
@@ -114,22 +114,22 @@ test('logs a failed read of the store, and continues the work', async () => {
     return true
   }
   const worker = testWorker({ claim, find: async () => [1], work: async () => 1 })
-  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(1), patience_ms)
+  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(1), patienceMs)
   locked = true
-  await vi.waitFor(() => expect(worker.logged.join()).toContain('database is locked'), patience_ms)
+  await vi.waitFor(() => expect(worker.logged.join()).toContain('database is locked'), patienceMs)
   expect(() => worker.wake(2)).not.toThrow()
   locked = false
   const { length } = worker.begun
-  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(length), patience_ms)
+  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(length), patienceMs)
 })
 
 test('does not delay other rows by a slow one, and works on a row once at a time', async () => {
   const { enter, letAllOut } = gate()
-  const worker = testWorker({ work: (row_id) => (row_id === 1 ? enter() : Promise.resolve(undefined)) })
+  const worker = testWorker({ work: (rowId) => (rowId === 1 ? enter() : Promise.resolve(undefined)) })
   worker.wake(1)
-  for (const row_id of [2, 3, 4]) await worker.run(row_id)
+  for (const rowId of [2, 3, 4]) await worker.run(rowId)
   worker.wake(1)
-  expect(worker.begun.filter((row_id) => row_id === 1)).toEqual([1])
+  expect(worker.begun.filter((rowId) => rowId === 1)).toEqual([1])
   expect(new Set(worker.begun)).toEqual(new Set([1, 2, 3, 4]))
   letAllOut()
 })
@@ -144,19 +144,19 @@ test('waits in run() for a round that started after the call', async () => {
     done = true
   })
   letOneOut()
-  await vi.waitFor(() => expect(worker.begun).toHaveLength(2), patience_ms)
+  await vi.waitFor(() => expect(worker.begun).toHaveLength(2), patienceMs)
   expect([done, inside()]).toEqual([false, 1])
   letOneOut()
   await run
 })
 
 test('finds work in the store at the start, and after a change by another process', async () => {
-  let [version, row_ids] = [1, [5]]
-  const worker = testWorker({ find: async () => row_ids, version: () => version })
-  await vi.waitFor(() => expect(worker.begun).toContain(5), patience_ms)
-  row_ids = [6]
+  let [version, rowIds] = [1, [5]]
+  const worker = testWorker({ find: async () => rowIds, version: () => version })
+  await vi.waitFor(() => expect(worker.begun).toContain(5), patienceMs)
+  rowIds = [6]
   version = 2
-  await vi.waitFor(() => expect(worker.begun).toContain(6), patience_ms)
+  await vi.waitFor(() => expect(worker.begun).toContain(6), patienceMs)
 })
 
 test('does not work without the lease, and finds the work when it gets the lease', async () => {
@@ -169,10 +169,10 @@ test('does not work without the lease, and finds the work when it gets the lease
   const worker = testWorker({ claim: async () => mine, find, version: () => polls })
   worker.wake(1)
   await worker.run(1)
-  await vi.waitFor(() => expect(polls).toBeGreaterThan(2), patience_ms)
+  await vi.waitFor(() => expect(polls).toBeGreaterThan(2), patienceMs)
   expect(worker.begun).toEqual([])
   mine = true
-  await vi.waitFor(() => expect(worker.begun).toContain(1), patience_ms)
+  await vi.waitFor(() => expect(worker.begun).toContain(1), patienceMs)
 })
 
 test('stops a lane when the lease is lost', async () => {
@@ -183,12 +183,12 @@ test('stops a lane when the lease is lost', async () => {
   }
   const worker = testWorker({ claim: async () => mine, find, version: () => polls, work: async () => 1 })
   worker.wake(1)
-  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(2), patience_ms)
+  await vi.waitFor(() => expect(worker.begun.length).toBeGreaterThan(2), patienceMs)
   mine = false
   await worker.run(1)
   const [{ length }, before] = [worker.begun, polls]
   // Each poll is 25 ms, in which a lane that goes on works a dozen times.
-  await vi.waitFor(() => expect(polls).toBeGreaterThan(before + 2), patience_ms)
+  await vi.waitFor(() => expect(polls).toBeGreaterThan(before + 2), patienceMs)
   expect(worker.begun).toHaveLength(length)
 })
 
@@ -230,11 +230,11 @@ test('continues to search for work when the clock is set back', async () => {
     return []
   }
   testWorker({ find })
-  await vi.waitFor(() => expect(polls).toBeGreaterThan(0), patience_ms)
+  await vi.waitFor(() => expect(polls).toBeGreaterThan(0), patienceMs)
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 86_400_000 })
   onTestFinished(() => void vi.useRealTimers())
   const before = polls
-  await vi.waitFor(() => expect(polls).toBeGreaterThan(before), patience_ms)
+  await vi.waitFor(() => expect(polls).toBeGreaterThan(before), patienceMs)
 })
 
 test('discards the state of a row when its lease was lost and taken again between two rounds', async () => {
@@ -242,9 +242,9 @@ test('discards the state of a row when its lease was lost and taken again betwee
   const done: string[] = []
   const worker = testWorker({
     lease: () => lease,
-    leave: async (row_id) => void done.push(`left ${row_id}`),
-    work: async (row_id) => {
-      done.push(`worked on ${row_id}`)
+    leave: async (rowId) => void done.push(`left ${rowId}`),
+    work: async (rowId) => {
+      done.push(`worked on ${rowId}`)
       return 3_600_000
     },
   })
@@ -261,7 +261,7 @@ test('failures while the database is down are not logged again: the store has lo
   for (const failure of failures) {
     const worker = testWorker({ work: () => Promise.reject(failure) })
     worker.wake(1)
-    await vi.waitUntil(() => worker.begun.length > 0, patience_ms)
+    await vi.waitUntil(() => worker.begun.length > 0, patienceMs)
     await settled()
     expect(worker.logged.some((line) => line.includes('background work failed'))).toBe(!failure.isLogged)
   }

@@ -1,6 +1,6 @@
 import type { LoadRequest } from './load-types.ts'
 import type { Figures } from './measure.ts'
-import { api_key, putLoad, type Server } from './processes.ts'
+import { apiKey, putLoad, type Server } from './processes.ts'
 
 export interface Bench {
   rounds: number
@@ -39,9 +39,9 @@ export interface Contender {
   rest?(): Promise<void>
 }
 
-const warm_up = 15_000
-const warm_up_quick = 3_000
-const warm_up_turns = 3
+const warmUpLong = 15_000
+const warmUpQuick = 3_000
+const warmUpTurns = 3
 
 /**
  * Loads them one after the other, in turns, so that what happens on the machine meanwhile spoils the ratios of a round
@@ -64,9 +64,9 @@ export async function compare(
   const rounds = Object.fromEntries(contenders.map(({ name }) => [name, [] as Figures[]]))
   if (warmUp) {
     // By number, not by time: a machine that is busy otherwise would leave them half compiled.
-    const amount = bench.quick ? warm_up_quick : warm_up
-    for (let turn = 0; turn < warm_up_turns; turn += 1) {
-      for (const contender of beginningAt(turn, contenders)) await load(contender, { amount: amount / warm_up_turns })
+    const amount = bench.quick ? warmUpQuick : warmUpLong
+    for (let turn = 0; turn < warmUpTurns; turn += 1) {
+      for (const contender of beginningAt(turn, contenders)) await load(contender, { amount: amount / warmUpTurns })
     }
   }
   for (let round = 0; round < bench.rounds; round += 1) {
@@ -104,4 +104,4 @@ export const send = (method: 'POST' | 'PATCH', path: string, body: unknown): Loa
   headers: { ...authorization, 'Content-Type': 'application/json' },
 })
 
-const authorization = { Authorization: `Bearer ${api_key}` }
+const authorization = { Authorization: `Bearer ${apiKey}` }

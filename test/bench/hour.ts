@@ -23,8 +23,8 @@ const [minutes, signatures, transactions] = [values.minutes, values.signatures, 
   number,
 ]
 /** The service collects its garbage when it has rested for a minute. */
-const rest_ms = 150_000
-const report_s = 300
+const restMs = 150_000
+const reportS = 300
 
 const stage = await setStage({
   relayers: 10,
@@ -33,13 +33,13 @@ const stage = await setStage({
   ...(values.root && { root: values.root }),
 })
 const { client, relayers, service } = stage
-const resident_mb = () =>
+const residentMb = () =>
   Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1]) / 1_024)
 
 try {
-  await pause(rest_ms)
-  say(`at rest: ${resident_mb()} MB`)
-  const began_at = performance.now()
+  await pause(restMs)
+  say(`at rest: ${residentMb()} MB`)
+  const beganAt = performance.now()
   for (let second = 0; second < minutes * 60; second += 1) {
     const messages = Array.from({ length: signatures }, (_, index) => `${second} ${index}`)
     await Promise.all([
@@ -51,14 +51,14 @@ try {
         }),
       ),
     ])
-    if ((second + 1) % report_s === 0) say(`after ${(second + 1) / 60} minutes: ${resident_mb()} MB`)
-    await pause(Math.max(0, began_at + (second + 1) * 1_000 - performance.now()))
+    if ((second + 1) % reportS === 0) say(`after ${(second + 1) / 60} minutes: ${residentMb()} MB`)
+    await pause(Math.max(0, beganAt + (second + 1) * 1_000 - performance.now()))
   }
   await allConfirmed(stage, stage.posted)
-  await pause(rest_ms)
+  await pause(restMs)
   say(`${minutes} minutes, ${minutes * 60 * signatures} signatures, ${stage.posted} transactions confirmed`)
   say(
-    `at rest: ${resident_mb()} MB; peak ${Math.round(service.rss_peak_mb())} MB; CPU ${Math.round(service.cpu_ms() / 1_000)} s`,
+    `at rest: ${residentMb()} MB; peak ${Math.round(service.rss_peak_mb())} MB; CPU ${Math.round(service.cpu_ms() / 1_000)} s`,
   )
 } finally {
   await stage.end()

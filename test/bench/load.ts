@@ -3,7 +3,7 @@ import { Agent, request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import autocannon from 'autocannon'
 import type { Load, LoadRequest, Taken } from './load-types.ts'
-import { busy_ms, clock_tick_ms, cpuOf_ms, type Figures, percentile, rssOf_mb } from './measure.ts'
+import { busyMs, clockTickMs, cpuOfMs, type Figures, percentile, rssOfMb } from './measure.ts'
 import { hasWrk, wrk } from './wrk.ts'
 
 // The load generator, a process of its own: takes a Load as its one argument and prints Figures.
@@ -14,28 +14,28 @@ interface Answers {
 }
 
 async function main(load: Load): Promise<Figures> {
-  const before = { cpu_ms: cpuOf_ms(load.pid), busy_ms: busy_ms(), own_ms: own_ms() }
-  const started_at = performance.now()
+  const before = { cpu_ms: cpuOfMs(load.pid), busy_ms: busyMs(), own_ms: ownMs() }
+  const startedAt = performance.now()
   const { count, p50_ms, p99_ms, failed } = await put(load)
-  const elapsed_ms = performance.now() - started_at
-  const cpu_ms = cpuOf_ms(load.pid) - before.cpu_ms
+  const elapsedMs = performance.now() - startedAt
+  const cpuMs = cpuOfMs(load.pid) - before.cpu_ms
   if (failed.length > 0) throw new Error(`${failed.length} requests failed: ${[...new Set(failed)].slice(0, 5)}`)
-  const elsewhere_ms = busy_ms() - before.busy_ms - cpu_ms - (own_ms() - before.own_ms)
+  const elsewhereMs = busyMs() - before.busy_ms - cpuMs - (ownMs() - before.own_ms)
   return {
-    cpu_us: (cpu_ms * 1_000) / count,
-    requests_per_s: (count * 1_000) / elapsed_ms,
+    cpu_us: (cpuMs * 1_000) / count,
+    requests_per_s: (count * 1_000) / elapsedMs,
     p50_ms,
     p99_ms,
-    rss_mb: rssOf_mb(load.pid),
+    rss_mb: rssOfMb(load.pid),
     // The CPU time of other programs, in percent of one core. It distorts all figures except `cpu_us`.
-    others_percent: (elsewhere_ms * 100) / elapsed_ms,
+    others_percent: (elsewhereMs * 100) / elapsedMs,
   }
 }
 
 /** With what it has started and waited for. */
-const own_ms = () => {
+const ownMs = () => {
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ').map(Number) ?? []
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + ticks, 0) * clock_tick_ms
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + ticks, 0) * clockTickMs
 }
 
 /** wrk costs a fifth of what autocannon does, so that the servers are what is measured; it knows no rate and no number. */
@@ -56,8 +56,8 @@ function asFastAsAnswered({ url, requests, connections, seconds, amount }: Load)
       const lost = result.errors + result.timeouts
       resolve({ ...answers, failed: lost > 0 ? [...answers.failed, `${lost} without an answer`] : answers.failed })
     })
-    run.on('response', (_client, status, _bytes, duration_ms) => {
-      if (status >= 200 && status < 300) answers.durations_ms.push(duration_ms)
+    run.on('response', (_client, status, _bytes, durationMs) => {
+      if (status >= 200 && status < 300) answers.durations_ms.push(durationMs)
       else answers.failed.push(`status ${status}`)
     })
   })
@@ -76,13 +76,13 @@ async function paced({ url, requests, connections, seconds, beside }: Load, rate
     { requests, rate, sent: 0, agent: measured, into: answers },
     ...(beside ? [{ ...beside, sent: 0, agent: others, into: unmeasured }] : []),
   ]
-  const started_at = performance.now()
+  const startedAt = performance.now()
   const underWay: Promise<void>[] = []
   for (;;) {
     // The stream whose next request is due first.
     const next = streams
       .filter((stream) => stream.sent < Math.round(seconds * stream.rate))
-      .map((stream) => ({ stream, due_at: started_at + (stream.sent * 1_000) / stream.rate }))
+      .map((stream) => ({ stream, due_at: startedAt + (stream.sent * 1_000) / stream.rate }))
       .sort((a, b) => a.due_at - b.due_at)[0]
     if (!next) break
     const { stream, due_at } = next
@@ -98,7 +98,7 @@ async function paced({ url, requests, connections, seconds, beside }: Load, rate
 
   function one(
     { method, path, headers, body }: LoadRequest,
-    due_at: number,
+    dueAt: number,
     agent: Agent,
     into: Answers,
   ): Promise<void> {
@@ -106,7 +106,7 @@ async function paced({ url, requests, connections, seconds, beside }: Load, rate
       const outgoing = httpRequest(`${url}${path}`, { method, headers, agent }, async (response) => {
         await text(response)
         const { statusCode: status = 0 } = response
-        if (status >= 200 && status < 300) into.durations_ms.push(performance.now() - due_at)
+        if (status >= 200 && status < 300) into.durations_ms.push(performance.now() - dueAt)
         else into.failed.push(`status ${status}`)
         resolve()
       })

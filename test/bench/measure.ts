@@ -4,19 +4,19 @@ import { readdirSync, readFileSync } from 'node:fs'
 export type Figures = Record<string, number>
 
 /** Of /proc's times. */
-export const clock_tick_ms = 10
+export const clockTickMs = 10
 
 /** User and system time of a process and of its children so far, all threads. Linux only. */
-export function cpuOf_ms(pid: number): number {
+export function cpuOfMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  const own_ms = (Number(fields[11]) + Number(fields[12])) * clock_tick_ms
-  return childrenOf(pid).reduce((sum, child) => sum + cpuOf_ms(child), own_ms)
+  const ownMs = (Number(fields[11]) + Number(fields[12])) * clockTickMs
+  return childrenOf(pid).reduce((sum, child) => sum + cpuOfMs(child), ownMs)
 }
 
 /** The resident memory of a process and its children. */
-export function rssOf_mb(pid: number): number {
-  const own_mb = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_000
-  return childrenOf(pid).reduce((sum, child) => sum + rssOf_mb(child), own_mb)
+export function rssOfMb(pid: number): number {
+  const ownMb = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_000
+  return childrenOf(pid).reduce((sum, child) => sum + rssOfMb(child), ownMb)
 }
 
 const childrenOf = (pid: number): number[] =>
@@ -25,9 +25,9 @@ const childrenOf = (pid: number): number[] =>
   )
 
 /** User, system and interrupt time of the whole machine so far, of all its cores. */
-export function busy_ms(): number {
+export function busyMs(): number {
   const [, user, nice, system, , , irq, softirq] = readFileSync('/proc/stat', 'utf8').split(/\s+/, 8).map(Number)
-  return [user, nice, system, irq, softirq].reduce((sum: number, ticks = 0) => sum + ticks, 0) * clock_tick_ms
+  return [user, nice, system, irq, softirq].reduce((sum: number, ticks = 0) => sum + ticks, 0) * clockTickMs
 }
 
 /** `at`: 0 to 100. */

@@ -1,5 +1,5 @@
 /** Those of `npm start`, for a process whose folder is the project's. */
-export const node_flags = [
+export const nodeFlags = [
   '--require',
   './server/compile-cache.cjs',
   '--expose-gc',

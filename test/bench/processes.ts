@@ -7,12 +7,12 @@ import { promisify } from 'node:util'
 import { isPinned } from './cores.ts'
 import type { Load } from './load-types.ts'
 import type { Figures } from './measure.ts'
-import { node_flags } from './node-flags.ts'
+import { nodeFlags } from './node-flags.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
-export const api_key = 'bench'.repeat(8)
-export const master_key = '11'.repeat(32)
+export const apiKey = 'bench'.repeat(8)
+export const masterKey = '11'.repeat(32)
 
 const cores = { servers: '0', load: '1', any: '0,1' }
 
@@ -38,7 +38,7 @@ export interface StartOptions {
 /** Starts a file of this project with Node; resolves when it has printed the URL at which it listens. */
 export async function startServer(file: string, options: StartOptions = {}): Promise<Server> {
   const { PATH = '' } = process.env
-  const [command, args] = pinned(options.core ?? 'servers', [...node_flags, file, ...(options.arguments ?? [])])
+  const [command, args] = pinned(options.core ?? 'servers', [...nodeFlags, file, ...(options.arguments ?? [])])
   const child = spawn(command, args, {
     cwd: root,
     env: { PATH, NODE_ENV: 'production', ...options.env },
@@ -86,14 +86,14 @@ export async function putLoad(load: Load, core: 'load' | 'any' = 'load'): Promis
 }
 
 /** Our server as it is shipped, in production's settings, its limit out of reach. */
-export const startOurs = (data_dir: string, options: StartOptions = {}): Promise<Server> =>
+export const startOurs = (dataDir: string, options: StartOptions = {}): Promise<Server> =>
   startServer('server/main.ts', {
     ...options,
     env: {
-      DATA_DIR: data_dir,
+      DATA_DIR: dataDir,
       PORT: '0',
-      API_KEY: api_key,
-      MASTER_KEY: master_key,
+      API_KEY: apiKey,
+      MASTER_KEY: masterKey,
       RATE_LIMIT_PER_SECOND: '1000000',
       RATE_LIMIT_BURST: '10000000',
       ALLOW_PRIVATE_TARGETS: 'true',
@@ -101,8 +101,8 @@ export const startOurs = (data_dir: string, options: StartOptions = {}): Promise
     },
   })
 
-export const startBare = (database_file?: string): Promise<Server> =>
-  startServer('test/bench/servers/bare.ts', { arguments: database_file ? [database_file] : [] })
+export const startBare = (databaseFile?: string): Promise<Server> =>
+  startServer('test/bench/servers/bare.ts', { arguments: databaseFile ? [databaseFile] : [] })
 
 export const startNaive = (): Promise<Server> => startServer('test/bench/servers/naive.ts')
 

@@ -10,7 +10,7 @@ import { until } from './sending/until.ts'
 // soon is everything confirmed? Once the node still has what it was handed, and once it has lost it all. On Linux.
 
 /** Room for as many plain transfers as the service may have in flight. */
-const block_gas_limit = 100_000_000
+const blockGasLimit = 100_000_000
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { count: { type: 'string', default: '10000' }, json: { type: 'string' } } })
@@ -20,11 +20,11 @@ async function main(): Promise<void> {
     await measure(part, 'pool kept', 1, () => restart(count, false)),
     await measure(part, 'pool lost', 1, () => restart(count, true)),
   ]
-  report(results, values.json, { count, block_gas_limit })
+  report(results, values.json, { count, block_gas_limit: blockGasLimit })
 }
 
 async function restart(count: number, lost: boolean): Promise<Figures> {
-  const stage = await setStage({ mining: false, anvil_args: ['--gas-limit', `${block_gas_limit}`] })
+  const stage = await setStage({ mining: false, anvil_args: ['--gas-limit', `${blockGasLimit}`] })
   try {
     const { chain, tap, address } = stage
     await postAll(stage, count, { gas_limit: 21_000 })
@@ -39,21 +39,21 @@ async function restart(count: number, lost: boolean): Promise<Figures> {
     if (lost) await chain.dropAll()
 
     await chain.rpc('evm_setIntervalMining', [1])
-    const started_at = performance.now()
+    const startedAt = performance.now()
     await stage.restart()
-    const cpu_ready_ms = stage.service.cpu_ms()
+    const cpuReadyMs = stage.service.cpu_ms()
     await until(async () => Number(await chain.rpc('eth_getTransactionCount', [address, 'latest'])) >= count, 25)
-    const mined_at = performance.now()
+    const minedAt = performance.now()
     await allConfirmed(stage, count)
-    const confirmed_at = performance.now()
+    const confirmedAt = performance.now()
     await assertMinedOnce(stage, count)
     return {
       pending_before: pending,
       submitted_before: submitted,
       ready_ms: stage.service.ready_ms,
-      mined_after_ms: mined_at - started_at,
-      confirmed_after_ms: confirmed_at - started_at,
-      cpu_ms_per_transaction: (stage.service.cpu_ms() - cpu_ready_ms) / count,
+      mined_after_ms: minedAt - startedAt,
+      confirmed_after_ms: confirmedAt - startedAt,
+      cpu_ms_per_transaction: (stage.service.cpu_ms() - cpuReadyMs) / count,
       rss_peak_mb: stage.service.rss_peak_mb(),
     }
   } finally {

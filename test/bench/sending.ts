@@ -10,7 +10,7 @@ import { limits } from './sending/limits.ts'
 import { pools, relayers, waiting } from './sending/relayers.ts'
 import { connections, type StageOptions } from './sending/stage.ts'
 import { throughput, transactions } from './sending/throughput.ts'
-import { tracked, tracked_ms } from './sending/tracked.ts'
+import { tracked, trackedMs } from './sending/tracked.ts'
 
 // `npm run bench:sending [-- relayers pool throughput key-service rest tracked] [--quick] [--against DIR] [--runs 3] [--warm-up 0] [--json FILE]
 // [--node-args ARGS]`: how fast relayers send on anvil with a block a second, and what that costs the service, which is a process
@@ -20,11 +20,11 @@ import { tracked, tracked_ms } from './sending/tracked.ts'
 // many servers, in turns, each with 10 relayers on a chain of its own with 250 ms blocks; `--seconds` of load, whole ones, in each round.
 // `--quota 0.5`: PostgreSQL has one core, each server half of another (as root, with version 1 of cgroups): how much a second server adds.
 
-const quick_transactions = 600
-const rest_transactions = 100
-const key_delay_ms = 50
-const idle_transactions = 20
-const tracked_counts = [10, 100, 1_000]
+const quickTransactions = 600
+const restTransactions = 100
+const keyDelayMs = 50
+const idleTransactions = 20
+const trackedCounts = [10, 100, 1_000]
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -42,57 +42,62 @@ async function main(): Promise<void> {
       quota: { type: 'string' },
     },
   })
-  const warm_up = Number(values['warm-up'])
-  const node_args = values['node-args'].split(' ').filter(Boolean)
+  const warmUp = Number(values['warm-up'])
+  const nodeArgs = values['node-args'].split(' ').filter(Boolean)
   const wanted = (part: string) => positionals.length === 0 || positionals.includes(part)
   if (values.database !== undefined) {
     if (values.database !== 'postgres') throw new Error('--database is postgres; SQLite is measured beside it')
     const servers = values.servers.split(',').map(Number)
     const { runs, seconds, against } = values
     const quota = values.quota === undefined ? undefined : Number(values.quota)
-    const options = { servers, rounds: Number(runs), seconds: Number(seconds), node_args, against, quota }
+    const options = { servers, rounds: Number(runs), seconds: Number(seconds), node_args: nodeArgs, against, quota }
     await compareDatabases(options, values.json)
     return
   }
   const results: Result[] = []
 
   if (wanted('relayers')) {
-    const [rounds, amount] = values.quick ? [1, quick_transactions] : [Number(values.runs), transactions]
+    const [rounds, amount] = values.quick ? [1, quickTransactions] : [Number(values.runs), transactions]
     const roots = { ...(values.against && { [values.against]: values.against }), 'this version': undefined }
-    await compareRelayers(rounds, amount, roots, node_args)
+    await compareRelayers(rounds, amount, roots, nodeArgs)
   }
   if (values.quick) return
 
   if (wanted('pool')) {
     let result = emptyResult
     for (let round = 0; round < Number(values.runs); round += 1) {
-      result = joined(result, await pools(transactions, { node_args }))
+      result = joined(result, await pools(transactions, { node_args: nodeArgs }))
     }
     print(`pool: ${transactions} transactions`, result)
   }
-  if (positionals.includes('limits')) await compareLimits(Number(values.runs), values.against, node_args)
+  if (positionals.includes('limits')) await compareLimits(Number(values.runs), values.against, nodeArgs)
   if (wanted('throughput')) {
     for (const [name, extra] of Object.entries({ 'gas_limit given': { gas_limit: 21_000 }, estimated: {} })) {
-      results.push(await measure('throughput', name, Number(values.runs), () => throughput(extra, warm_up, node_args)))
+      results.push(await measure('throughput', name, Number(values.runs), () => throughput(extra, warmUp, nodeArgs)))
     }
   }
-  if (wanted('key-service')) await compareKeyServices(Number(values.runs), warm_up, node_args)
+  if (wanted('key-service')) await compareKeyServices(Number(values.runs), warmUp, nodeArgs)
   if (wanted('rest')) {
-    results.push(
-      await measure('POST to broadcast at rest', 'others unmined', 1, () => atRest(rest_transactions, false)),
-    )
-    results.push(await measure('POST to broadcast at rest', 'nothing else', 1, () => atRest(idle_transactions, true)))
+    results.push(await measure('POST to broadcast at rest', 'others unmined', 1, () => atRest(restTransactions, false)))
+    results.push(await measure('POST to broadcast at rest', 'nothing else', 1, () => atRest(idleTransactions, true)))
   }
   if (wanted('tracked')) {
-    for (const count of tracked_counts) {
+    for (const count of trackedCounts) {
       results.push(await measure('tracked, no blocks', String(count), 1, () => tracked(count, false)))
     }
-    for (const count of tracked_counts) {
+    for (const count of trackedCounts) {
       results.push(await measure('tracked, blocks without them', String(count), 1, () => tracked(count, true)))
     }
   }
   if (results.length === 0) return
-  const settings = { transactions, connections, warm_up, rest_transactions, idle_transactions, tracked_ms }
+  const settings = {
+    transactions,
+    connections,
+    warm_up: warmUp,
+    rest_transactions: restTransactions,
+    idle_transactions: idleTransactions,
+    tracked_ms: trackedMs,
+  }
   report(results, values.json, settings)
 }
 
@@ -101,12 +106,12 @@ async function compareRelayers(
   rounds: number,
   amount: number,
   roots: Record<string, string | undefined>,
-  node_args: string[],
+  nodeArgs: string[],
 ): Promise<void> {
   const all = Object.entries(roots).map(([name, root]) => ({ name, root, result: emptyResult, waits: [] as Figures[] }))
   for (let round = 0; round < rounds; round += 1) {
     for (const version of all) {
-      const options = { node_args, ...(version.root && { root: version.root }) }
+      const options = { node_args: nodeArgs, ...(version.root && { root: version.root }) }
       version.result = joined(version.result, await relayers(amount, options))
       version.waits.push(await waiting(options))
     }
@@ -118,7 +123,7 @@ async function compareRelayers(
 }
 
 /** A pool of eight against one relayer where nodes hold 16 of an account. */
-async function compareLimits(rounds: number, against: string | undefined, node_args: string[]): Promise<void> {
+async function compareLimits(rounds: number, against: string | undefined, nodeArgs: string[]): Promise<void> {
   for (const root of [...(against ? [against] : []), undefined]) {
     const runs: Record<string, Figures[]> = { '1 relayer': [], 'a pool of 8': [] }
     for (let round = 0; round < rounds; round += 1) {
@@ -126,7 +131,7 @@ async function compareLimits(rounds: number, against: string | undefined, node_a
         ['1 relayer', 1],
         ['a pool of 8', 8],
       ] as const)
-        runs[name]?.push(await limits(relayers, { node_args, ...(root && { root }) }))
+        runs[name]?.push(await limits(relayers, { node_args: nodeArgs, ...(root && { root }) }))
     }
     const ratios = [{ figure: 'mined_per_s', over: 'a pool of 8', under: '1 relayer', wanted: '>= 6.5' }]
     print(`nodes that hold 16 of an account (${root ?? 'this version'})`, { rounds: runs, ratios })
@@ -143,17 +148,17 @@ async function compareDatabases(options: DatabasesOptions, file: string | undefi
 }
 
 /** One relayer with a local key, and with keys in key services of different latency, in turns. */
-async function compareKeyServices(runs: number, warm_up: number, node_args: string[]): Promise<void> {
-  const slow = `${key_delay_ms} ms`
+async function compareKeyServices(runs: number, warmUp: number, nodeArgs: string[]): Promise<void> {
+  const slow = `${keyDelayMs} ms`
   const contenders: Record<string, StageOptions> = {
     'local key': {},
     '0 ms': { key_service: { delay_ms: 0 } },
-    [slow]: { key_service: { delay_ms: key_delay_ms } },
+    [slow]: { key_service: { delay_ms: keyDelayMs } },
   }
   const rounds: Record<string, Figures[]> = {}
   for (let run = 0; run < runs; run += 1) {
     for (const [name, options] of Object.entries(contenders)) {
-      const figures = await throughput({ gas_limit: 21_000 }, warm_up, node_args, options)
+      const figures = await throughput({ gas_limit: 21_000 }, warmUp, nodeArgs, options)
       rounds[name] = [...(rounds[name] ?? []), figures]
     }
   }

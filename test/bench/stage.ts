@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import type { Bench } from './case.ts'
-import { api_key, startOurs } from './processes.ts'
+import { apiKey, startOurs } from './processes.ts'
 
 /** keccak256("cow"), the key of EIP-712's authors; the servers that ours is compared with sign with it too. */
 export const key = '0xc85ef7d79691fe79573b1a7064c19c1a9819ebdbd1faaab1a8ec92344438aaf4'
@@ -11,12 +11,12 @@ export const key = '0xc85ef7d79691fe79573b1a7064c19c1a9819ebdbd1faaab1a8ec923444
 /** Some seconds of load are more than the default limit of unfinished transactions, beyond which requests are refused. */
 export const policies = { max_unfinished: 100_000 }
 
-export const databaseOf = (data_dir: string): string => join(data_dir, 'relayer.sqlite')
+export const databaseOf = (dataDir: string): string => join(dataDir, 'relayer.sqlite')
 
 /** A network at that URL, and a relayer `bench` there. */
-export async function createBenchRelayer(url: string, rpc_url = 'http://127.0.0.1:1'): Promise<RelayerClient> {
-  const client = createRelayerClient({ baseUrl: url, token: api_key })
-  const network = { name: 'bench', network_type: 'evm' as const, chain_id: 31_337, rpc_urls: [rpc_url] }
+export async function createBenchRelayer(url: string, rpcUrl = 'http://127.0.0.1:1'): Promise<RelayerClient> {
+  const client = createRelayerClient({ baseUrl: url, token: apiKey })
+  const network = { name: 'bench', network_type: 'evm' as const, chain_id: 31_337, rpc_urls: [rpcUrl] }
   await client.post('/api/v1/networks', { body: network })
   await createRelayer(client, 'bench', { type: 'plain', config: { key } })
   return client
@@ -41,9 +41,9 @@ const notifications = 100
 
 /** A data folder with three relayers, each with its history of transactions; kept between cases, and between runs with --data. */
 export async function historyFolder(bench: Bench): Promise<string> {
-  const data_dir = join(bench.history_dir, bench.quick ? 'quick' : 'whole')
-  if (existsSync(databaseOf(data_dir))) return data_dir
-  const server = await startOurs(data_dir)
+  const dataDir = join(bench.history_dir, bench.quick ? 'quick' : 'whole')
+  if (existsSync(databaseOf(dataDir))) return dataDir
+  const server = await startOurs(dataDir)
   const client = await createBenchRelayer(server.url)
   for (const id of Object.keys(histories(bench))) await createRelayer(client, id, { type: 'generated' })
   for (let index = 0; index < notifications; index += 1) {
@@ -53,11 +53,11 @@ export async function historyFolder(bench: Bench): Promise<string> {
   }
   await server.stop()
 
-  const db = new Database(databaseOf(data_dir))
+  const db = new Database(databaseOf(dataDir))
   db.pragma('synchronous = OFF')
   for (const [id, last] of Object.entries(histories(bench))) db.prepare(insert).run({ id, last })
   db.close()
-  return data_dir
+  return dataDir
 }
 
 /** Rows as full as they become: mined, signed, with their prices. */

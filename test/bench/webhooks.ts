@@ -12,14 +12,14 @@ import { createVictim } from '../crash/victim.ts'
 // `npm run bench:webhooks [-- --rounds 12 --seconds 4]`: from an event to its arrival at 19 targets, while the 20th answers like
 // them and while it takes connections and never answers, in turns. The service is a process of its own.
 
-const healthy_count = 19
+const healthyCount = 19
 /** The 20th has so many relayers, so that all deliveries it may have open at once are open, and more wait. */
-const holed_relayers = 20
-const healthy_period_ms = 200
-const holed_period_ms = 500
+const holedRelayers = 20
+const healthyPeriodMs = 200
+const holedPeriodMs = 500
 /** After each change nothing is counted for so long. */
-const warm_up_ms = 2_000
-const goal_ms = 50
+const warmUpMs = 2_000
+const goalMs = 50
 /** What the hole has left is tried again, and gone, before anything is counted without one. */
 const settings = { LOG_LEVEL: 'fatal', WEBHOOK_TIME_SCALE: '0.01' }
 
@@ -30,8 +30,8 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options })
   const folder = mkdtempSync(join(tmpdir(), 'relayer-bench-'))
   /** A list a round. */
-  const latencies_ms: Record<Side, number[][]> = { with: [], without: [] }
-  const targets = await startTargets((side, latency_ms) => latencies_ms[side].at(-1)?.push(latency_ms))
+  const latenciesMs: Record<Side, number[][]> = { with: [], without: [] }
+  const targets = await startTargets((side, latencyMs) => latenciesMs[side].at(-1)?.push(latencyMs))
   const victim = await createVictim(folder, undefined, settings)
   const stopping = new AbortController()
   try {
@@ -42,8 +42,8 @@ async function main(): Promise<void> {
     for (let round = 0; round < Number(values.rounds); round += 1) {
       for (const side of ['without', 'with'] as const) {
         targets.setHole(side === 'with')
-        await pause(warm_up_ms)
-        latencies_ms[side].push([])
+        await pause(warmUpMs)
+        latenciesMs[side].push([])
         targets.count(side)
         await pause(Number(values.seconds) * 1_000)
         targets.count(undefined)
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
     }
     stopping.abort()
     await Promise.all(running)
-    report(latencies_ms, targets.held())
+    report(latenciesMs, targets.held())
   } finally {
     stopping.abort()
     await victim.kill().catch(() => {})
@@ -61,7 +61,7 @@ async function main(): Promise<void> {
 }
 
 /** `/0` to `/18` answer at once, and so does `/hole` unless it is one. */
-async function startTargets(measured: (side: Side, latency_ms: number) => unknown) {
+async function startTargets(measured: (side: Side, latencyMs: number) => unknown) {
   const held = new Set<ServerResponse>()
   let side: Side | undefined
   let isHole = false
@@ -101,55 +101,55 @@ async function startTargets(measured: (side: Side, latency_ms: number) => unknow
 async function setUp({ url, token }: { url: string; token: string }, targets: string) {
   const client = createRelayerClient({ baseUrl: url, token })
   const network = { network: 'bench', network_type: 'evm' } as const
-  const rpc_urls = ['http://127.0.0.1:1']
+  const rpcUrls = ['http://127.0.0.1:1']
   await client.post('/api/v1/networks', {
-    body: { name: 'bench', network_type: 'evm', chain_id: 31_337, rpc_urls },
+    body: { name: 'bench', network_type: 'evm', chain_id: 31_337, rpc_urls: rpcUrls },
   })
-  const ids = [...Array.from({ length: healthy_count }, (_, index) => `${index}`), 'hole']
+  const ids = [...Array.from({ length: healthyCount }, (_, index) => `${index}`), 'hole']
   for (const id of ids)
     await client.post('/api/v1/notifications', { body: { id, url: `${targets}/${id}`, signing_key: id } })
 
-  const add = async (notification_id: string, name: string, period_ms: number) => {
+  const add = async (notificationId: string, name: string, periodMs: number) => {
     const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
-    const relayer = { id: name, name, ...network, paused: false, signer_id: signer.id, notification_id }
+    const relayer = { id: name, name, ...network, paused: false, signer_id: signer.id, notification_id: notificationId }
     await client.post('/api/v1/relayers', { body: relayer })
     let paused = false
     const toggle = async () => {
       paused = !paused
       await client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: name }, body: { paused } })
     }
-    return { toggle, period_ms }
+    return { toggle, period_ms: periodMs }
   }
   const toggles = []
-  for (const id of ids.slice(0, healthy_count)) toggles.push(await add(id, `relayer-${id}`, healthy_period_ms))
-  for (let index = 0; index < holed_relayers; index += 1) {
-    toggles.push(await add('hole', `holed-${index}`, holed_period_ms))
+  for (const id of ids.slice(0, healthyCount)) toggles.push(await add(id, `relayer-${id}`, healthyPeriodMs))
+  for (let index = 0; index < holedRelayers; index += 1) {
+    toggles.push(await add('hole', `holed-${index}`, holedPeriodMs))
   }
   return toggles
 }
 
-async function repeat(toggle: () => Promise<void>, period_ms: number, signal: AbortSignal): Promise<void> {
-  await pause(Math.random() * period_ms)
+async function repeat(toggle: () => Promise<void>, periodMs: number, signal: AbortSignal): Promise<void> {
+  await pause(Math.random() * periodMs)
   while (!signal.aborted) {
-    const next = performance.now() + period_ms
+    const next = performance.now() + periodMs
     await toggle()
     await pause(Math.max(0, next - performance.now()))
   }
 }
 
 /** The medians of the rounds' percentiles: what else the machine does spoils a round, and not the figure. */
-function report(latencies_ms: Record<Side, number[][]>, held: number): void {
+function report(latenciesMs: Record<Side, number[][]>, held: number): void {
   const percentile = (numbers: number[], share: number) =>
     numbers.toSorted((a, b) => a - b)[Math.ceil(share * numbers.length) - 1] ?? Number.NaN
   const median = (side: Side, share: number) =>
     percentile(
-      latencies_ms[side].map((round) => percentile(round, share)),
+      latenciesMs[side].map((round) => percentile(round, share)),
       0.5,
     )
   const say = (text: string) => process.stdout.write(`${text}\n`)
-  say(`From an event to its arrival at ${healthy_count} targets; the black hole held ${held} at once`)
+  say(`From an event to its arrival at ${healthyCount} targets; the black hole held ${held} at once`)
   for (const side of ['without', 'with'] as const) {
-    const rounds = latencies_ms[side]
+    const rounds = latenciesMs[side]
     const [p50, p99, all] = [median(side, 0.5), median(side, 0.99), percentile(rounds.flat(), 0.99)]
     say(
       `  ${side.padEnd(8)} the black hole: p50 ${p50} ms, p99 ${p99} ms; p99 of all ${rounds.flat().length}: ${all} ms`,
@@ -157,8 +157,8 @@ function report(latencies_ms: Record<Side, number[][]>, held: number): void {
     say(`    p99 by round: ${rounds.map((round) => percentile(round, 0.99)).join(' ')}`)
   }
   const moved = median('with', 0.99) - median('without', 0.99)
-  say(`  p99 moves by ${moved} ms (wanted: less than ${goal_ms} ms)`)
-  if (!(moved < goal_ms)) process.exitCode = 1
+  say(`  p99 moves by ${moved} ms (wanted: less than ${goalMs} ms)`)
+  if (!(moved < goalMs)) process.exitCode = 1
 }
 
 if (import.meta.main) await main()

@@ -8,7 +8,7 @@ import { createRpc } from '../../server/chain/rpc.ts'
 import { listen } from '../support/listen.ts'
 
 const mebibyte = 1024 * 1024
-const chunk_bytes = 64 * 1024
+const chunkBytes = 64 * 1024
 const [balance, receipt] = ['eth_getBalance', 'eth_getTransactionReceipt']
 
 /** A node that answers a call with the text `result(method)`. `written`: the bytes that it sent. */
@@ -22,9 +22,9 @@ async function startNode(result: (method: string) => string) {
     })
     const text = Buffer.from(Array.isArray(body) ? `[${answers}]` : `${answers[0]}`)
     const chunks = function* () {
-      for (let at = 0; at < text.length; at += chunk_bytes) {
-        node.written += chunk_bytes
-        yield text.subarray(at, at + chunk_bytes)
+      for (let at = 0; at < text.length; at += chunkBytes) {
+        node.written += chunkBytes
+        yield text.subarray(at, at + chunkBytes)
       }
     }
     Readable.from(chunks(), { highWaterMark: 1 })

@@ -3,7 +3,7 @@ import { createChainWatch } from '../../server/chain/chain-watch.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
-const max_age_ms = 50
+const maxAgeMs = 50
 const addresses = ['0xa', '0xb', '0xc']
 
 /** A chain of the test's own, under a clock that stands until it is set; `asked`: since the last `tick`. */
@@ -25,7 +25,7 @@ function watched() {
     },
     () => clock.ms,
   )
-  const poll = (address: string) => watch.poll(address, max_age_ms)
+  const poll = (address: string) => watch.poll(address, maxAgeMs)
   return {
     chain,
     poll,
@@ -36,7 +36,7 @@ function watched() {
     },
     /** All watchers poll at the next tick; returns the calls to the chain. */
     async tick(waiting = addresses) {
-      clock.ms += 2 * max_age_ms
+      clock.ms += 2 * maxAgeMs
       asked = []
       const polls = await Promise.all(waiting.map(poll))
       for (const { head, latest } of polls) expect([head.number, latest]).toEqual([chain.number, chain.latest])

@@ -42,10 +42,10 @@ test.each([
   ['callers', 2],
 ] as const)(
   'rests after a 429 to a call of %s at most %i of the 30 s that the node asks for',
-  async (audience, rest_s) => {
+  async (audience, restS) => {
     const post = async () => ({ status: 429, retry_after_s: 30, json: async () => '' })
     const endpoint = createEndpoint(post, 100, 1, () => 0, undefined, audience)
     await expect(endpoint.ask([call])).rejects.toThrow('429')
-    expect(endpoint.rest_until).toBe(rest_s * 1_000)
+    expect(endpoint.rest_until).toBe(restS * 1_000)
   },
 )

@@ -26,11 +26,11 @@ const data = fc.oneof(
 /** The tip is at most the whole. */
 const fees = fc.tuple(amount, amount).map((pair) => pair.sort((one, other) => (one < other ? -1 : 1)))
 const prices = fc.oneof(
-  amount.map((gas_price) => ({ kind: 'legacy' as const, gas_price })),
-  fees.map(([max_priority_fee_per_gas, max_fee_per_gas]) => ({
+  amount.map((gasPrice) => ({ kind: 'legacy' as const, gas_price: gasPrice })),
+  fees.map(([maxPriorityFeePerGas, maxFeePerGas]) => ({
     kind: 'eip1559' as const,
-    max_fee_per_gas,
-    max_priority_fee_per_gas,
+    max_fee_per_gas: maxFeePerGas,
+    max_priority_fee_per_gas: maxPriorityFeePerGas,
   })),
 )
 const access = fc.array(fc.record({ address: hex(20), storage_keys: fc.array(hex(32), { maxLength: 3 }) }), {
@@ -41,12 +41,10 @@ const authorization = fc
   .record({ chain_id: fc.integer({ min: 0, max: 300 }), address: hex(20), nonce: count })
   .map((content) => {
     const { chain_id: chainId, address, nonce } = content
-    const {
-      r,
-      s,
-      yParity: y_parity,
-    } = new SigningKey(`0x${'01'.repeat(32)}`).sign(hashAuthorization({ chainId, address, nonce }))
-    return { ...content, r, s, y_parity }
+    const { r, s, yParity } = new SigningKey(`0x${'01'.repeat(32)}`).sign(
+      hashAuthorization({ chainId, address, nonce }),
+    )
+    return { ...content, r, s, y_parity: yParity }
   })
 const envelope = fc.record({
   ...{
@@ -90,13 +88,13 @@ test('serializes transactions byte for byte as ethers does, and parses them back
     fc.property(envelope, signature, (drawn, signature) => {
       const isLegacy = drawn.prices.kind === 'legacy'
       // Authorizations need two fees and a receiver.
-      const authorization_list = isLegacy || drawn.to === null ? null : drawn.authorization_list
-      const wanted = { ...drawn, authorization_list }
+      const authorizations = isLegacy || drawn.to === null ? null : drawn.authorization_list
+      const wanted = { ...drawn, authorization_list: authorizations }
       const { chain_id, nonce, to, value, data, gas_limit, prices, access_list } = wanted
       const accessList =
         access_list?.map(({ address, storage_keys }) => ({ address, storageKeys: storage_keys })) ?? null
       const authorizationList =
-        authorization_list?.map(({ chain_id, address, nonce, r, s, y_parity: yParity }) => {
+        authorizations?.map(({ chain_id, address, nonce, r, s, y_parity: yParity }) => {
           const signature = EthersSignature.from({ r, s, yParity })
           return { address, nonce: BigInt(nonce), chainId: BigInt(chain_id), signature }
         }) ?? null
@@ -109,11 +107,11 @@ test('serializes transactions byte for byte as ethers does, and parses them back
           data: data ?? '0x',
           gasLimit: gas_limit,
           ...(access_list && { accessList }),
-          ...(authorization_list && { authorizationList }),
+          ...(authorizations && { authorizationList }),
           ...(prices.kind === 'legacy'
             ? { type: access_list ? 1 : 0, gasPrice: prices.gas_price }
             : {
-                type: authorization_list ? 4 : 2,
+                type: authorizations ? 4 : 2,
                 maxFeePerGas: prices.max_fee_per_gas,
                 maxPriorityFeePerGas: prices.max_priority_fee_per_gas,
               }),
@@ -137,7 +135,7 @@ test('serializes transactions byte for byte as ethers does, and parses them back
           gas_limit,
           // With two fees an empty list is encoded as none.
           access_list: access_list?.length === 0 && !isLegacy ? null : access_list,
-          authorization_list,
+          authorization_list: authorizations,
         },
         signature: signed.signature,
       })

@@ -84,25 +84,30 @@ const malformed: Malformed[] = [
 ]
 
 const base = '/api/v1/relayers/{relayer_id}'
-type Question = (client: RelayerClient, relayer_id: string) => Promise<unknown>
+type Question = (client: RelayerClient, relayerId: string) => Promise<unknown>
 const jsonRpc =
   (method: string, params: unknown[]): Question =>
-  (client, relayer_id) =>
+  (client, relayerId) =>
     client.post(`${base}/json-rpc`, {
-      path: { relayer_id },
+      path: { relayer_id: relayerId },
       body: { jsonrpc: '2.0', id: 1, method, params } as never,
     })
 const body = { to: address, value: '1' }
 const questions: Record<string, Question> = {
-  balance: (client, relayer_id) => client.get(`${base}/balance`, { path: { relayer_id } }),
-  status: (client, relayer_id) => client.get(`${base}/status`, { path: { relayer_id } }),
-  nonce: (client, relayer_id) => client.get(`${base}/nonce`, { path: { relayer_id } }),
-  heal: (client, relayer_id) => client.post(`${base}/nonce/heal`, { path: { relayer_id }, body: {} }),
-  rpc: (client, relayer_id) =>
-    client.post(`${base}/rpc`, { path: { relayer_id }, body: { method: 'eth_call', params: [{}, 'latest'] } }),
-  'dry run': (client, relayer_id) => client.post(`${base}/transactions/dry-run`, { path: { relayer_id }, body }),
-  send: (client, relayer_id) => client.post(`${base}/transactions`, { path: { relayer_id }, body }),
-  sweep: (client, relayer_id) => client.post(`${base}/sweep`, { path: { relayer_id }, body: { to: address } }),
+  balance: (client, relayerId) => client.get(`${base}/balance`, { path: { relayer_id: relayerId } }),
+  status: (client, relayerId) => client.get(`${base}/status`, { path: { relayer_id: relayerId } }),
+  nonce: (client, relayerId) => client.get(`${base}/nonce`, { path: { relayer_id: relayerId } }),
+  heal: (client, relayerId) => client.post(`${base}/nonce/heal`, { path: { relayer_id: relayerId }, body: {} }),
+  rpc: (client, relayerId) =>
+    client.post(`${base}/rpc`, {
+      path: { relayer_id: relayerId },
+      body: { method: 'eth_call', params: [{}, 'latest'] },
+    }),
+  'dry run': (client, relayerId) =>
+    client.post(`${base}/transactions/dry-run`, { path: { relayer_id: relayerId }, body }),
+  send: (client, relayerId) => client.post(`${base}/transactions`, { path: { relayer_id: relayerId }, body }),
+  sweep: (client, relayerId) =>
+    client.post(`${base}/sweep`, { path: { relayer_id: relayerId }, body: { to: address } }),
   nodes: (client) => client.get('/api/v1/networks/{network_id}/nodes', { path: { network_id: 'evm:local' } }),
   problems: (client) => client.get('/api/v1/problems'),
   eth_getLogs: jsonRpc('eth_getLogs', [{}]),
@@ -116,7 +121,7 @@ const questions: Record<string, Question> = {
 const told = new Set([200, 201, 400, 409, 422, 429, 502, 503])
 
 test(`answers ${malformed.length} malformed answers of a node with 503 or as they are, and never with 500`, async () => {
-  let clock_ms = 0
+  let clockMs = 0
   let current: Malformed = { method: undefined, text: '' }
   const answerOf = ({ method, id }: { method: string; id: number }): string => {
     // The chain id is right unless it is the one that is malformed, so that the others are read.
@@ -139,7 +144,7 @@ test(`answers ${malformed.length} malformed answers of a node with 503 or as the
   }
   const { client, logged } = await startTestService(
     { RATE_LIMIT_BURST: '100000' },
-    { openPost, elapsed: () => clock_ms },
+    { openPost, elapsed: () => clockMs },
   )
   const { id } = await createRelayer(client, {
     custom_rpc_urls: ['http://127.0.0.1:1/key-key-key'],
@@ -152,7 +157,7 @@ test(`answers ${malformed.length} malformed answers of a node with 503 or as the
   const failed: unknown[] = []
   for (const [index, one] of malformed.entries()) {
     current = one
-    clock_ms += 120_000
+    clockMs += 120_000
     for (const [at, name] of names.entries()) {
       if (!isAsked(index, at)) continue
       const outcome = await (questions[name] as Question)(client, id).then(

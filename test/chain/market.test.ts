@@ -25,7 +25,7 @@ const sound = {
   eth_gasPrice: '0x1e',
 }
 const flat = (tip: bigint) => ({ safe_low: tip, average: tip, fast: tip, fastest: tip })
-const modern = (base_fee: bigint, tip: bigint) => ({ kind: 'eip1559', base_fee, tips: flat(tip) })
+const modern = (baseFee: bigint, tip: bigint) => ({ kind: 'eip1559', base_fee: baseFee, tips: flat(tip) })
 const legacy = { kind: 'legacy', gas_price: 30n }
 
 /** A node with given responses; a response that is an error is thrown. */
@@ -77,8 +77,8 @@ describe("the market by one node's answer", () => {
 })
 
 describe("the market by several nodes' answers", () => {
-  const at = (base_fee: bigint, tip: bigint) => modern(base_fee, tip) as Market
-  const old = (gas_price: bigint): Market => ({ kind: 'legacy', gas_price })
+  const at = (baseFee: bigint, tip: bigint) => modern(baseFee, tip) as Market
+  const old = (gasPrice: bigint): Market => ({ kind: 'legacy', gas_price: gasPrice })
   test.each<[string, Market[], Market | undefined]>([
     ['nobody', [], undefined],
     ['one', [at(9n, 2n)], at(9n, 2n)],
@@ -121,8 +121,8 @@ test.each<[estimate: number, block_gas: number | undefined, gas_limit: number]>(
   [30_000_000, 30_000_000, 30_000_000],
   // An estimate that is above a limit already is left to the node to reject.
   [31_000_000, 30_000_000, 34_100_000],
-])('turns an estimate of %d with a block of %s into a gas limit of %d', (estimate, block_gas, gas_limit) => {
-  expect(withMargin(estimate, { bare: 12_000, block_gas })).toBe(gas_limit)
+])('turns an estimate of %d with a block of %s into a gas limit of %d', (estimate, blockGas, gasLimit) => {
+  expect(withMargin(estimate, { bare: 12_000, block_gas: blockGas })).toBe(gasLimit)
 })
 
 test('accepts and confirms with a node without a fee history, and rejects data that no node accepts', async () => {

@@ -42,32 +42,32 @@ const mail: TypedData = {
     contents: 'Hello, Bob!',
   },
 }
-const mail_separator = '0xf2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f'
-const mail_sig =
+const mailSeparator = '0xf2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f'
+const mailSig =
   '0x4355c47d63924e8a72e509b65029052eb6c299d53a04e167c5775fd466751c9d07299936d304c153f6443dfa05f40ff007d72911b6f72307f996231605b915621c'
 
 test('hashes and signs the Mail example to the published values', async () => {
   const { domain_separator, struct_hash, chain_id } = hashTypedData(mail)
-  expect(`0x${domain_separator.toString('hex')}`).toBe(mail_separator)
+  expect(`0x${domain_separator.toString('hex')}`).toBe(mailSeparator)
   expect(struct_hash.toString('hex')).toBe('c52c0ee5d84264471806290a3f2c4cecfc5490626bf912d01f240d7a274b371e')
   expect(chain_id).toBe(1n)
 
   const { client } = await startTestService()
-  const { id: relayer_id } = await relayerOf(client, cow)
-  const sign = (body: TypedData) => client.post(fullPath, { path: { relayer_id }, body })
+  const { id: relayerId } = await relayerOf(client, cow)
+  const sign = (body: TypedData) => client.post(fullPath, { path: { relayer_id: relayerId }, body })
   const place = '/body/domain/chainId'
   await expect(sign(mail)).rejects.toMatchObject({
     status: 400,
     details: [{ path: place, message: "chain id must be 31337, as the relayer's network has it; it is 1" }],
   })
-  const policies = { allowed_domain_separators: [mail_separator.slice(2).toUpperCase()] }
-  await client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id }, body: { policies } })
-  expect((await sign(mail)).data.sig).toBe(mail_sig)
+  const policies = { allowed_domain_separators: [mailSeparator.slice(2).toUpperCase()] }
+  await client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId }, body: { policies } })
+  expect((await sign(mail)).data.sig).toBe(mailSig)
 })
 
 test('gives typed data in full and by its hashes the same signature, which recovers to the relayer', async () => {
   const { client } = await startTestService()
-  const { id: relayer_id, address } = await createRelayer(client)
+  const { id: relayerId, address } = await createRelayer(client)
   const types = {
     Order: [
       { name: 'amount', type: 'uint256' },
@@ -77,13 +77,13 @@ test('gives typed data in full and by its hashes the same signature, which recov
   const domain = { chainId: '0x7a69', salt: `0x${'ab'.repeat(32)}` }
   const message = { amount: (2n ** 256n - 1n).toString(), ids: [['0x01020304', '0xffffffff']] }
   const body: TypedData = { types, primaryType: 'Order', domain, message }
-  const { data } = await client.post(fullPath, { path: { relayer_id }, body })
+  const { data } = await client.post(fullPath, { path: { relayer_id: relayerId }, body })
   expect(verifyTypedData(domain, types, message, data.sig).toLowerCase()).toBe(address)
   const hashes = {
     domain_separator: TypedDataEncoder.hashDomain(domain),
     hash_struct_message: TypedDataEncoder.hashStruct('Order', types, message),
   }
-  expect((await client.post(hashesPath, { path: { relayer_id }, body: hashes })).data).toEqual(data)
+  expect((await client.post(hashesPath, { path: { relayer_id: relayerId }, body: hashes })).data).toEqual(data)
 })
 
 type Shape = { type: string; value: Arbitrary<unknown>; structs: Record<string, { name: string; type: string }[]> }

@@ -7,16 +7,16 @@ import type { Outcome } from './outcome.ts'
 import { blocks, letPass, recover } from './pace.ts'
 
 /** Blocks during which nodes lie. */
-const lying_blocks = 40
+const lyingBlocks = 40
 export const confirmations = 2
-const hour_ms = 3_600_000
+const hourMs = 3_600_000
 const gwei = 10n ** 9n
 
 /** The only node reports each nonce as used by another transaction. One payment is requested, and must be paid once. */
 export async function lyingNode(rig: Rig, account: Account): Promise<Outcome> {
   rig.proxy.setLiar(thief(account.address))
   await account.send(1)
-  await blocks(rig, lying_blocks)
+  await blocks(rig, lyingBlocks)
   await recover(rig, account)
   return judged(account)
 }
@@ -28,7 +28,7 @@ export async function liarAmongThree(rig: Rig, account: Account, count: number):
     await account.send(4)
     await blocks(rig, 3)
   }
-  await blocks(rig, lying_blocks / 2)
+  await blocks(rig, lyingBlocks / 2)
   await recover(rig, account)
   return judged(account)
 }
@@ -41,7 +41,7 @@ export async function falseCount(rig: Rig, account: Account, change: (count: num
   rig.proxy.setLiar(countLiar(change))
   await pause(1_000)
   rig.proxy.setLiar(undefined)
-  await blocks(rig, lying_blocks)
+  await blocks(rig, lyingBlocks)
   const client = rig.client()
   const path = { relayer_id: account.relayer_id }
   await client.post('/api/v1/relayers/{relayer_id}/nonce/heal', { path })
@@ -68,7 +68,7 @@ export async function nonceElsewhere(rig: Rig, _account: Account): Promise<Outco
   await blocks(rig, 8)
   const others = (await account.transactions()).slice(0, 3).filter(({ status }) => status === 'confirmed').length
   await account.noteSilence()
-  await letPass(rig, 2 * hour_ms, 60)
+  await letPass(rig, 2 * hourMs, 60)
   const unresolved = (await account.score()).unfinished
   await recover(rig, account)
   return judged(account, { held_up: 3 - others, unresolved }, new Set([foreign]))
@@ -93,7 +93,7 @@ export async function deepReorg(rig: Rig, _account: Account, kind: DeepReorg): P
   }
   await mine()
   if (kind === 'with a higher base fee') await account.send(1)
-  await letPass(rig, hour_ms, 40, mine)
+  await letPass(rig, hourMs, 40, mine)
   await recover(rig, account, mine)
   return judged(account, {}, foreign)
 }

@@ -8,7 +8,7 @@ const passing = faultKinds.filter((kind) => kind !== 'rejected')
 const waves = 5
 const probability = 0.4
 /** More than `stale` is behind. */
-const funded_blocks = 6
+const fundedBlocks = 6
 const special: Partial<Record<FaultKind, Partial<Fault>>> = {
   // It takes a caller's whole patience, which is five seconds.
   hang: { probability: 0.1, times: 1 },
@@ -31,7 +31,7 @@ async function faultOf({ chain, addAccount }: Rig, kind: FaultKind, count: numbe
   try {
     const account = await addAccount({ rpc_urls: [proxy.url] })
     // A node that is a few blocks behind has the account's funds.
-    await chain.mine(funded_blocks)
+    await chain.mine(fundedBlocks)
     await proxy.setFault({ kind, probability, seed: count, ...special[kind] })
     for (let wave = 0; wave < waves; wave += 1) await account.send(count / waves)
     const wanted = Math.min(count, special[kind]?.times ?? count)

@@ -4,10 +4,10 @@ import { until } from '../support/until.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Longer than the tier `average` waits for a block before it pays more. */
-const patience_ms = 130_000
+const patienceMs = 130_000
 const spike = 10n
 const gwei = 10n ** 9n
-const base_fee = gwei
+const baseFee = gwei
 /** Above the price before the spike, and below the base fee of the spike. */
 export const cap = 5n * gwei
 
@@ -22,11 +22,11 @@ export async function feeSpike(rig: Rig, account: Account, count: number, capped
     await chain.mine()
   }
   const wait = () => {
-    clock.ahead_ms += patience_ms
-    return mineAt(base_fee * spike)
+    clock.ahead_ms += patienceMs
+    return mineAt(baseFee * spike)
   }
 
-  await mineAt(base_fee)
+  await mineAt(baseFee)
   await account.send(count)
   const inFlight = async () => (await account.transactions()).filter(({ status }) => status === 'submitted').length
   await until('the node has all', async () => (await inFlight()) === count)
@@ -37,7 +37,7 @@ export async function feeSpike(rig: Rig, account: Account, count: number, capped
     await until('all wait at the cap', async () => (await waiting()) === count, wait)
     await account.send(count)
     await until('the later ones wait too', async () => (await waiting()) === 2 * count, wait)
-    await account.finished(() => mineAt(base_fee))
+    await account.finished(() => mineAt(baseFee))
   } else {
     await account.finished(wait)
   }

@@ -17,7 +17,7 @@ export const countLiar =
     return { result: hex(change(Number((await honest()).result))) }
   }
 
-const forged_nonces = 200
+const forgedNonces = 200
 
 /**
  * Denies all receipts, and lists forged transactions at the account's nonces in each block. A service that believes that another
@@ -32,7 +32,7 @@ export const thief =
     const { result } = await honest()
     const block = result as { number: string; transactions: unknown[] } | null
     if (!block) return { result }
-    const forged = Array.from({ length: forged_nonces }, (_, nonce) =>
+    const forged = Array.from({ length: forgedNonces }, (_, nonce) =>
       forgedTransaction(address, nonce, keccak256(toUtf8Bytes(`forged ${nonce}`))),
     )
     return { result: { ...block, transactions: forged } }

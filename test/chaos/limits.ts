@@ -7,12 +7,12 @@ import { answering, holding, refusing } from './liars.ts'
 import type { Outcome } from './outcome.ts'
 import { blocks, recover } from './pace.ts'
 
-const measured_ms = 5_000
+const measuredMs = 5_000
 /** For one relayer that waits on a network with blocks of half a second. */
-const max_calls_per_s = 60
-const max_sends_each = 3
+const maxCallsPerS = 60
+const maxSendsEach = 3
 /** CPU time of one turn of the event loop, which other work on the machine does not lengthen. The client shares the process. */
-const max_turn_ms = 100
+const maxTurnMs = 100
 
 /** The only node refuses, as if for good, whatever is sent; one of two is canceled, and the node refuses that too. */
 export async function refusedWithdrawal(rig: Rig, account: Account): Promise<Outcome> {
@@ -22,12 +22,12 @@ export async function refusedWithdrawal(rig: Rig, account: Account): Promise<Out
   // A rejection by one node ends no transaction: only canceled ones are withdrawn.
   await account.cancel(last?.id ?? '')
   await blocks(rig, 4)
-  const calls_per_s = await callRate(rig)
+  const callsPerS = await callRate(rig)
   await account.noteSilence()
   await recover(rig, account)
   const { withdrawn } = await account.score()
-  const faults = { too_many_calls: calls_per_s > max_calls_per_s ? calls_per_s : 0 }
-  return outcomeOf(account, faults, { calls_per_s }, { withdrawn: Math.min(withdrawn, 1) })
+  const faults = { too_many_calls: callsPerS > maxCallsPerS ? callsPerS : 0 }
+  return outcomeOf(account, faults, { calls_per_s: callsPerS }, { withdrawn: Math.min(withdrawn, 1) })
 }
 
 /** Batches above the node's limit for bodies are refused with 413. */
@@ -47,7 +47,7 @@ export async function feeHistory(rig: Rig, account: Account): Promise<Outcome> {
   for (const answer of [null, {}, { baseFeePerGas: 'x', reward: 7 }, []]) {
     await account.send(3)
     rig.proxy.setLiar(answering('eth_feeHistory', answer))
-    await pause(measured_ms / 2)
+    await pause(measuredMs / 2)
     // A dry run reads gas prices as a send does, and the rig does not repeat it while the chain does not respond.
     await dryRun(rig, account).catch((error: unknown) => {
       if (!(error instanceof RelayerError)) throw error
@@ -78,9 +78,9 @@ export async function narrowPool(rig: Rig, account: Account, slots: number, coun
   rig.proxy.setLiar(holding(rig.chain, account.address, slots))
   await account.send(count)
   await account.finishedWithin(60_000, rig.chain.mine)
-  const sends_each = Math.round((10 * (rig.proxy.counts().eth_sendRawTransaction ?? 0)) / count) / 10
+  const sendsEach = Math.round((10 * (rig.proxy.counts().eth_sendRawTransaction ?? 0)) / count) / 10
   await recover(rig, account)
-  return outcomeOf(account, { too_many_sends: sends_each > max_sends_each ? sends_each : 0 }, { sends_each })
+  return outcomeOf(account, { too_many_sends: sendsEach > maxSendsEach ? sendsEach : 0 }, { sends_each: sendsEach })
 }
 
 const dryRun = (rig: Rig, { relayer_id }: Account) =>
@@ -112,29 +112,29 @@ export async function bulkCancel(rig: Rig, account: Account, count: number): Pro
   const path = { relayer_id: account.relayer_id }
   const turns = watchTurns()
   await rig.client().delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path })
-  const longest_ms = turns.stop()
+  const longestMs = turns.stop()
   account.noteWithdrawn(sent.map(({ id }) => id))
   await until('all ended', () => account.finishedWithin(1_000, rig.chain.mine))
   const { withdrawn } = await account.score()
-  const faults = { blocked_ms: longest_ms > max_turn_ms ? longest_ms : 0 }
-  return outcomeOf(account, faults, { longest_ms, withdrawn }, { withdrawn })
+  const faults = { blocked_ms: longestMs > maxTurnMs ? longestMs : 0 }
+  return outcomeOf(account, faults, { longest_ms: longestMs, withdrawn }, { withdrawn })
 }
 
 /** The longest turn of the event loop, in milliseconds of this thread's CPU. */
 function watchTurns() {
-  let longest_us = 0
+  let longestUs = 0
   let before = process.threadCpuUsage()
   let next = setImmediate(look)
   function look() {
     const { user, system } = process.threadCpuUsage(before)
-    longest_us = Math.max(longest_us, user + system)
+    longestUs = Math.max(longestUs, user + system)
     before = process.threadCpuUsage()
     next = setImmediate(look)
   }
   return {
     stop() {
       clearImmediate(next)
-      return Math.round(longest_us / 1_000)
+      return Math.round(longestUs / 1_000)
     },
   }
 }
@@ -150,9 +150,9 @@ export async function manyRelayers(rig: Rig, first: Account, count: number): Pro
   const all = await callRate(rig)
   await recover(rig, first)
   for (const account of others) await account.finished(rig.chain.mine)
-  const times_as_many = Math.round((10 * all) / Math.max(1, one)) / 10
+  const timesAsMany = Math.round((10 * all) / Math.max(1, one)) / 10
   const faults = { too_many_calls: all > 2 * one + count ? all : 0 }
-  return outcomeOf(first, faults, { one_per_s: one, all_per_s: all, times_as_many })
+  return outcomeOf(first, faults, { one_per_s: one, all_per_s: all, times_as_many: timesAsMany })
 }
 
 /** Requests of HTTP and calls in them cost a node alike: the calls are counted. */
@@ -163,8 +163,8 @@ async function callRate({ proxies }: Rig): Promise<number> {
       return sum + Object.values(calls).reduce((all, count) => all + count, 0)
     }, 0)
   const before = total()
-  await pause(measured_ms)
-  return Math.round(((total() - before) * 1_000) / measured_ms)
+  await pause(measuredMs)
+  return Math.round(((total() - before) * 1_000) / measuredMs)
 }
 
 async function outcomeOf(

@@ -3,15 +3,15 @@ import type { RelayerError } from '../../client/index.ts'
 import type { Account, Rig } from '../support/rig.ts'
 
 /** Long enough for one check of the chain by the service. */
-const turn_ms = 250
-const patience_ms = 30_000
+const turnMs = 250
+const patienceMs = 30_000
 
 /** Advances the clock in steps. `between` is called in each; by default, it mines a block. */
 export async function letPass(rig: Rig, ms: number, steps: number, between = rig.chain.mine): Promise<void> {
   for (let step = 0; step < steps; step += 1) {
     rig.clock.passed_ms += ms / steps
     await between()
-    await pause(turn_ms)
+    await pause(turnMs)
   }
 }
 
@@ -25,7 +25,7 @@ export async function recover(rig: Rig, account: Account, between = rig.chain.mi
     proxy.setBodyLimit(undefined)
     await proxy.setFault(undefined)
   }
-  if (await account.finishedWithin(patience_ms, between)) return
+  if (await account.finishedWithin(patienceMs, between)) return
   const path = { relayer_id: account.relayer_id }
   await rig
     .client()
@@ -33,5 +33,5 @@ export async function recover(rig: Rig, account: Account, between = rig.chain.mi
     .catch((error: RelayerError) => {
       if (error.status !== 409) throw error
     })
-  await account.finishedWithin(patience_ms, between)
+  await account.finishedWithin(patienceMs, between)
 }

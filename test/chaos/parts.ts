@@ -90,7 +90,7 @@ export const parts: Record<string, Part> = {
   'absurd-price': { options: alone, run: withAccount('400,000 times the price', prices.absurdPrice) },
   'refused-price': {
     options: alone,
-    run: withAccount('a price that nodes refuse', prices.refusedPrice, { gas_price_cap: `${prices.wide_cap}` }),
+    run: withAccount('a price that nodes refuse', prices.refusedPrice, { gas_price_cap: `${prices.wideCap}` }),
   },
   'one-refuses': { options: two, run: withAccount('one node of two refuses', prices.oneRefuses) },
   'refused-withdrawal': { options: alone, run: withAccount('withdrawals are refused', limits.refusedWithdrawal) },

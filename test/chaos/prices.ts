@@ -4,11 +4,11 @@ import { feeCapped, refusing } from './liars.ts'
 import type { Outcome } from './outcome.ts'
 import { blocks, letPass, recover } from './pace.ts'
 
-const hour_ms = 3_600_000
+const hourMs = 3_600_000
 const gwei = 10n ** 9n
-const mistaken_price = 100_000n * gwei
+const mistakenPrice = 100_000n * gwei
 /** Above the mistaken price: that a policy allows it is the point. */
-export const wide_cap = 2n * mistaken_price
+export const wideCap = 2n * mistakenPrice
 
 /** Nodes refuse whatever is sent for an hour, blocks go on, and price is not the cause. */
 export async function refusedHour(rig: Rig, account: Account): Promise<Outcome> {
@@ -17,7 +17,7 @@ export async function refusedHour(rig: Rig, account: Account): Promise<Outcome> 
   await account.send(2, { speed: 'fast' })
   await blocks(rig, 2)
   await account.noteSilence()
-  await letPass(rig, hour_ms, 120)
+  await letPass(rig, hourMs, 120)
   await recover(rig, account)
   return outcomeOf(account, {}, 0)
 }
@@ -30,7 +30,7 @@ export async function noFunds(rig: Rig, account: Account): Promise<Outcome> {
   rig.proxy.setLiar(undefined)
   await blocks(rig, 2)
   await account.noteSilence()
-  await letPass(rig, 4 * hour_ms, 120)
+  await letPass(rig, 4 * hourMs, 120)
   await rig.chain.setBalance(account.address, 10n ** 21n)
   await recover(rig, account)
   return outcomeOf(account, {}, 0)
@@ -54,22 +54,22 @@ export async function absurdPrice(rig: Rig, account: Account): Promise<Outcome> 
 export async function refusedPrice(rig: Rig, account: Account): Promise<Outcome> {
   const { relayer_id } = account
   rig.proxy.setLiar(feeCapped)
-  const [replaced, canceled] = await account.send(2, { gas_price: `${mistaken_price}` })
+  const [replaced, canceled] = await account.send(2, { gas_price: `${mistakenPrice}` })
   await blocks(rig, 4)
   await account.noteSilence()
   const rows = await account.transactions()
   const hidden = rows.filter(({ status_reason }) => !/configured cap/.test(status_reason ?? '')).length
-  const not_lowered = await replace(rig, relayer_id, replaced)
+  const notLowered = await replace(rig, relayer_id, replaced)
   await account.cancel(canceled?.id ?? '')
-  await letPass(rig, hour_ms / 4, 30)
+  await letPass(rig, hourMs / 4, 30)
   // The node's limit stays: the unfinished transactions are blocked permanently.
   if (!(await account.finishedWithin(10_000, rig.chain.mine))) await account.noteSilence()
-  return outcomeOf(account, { hidden, not_lowered }, 1)
+  return outcomeOf(account, { hidden, not_lowered: notLowered }, 1)
 }
 
 /** 0 when it was replaced by the same at twice the market's price, which is far below the mistaken one; else 1. */
-async function replace(rig: Rig, relayer_id: string, row: Transaction | undefined): Promise<number> {
-  const path = { relayer_id, transaction_id: row?.id ?? '' }
+async function replace(rig: Rig, relayerId: string, row: Transaction | undefined): Promise<number> {
+  const path = { relayer_id: relayerId, transaction_id: row?.id ?? '' }
   const market = BigInt(await rig.chain.rpc<string>('eth_gasPrice'))
   const body = { to: row?.to ?? '', value: row?.value ?? '', gas_price: `${2n * market}` }
   try {

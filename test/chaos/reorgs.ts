@@ -4,8 +4,8 @@ import { until } from '../support/until.ts'
 import type { Outcome } from './outcome.ts'
 
 export const confirmations = 12
-const max_depth = 10
-const a_round = 3
+const maxDepth = 10
+const aRound = 3
 
 /**
  * Reorganizations of depth 1 to 10, one after the other, while transactions are sent, on a chain that mines on demand, in a network that
@@ -13,16 +13,16 @@ const a_round = 3
  */
 export async function reorgs(rig: Rig, account: Account, times: number): Promise<Outcome> {
   const { chain } = rig
-  await chain.mine(max_depth)
+  await chain.mine(maxDepth)
   for (let round = 0; round < times; round += 1) {
-    await account.send(a_round)
+    await account.send(aRound)
     await chain.mine()
     await until(
       'the round is in a block',
       async () => (await account.transactions())[0]?.status === 'mined',
       chain.mine,
     )
-    await chain.reorg((round % max_depth) + 1)
+    await chain.reorg((round % maxDepth) + 1)
   }
   await account.finished(chain.mine)
 

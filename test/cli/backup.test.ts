@@ -39,11 +39,11 @@ test('contains every acknowledged row in a backup under load, and a service star
 })
 
 test('backs up a service that is stopped, and a database of another name', async () => {
-  const DATA_DIR = temporaryFolder()
-  const DATABASE_URL = join(DATA_DIR, 'other.sqlite')
-  await (await startTestService({ DATA_DIR, DATABASE_URL })).close()
+  const DataDir = temporaryFolder()
+  const DatabaseUrl = join(DataDir, 'other.sqlite')
+  await (await startTestService({ DATA_DIR: DataDir, DATABASE_URL: DatabaseUrl })).close()
   const file = join(temporaryFolder(), 'copy.sqlite')
-  expect((await runCommand('backup', [file], { DATABASE_URL })).code).toBe(0)
+  expect((await runCommand('backup', [file], { DATABASE_URL: DatabaseUrl })).code).toBe(0)
   expect(existsSync(file)).toBe(true)
 })
 
@@ -51,8 +51,8 @@ test('keeps an existing file, and reports an impossible path in one line', async
   const { data_dir } = await startTestService()
   const file = join(temporaryFolder(), 'precious')
   writeFileSync(file, 'precious')
-  const refused = async (parameters: string[], DATA_DIR: string) => {
-    const { code, out, err } = await runCommand('backup', parameters, { DATA_DIR })
+  const refused = async (parameters: string[], DataDir: string) => {
+    const { code, out, err } = await runCommand('backup', parameters, { DATA_DIR: DataDir })
     expect({ code, out, stack: /\n\s+at /.test(err) }).toEqual({ code: 1, out: '', stack: false })
     return err
   }

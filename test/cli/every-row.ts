@@ -40,9 +40,9 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
 }
 
-async function useEverything(rig: Rig, hook_url: string): Promise<void> {
+async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
   const client = rig.client()
-  await client.post('/api/v1/notifications', { body: { id: 'hook', url: hook_url, signing_key: 'first' } })
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url: hookUrl, signing_key: 'first' } })
   await client.patch('/api/v1/notifications/{notification_id}', {
     path: { notification_id: 'hook' },
     body: { signing_key: 'second' },
@@ -57,7 +57,7 @@ async function useEverything(rig: Rig, hook_url: string): Promise<void> {
     body: { minutes: 60 },
   })
   const filter = { events: ['relayer_state_update' as const] }
-  await client.post('/api/v1/notifications', { body: { id: 'filtered', url: hook_url, filter } })
+  await client.post('/api/v1/notifications', { body: { id: 'filtered', url: hookUrl, filter } })
   const account = await rig.addAccount({ policies: { max_value_per_day: `${10n ** 20n}` } })
   const path = { relayer_id: account.relayer_id }
   await client.patch(relayers, { path, body: { notification_ids: ['hook', 'filtered'] } })

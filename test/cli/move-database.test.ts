@@ -83,9 +83,9 @@ async function bothSides(file: string, target: TestDatabase) {
 
 test('moves every row of every table, and the service continues where it was', async () => {
   const { folder, file, aside, target, move, moveHere } = await start()
-  const steps_file = join(file, '..', 'steps')
-  const end = await move({ STEPS: steps_file })
-  steps = Number(readFileSync(steps_file, 'utf8'))
+  const stepsFile = join(file, '..', 'steps')
+  const end = await move({ STEPS: stepsFile })
+  steps = Number(readFileSync(stepsFile, 'utf8'))
   expect(end).toMatchObject({ code: 0, err: '' })
   expect(end.out).toContain('all nonce counters')
   expect([existsSync(file), existsSync(aside), existsSync(`${file}-wal`)]).toEqual([false, true, false])
@@ -123,11 +123,11 @@ test('moves every row of every table, and the service continues where it was', a
   // The trail of the file comes before that of the server.
   const endOf = (rows: unknown) => (rows as { up_to: number }[] | undefined)?.at(-1)?.up_to ?? 0
   const last = endOf(sqlite.audit)
-  const moved_entries = last - endOf(sqlite.audit_checkpoints)
+  const movedEntries = last - endOf(sqlite.audit_checkpoints)
   const { data: entries, pagination } = await api.get('/api/v1/audit', { query: { per_page: 1_000 } })
-  expect(pagination.total_items).toBeGreaterThanOrEqual(moved_entries)
-  expect(entries.slice(-moved_entries).map(({ sequence }) => sequence)).toEqual(
-    Array.from({ length: moved_entries }, (_, index) => last - index),
+  expect(pagination.total_items).toBeGreaterThanOrEqual(movedEntries)
+  expect(entries.slice(-movedEntries).map(({ sequence }) => sequence)).toEqual(
+    Array.from({ length: movedEntries }, (_, index) => last - index),
   )
   await expect(moveHere()).rejects.toThrow(`${aside} is the file of a database that was moved`)
 })

@@ -8,9 +8,9 @@ import { startTestService, temporaryFolder } from '../support/service.ts'
 const path = { relayer_id: 'demo' }
 
 test('PostgreSQL: manages API keys while the service runs, and rotates the master key while it is stopped', async () => {
-  const { url: DATABASE_URL, query, drop } = await newDatabase()
+  const { url: DatabaseUrl, query, drop } = await newDatabase()
   onTestFinished(drop)
-  const settings = { DATABASE_URL, DATA_DIR: temporaryFolder() }
+  const settings = { DATABASE_URL: DatabaseUrl, DATA_DIR: temporaryFolder() }
   const run = (command: string, ...parameters: string[]) => runCommand(command, parameters, settings)
   for (const command of ['api-key', 'rights']) {
     const word = command === 'api-key' ? 'list' : 'verify'

@@ -6,9 +6,9 @@ import { until } from '../support/until.ts'
 
 /** A service on PostgreSQL that counts as gone, because it was stalled, and goes on afterwards with what it has in memory. */
 async function stalledService() {
-  const { url: DATABASE_URL, query, drop } = await newDatabase()
+  const { url: DatabaseUrl, query, drop } = await newDatabase()
   onTestFinished(drop)
-  const settings = { DATABASE_URL, DATA_DIR: temporaryFolder() }
+  const settings = { DATABASE_URL: DatabaseUrl, DATA_DIR: temporaryFolder() }
   const service = await startTestService(settings)
   const post = async (path: string, body: object) =>
     (await service.raw(path, { method: 'POST', body: JSON.stringify(body) })).status

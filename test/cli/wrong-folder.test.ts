@@ -19,12 +19,12 @@ test.each(commands)(
   '%s %j with a wrong DATA_DIR names the database it looked for and creates nothing',
   async (name, parameters) => {
     const folder = temporaryFolder()
-    for (const DATA_DIR of [folder, join(folder, 'missing')]) {
-      const end = await runCommand(name, parameters, { DATA_DIR })
+    for (const DataDir of [folder, join(folder, 'missing')]) {
+      const end = await runCommand(name, parameters, { DATA_DIR: DataDir })
       expect.soft(end).toMatchObject({ code: 1, out: '' })
       expect
         .soft(end.err)
-        .toContain(`There is no database ${join(DATA_DIR, 'relayer.sqlite')}: check DATA_DIR and DATABASE_URL\n`)
+        .toContain(`There is no database ${join(DataDir, 'relayer.sqlite')}: check DATA_DIR and DATABASE_URL\n`)
       expect.soft(end.err).not.toMatch(/\n\s+at /)
     }
     expect(readdirSync(folder)).toEqual([])
@@ -34,13 +34,13 @@ test.each(commands)(
 test('refuses api-key without the master key, creates no key file, and needs no API key', async () => {
   const service = await startTestService()
   await service.close()
-  const DATA_DIR = service.data_dir
-  rmSync(join(DATA_DIR, 'api-key'))
-  expect(await runCommand('api-key', ['list'], { DATA_DIR })).toMatchObject({ code: 0 })
-  rmSync(join(DATA_DIR, 'master-key'))
-  const refused = await runCommand('api-key', ['list'], { DATA_DIR })
+  const DataDir = service.data_dir
+  rmSync(join(DataDir, 'api-key'))
+  expect(await runCommand('api-key', ['list'], { DATA_DIR: DataDir })).toMatchObject({ code: 0 })
+  rmSync(join(DataDir, 'master-key'))
+  const refused = await runCommand('api-key', ['list'], { DATA_DIR: DataDir })
   expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('set MASTER_KEY') })
-  expect(readdirSync(DATA_DIR).filter((file) => file.endsWith('-key'))).toEqual([])
+  expect(readdirSync(DataDir).filter((file) => file.endsWith('-key'))).toEqual([])
 })
 
 test('reads the secret settings of commands from files', async () => {
@@ -50,23 +50,25 @@ test('reads the secret settings of commands from files', async () => {
     writeFileSync(file, `${value}\n`)
     return file
   }
-  const MASTER_KEY = 'a1'.repeat(32)
-  const service = await startTestService({ MASTER_KEY })
+  const MasterKey = 'a1'.repeat(32)
+  const service = await startTestService({ MASTER_KEY: MasterKey })
   await service.close()
   const settings = {
     DATABASE_URL_FILE: secret('database', join(service.data_dir, 'relayer.sqlite')),
-    MASTER_KEY_FILE: secret('old', MASTER_KEY),
+    MASTER_KEY_FILE: secret('old', MasterKey),
   }
-  const NEW_MASTER_KEY_FILE = secret('new', 'b2'.repeat(32))
+  const NewMasterKeyFile = secret('new', 'b2'.repeat(32))
   expect(await runCommand('api-key', ['list'], settings)).toMatchObject({ code: 0 })
   const both = await runCommand('rotate-master-key', [], {
     ...settings,
-    NEW_MASTER_KEY_FILE,
+    NEW_MASTER_KEY_FILE: NewMasterKeyFile,
     NEW_MASTER_KEY: 'c3'.repeat(32),
   })
   expect(both).toMatchObject({ code: 1, err: expect.stringContaining('NEW_MASTER_KEY and NEW_MASTER_KEY_FILE') })
-  expect(await runCommand('rotate-master-key', [], { ...settings, NEW_MASTER_KEY_FILE })).toMatchObject({ code: 0 })
-  const after = { ...settings, MASTER_KEY_FILE: NEW_MASTER_KEY_FILE }
+  expect(
+    await runCommand('rotate-master-key', [], { ...settings, NEW_MASTER_KEY_FILE: NewMasterKeyFile }),
+  ).toMatchObject({ code: 0 })
+  const after = { ...settings, MASTER_KEY_FILE: NewMasterKeyFile }
   expect(await runCommand('rights', ['verify'], after)).toMatchObject({ code: 0 })
   expect(await runCommand('audit', ['verify'], after)).toMatchObject({ code: 0 })
 })

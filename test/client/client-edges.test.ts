@@ -5,14 +5,14 @@ import { signWebhook, verifyWebhook, WebhookError } from '../../client/webhook.t
 const key = `whsec_${Buffer.from('a'.repeat(32)).toString('base64')}`
 const body = '{"id":"e1","event":"test"}'
 
-test.each(['pending', '..', '.', ''])('never sends a DELETE of the transaction "%s"', async (transaction_id) => {
+test.each(['pending', '..', '.', ''])('never sends a DELETE of the transaction "%s"', async (transactionId) => {
   let calls = 0
   const fetch = async () => {
     calls += 1
     return Response.json({ success: true, data: null, error: '', pagination: null })
   }
   const client = createRelayerClient({ baseUrl: 'http://a.example.com', token: 't', fetch: fetch as never })
-  const path = { relayer_id: 'r', transaction_id }
+  const path = { relayer_id: 'r', transaction_id: transactionId }
   await expect(client.delete('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', { path })).rejects.toThrow(
     RangeError,
   )

@@ -104,10 +104,10 @@ test('ends the wait when the signal aborts, and clears its timer', async () => {
 })
 
 test('is admitted after the Retry-After', async () => {
-  let now_ms = 0
+  let nowMs = 0
   const service = await startTestService(
     { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' },
-    { elapsed: () => now_ms },
+    { elapsed: () => nowMs },
   )
   let refusals = 0
   const client = clientOf(service, async (request) => {
@@ -115,7 +115,7 @@ test('is admitted after the Retry-After', async () => {
     if (response.status !== 429) return response
     refusals += 1
     // The service's clock is what passes here.
-    now_ms += Number(response.headers.get('Retry-After')) * 1_000
+    nowMs += Number(response.headers.get('Retry-After')) * 1_000
     return json(429, await response.json(), { 'Retry-After': '0' })
   })
   for (let count = 0; count < 5; count += 1) await client.post(signPath, hello)

@@ -8,7 +8,7 @@ import { relayerCommand, startRelayerCommand } from '../support/relayer-command.
 import { startTestService, temporaryFolder } from '../support/service.ts'
 
 const demo = { path: { relayer_id: 'demo' } }
-const signing_key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
+const signingKey = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
 
 interface Finding {
   part: string
@@ -23,7 +23,7 @@ test('prints the events of a relayer with `listen`, and forwards them as signed 
   const pause = (paused: boolean) => client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused } })
   const receiver = await startReceiver((_, response) => void response.writeHead(202).end())
   const file = join(temporaryFolder(), 'signing-key')
-  writeFileSync(file, `${signing_key}\n`)
+  writeFileSync(file, `${signingKey}\n`)
   await pause(true)
   const listen = startRelayerCommand(service, [
     ...['listen', '--json', '--since', '0'],
@@ -42,9 +42,9 @@ test('prints the events of a relayer with `listen`, and forwards them as signed 
     [2, 'relayer_state_update'],
   ])
   for (const [index, { headers, body }] of receiver.got.entries())
-    expect(await verifyWebhook(signing_key, headers, body)).toEqual(printed[index])
+    expect(await verifyWebhook(signingKey, headers, body)).toEqual(printed[index])
   await expect(verifyWebhook('another key', receiver.got[0]?.headers ?? {}, '')).rejects.toThrow('does not match')
-  expect(listen.out() + listen.err()).not.toContain(signing_key)
+  expect(listen.out() + listen.err()).not.toContain(signingKey)
 })
 
 test('lists deliveries, and redelivers them', async () => {
@@ -52,7 +52,7 @@ test('lists deliveries, and redelivers them', async () => {
   const { client } = service
   let status = 500
   const receiver = await startReceiver((_, response) => void response.writeHead(status).end())
-  await client.post('/api/v1/notifications', { body: { id: 'hook', url: receiver.url, signing_key } })
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url: receiver.url, signing_key: signingKey } })
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: 'hook', paused: true } })
   const { json, run } = relayerCommand(service)
   const failed = () => json<{ id: string }[]>(['deliveries', 'list', 'hook', '--status', 'failed'])
@@ -89,8 +89,8 @@ test('reports each problem and its remedy with `doctor`, and none for a healthy 
     'relayer demo warning the balance is unknown: no node answers',
   ])
 
-  const nodes = (rpc_urls: string[]) =>
-    client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  const nodes = (rpcUrls: string[]) =>
+    client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls: rpcUrls } })
   await nodes([chain.url])
   await client.post('/api/v1/notifications', { body: { id: 'hook', url: 'http://127.0.0.1:9/' } })
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true, policies: { min_balance: 1 } } })
@@ -105,7 +105,7 @@ test('reports each problem and its remedy with `doctor`, and none for a healthy 
   )
 
   await json(['relayers', 'change', 'demo', '--set', 'paused=false'])
-  await json(['notifications', 'change', 'hook', '--signing-key-file', '-'], signing_key)
+  await json(['notifications', 'change', 'hook', '--signing-key-file', '-'], signingKey)
   const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', demo)
   await chain.setBalance(relayer.address, 10n ** 18n)
   expect(await problems()).toEqual([])

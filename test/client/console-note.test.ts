@@ -27,8 +27,8 @@ test('names the kind of a failure before the reference, and the whole reason whe
 })
 
 test('has amounts in the unit of the network, and is empty without a reason and a reference', () => {
-  const status_reason = 'Waits: the balance is 1500000000000000000 wei'
-  const { whole } = transactionNote({ ...none, status_reason, waiting_for: 'funds' }, 'POL')
+  const statusReason = 'Waits: the balance is 1500000000000000000 wei'
+  const { whole } = transactionNote({ ...none, status_reason: statusReason, waiting_for: 'funds' }, 'POL')
   expect(whole).toBe('Waits: the balance is 1.5 POL')
   expect(transactionNote(none, 'POL')).toEqual({ text: '', whole: '' })
 })

@@ -28,6 +28,6 @@ test.each([
   [90_000, 30_000, '90 s'],
   [120_000, 60_000, '2 min'],
   [86_400_000, 43_200_000, '24 h'],
-])('a time of %d ms on an axis with steps of %d ms is %s', (ms, step_ms, text) => {
-  expect(durationMark(ms, step_ms)).toBe(text)
+])('a time of %d ms on an axis with steps of %d ms is %s', (ms, stepMs, text) => {
+  expect(durationMark(ms, stepMs)).toBe(text)
 })

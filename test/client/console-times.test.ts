@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { ageOrDate, rowTime, showUtc } from '../../client/console/data/times.ts'
 
 const now = Date.parse('2031-07-20T12:00:00Z')
-const this_year = new Date().getFullYear()
+const thisYear = new Date().getFullYear()
 
 test.each([
   ['2031-07-20T11:59:48Z', '12 s ago'],
@@ -17,7 +17,7 @@ test.each([
 
 test('shows the date and the hour of a time of this year, and no year', () => {
   showUtc(true)
-  const at = `${this_year}-01-31T05:30:15Z`
+  const at = `${thisYear}-01-31T05:30:15Z`
   expect(ageOrDate(at, Date.parse(at) + 86_400_000)).toBe('31 Jan, 05:30')
   expect(rowTime(at)).toBe('31 Jan, 05:30:15')
   expect(rowTime('2020-01-31T05:30:15Z')).toBe('31 Jan 2020, 05:30:15')
@@ -26,7 +26,7 @@ test('shows the date and the hour of a time of this year, and no year', () => {
 test('names the zone in a row only where it is another than now', () => {
   // A process of its own: the zone of a process is read once.
   const times = join(import.meta.dirname, '..', '..', 'client', 'console', 'data', 'times.ts')
-  const rows = [`${this_year}-01-31T05:30:15Z`, `${this_year}-07-31T05:30:15Z`]
+  const rows = [`${thisYear}-01-31T05:30:15Z`, `${thisYear}-07-31T05:30:15Z`]
   const print = `import(${JSON.stringify(times)}).then(({ rowTime }) => console.log(${JSON.stringify(rows)}.map(rowTime).join('\\n')))`
   const env = { ...process.env, TZ: 'Europe/Berlin' }
   const [winter, summer] = execFileSync(process.execPath, ['-e', print], { env, encoding: 'utf8' }).split('\n')

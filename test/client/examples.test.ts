@@ -9,7 +9,7 @@ import { startTestService } from '../support/service.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const demo = { path: { relayer_id: 'demo' } }
-const signing_key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
+const signingKey = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
 const node = process.execPath
 let folder: string
 
@@ -71,10 +71,10 @@ test('curl: signs and sends, and sends once under one idempotency key', async ()
 
 test('webhook receiver: processes each event once, and rejects an unsigned one', async () => {
   const { client } = await start()
-  const receiver = startExample(folder, 'webhook-receiver.mjs', { SIGNING_KEY: signing_key, PORT: '0' })
+  const receiver = startExample(folder, 'webhook-receiver.mjs', { SIGNING_KEY: signingKey, PORT: '0' })
   await expect.poll(() => /listening on (\d+)/.exec(receiver.printed())).not.toBeNull()
   const url = `http://127.0.0.1:${/listening on (\d+)/.exec(receiver.printed())?.[1]}/webhook`
-  await client.post('/api/v1/notifications', { body: { id: 'hook', url, signing_key } })
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url, signing_key: signingKey } })
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: 'hook', paused: true } })
   const list = { path: { notification_id: 'hook' }, query: { status: ['delivered' as const] } }
   const delivered = async () => (await client.get('/api/v1/notifications/{notification_id}/deliveries', list)).data

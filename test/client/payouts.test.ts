@@ -66,10 +66,10 @@ test('pays a line once when the run is repeated with another API key and another
   const body = { id: 'second', name: 'Second', network: 'local', network_type: 'evm', paused: false } as const
   const { address } = await service.client.relayers.create({ ...body, signer_id: signer.id })
   await chain.setBalance(address, 10n ** 20n)
-  const keyOf = async (name: string, relayer_ids?: string[]) => {
+  const keyOf = async (name: string, relayerIds?: string[]) => {
     const scopes = ['send' as const, 'read' as const]
     const { data } = await service.client.post('/api/v1/api-keys', {
-      body: { name, scopes, ...(relayer_ids && { relayer_ids }) },
+      body: { name, scopes, ...(relayerIds && { relayer_ids: relayerIds }) },
     })
     return relayerCommand({ url: service.url, api_key: data.token })
   }

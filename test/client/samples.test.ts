@@ -199,8 +199,8 @@ async function world() {
     // It pauses the relayer, which then sends nothing that was not sent before.
     updateRelayer: () => until('nothing is unfinished', isFinished, () => chain.mine()),
     deleteNetwork: async () => {
-      for (const relayer_id of ['reserve', 'spare']) {
-        await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })
+      for (const relayerId of ['reserve', 'spare']) {
+        await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } })
       }
     },
     deleteSigner: () => client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'treasury' } }),

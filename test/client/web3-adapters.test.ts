@@ -15,7 +15,7 @@ const { abi, bytecode } = JSON.parse(readFileSync(file, 'utf8')) as { abi: Inter
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const gwei = 10n ** 9n
 /** Longer than the tier `average` waits for a block before it pays more. */
-const patience_ms = 130_000
+const patienceMs = 130_000
 const bytes = Uint8Array.of(0xff, 0, 0x80)
 const domain = { name: 'Shop', chainId: 31_337 }
 const types = {
@@ -49,7 +49,7 @@ async function start(chain: { noMining: true } | { blockTime_s: number } = { blo
       })
       end.catch(() => {})
       while (!isSettled) {
-        rig.clock.ahead_ms += patience_ms
+        rig.clock.ahead_ms += patienceMs
         await mineAt(10n * gwei)
         await new Promise((resolve) => setTimeout(resolve, 200))
       }

@@ -3,12 +3,12 @@ import { type CreateSignerRequest, createRelayerClient, type RelayerClient, Rela
 import { token } from './member.ts'
 import type { Stage } from './stage.ts'
 
-export const block_ms = 500
+export const blockMs = 500
 /** More than one, so that failures come between `mined` and `confirmed` too. */
 const confirmations = 2
 /** How long a server may respond that the database is down: on a busy machine, a slow response may look like that. */
-const setup_ms = 60_000
-const again_ms = 200
+const setupMs = 60_000
+const againMs = 200
 const network = { name: 'cluster', network_type: 'evm' } as const
 
 interface Relayer {
@@ -33,19 +33,19 @@ export function randomClient({ members }: Stage, random: () => number, maxRetrie
 }
 
 /** Creates relayers with new keys, whose nonces begin at 0, and a webhook. */
-export async function makeRelayers(client: RelayerClient, rpc_url: string, hook_url: string, count: number) {
+export async function makeRelayers(client: RelayerClient, rpcUrl: string, hookUrl: string, count: number) {
   await available(() =>
     client.post('/api/v1/networks', {
       body: {
         ...network,
         chain_id: 31_337,
-        rpc_urls: [rpc_url],
+        rpc_urls: [rpcUrl],
         required_confirmations: confirmations,
-        average_blocktime_ms: block_ms,
+        average_blocktime_ms: blockMs,
       },
     }),
   )
-  await available(() => client.post('/api/v1/notifications', { body: { id: 'hook', url: hook_url } }))
+  await available(() => client.post('/api/v1/notifications', { body: { id: 'hook', url: hookUrl } }))
   const relayers: Relayer[] = []
   for (let index = 0; index < count; index += 1) relayers.push(await makeRelayer(client, { type: 'generated' }))
   return relayers
@@ -69,16 +69,16 @@ export async function makeRelayer(client: RelayerClient, its: CreateSignerReques
 }
 
 export async function makePool(client: RelayerClient, relayers: Relayer[]): Promise<string> {
-  const relayer_ids = relayers.map(({ id }) => id)
+  const relayerIds = relayers.map(({ id }) => id)
   const { data } = await available(() =>
-    client.post('/api/v1/pools', { body: { id: 'all', network: network.name, relayer_ids } }),
+    client.post('/api/v1/pools', { body: { id: 'all', network: network.name, relayer_ids: relayerIds } }),
   )
   return data.id
 }
 
 /** Repeats a request after a 503, which changes nothing. */
 export async function available<T>(request: () => Promise<T>): Promise<T> {
-  for (const end = performance.now() + setup_ms; ; await pause(again_ms)) {
+  for (const end = performance.now() + setupMs; ; await pause(againMs)) {
     try {
       return await request()
     } catch (error) {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Stage } from './stage.ts'
 
-const quoted_lines = 40
-const quoted_characters = 400
+const quotedLines = 40
+const quotedCharacters = 400
 
 /**
  * Lines that explain unfinished work: the servers and their leases, the transactions that have not ended, the activity of PostgreSQL,
@@ -29,7 +29,7 @@ export async function readCircumstances({ rows, members }: Pick<Stage, 'rows' | 
   for (const member of members) {
     lines.push(`log of ${member.url}, process ${member.pid()}:`)
     const log = readFileSync(member.logFile, 'utf8').trimEnd().split('\n')
-    lines.push(...log.slice(-quoted_lines).map((line) => `  ${withoutStack(line).slice(0, quoted_characters)}`))
+    lines.push(...log.slice(-quotedLines).map((line) => `  ${withoutStack(line).slice(0, quotedCharacters)}`))
   }
   return lines
 }

@@ -7,7 +7,7 @@ import { startAnvil } from '../support/anvil.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { startHeldSigner } from '../support/held-signer.ts'
 import { randomFrom } from '../support/random.ts'
-import { available, block_ms, makePool, makeRelayer, makeRelayers, randomClient } from './callers.ts'
+import { available, blockMs, makePool, makeRelayer, makeRelayers, randomClient } from './callers.ts'
 import { readCircumstances } from './circumstances.ts'
 import type { Replication } from './database.ts'
 import { countUndelivered, countWrongDeliveries, readAudit, readDatabase } from './evidence.ts'
@@ -66,14 +66,14 @@ export interface ClusterResult {
 }
 
 const balance = 10n ** 24n
-const burst_look_ms = 5
-const answer_deadline_ms = 5_000
+const burstLookMs = 5
+const answerDeadlineMs = 5_000
 /** The share of submissions that clients begin after the last incident. */
-const afterwards_share = 0.05
+const afterwardsShare = 0.05
 /** The share that they begin just before a server stalls and when it continues: at most so many each time, within this time. */
-const stalls_share = 0.4
-const most_each_stall = 12
-const stall_ms = 500
+const stallsShare = 0.4
+const mostEachStall = 12
+const stallMs = 500
 
 /**
  * Submits through HTTP to servers that are killed, stalled and cut off, on a database that fails, lets them finish, and compares their
@@ -81,8 +81,8 @@ const stall_ms = 500
  */
 export async function runCluster(options: ClusterOptions): Promise<ClusterResult> {
   const began = performance.now()
-  const { submissions, relayers: relayer_count, seed, servers, fault, replication, patience_ms } = options
-  const chain = await startAnvil({ blockTime_s: block_ms / 1_000 })
+  const { submissions, relayers: relayerCount, seed, servers, fault, replication, patience_ms } = options
+  const chain = await startAnvil({ blockTime_s: blockMs / 1_000 })
   const proxy = await startFaultProxy(chain.url)
   const hook = await startHook()
   const signer = await startHeldSigner()
@@ -97,7 +97,7 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
 
   try {
     const patient = randomClient(stage, random, 10)
-    const relayers = await makeRelayers(patient, proxy.url, hook.url, relayer_count)
+    const relayers = await makeRelayers(patient, proxy.url, hook.url, relayerCount)
     for (const { address } of relayers) await chain.setBalance(address, balance)
     const remote = await makeRelayer(patient, {
       type: 'remote',
@@ -107,18 +107,18 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
     const late = await signLate(stage, patient, signer, remote.id)
     await Promise.all(stage.members.map((member) => member.ready()))
     await settled(() => countConfirmed(patient, [remote]), 1, patience_ms)
-    const pool_id = options.pool ? await makePool(patient, relayers) : undefined
+    const poolId = options.pool ? await makePool(patient, relayers) : undefined
     const ownerOf = (index: number) => owners.get(index) as string
-    clients = createClients(client, ownerOf, impatient, answer_deadline_ms, pool_id)
+    clients = createClients(client, ownerOf, impatient, answerDeadlineMs, poolId)
     const { submit, accepted } = clients
     /** Of a pool, the relayer that was chosen. */
-    const relayerOf = (index: number) => (pool_id === undefined ? ownerOf(index) : accepted.get(index)?.relayer_id)
+    const relayerOf = (index: number) => (poolId === undefined ? ownerOf(index) : accepted.get(index)?.relayer_id)
     /** Relayers get their last transaction one after the other, so that no later one resumes work that a failure interrupted. */
     const submitNext = () => {
       const index = owners.size
       if (index >= submissions) return
-      const resting = Math.floor((index * relayer_count) / submissions)
-      owners.set(index, (relayers[resting + (index % (relayer_count - resting))] as { id: string }).id)
+      const resting = Math.floor((index * relayerCount) / submissions)
+      owners.set(index, (relayers[resting + (index % (relayerCount - resting))] as { id: string }).id)
       submit(index)
     }
     /** `count` submissions, spread over the time. */
@@ -128,12 +128,12 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
 
     const incidents = createPlan(options)
     const bursts = 2 * options.stalls
-    const each_burst = Math.min(most_each_stall, Math.floor((submissions * stalls_share) / Math.max(1, bursts)))
-    const each = Math.ceil((submissions * (1 - afterwards_share) - each_burst * bursts) / incidents.length)
+    const eachBurst = Math.min(mostEachStall, Math.floor((submissions * stallsShare) / Math.max(1, bursts)))
+    const each = Math.ceil((submissions * (1 - afterwardsShare) - eachBurst * bursts) / incidents.length)
     const interrupted: ClusterResult['interrupted'] = []
     let before = 0
     const underWay = createIncidents(stage, {
-      busy: () => release(each_burst, stall_ms),
+      busy: () => release(eachBurst, stallMs),
       stopped: () =>
         interrupted.push({ acknowledged: accepted.size - before, unanswered: owners.size - accepted.size }),
     })
@@ -145,7 +145,7 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
         before = accepted.size
         for (let done = 0; done < each; done += 1) submitNext()
         const middle = Math.min(before + Math.ceil(each / 3), owners.size)
-        await settled(() => Math.min(accepted.size, middle), middle, patience_ms, burst_look_ms)
+        await settled(() => Math.min(accepted.size, middle), middle, patience_ms, burstLookMs)
       } else release(each, incident.rest_ms)
       await underWay.begin(incident)
       await pause(incident.rest_ms)
@@ -162,7 +162,7 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
     // Only polls find the work of the killed servers: no request follows, and the new processes start before its leases expire.
     if (options.kills > 0) await Promise.all(stage.members.slice(1).map((member) => member.kill()))
     const isConfirmed = await settled(() => countConfirmed(patient, relayers), submissions, patience_ms)
-    const settled_ms = performance.now() - last
+    const settledMs = performance.now() - last
     const circumstances = isConfirmed ? [] : await readCircumstances(stage)
     await settled(async () => -(await countUndelivered(stage.rows)), 0, patience_ms)
     const listed = new Map<string, Awaited<ReturnType<typeof readList>>>()
@@ -221,7 +221,7 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
       interrupted,
       notes: [...late, ...audit.faults, ...wrongEnds],
       circumstances,
-      settled_ms,
+      settled_ms: settledMs,
       duration_ms: performance.now() - began,
     }
   } finally {

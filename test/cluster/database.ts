@@ -34,8 +34,8 @@ interface DatabaseOptions {
   moved: (url: string) => void
 }
 
-const look_ms = 50
-const patience_ms = 60_000
+const lookMs = 50
+const patienceMs = 60_000
 const newFolder = () => mkdtempSync(join(tmpdir(), 'relayer-cluster-pg-'))
 
 export function createDatabase({ replication = 'synchronous', moved }: DatabaseOptions): Database {
@@ -53,7 +53,7 @@ export function createDatabase({ replication = 'synchronous', moved }: DatabaseO
 
   /** Waits until the primary reports this state of its standby. */
   async function until(state: string | undefined): Promise<void> {
-    for (const end = performance.now() + patience_ms; ; await pause(look_ms)) {
+    for (const end = performance.now() + patienceMs; ; await pause(lookMs)) {
       const [found] = await query<{ state: string }>(
         primary,
         "SELECT state || ' ' || sync_state AS state FROM pg_stat_replication",

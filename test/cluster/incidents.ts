@@ -3,8 +3,8 @@ import type { Incident } from './plan.ts'
 import type { Stage } from './stage.ts'
 
 /** A start on a busy machine takes this long. */
-const max_wait_ms = 10_000
-const before_stall_ms = 250
+const maxWaitMs = 10_000
+const beforeStallMs = 250
 
 interface Calls {
   /** A server must have work. */
@@ -23,7 +23,7 @@ export function createIncidents({ members, networks, database }: Stage, { busy, 
     stalled = member
     // The server has work in progress when it stops, and new work when it continues.
     busy()
-    await pause(before_stall_ms)
+    await pause(beforeStallMs)
     await at(members, member).stall(ms)
     busy()
     stalled = undefined
@@ -66,5 +66,5 @@ export function createIncidents({ members, networks, database }: Stage, { busy, 
 export async function servedBy({ members, database }: Stage, incident: Incident): Promise<void> {
   if (incident.kind === 'failover') await database.addStandby()
   const others = members.filter((_, index) => !('member' in incident) || index !== incident.member)
-  await Promise.race([Promise.any(others.map((member) => member.ready())), pause(max_wait_ms)])
+  await Promise.race([Promise.any(others.map((member) => member.ready())), pause(maxWaitMs)])
 }

@@ -4,11 +4,11 @@ import type { HeldSigner } from '../support/held-signer.ts'
 import { available } from './callers.ts'
 import type { Stage } from './stage.ts'
 
-const look_ms = 50
+const lookMs = 50
 /** Much longer than a takeover takes on a busy machine. */
-const takeover_ms = 30_000
+const takeoverMs = 30_000
 /** A resumed server stores its signature much sooner. */
-const late_ms = 3_000
+const lateMs = 3_000
 
 /**
  * Stops a server during a signature until another one has taken over its work, then resumes it and answers with the signature. Returns
@@ -18,20 +18,20 @@ export async function signLate(
   { rows, members }: Stage,
   client: RelayerClient,
   signer: HeldSigner,
-  relayer_id: string,
+  relayerId: string,
 ): Promise<string[]> {
   const attempts = () =>
     rows(
       `SELECT 1 FROM attempts JOIN transactions ON transactions.row_id = transaction_row_id
        JOIN relayers ON relayers.row_id = transactions.relayer_row_id WHERE relayers.id = $1`,
-      [relayer_id],
+      [relayerId],
     )
   const wrong: string[] = []
 
   signer.hold()
   await available(() =>
     client.post('/api/v1/relayers/{relayer_id}/transactions', {
-      path: { relayer_id },
+      path: { relayer_id: relayerId },
       header: { 'Idempotency-Key': 'late' },
       body: { to: signer.address, value: '1', gas_limit: 21_000 },
     }),
@@ -41,7 +41,7 @@ export async function signLate(
     `SELECT servers.row_id, servers.name FROM work_leases
      JOIN servers ON servers.row_id = server_row_id JOIN relayers ON relayers.row_id = work_leases.row_id
      WHERE kind = 'sender' AND relayers.id = $1`,
-    [relayer_id],
+    [relayerId],
   )
   const sleeper = members.find((member) => owner?.name.endsWith(` ${member.pid()}`))?.pid()
   if (!owner || !sleeper) throw new Error('No server has the lease under which a signature was requested')
@@ -49,13 +49,13 @@ export async function signLate(
   try {
     // As after a minute for which the machine was suspended.
     await rows('UPDATE servers SET until = clock_timestamp() WHERE row_id = $1', [owner.row_id])
-    const isTakenOver = await within(takeover_ms, () => signer.asked() > 1)
+    const isTakenOver = await within(takeoverMs, () => signer.asked() > 1)
     if (!isTakenOver) wrong.push('no server took over the work of a stopped server')
     its?.answer()
   } finally {
     process.kill(sleeper, 'SIGCONT')
   }
-  if (wrong.length === 0 && (await within(late_ms, async () => (await attempts()).length > 0))) {
+  if (wrong.length === 0 && (await within(lateMs, async () => (await attempts()).length > 0))) {
     wrong.push('a server stored a signature after it had lost the lease')
   }
   signer.release()
@@ -63,7 +63,7 @@ export async function signLate(
 }
 
 async function within(ms: number, holds: () => boolean | Promise<boolean>): Promise<boolean> {
-  for (const end = performance.now() + ms; performance.now() < end; await pause(look_ms)) {
+  for (const end = performance.now() + ms; performance.now() < end; await pause(lookMs)) {
     if (await holds()) return true
   }
   return false

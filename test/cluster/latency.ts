@@ -13,9 +13,9 @@ export interface Latency {
   from_answer_ms: number[]
 }
 
-const look_ms = 1
-const rest_ms = 200
-const patience_ms = 10_000
+const lookMs = 1
+const restMs = 200
+const patienceMs = 10_000
 
 /** Sends transactions, one at a time, through servers that do not have the relayer's lease. */
 export async function measureLatency(servers: number, count: number): Promise<Latency> {
@@ -36,7 +36,7 @@ export async function measureLatency(servers: number, count: number): Promise<La
     await send(clients[0] as RelayerClient, '1')
     const latency: Latency = { from_request_ms: [], from_answer_ms: [] }
     for (let sent = 0; sent < count; sent += 1) {
-      await pause(rest_ms)
+      await pause(restMs)
       const [owner] = await stage.rows<{ name: string }>(
         "SELECT name FROM work_leases JOIN servers ON servers.row_id = server_row_id WHERE kind = 'sender'",
       )
@@ -45,8 +45,8 @@ export async function measureLatency(servers: number, count: number): Promise<La
       const began = performance.now()
       const answered = send(others[sent % others.length] as RelayerClient, `${sent + 2}`).then(() => performance.now())
       while (proxy.broadcast().length === before) {
-        if (performance.now() - began > patience_ms) throw new Error('A transaction was not broadcast')
-        await pause(look_ms)
+        if (performance.now() - began > patienceMs) throw new Error('A transaction was not broadcast')
+        await pause(lookMs)
       }
       const ended = performance.now()
       latency.from_request_ms.push(ended - began)

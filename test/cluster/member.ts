@@ -28,14 +28,14 @@ export interface Member {
 export const token = 'a-token-of-the-cluster-test-and-no-other'
 
 const root = join(import.meta.dirname, '..', '..')
-const look_ms = 20
+const lookMs = 20
 /** A supervisor's pause. */
-const restart_ms = 300
-const max_quoted = 20_000
+const restartMs = 300
+const maxQuoted = 20_000
 
 export async function createMember(
   folder: string,
-  database_url: string,
+  databaseUrl: string,
   fault: Seed[] | undefined,
   settings: Record<string, string> = {},
 ): Promise<Member> {
@@ -53,7 +53,7 @@ export async function createMember(
     HOST: '127.0.0.1',
     PORT: `${port}`,
     DATA_DIR: folder,
-    DATABASE_URL: database_url,
+    DATABASE_URL: databaseUrl,
     API_KEY: token,
     MASTER_KEY: '5a'.repeat(32),
     ALLOW_PRIVATE_TARGETS: 'true',
@@ -79,9 +79,9 @@ export async function createMember(
       child = its
       its.once('exit', (code, signal) => {
         if (isStopping || signal === 'SIGKILL') return
-        ends.push(`${signal ?? code}: ${readFileSync(logFile).subarray(from).toString().slice(-max_quoted)}`)
+        ends.push(`${signal ?? code}: ${readFileSync(logFile).subarray(from).toString().slice(-maxQuoted)}`)
         // Unless a kill has started another one in the meantime.
-        setTimeout(() => isStopping || child !== its || void start(), restart_ms)
+        setTimeout(() => isStopping || child !== its || void start(), restartMs)
       })
       await once(its, 'spawn')
     } finally {
@@ -107,7 +107,7 @@ export async function createMember(
         const answer = await fetch(`${url}/api/v1/ready`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
         await answer?.body?.cancel()
         if (answer?.ok) return
-        await pause(look_ms)
+        await pause(lookMs)
       }
     },
     async kill() {

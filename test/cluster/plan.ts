@@ -24,10 +24,10 @@ export interface PlanOptions {
 }
 
 /** A lease lasts 1.5 seconds. */
-const stall_ms = [2_500, 4_500] as const
-const cut_ms = [200, 4_000] as const
-const stop_ms = [0, 1_000] as const
-const rest_ms = [200, 1_600] as const
+const stallMs = [2_500, 4_500] as const
+const cutMs = [200, 4_000] as const
+const stopMs = [0, 1_000] as const
+const restMs = [200, 1_600] as const
 
 export function createPlan({ servers, kills, stalls, cuts, stops, failovers = 0, seed }: PlanOptions): Incident[] {
   const random = randomFrom(seed)
@@ -36,22 +36,22 @@ export function createPlan({ servers, kills, stalls, cuts, stops, failovers = 0,
   const member = () => between([0, servers])
 
   const incidents: Incident[] = [
-    ...times(kills, () => ({ kind: 'kill' as const, member: member(), rest_ms: between(rest_ms) })),
+    ...times(kills, () => ({ kind: 'kill' as const, member: member(), rest_ms: between(restMs) })),
     ...times(stalls, () => ({
       kind: 'stall' as const,
       member: member(),
-      rest_ms: between(rest_ms),
-      ms: between(stall_ms),
+      rest_ms: between(restMs),
+      ms: between(stallMs),
     })),
     ...times(cuts, () => ({
       kind: 'cut' as const,
       member: member(),
-      rest_ms: between(rest_ms),
-      ms: between(cut_ms),
+      rest_ms: between(restMs),
+      ms: between(cutMs),
       state: random() < 0.5 ? ('closed' as const) : ('silent' as const),
     })),
-    ...times(stops, () => ({ kind: 'stop' as const, rest_ms: between(rest_ms), ms: between(stop_ms) })),
-    ...times(failovers, () => ({ kind: 'failover' as const, rest_ms: between(rest_ms), ms: between(stop_ms) })),
+    ...times(stops, () => ({ kind: 'stop' as const, rest_ms: between(restMs), ms: between(stopMs) })),
+    ...times(failovers, () => ({ kind: 'failover' as const, rest_ms: between(restMs), ms: between(stopMs) })),
   ]
   return incidents
     .map((incident) => ({ incident, order: random() }))

@@ -96,9 +96,9 @@ const changes: Record<string, Change> = {
   },
 }
 
-const callers_each = 1
+const callersEach = 1
 /** The number of concurrent signatures requested from each server after the response to the change. */
-const burst_each = 3
+const burstEach = 3
 
 /**
  * Signs on all servers without pause while one of them removes the right and restores it, `rounds` times: no signature may begin after
@@ -174,14 +174,14 @@ async function follow(
   change: () => Promise<unknown>,
   note: Note,
 ): Promise<void> {
-  let answered_at = Number.POSITIVE_INFINITY
-  const ready = places.flatMap(() => Array.from({ length: callers_each }, () => Promise.withResolvers<void>()))
+  let answeredAt = Number.POSITIVE_INFINITY
+  const ready = places.flatMap(() => Array.from({ length: callersEach }, () => Promise.withResolvers<void>()))
 
   const attempt = async ({ url }: Place) => {
-    const sent_at = performance.now()
+    const sentAt = performance.now()
     const status = await sign(url, subject)
-    note(url, status, sent_at > answered_at)
-    return { status, isLate: sent_at > answered_at }
+    note(url, status, sentAt > answeredAt)
+    return { status, isLate: sentAt > answeredAt }
   }
   const call = async (place: Place, hot: PromiseWithResolvers<void>) => {
     for (;;) {
@@ -191,13 +191,13 @@ async function follow(
     }
   }
   const calling = places.flatMap((place, index) =>
-    ready.slice(index * callers_each, (index + 1) * callers_each).map((hot) => call(place, hot)),
+    ready.slice(index * callersEach, (index + 1) * callersEach).map((hot) => call(place, hot)),
   )
   // Each server has the rights in memory.
   await Promise.all(ready.map(({ promise }) => promise))
   await change()
-  answered_at = performance.now()
-  const burst = places.flatMap((place) => Array.from({ length: burst_each }, () => attempt(place)))
+  answeredAt = performance.now()
+  const burst = places.flatMap((place) => Array.from({ length: burstEach }, () => attempt(place)))
   await Promise.all([...calling, ...burst])
 }
 

@@ -14,7 +14,7 @@ const meanings: Record<ColumnName, string> = {
   idle: 'failovers that were not in the middle of a burst',
 }
 
-const max_quoted = 5
+const maxQuoted = 5
 
 /** The failed rules. */
 export const wrongIn = (verdict: ClusterVerdict): ColumnName[] =>
@@ -51,8 +51,8 @@ export function scoreboard({
     ),
     line('settled', `${Math.round(settled_ms / 1_000)} s`, 'after the last incident'),
     line('duration', `${Math.round(duration_ms / 1_000)} s`, ''),
-    ...[...new Set(wrong)].slice(0, max_quoted).map((text) => `  answered: ${text}`),
-    ...notes.slice(0, max_quoted).map((text) => `  noted: ${text}`),
+    ...[...new Set(wrong)].slice(0, maxQuoted).map((text) => `  answered: ${text}`),
+    ...notes.slice(0, maxQuoted).map((text) => `  noted: ${text}`),
     ...circumstances.map((text) => `  ${text}`),
   ]
   return `${lines.map((text) => text.trimEnd()).join('\n')}\n`

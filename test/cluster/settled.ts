@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RelayerClient } from '../../client/index.ts'
 
-const look_ms = 200
+const lookMs = 200
 
 /** Resolves to true when the number is `wanted`, and to false when it did not change, or could not be read, for `patience_ms`. */
 export async function settled(
   read: () => number | Promise<number>,
   wanted: number,
-  patience_ms: number,
-  pause_ms = look_ms,
+  patienceMs: number,
+  pauseMs = lookMs,
 ): Promise<boolean> {
   let [last, since] = [Number.NaN, performance.now()]
   for (;;) {
@@ -18,8 +18,8 @@ export async function settled(
       .catch(() => last)
     if (count === wanted) return true
     if (!Object.is(count, last)) [last, since] = [count, performance.now()]
-    if (performance.now() - since > patience_ms) return false
-    await pause(pause_ms)
+    if (performance.now() - since > patienceMs) return false
+    await pause(pauseMs)
   }
 }
 

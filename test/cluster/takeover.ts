@@ -32,11 +32,11 @@ export interface Takeover {
 type Way = 'kill' | 'stall' | 'cut'
 
 const receiver = `0x${'77'.repeat(20)}`
-const look_ms = 10
-const patience_ms = 60_000
+const lookMs = 10
+const patienceMs = 60_000
 /** Anywhere in the beats of all servers, and in their work. */
-const before_ms = 400
-const rest_s = 20
+const beforeMs = 400
+const restS = 20
 
 interface Relayer {
   id: string
@@ -59,13 +59,13 @@ export async function measureTakeover(options: TakeoverOptions): Promise<Takeove
   try {
     await database.connect()
     const clients = stage.members.map(({ url }) => createRelayerClient({ baseUrl: url, token }))
-    const at_rest_per_s = (await statementsIn(stage, rest_s)) / options.servers
+    const atRestPerS = (await statementsIn(stage, restS)) / options.servers
     const relayers = await makeRelayers(clients[0] as RelayerClient, chain.url, hook.url, options.relayers)
     for (const { address } of relayers) await chain.setBalance(address, 10n ** 24n)
     const run = { stage, clients, relayers, database, sent: new Map(relayers.map(({ id }) => [id, 0])), random }
     const result: Takeover = {
       taken_over_ms: { kill: [], stall: [], cut: [] },
-      ...{ doubles: 0, flaps: 0, at_rest_per_s },
+      ...{ doubles: 0, flaps: 0, at_rest_per_s: atRestPerS },
     }
     const ways = [
       ...Array<Way>(options.kills).fill('kill'),
@@ -112,12 +112,12 @@ async function failOnce(run: Run, way: Way, result: Takeover): Promise<void> {
   const member = stage.members[at] as Stage['members'][number]
   const orphans = before.filter(({ name }) => name.endsWith(` ${member.pid()}`))
   const others = new Set(before.filter(({ name }) => !name.endsWith(` ${member.pid()}`)).map(({ server }) => server))
-  await pause(random() * before_ms)
+  await pause(random() * beforeMs)
 
   const began = performance.now()
   const network = stage.networks[at] as Stage['networks'][number]
-  const process_id = member.pid() as number
-  if (way === 'stall') process.kill(process_id, 'SIGSTOP')
+  const processId = member.pid() as number
+  if (way === 'stall') process.kill(processId, 'SIGSTOP')
   else if (way === 'kill') await member.kill()
   else await network.set(random() < 0.5 ? 'closed' : 'silent')
   const other = (at + 1) % stage.members.length
@@ -125,8 +125,8 @@ async function failOnce(run: Run, way: Way, result: Takeover): Promise<void> {
   const posted = new Set<string>()
   for (const id of left) void send(run, id, other).then(() => posted.add(id))
   while (left.size > 0) {
-    if (performance.now() - began > patience_ms) throw new Error(`Not taken over: ${[...left].join(', ')}`)
-    await pause(look_ms)
+    if (performance.now() - began > patienceMs) throw new Error(`Not taken over: ${[...left].join(', ')}`)
+    await pause(lookMs)
     const { rows } = await database.query<{ id: string }>(signed, [[...left].filter((id) => posted.has(id))])
     for (const { id } of rows) if (left.delete(id)) result.taken_over_ms[way].push(performance.now() - began)
   }
@@ -135,18 +135,18 @@ async function failOnce(run: Run, way: Way, result: Takeover): Promise<void> {
     [[...others]],
   )
   result.flaps += Number(ended?.count)
-  if (way === 'stall') process.kill(process_id, 'SIGCONT')
+  if (way === 'stall') process.kill(processId, 'SIGCONT')
   if (way === 'cut') await network.set('open')
   await Promise.all(stage.members.map((its) => its.ready()))
 }
 
-async function send({ clients, sent }: Run, relayer_id: string, at: number): Promise<void> {
-  const number = (sent.get(relayer_id) ?? 0) + 1
-  sent.set(relayer_id, number)
+async function send({ clients, sent }: Run, relayerId: string, at: number): Promise<void> {
+  const number = (sent.get(relayerId) ?? 0) + 1
+  sent.set(relayerId, number)
   await available(() =>
     (clients[at] as RelayerClient).post('/api/v1/relayers/{relayer_id}/transactions', {
-      path: { relayer_id },
-      header: { 'Idempotency-Key': `${relayer_id}-${number}` },
+      path: { relayer_id: relayerId },
+      header: { 'Idempotency-Key': `${relayerId}-${number}` },
       body: { to: receiver, value: '1', gas_limit: 50_000 },
     }),
   )

@@ -28,9 +28,9 @@ export interface Tally {
   contradictions: number
 }
 
-const at_once = 16
-const retry_ms = 150
-const impatience_ms = 15
+const atOnce = 16
+const retryMs = 150
+const impatienceMs = 15
 /** Nobody lives there. */
 const receiver = `0x${'c0ffee'.padStart(40, '0')}`
 
@@ -43,8 +43,8 @@ export function createClients(
   client: RelayerClient,
   relayerOf: (index: number) => string,
   impatient: { has(index: number): boolean },
-  answer_deadline_ms = 20_000,
-  pool_id?: string,
+  answerDeadlineMs = 20_000,
+  poolId?: string,
 ): Clients {
   const accepted = new Map<number, Transaction>()
   const tally: Tally = { retries: 0, refused: 0, broken: 0, unavailable: 0, wrong: [], contradictions: 0 }
@@ -53,7 +53,7 @@ export function createClients(
   let stopping = false
 
   const pump = () => {
-    while (!stopping && working.size < at_once && queue.length > 0) {
+    while (!stopping && working.size < atOnce && queue.length > 0) {
       const work = carry(queue.shift() as number).finally(() => {
         working.delete(work)
         pump()
@@ -66,12 +66,12 @@ export function createClients(
     for (let attempt = 0; !stopping && !accepted.has(index); attempt += 1) {
       if (attempt > 0) {
         tally.retries += 1
-        await pause(retry_ms)
+        await pause(retryMs)
       }
       const asked = [ask(index)]
       if (impatient.has(index)) {
         // As a client does that gives up on an answer which is still being worked on.
-        await pause(impatience_ms)
+        await pause(impatienceMs)
         tally.retries += 1
         asked.push(ask(index))
       }
@@ -84,14 +84,14 @@ export function createClients(
       const request = {
         header: { 'Idempotency-Key': keyOf(index) },
         body: { to: receiver, value: amountOf(index), speed: 'average' as const },
-        signal: AbortSignal.timeout(answer_deadline_ms),
+        signal: AbortSignal.timeout(answerDeadlineMs),
       }
-      const { data } = await (pool_id === undefined
+      const { data } = await (poolId === undefined
         ? client.post('/api/v1/relayers/{relayer_id}/transactions', {
             ...request,
             path: { relayer_id: relayerOf(index) },
           })
-        : client.post('/api/v1/pools/{pool_id}/transactions', { ...request, path: { pool_id } }))
+        : client.post('/api/v1/pools/{pool_id}/transactions', { ...request, path: { pool_id: poolId } }))
       const first = accepted.get(index) ?? data
       accepted.set(index, first)
       if (!isDeepStrictEqual(first, data)) tally.contradictions += 1

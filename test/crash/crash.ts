@@ -38,12 +38,12 @@ export interface CrashResult {
   duration_ms: number
 }
 
-const blockTime_s = 0.5
+const blockTimeS = 0.5
 /** More than one, so that kills come between `mined` and `confirmed` too. */
 const confirmations = 2
 const balance = 10n ** 24n
-const look_ms = 100
-const relayer_id = 'victim'
+const lookMs = 100
+const relayerId = 'victim'
 
 /**
  * Submits through HTTP to a service that is killed repeatedly, lets its last process finish, and compares its responses with the
@@ -52,7 +52,7 @@ const relayer_id = 'victim'
 export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   const began = performance.now()
   const folder = mkdtempSync(join(tmpdir(), 'relayer-crash-'))
-  const chain = await startAnvil({ blockTime_s })
+  const chain = await startAnvil({ blockTime_s: blockTimeS })
   const proxy = await startFaultProxy(chain.url)
   const { signer = 'local', servers = {} } = options
   const keys = signer === 'local' ? undefined : await stages[signer](servers)
@@ -60,7 +60,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   const victim = await createVictim(folder, options.fault && seededFaults[options.fault], keys?.environment)
   const client = createRelayerClient({ baseUrl: victim.url, token: victim.token })
   const { lives, afterwards, impatient } = createPlan(options)
-  const clients = createClients(client, () => relayer_id, impatient)
+  const clients = createClients(client, () => relayerId, impatient)
 
   try {
     await victim.start()
@@ -69,9 +69,15 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
     await chain.setBalance(address, balance)
 
     for (const [index, life] of lives.entries()) {
-      const { answer_delay_ms: duration_ms } = life
+      const { answer_delay_ms: durationMs } = life
       const methods = ['eth_sendRawTransaction']
-      await proxy.setFault({ kind: 'slow', duration_ms, methods, probability: 0.5, seed: options.seed + index })
+      await proxy.setFault({
+        kind: 'slow',
+        duration_ms: durationMs,
+        methods,
+        probability: 0.5,
+        seed: options.seed + index,
+      })
       if (life.during === 'work') await victim.ready()
       release(life.releases, clients.submit)
       await pause(life.kill_after_ms)
@@ -86,7 +92,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
     await settled(() => clients.accepted.size, options)
     await clients.stop()
     await settled(() => countConfirmed(client), options)
-    const listed = await readList(client, relayer_id)
+    const listed = await readList(client, relayerId)
     const hashes = listed.flatMap(({ hash }) => hash ?? [])
     const onChain = await readChain(chain, address, hashes)
     // The last process is killed too: only the data on the disk counts.
@@ -119,15 +125,15 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
 }
 
 /** Creates a relayer with a new key, whose nonces begin at 0. */
-async function makeRelayer(client: RelayerClient, rpc_url: string, keys: KeyStage | undefined): Promise<string> {
+async function makeRelayer(client: RelayerClient, rpcUrl: string, keys: KeyStage | undefined): Promise<string> {
   const network = { name: 'crash', network_type: 'evm' } as const
   await client.post('/api/v1/networks', {
     body: {
       ...network,
       chain_id: 31_337,
-      rpc_urls: [rpc_url],
+      rpc_urls: [rpcUrl],
       required_confirmations: confirmations,
-      average_blocktime_ms: blockTime_s * 1_000,
+      average_blocktime_ms: blockTimeS * 1_000,
     },
   })
   const { data: signer } = await client.post('/api/v1/signers', {
@@ -135,7 +141,7 @@ async function makeRelayer(client: RelayerClient, rpc_url: string, keys: KeyStag
   })
   const { data: relayer } = await client.post('/api/v1/relayers', {
     body: {
-      id: relayer_id,
+      id: relayerId,
       name: 'Victim',
       network: network.name,
       network_type: network.network_type,
@@ -161,13 +167,13 @@ async function settled(
     if (count === submissions) return
     if (count !== last) [last, since] = [count, performance.now()]
     if (performance.now() - since > patience_ms) return
-    await pause(look_ms)
+    await pause(lookMs)
   }
 }
 
 async function countConfirmed(client: RelayerClient): Promise<number> {
   const { pagination } = await client.get('/api/v1/relayers/{relayer_id}/transactions/', {
-    path: { relayer_id },
+    path: { relayer_id: relayerId },
     query: { status: ['confirmed'], per_page: 0 },
   })
   return pagination.total_items

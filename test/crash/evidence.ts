@@ -24,8 +24,8 @@ export interface StoreEvidence {
   events: { relayer_row_id: number; sequence: number; payload: Transaction }[]
 }
 
-const at_once = 25
-const per_page = 1_000
+const atOnce = 25
+const perPage = 1_000
 
 export async function readChain(chain: Anvil, address: string, hashes: string[]): Promise<ChainEvidence> {
   const head = Number(await chain.rpc('eth_blockNumber'))
@@ -46,15 +46,15 @@ export async function readChain(chain: Anvil, address: string, hashes: string[])
 }
 
 /** Reads all pages of the list, and keeps duplicates. */
-export async function readList(client: RelayerClient, relayer_id: string): Promise<Transaction[]> {
+export async function readList(client: RelayerClient, relayerId: string): Promise<Transaction[]> {
   const listed: Transaction[] = []
   for (let page = 1; ; page += 1) {
     const answer = await client.get('/api/v1/relayers/{relayer_id}/transactions/', {
-      path: { relayer_id },
-      query: { page, per_page },
+      path: { relayer_id: relayerId },
+      query: { page, per_page: perPage },
     })
     listed.push(...answer.data)
-    if (page * per_page >= answer.pagination.total_items) return listed
+    if (page * perPage >= answer.pagination.total_items) return listed
   }
 }
 
@@ -110,8 +110,8 @@ interface RawTransaction {
 
 async function inTurns<In, Out>(inputs: In[], ask: (input: In) => Promise<Out>): Promise<Out[]> {
   const outputs: Out[] = []
-  for (let from = 0; from < inputs.length; from += at_once) {
-    outputs.push(...(await Promise.all(inputs.slice(from, from + at_once).map(ask))))
+  for (let from = 0; from < inputs.length; from += atOnce) {
+    outputs.push(...(await Promise.all(inputs.slice(from, from + atOnce).map(ask))))
   }
   return outputs
 }

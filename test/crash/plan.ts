@@ -33,13 +33,13 @@ export interface PlanOptions {
   seed: number
 }
 
-const start_probability = 0.1
+const startProbability = 0.1
 /** A start takes a second or three, so most of these moments lie within it. */
-const max_start_ms = 1_500
-const max_work_ms = 600
-const max_answer_delay_ms = 150
-const impatient_probability = 0.15
-const afterwards_share = 0.05
+const maxStartMs = 1_500
+const maxWorkMs = 600
+const maxAnswerDelayMs = 150
+const impatientProbability = 0.15
+const afterwardsShare = 0.05
 
 export function createPlan({ kills, submissions, seed }: PlanOptions): Plan {
   const random = randomFrom(seed)
@@ -47,22 +47,22 @@ export function createPlan({ kills, submissions, seed }: PlanOptions): Plan {
 
   const lives = Array.from({ length: kills }, (_, life): Life => {
     // The first life has been ready since the relayer was made.
-    const during = life > 0 && random() < start_probability ? 'start' : 'work'
+    const during = life > 0 && random() < startProbability ? 'start' : 'work'
     return {
       during,
-      kill_after_ms: between(0, during === 'start' ? max_start_ms : max_work_ms),
-      answer_delay_ms: between(0, max_answer_delay_ms),
+      kill_after_ms: between(0, during === 'start' ? maxStartMs : maxWorkMs),
+      answer_delay_ms: between(0, maxAnswerDelayMs),
       releases: [],
     }
   })
   const afterwards: Release[] = []
-  const during = Math.floor(submissions * (1 - afterwards_share))
+  const during = Math.floor(submissions * (1 - afterwardsShare))
   for (let index = 0; index < submissions; index += 1) {
     const releases = index < during ? lives[Math.floor((index * kills) / during)]?.releases : afterwards
     // Spread over the life, so that whenever it ends something has only just begun; the rest meets a dead service.
-    releases?.push({ index, after_ms: between(0, max_work_ms / 2) })
+    releases?.push({ index, after_ms: between(0, maxWorkMs / 2) })
   }
   const impatient = new Set(Array.from({ length: submissions }, (_, index) => index))
-  for (const index of impatient) if (random() >= impatient_probability) impatient.delete(index)
+  for (const index of impatient) if (random() >= impatientProbability) impatient.delete(index)
   return { lives, afterwards, impatient }
 }

@@ -42,12 +42,12 @@ async function seesAll(names: FaultName[]): Promise<boolean> {
   return unseen.length === 0
 }
 
-function optionsOf(kills: number, submissions: number, patience_ms: number): CrashOptions {
+function optionsOf(kills: number, submissions: number, patienceMs: number): CrashOptions {
   return {
     kills: read('CRASH_KILLS', CRASH_KILLS, kills),
     submissions: read('CRASH_SUBMISSIONS', CRASH_SUBMISSIONS, submissions),
     seed,
-    patience_ms,
+    patience_ms: patienceMs,
     signer: signerCalled(CRASH_SIGNER),
     killed: (count) => {
       // A run takes minutes: shows its progress.

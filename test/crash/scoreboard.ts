@@ -18,7 +18,7 @@ export const meanings: Record<ColumnName, string> = {
   database: 'faults that were found in the database',
 }
 
-const max_quoted = 5
+const maxQuoted = 5
 
 /** The failed rules. */
 export const wrongIn = (verdict: Verdict): ColumnName[] =>
@@ -40,8 +40,8 @@ export function scoreboard({ options, kills, tally, logged, verdict, duration_ms
       return line(name, verdict[name], `${verdict[name] === 0 ? 'ok ' : 'BAD'} ${meanings[name]}`)
     }),
     line('duration', `${Math.round(duration_ms / 1_000)} s`, ''),
-    ...[...new Set(wrong)].slice(0, max_quoted).map((text) => `  answered: ${text}`),
-    ...logged.slice(0, max_quoted).map((text) => `  logged: ${text}`),
+    ...[...new Set(wrong)].slice(0, maxQuoted).map((text) => `  answered: ${text}`),
+    ...logged.slice(0, maxQuoted).map((text) => `  logged: ${text}`),
   ]
   return `${lines.map((text) => text.trimEnd()).join('\n')}\n`
 }

@@ -23,9 +23,9 @@ export interface Victim {
 }
 
 const root = join(import.meta.dirname, '..', '..')
-const look_ms = 10
-const error_level = 50
-const max_quoted = 2_000
+const lookMs = 10
+const errorLevel = 50
+const maxQuoted = 2_000
 
 /** `settings`: on top of those of a service in production. */
 export async function createVictim(
@@ -37,7 +37,7 @@ export async function createVictim(
   const url = `http://127.0.0.1:${port}`
   const token = 'a-token-of-the-crash-test-and-no-other'
   const logFile = join(folder, 'service.log')
-  let process_: ChildProcess | undefined
+  let child: ChildProcess | undefined
   let gone = Promise.withResolvers<void>()
 
   const environment = {
@@ -58,9 +58,9 @@ export async function createVictim(
     npm_lifecycle_event: 'start',
   }
   const faults = fault ? ['--import', join(import.meta.dirname, 'faults.ts')] : []
-  const isGone = () => !process_ || process_.exitCode !== null || process_.signalCode !== null
+  const isGone = () => !child || child.exitCode !== null || child.signalCode !== null
   const endedByItself = () =>
-    new Error(`The service ended unexpectedly: ${readFileSync(logFile, 'utf8').slice(-max_quoted)}`)
+    new Error(`The service ended unexpectedly: ${readFileSync(logFile, 'utf8').slice(-maxQuoted)}`)
 
   return {
     url,
@@ -70,14 +70,14 @@ export async function createVictim(
       const log = openSync(logFile, 'a')
       try {
         const stdio = ['ignore', log, log] as const
-        process_ = spawn(process.execPath, [...faults, join(root, 'server', 'main.ts')], {
+        child = spawn(process.execPath, [...faults, join(root, 'server', 'main.ts')], {
           cwd: folder,
           env: environment,
           stdio: [...stdio],
         })
         gone = Promise.withResolvers<void>()
-        process_.once('exit', gone.resolve)
-        await once(process_, 'spawn')
+        child.once('exit', gone.resolve)
+        await once(child, 'spawn')
       } finally {
         closeSync(log)
       }
@@ -88,12 +88,12 @@ export async function createVictim(
         const answer = await fetch(`${url}/api/v1/ready`).catch(() => undefined)
         await answer?.body?.cancel()
         if (answer?.ok) return
-        await pause(look_ms)
+        await pause(lookMs)
       }
     },
     async kill() {
       if (isGone()) throw endedByItself()
-      process_?.kill('SIGKILL')
+      child?.kill('SIGKILL')
       // Until the parent reaps it, its process id exists, and its lease counts as held.
       await gone.promise
     },
@@ -102,7 +102,7 @@ export async function createVictim(
         .split('\n')
         .filter((line) => line.startsWith('{') && line.endsWith('}'))
         .map((line) => JSON.parse(line) as LogLine)
-        .filter(({ level }) => level >= error_level)
+        .filter(({ level }) => level >= errorLevel)
         .map(({ msg, err }) => (err ? `${msg}: ${err.message}` : msg)),
   }
 }

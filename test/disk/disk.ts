@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { checkAudit } from '../../server/store/sqlite/audit.ts'
-import { node_flags } from '../bench/node-flags.ts'
+import { nodeFlags } from '../bench/node-flags.ts'
 import { nodeEnvironment } from '../support/node-environment.ts'
 
 // The service under strace, which makes a system call fail as the kernel would: every acknowledged change must be on the disk.
@@ -42,13 +42,13 @@ const syncs = 'fsync,fdatasync'
 const filesIn = (folder: string) =>
   ['relayer.sqlite', 'relayer.sqlite-wal'].flatMap((name) => ['-P', join(folder, name)])
 /** How many writes fail one after the other: the disk has room again then. */
-const full_writes = 12
+const fullWrites = 12
 const posts = 40
-const at_once = 4
-const patience_ms = 20_000
+const atOnce = 4
+const patienceMs = 20_000
 /** What main.ts says of a disk that failed (EX_IOERR). */
-export const exit_io = 74
-const api_key = 'a-token-of-the-disk-test-and-no-other'
+export const exitIo = 74
+const apiKey = 'a-token-of-the-disk-test-and-no-other'
 
 /** A data folder as a first start leaves it; how many writes and syncs a run of the posts takes. */
 export async function prepareDisk(): Promise<{ folder: string; calls: Record<DiskFault, number> }> {
@@ -76,7 +76,7 @@ export async function tryDisk(prepared: string, fault: DiskFault, position: numb
   cpSync(prepared, folder, { recursive: true })
   const injection =
     fault === 'full'
-      ? ['-e', `trace=${writes}`, '-e', `inject=${writes}:error=ENOSPC:when=${position}..${position + full_writes - 1}`]
+      ? ['-e', `trace=${writes}`, '-e', `inject=${writes}:error=ENOSPC:when=${position}..${position + fullWrites - 1}`]
       : ['-e', `trace=${syncs}`, '-e', `inject=${syncs}:error=EIO:when=${position}`]
   const command = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', ...injection, ...filesIn(folder), '-o', '/dev/null']
   try {
@@ -142,7 +142,7 @@ async function exercise(service: Running, goesOn = () => false) {
   const done: string[] = []
   const refused: Refused = new Map()
   let unknown = 0
-  const end = performance.now() + patience_ms
+  const end = performance.now() + patienceMs
   let begun = 0
   const work = async () => {
     while (begun < posts || (goesOn() && performance.now() < end)) {
@@ -155,7 +155,7 @@ async function exercise(service: Running, goesOn = () => false) {
       await service.post('/api/v1/relayers/demo/sign', { message: id })
     }
   }
-  await Promise.all(Array.from({ length: at_once }, work))
+  await Promise.all(Array.from({ length: atOnce }, work))
   return { done, refused, unknown }
 }
 
@@ -170,8 +170,8 @@ class StartError extends Error {
 type Running = Awaited<ReturnType<typeof start>>
 
 async function start(folder: string, wrapper: string[]) {
-  const [command = '', ...parameters] = [...wrapper, process.execPath, ...node_flags, 'server/main.ts']
-  const env = { ...nodeEnvironment, PORT: '0', DATA_DIR: folder, API_KEY: api_key, LOG_LEVEL: 'error' }
+  const [command = '', ...parameters] = [...wrapper, process.execPath, ...nodeFlags, 'server/main.ts']
+  const env = { ...nodeEnvironment, PORT: '0', DATA_DIR: folder, API_KEY: apiKey, LOG_LEVEL: 'error' }
   const child: ChildProcess = spawn(command, parameters, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(child, 'close')
   let out = ''
@@ -187,7 +187,7 @@ async function start(folder: string, wrapper: string[]) {
     ended.then(([code]) => reject(new StartError(code ?? undefined, out)))
   })
   const post = async (path: string, body: object) => {
-    const headers = { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json' }
+    const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' }
     try {
       const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
       return { status: answer.status, text: await answer.text(), retry_after: answer.headers.get('Retry-After') }
@@ -200,7 +200,7 @@ async function start(folder: string, wrapper: string[]) {
     post,
     isRunning: () => child.exitCode === null,
     async takesAgain(): Promise<boolean> {
-      const end = performance.now() + patience_ms
+      const end = performance.now() + patienceMs
       for (let index = 0; performance.now() < end; index += 1) {
         const answer = await post('/api/v1/notifications', { id: `again${index}`, url: 'http://127.0.0.1:1' })
         if (answer?.status === 201) return true
@@ -209,7 +209,7 @@ async function start(folder: string, wrapper: string[]) {
       return false
     },
     async endsByItself(): Promise<number | undefined> {
-      const code = await Promise.race([ended, pause(patience_ms, [undefined], { ref: false })])
+      const code = await Promise.race([ended, pause(patienceMs, [undefined], { ref: false })])
       return code[0] ?? undefined
     },
     async stop(): Promise<void> {

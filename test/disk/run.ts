@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { type DiskFault, exit_io, hasStrace, prepareDisk, type Trial, tryDisk } from './disk.ts'
+import { type DiskFault, exitIo, hasStrace, prepareDisk, type Trial, tryDisk } from './disk.ts'
 
 // `npm run test:disk`: a full disk at DISK_POSITIONS (100) positions of a run, and an error of fsync at as many, at most each once.
 
@@ -13,14 +13,14 @@ if (!hasStrace) {
 
 const faults = ['full', 'sync'] as const
 /** A trial waits for the disk and for its process more than it computes. */
-const at_once = 2 * availableParallelism()
+const atOnce = 2 * availableParallelism()
 
 const { folder, calls } = await prepareDisk()
 const trials: Trial[] = []
 const left = faults.flatMap((fault) => spread(fault).map((position) => ({ fault, position })))
 const all = left.length
 await Promise.all(
-  Array.from({ length: at_once }, async () => {
+  Array.from({ length: atOnce }, async () => {
     for (let next = left.shift(); next; next = left.shift()) {
       trials.push(await attempt(next.fault, next.position))
       if (trials.length % 20 === 0) process.stderr.write(`${trials.length} of ${all} trials\n`)
@@ -36,7 +36,7 @@ for (const fault of faults) {
   const some = of(fault)
   process.stdout.write(
     `${fault}: ${some.length} positions of ${calls[fault]}, ${sum(some, 'acknowledged')} acknowledged, ` +
-      `${sum(some, 'refused')} refused, ${sum(some, 'unknown')} unknown, ${some.filter(({ exit }) => exit === exit_io).length} ended with ${exit_io}\n`,
+      `${sum(some, 'refused')} refused, ${sum(some, 'unknown')} unknown, ${some.filter(({ exit }) => exit === exitIo).length} ended with ${exitIo}\n`,
   )
 }
 const wrong = trials.flatMap((trial) => trial.wrong.map((what) => `${trial.fault} at ${trial.position}: ${what}`))
@@ -50,6 +50,6 @@ function spread(fault: DiskFault): number[] {
 
 async function attempt(fault: DiskFault, position: number): Promise<Trial> {
   const trial = await tryDisk(folder, fault, position)
-  if (fault === 'sync' && trial.started && trial.exit !== exit_io) trial.wrong.push(`it ended with ${trial.exit}`)
+  if (fault === 'sync' && trial.started && trial.exit !== exitIo) trial.wrong.push(`it ended with ${trial.exit}`)
   return trial
 }

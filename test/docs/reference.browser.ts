@@ -19,7 +19,7 @@ beforeAll(() => {
 })
 
 /** What a newcomer types, and the section that must come first. */
-const first_found = {
+const firstFound = {
   'rate limit': 'Rate limits',
   'gas price': 'Gas prices',
   stuck: 'Stuck transactions',
@@ -52,7 +52,7 @@ test('shows every operation in the reference, and finds one by its search, witho
   expect(new URL(page.url()).hash).toBe('#/signing/signmessage')
   await expect.poll(async () => isInView(await heading('Sign a message').boundingBox())).toBe(true)
 
-  for (const [words, first] of Object.entries(first_found)) {
+  for (const [words, first] of Object.entries(firstFound)) {
     await page.getByTestId('search-trigger').click()
     await found.getByRole('textbox').or(found.locator('input')).first().fill(words)
     await expect.poll(async () => (await found.textContent())?.trim().startsWith(first), { message: words }).toBe(true)

@@ -5,7 +5,7 @@ import { Proof } from '../../server/domain/proof.ts'
 import { isFinal } from '../../server/domain/statuses.ts'
 
 const now = 1_800_000_000_000
-const hour_ms = 3_600_000
+const hourMs = 3_600_000
 
 const nowhere = { block_number: null, block_hash: null }
 const common = {
@@ -80,7 +80,7 @@ describe('higher prices', () => {
     ['the whole interval of its tier ahead stands', { ...inFlight, reprice_at: now + 120_000 }, {}, rest],
     ['a later date is of another clock', { ...inFlight, reprice_at: now + 120_001 }, {}, sign('send', true)],
     ['of a faster tier too', { ...inFlight, tier: 'fastest', reprice_at: now + 15_001 }, {}, sign('send', true)],
-    ['an absurd one also', { ...inFlight, reprice_at: now + 1_000 * hour_ms }, {}, sign('send', true)],
+    ['an absurd one also', { ...inFlight, reprice_at: now + 1_000 * hourMs }, {}, sign('send', true)],
     ['status sent pays more too', { ...due, status: 'sent' }, {}, sign('send', true)],
     ['a cancel pays more too', { ...due, intent: 'cancel' }, {}, sign('cancel', true)],
     ['behind a lower nonce it waits', { ...due, nonce: 6 }, {}, rest],
@@ -203,7 +203,7 @@ describe('final states', () => {
 
 const small = fc.integer({ min: 0, max: 12 })
 const blockHash = fc.constantFrom('0xb0', '0xb1')
-const time = fc.oneof(fc.integer({ min: -10, max: 10 }), fc.integer({ min: -10 * hour_ms, max: 10 * hour_ms }))
+const time = fc.oneof(fc.integer({ min: -10, max: 10 }), fc.integer({ min: -10 * hourMs, max: 10 * hourMs }))
 const anyStatus = fc.constantFrom(
   ...(['pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'canceled', 'expired'] as const),
 )

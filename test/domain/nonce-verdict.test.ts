@@ -4,7 +4,7 @@ import { Proof } from '../../server/domain/proof.ts'
 
 type Facts = CountFacts<{ at_least: number; head: number }, { nonce: number; hash: string }>
 
-const counted = (at_least: number, head = 100) => new Proof({ at_least, head })
+const counted = (atLeast: number, head = 100) => new Proof({ at_least: atLeast, head })
 const signed = (nonce: number) => new Proof({ nonce, hash: '0xa' })
 /** Ten nonces are assigned; one endpoint; the doubt began at the newest block. */
 const base: Facts = {

@@ -19,12 +19,12 @@ import {
 const tips = { safe_low: 1n, average: 2n, fast: 30n, fastest: 400n }
 const modern: Market = { kind: 'eip1559', base_fee: 1_000n, tips }
 const old: Market = { kind: 'legacy', gas_price: 101n }
-const paying = (max_fee_per_gas: bigint, max_priority_fee_per_gas: bigint): Prices => ({
+const paying = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint): Prices => ({
   kind: 'eip1559',
-  max_fee_per_gas,
-  max_priority_fee_per_gas,
+  max_fee_per_gas: maxFeePerGas,
+  max_priority_fee_per_gas: maxPriorityFeePerGas,
 })
-const legacy = (gas_price: bigint): Prices => ({ kind: 'legacy', gas_price })
+const legacy = (gasPrice: bigint): Prices => ({ kind: 'legacy', gas_price: gasPrice })
 
 test('uses the percentiles 30, 50, 85 and 99 for the tiers', () => {
   expect(percentileOf).toEqual({ safe_low: 30, average: 50, fast: 85, fastest: 99 })
@@ -113,11 +113,11 @@ const anyPrices: fc.Arbitrary<Prices> = fc.oneof(
 )
 const anyCap = fc.option(amount, { nil: undefined })
 const anyMarket: fc.Arbitrary<Market> = fc.oneof(
-  amount.map((gas_price): Market => ({ kind: 'legacy', gas_price })),
+  amount.map((gasPrice): Market => ({ kind: 'legacy', gas_price: gasPrice })),
   fc.tuple(amount, amount).map(
-    ([base_fee, tip]): Market => ({
+    ([baseFee, tip]): Market => ({
       kind: 'eip1559',
-      base_fee,
+      base_fee: baseFee,
       tips: { safe_low: tip, average: tip, fast: tip, fastest: tip },
     }),
   ),

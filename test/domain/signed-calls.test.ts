@@ -8,9 +8,9 @@ const bytes32 = zeroPadValue('0x07', 32)
 const until = 1_900_000_000
 const word = (value: string | number) => BigInt(value).toString(16).padStart(64, '0')
 
-const of_owner = word(owner)
-const with_nonce = `${word(owner)} ${word(7)}`
-const of_permit2 = `${word(7)} ${word(owner)}`
+const ofOwner = word(owner)
+const withNonce = `${word(owner)} ${word(7)}`
+const ofPermit2 = `${word(7)} ${word(owner)}`
 
 const third = '0x00000000000000000000000000000000000000cc'
 const permit = new Interface([
@@ -24,48 +24,48 @@ test.each<[string, unknown[], string]>([
   [
     'permit(address,address,uint256,uint256,uint8,bytes32,bytes32)',
     [owner, other, 5, until, 27, bytes32, bytes32],
-    of_owner,
+    ofOwner,
   ],
-  ['permit(address,address,uint256,uint256,bytes)', [owner, other, 5, until, '0x1234'], of_owner],
+  ['permit(address,address,uint256,uint256,bytes)', [owner, other, 5, until, '0x1234'], ofOwner],
   [
     'permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)',
     [owner, other, 3, until, true, 27, bytes32, bytes32],
-    of_owner,
+    ofOwner,
   ],
   [
     'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
     [owner, other, 5, 1, until, bytes32, 27, bytes32, bytes32],
-    with_nonce,
+    withNonce,
   ],
   [
     'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
     [owner, other, 5, 1, until, bytes32, '0x1234'],
-    with_nonce,
+    withNonce,
   ],
   [
     'receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
     [owner, other, 5, 1, until, bytes32, 27, bytes32, bytes32],
-    with_nonce,
+    withNonce,
   ],
   [
     'receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
     [owner, other, 5, 1, until, bytes32, '0x1234'],
-    with_nonce,
+    withNonce,
   ],
   [
     'permit(address,((address,uint160,uint48,uint48),address,uint256),bytes)',
     [owner, [[other, 5, 9, 1], other, until], '0x1234'],
-    of_owner,
+    ofOwner,
   ],
   [
     'permitTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes)',
     [[[other, 5], 7, until], [other, 5], owner, '0x1234'],
-    of_permit2,
+    ofPermit2,
   ],
   [
     'permitWitnessTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes32,string,bytes)',
     [[[other, 5], 7, until], [other, 5], owner, bytes32, 'Witness', '0x1234'],
-    of_permit2,
+    ofPermit2,
   ],
 ])('finds the order and the deadline of %s', (signature, values, order) => {
   const data = new Interface([`function ${signature}`]).encodeFunctionData(signature.split('(')[0] ?? '', values)
@@ -86,18 +86,22 @@ test('keeps the order of permits that are plain calls, and ends calls with the f
     ...{ nonce_key_delegates: [], max_gas: 300_000, max_fee: '1', budget_per_day: '1', per_user: null, origins: [] },
   }
   const judged = (to: string, data: string) => judgeCall(rules, { to, data }, 0)
-  const valid_until = new Date(until * 1_000).toISOString()
-  expect(judged(other, permit)).toMatchObject({ kind: 'plain', lane: `${other} ${of_owner}`, valid_until })
+  const validUntil = new Date(until * 1_000).toISOString()
+  expect(judged(other, permit)).toMatchObject({ kind: 'plain', lane: `${other} ${ofOwner}`, valid_until: validUntil })
   const forward = (deadline: number) =>
     forwarder.encodeFunctionData('execute', [[third, other, 0, 100_000, deadline, permit, '0x12']])
-  expect(judged(owner, forward(until + 1))).toMatchObject({ kind: 'forward', lane: `${owner} ${third}`, valid_until })
+  expect(judged(owner, forward(until + 1))).toMatchObject({
+    kind: 'forward',
+    lane: `${owner} ${third}`,
+    valid_until: validUntil,
+  })
   expect(judged(owner, forward(until - 1)).valid_until).toBe(new Date((until - 1) * 1_000).toISOString())
   const calls = AbiCoder.defaultAbiCoder().encode(
     ['tuple(address,uint256,bytes)[]', 'bytes'],
     [[[other, 0, permit]], '0x'],
   )
   const batch = account.encodeFunctionData('execute', [mode, calls])
-  expect(judged(third, batch)).toMatchObject({ kind: 'account', lane: third, valid_until })
+  expect(judged(third, batch)).toMatchObject({ kind: 'account', lane: third, valid_until: validUntil })
   const late = `${permit.slice(0, 10 + 3 * 64)}${'f'.repeat(64)}${permit.slice(10 + 4 * 64)}`
   expect(judged(other, late).valid_until).toBeNull()
   expect(() => judgeCall(rules, { to: other, data: permit }, until * 1_000)).toThrow(

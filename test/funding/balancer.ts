@@ -26,7 +26,7 @@ export interface BalancerOutcome {
 const ether = 10n ** 18n
 const base = '/api/v1/relayers/{relayer_id}/funding'
 /** How often a relayer is examined after its refill: more blocks than any lag has. */
-const looks_after = 8
+const looksAfter = 8
 
 /** In each round the relayer is emptied, and then examined at every block until well after its refill. */
 export async function refillBehind({ lag, drawn, by, rounds, seed }: Balancer): Promise<BalancerOutcome> {
@@ -71,7 +71,7 @@ export async function refillBehind({ lag, drawn, by, rounds, seed }: Balancer): 
         },
         look,
       )
-      for (let looks = 0; looks < looks_after; looks += 1) {
+      for (let looks = 0; looks < looksAfter; looks += 1) {
         await look()
         await until('it is examined', async () => (await client.get(base, { path })).data.state !== 'refilling', look)
       }

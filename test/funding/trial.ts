@@ -49,7 +49,7 @@ interface Victim {
 export async function openScene(): Promise<Scene> {
   const folder = mkdtempSync(join(dataRoot, 'relayer-funding-'))
   const [template, data] = [join(folder, 'template'), join(folder, 'data')]
-  const steps_file = join(folder, 'steps')
+  const stepsFile = join(folder, 'steps')
   const chain = await startAnvil()
   const proxy = await startFaultProxy(chain.url)
   const addresses = await prepare(template, chain, proxy)
@@ -60,7 +60,7 @@ export async function openScene(): Promise<Scene> {
     snapshot = await chain.rpc<string>('evm_snapshot')
     await chain.setBalance(addresses.relayer, low)
     rmSync(data, { recursive: true, force: true })
-    rmSync(steps_file, { force: true })
+    rmSync(stepsFile, { force: true })
     cpSync(template, data, { recursive: true })
   }
 
@@ -97,11 +97,11 @@ export async function openScene(): Promise<Scene> {
     async stepsOf(place) {
       await begin()
       const calls = watchCalls(() => undefined, Number.POSITIVE_INFINITY)
-      const victim = await start(data, { STEPS_FILE: steps_file })
+      const victim = await start(data, { STEPS_FILE: stepsFile })
       await refilled(victim)
       await victim.stop('SIGKILL')
       proxy.setLiar(undefined)
-      return place === 'call' ? calls() : Number(readFileSync(steps_file, 'utf8'))
+      return place === 'call' ? calls() : Number(readFileSync(stepsFile, 'utf8'))
     },
     async run(place, step) {
       await begin()
@@ -124,8 +124,8 @@ export async function openScene(): Promise<Scene> {
   }
 }
 
-async function prepare(data_dir: string, chain: Anvil, proxy: FaultProxy) {
-  const victim = await start(data_dir)
+async function prepare(dataDir: string, chain: Anvil, proxy: FaultProxy) {
+  const victim = await start(dataDir)
   const { client } = victim
   await client.patch('/api/v1/networks/{network_id}', {
     path: { network_id: 'evm:local' },
@@ -155,8 +155,8 @@ async function refilled({ client }: Victim): Promise<FundingState> {
   return its as FundingState
 }
 
-async function start(data_dir: string, settings: Record<string, string> = {}): Promise<Victim> {
-  const env = { ...nodeEnvironment, PORT: '0', DATA_DIR: data_dir, API_KEY: token, LOG_LEVEL: 'warn', ...settings }
+async function start(dataDir: string, settings: Record<string, string> = {}): Promise<Victim> {
+  const env = { ...nodeEnvironment, PORT: '0', DATA_DIR: dataDir, API_KEY: token, LOG_LEVEL: 'warn', ...settings }
   const preload = Object.keys(settings).length > 0 ? ['--import', './test/funding/kill-at-commit.ts'] : []
   const child: ChildProcess = spawn(process.execPath, [...preload, 'server/main.ts'], {
     cwd: root,

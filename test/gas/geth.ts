@@ -6,10 +6,10 @@ import { dataRoot } from '../support/data-root.ts'
 import { until } from '../support/until.ts'
 
 const command = process.env.GETH ?? 'geth'
-const chain_id = 31_337
+const chainId = 31_337
 
 /** A real geth with a block each second, which runs the rules of the fork Amsterdam from `fork_s` on, in seconds since the Unix epoch. */
-export async function startGeth(fork_s: number) {
+export async function startGeth(forkS: number) {
   const dir = mkdtempSync(join(dataRoot, 'geth-'))
   const genesis = JSON.parse(
     `${execFileSync(command, ['--dev', 'dumpgenesis'], { stdio: ['ignore', 'pipe', 'ignore'] })}`,
@@ -17,7 +17,7 @@ export async function startGeth(fork_s: number) {
   const { bogotaTime: _, ...rules } = genesis.config
   const { prague } = rules.blobSchedule
   genesis.config = {
-    ...{ ...rules, chainId: chain_id, amsterdamTime: fork_s },
+    ...{ ...rules, chainId: chainId, amsterdamTime: forkS },
     blobSchedule: { ...rules.blobSchedule, osaka: prague, amsterdam: prague },
   }
   genesis.gasLimit = '0x3938700'

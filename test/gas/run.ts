@@ -10,14 +10,14 @@ import { startGeth } from './geth.ts'
 // mid-run; `-- old`: the same, and one node of three keeps the old rules; `-- invented`: all gas is tripled (needs no geth). GETH: the command.
 
 const count = Number(process.env.GAS_COUNT ?? 2_000)
-const at_once = 25
+const atOnce = 25
 const known = `0x${'5a'.repeat(20)}`
 
 async function pay(account: Account, halfway: () => void): Promise<string[]> {
   const fresh: string[] = []
-  for (let sent = 0; sent < count; sent += at_once) {
-    if (sent >= count / 2 && sent < count / 2 + at_once) halfway()
-    const receivers = Array.from({ length: at_once }, (_, index) =>
+  for (let sent = 0; sent < count; sent += atOnce) {
+    if (sent >= count / 2 && sent < count / 2 + atOnce) halfway()
+    const receivers = Array.from({ length: atOnce }, (_, index) =>
       index % 2 === 0 ? known : Wallet.createRandom().address,
     )
     fresh.push(...receivers.filter((to) => to !== known))
@@ -31,7 +31,7 @@ async function pay(account: Account, halfway: () => void): Promise<string[]> {
 async function judge(name: string, account: Account, fresh: string[], chain: Pick<Anvil, 'rpc'>): Promise<boolean> {
   const ended = await account.finishedWithin(120_000)
   const rows = await account.transactions()
-  const out_of_gas = rows.filter(({ error }) => error?.code === 'out_of_gas').length
+  const outOfGas = rows.filter(({ error }) => error?.code === 'out_of_gas').length
   const confirmed = rows.filter(({ status }) => status === 'confirmed')
   const due = new Map(fresh.map((to) => [to.toLowerCase(), 0n]))
   for (const { to, value } of rows) if (to && due.has(to)) due.set(to, (due.get(to) ?? 0n) + BigInt(value))
@@ -44,7 +44,7 @@ async function judge(name: string, account: Account, fresh: string[], chain: Pic
   const figures = {
     payouts: rows.length,
     confirmed: confirmed.length,
-    out_of_gas,
+    out_of_gas: outOfGas,
     jams: ended ? 0 : 1,
     wrong_receivers: wrong,
   }
@@ -54,8 +54,8 @@ async function judge(name: string, account: Account, fresh: string[], chain: Pic
 
 /** geth forks when half of the payouts are sent. `isOneOld`: one node of three answers by the old rules for ever. */
 async function forks(isOneOld: boolean): Promise<boolean> {
-  const takes_s = (count / at_once) * 0.4
-  const geth = await startGeth(Math.floor(Date.now() / 1_000) + 8 + Math.ceil(takes_s / 2))
+  const takesS = (count / atOnce) * 0.4
+  const geth = await startGeth(Math.floor(Date.now() / 1_000) + 8 + Math.ceil(takesS / 2))
   const rig = await startRig()
   const proxies = await Promise.all(Array.from({ length: isOneOld ? 3 : 1 }, () => startFaultProxy(geth.url)))
   if (isOneOld) proxies[0]?.setLiar(oldRules)

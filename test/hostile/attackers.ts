@@ -7,7 +7,7 @@ import Database from 'better-sqlite3'
 import { TypedDataEncoder } from 'ethers'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import type { Scope } from '../../generated/openapi.ts'
-import { api_key } from '../bench/processes.ts'
+import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { withService } from './blocking.ts'
@@ -18,7 +18,7 @@ import { answerTooMuch, changeWithoutEnd, signAfterTheEnd } from './tenants.ts'
 
 const receiver = `0x${'5a'.repeat(20)}`
 const mebibyte = 2 ** 20
-const max_growth_mb = 150
+const maxGrowthMb = 150
 
 /** The attackers under which a running service is measured, by their point. The last one changes the database. */
 const attackers: [Point, (scene: Scene) => Promise<Reached>][] = [
@@ -40,7 +40,7 @@ export async function attack(processes: number): Promise<Partial<Record<Point, R
   try {
     return await withService(
       async (child, url, folder) => {
-        const client = createRelayerClient({ baseUrl: url, token: api_key })
+        const client = createRelayerClient({ baseUrl: url, token: apiKey })
         const { data: demo } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
         await chain.setBalance(demo.address, 10n ** 24n)
         await addRelayer(client, { id: 'attacked', network: 'local' })
@@ -110,12 +110,12 @@ async function holdTheNode({ url, client, proxy }: Scene): Promise<Reached> {
       return answer.then(({ data }) => data.status as string).catch((error) => `${error.status}`)
     }),
   )
-  const took_s = (performance.now() - began) / 1_000
+  const tookS = (performance.now() - began) / 1_000
   stop.abort()
   await Promise.all(asking)
   await proxy.setFault(undefined)
   const confirmed = sent.filter((status) => status === 'confirmed').length
-  return { found: `${confirmed} of ${count} confirmed in ${took_s.toFixed(1)} s`, holds: confirmed === count }
+  return { found: `${confirmed} of ${count} confirmed in ${tookS.toFixed(1)} s`, holds: confirmed === count }
 }
 
 /** Point 5: a permit that the strict relayer of the same signer, on chain 1, forbids. */
@@ -134,7 +134,7 @@ async function signByALaxRelayer({ client }: Scene): Promise<Reached> {
 
 /** Point 6: a keystore of 492 bytes whose decryption needs 3.2 GB. */
 async function openACostlyKeystore({ child, client }: Scene): Promise<Reached> {
-  const max_ms = 1_000
+  const maxMs = 1_000
   const text = '11'.repeat(32)
   const crypto = {
     cipher: 'aes-128-ctr',
@@ -145,14 +145,14 @@ async function openACostlyKeystore({ child, client }: Scene): Promise<Reached> {
     mac: text,
   }
   const config = { keystore: { version: 3, crypto } as never, passphrase: 'none' }
-  const before_mb = memoryOf(child.pid as number)
+  const beforeMb = memoryOf(child.pid as number)
   const began = performance.now()
   const status = await statusOf(client.post('/api/v1/signers', { body: { type: 'keystore', config } }))
-  const took_ms = performance.now() - began
-  const growth_mb = memoryOf(child.pid as number) - before_mb
+  const tookMs = performance.now() - began
+  const growthMb = memoryOf(child.pid as number) - beforeMb
   return {
-    found: `${status} after ${took_ms.toFixed(0)} ms, +${growth_mb.toFixed(0)} MB`,
-    holds: status === 400 && took_ms < max_ms && growth_mb < max_growth_mb,
+    found: `${status} after ${tookMs.toFixed(0)} ms, +${growthMb.toFixed(0)} MB`,
+    holds: status === 400 && tookMs < maxMs && growthMb < maxGrowthMb,
   }
 }
 
@@ -165,8 +165,8 @@ async function holdBodies({ child, url, client }: Scene): Promise<Reached> {
     `Content-Type: application/json\r\nContent-Length: ${mebibyte}\r\n\r\n`
   const bytes = Buffer.from(head.padEnd(head.length + mebibyte - 1, 'x'))
   const { hostname, port } = new URL(url)
-  const before_mb = memoryOf(child.pid as number)
-  let most_mb = before_mb
+  const beforeMb = memoryOf(child.pid as number)
+  let mostMb = beforeMb
   const sockets = []
   for (let index = 0; index < count; index += 1) {
     const socket = connect({ host: hostname, port: Number(port) })
@@ -174,13 +174,13 @@ async function holdBodies({ child, url, client }: Scene): Promise<Reached> {
     await Promise.race([once(socket, 'connect'), once(socket, 'close')])
     socket.write(bytes)
     sockets.push(socket)
-    if (index % 100 === 0) most_mb = Math.max(most_mb, memoryOf(child.pid as number))
+    if (index % 100 === 0) mostMb = Math.max(mostMb, memoryOf(child.pid as number))
   }
   await pause(2_000)
-  most_mb = Math.max(most_mb, memoryOf(child.pid as number))
+  mostMb = Math.max(mostMb, memoryOf(child.pid as number))
   for (const socket of sockets) socket.destroy()
-  const growth_mb = most_mb - before_mb
-  return { found: `+${growth_mb.toFixed(0)} MB`, holds: growth_mb < max_growth_mb }
+  const growthMb = mostMb - beforeMb
+  return { found: `+${growthMb.toFixed(0)} MB`, holds: growthMb < maxGrowthMb }
 }
 
 /** Point 8: every event stream that there is; and the notification of another tenant. */

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { node_flags } from '../bench/node-flags.ts'
-import { api_key, inFolder, master_key, pinned } from '../bench/processes.ts'
+import { nodeFlags } from '../bench/node-flags.ts'
+import { apiKey, inFolder, masterKey, pinned } from '../bench/processes.ts'
 import { type ContractOperation, operations } from '../support/contract.ts'
 import type { Longest } from './blocks.ts'
 import { prepareDemo } from './demo.ts'
@@ -11,10 +11,10 @@ import type { Finding } from './finding.ts'
 import { bodiesOf } from './shapes.ts'
 import { type Wide, wideRequests } from './wide.ts'
 
-export const max_block_ms = 50
+export const maxBlockMs = 50
 /** The lowest of several measurements counts, because other programs use the machine too. */
 const tries = 5
-const stream_ms = 1_000
+const streamMs = 1_000
 const root = join(import.meta.dirname, '..', '..')
 
 /** How long bodies of various shapes block the event loop. */
@@ -50,14 +50,14 @@ export const lists = (processes: number): Promise<Finding[]> =>
 
 export function withService<T>(
   work: (child: ChildProcess, url: string, folder: string) => Promise<T>,
-  rpc_url?: string,
+  rpcUrl?: string,
   settings: Record<string, string> = {},
 ): Promise<T> {
   return inFolder(async (folder) => {
     const child = spawnService(folder, settings)
     try {
       const url = await urlOf(child)
-      await prepareDemo(url, rpc_url)
+      await prepareDemo(url, rpcUrl)
       return await work(child, url, folder)
     } finally {
       child.kill('SIGKILL')
@@ -66,7 +66,7 @@ export function withService<T>(
 }
 
 async function worstOf(what: string, child: ChildProcess, url: string, requests: Wide[]): Promise<Finding> {
-  let worst = { name: '', ...no_block }
+  let worst = { name: '', ...noBlock }
   for (const request of requests) {
     let least: Block = await blockOf(child, url, request)
     for (let attempt = 1; attempt < tries && judged(least) > judged(worst); attempt += 1) {
@@ -80,7 +80,7 @@ async function worstOf(what: string, child: ChildProcess, url: string, requests:
 /** The longest turn of the service's event loop: see blocks.ts. */
 export type Block = Longest
 
-export const no_block: Block = { wall_ms: 0, own_ms: 0, cpu_ms: 0, wait_p99_ms: 0, total_cpu_ms: 0 }
+export const noBlock: Block = { wall_ms: 0, own_ms: 0, cpu_ms: 0, wait_p99_ms: 0, total_cpu_ms: 0 }
 /**
  * The time that the bound limits: the duration of a turn without the time in which other programs had its core, because that time shows
  * the load of the machine and not the cost of a request. `--shared`: only CPU time, for a machine whose disk other programs use too.
@@ -99,8 +99,8 @@ export const worse = (one: Block, other: Block): Block => ({
 export const blockFinding = (what: string, block: Block): Finding => ({
   what,
   found: `own ${block.own_ms.toFixed(0)} ms (CPU ${block.cpu_ms.toFixed(0)}, with other programs ${block.wall_ms.toFixed(0)})`,
-  wanted: isShared ? `CPU under ${max_block_ms} ms` : `own under ${max_block_ms} ms`,
-  holds: judged(block) < max_block_ms,
+  wanted: isShared ? `CPU under ${maxBlockMs} ms` : `own under ${maxBlockMs} ms`,
+  holds: judged(block) < maxBlockMs,
   block_ms: judged(block),
 })
 
@@ -109,7 +109,7 @@ export async function blockOf(
   child: ChildProcess,
   url: string,
   request: Wide,
-  token = api_key,
+  token = apiKey,
 ): Promise<Block & { status: number; elapsed_ms: number }> {
   const { method, path, body, type, after_ms = 3 } = request
   await longest(child)
@@ -121,7 +121,7 @@ export async function blockOf(
     ...(body !== undefined && { 'Content-Type': type }),
     ...(request.stream && { 'Last-Event-ID': '0' }),
   }
-  const signal = request.stream ? { signal: AbortSignal.timeout(stream_ms) } : {}
+  const signal = request.stream ? { signal: AbortSignal.timeout(streamMs) } : {}
   const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body }), ...signal })
   const text = await answer.text().catch((error) => {
     if (!request.stream) throw error
@@ -154,7 +154,7 @@ function spawnService(folder: string, settings: Record<string, string>): ChildPr
   const { PATH = '' } = process.env
   const hook = join(import.meta.dirname, 'blocks.ts')
   const core = Number(settings.RELAYER_PROCESSES ?? 1) > 1 ? 'any' : 'servers'
-  const [command, args] = pinned(core, [...node_flags, '--import', hook, 'server/main.ts'])
+  const [command, args] = pinned(core, [...nodeFlags, '--import', hook, 'server/main.ts'])
   return spawn(command, args, {
     cwd: root,
     env: {
@@ -162,8 +162,8 @@ function spawnService(folder: string, settings: Record<string, string>): ChildPr
       NODE_ENV: 'production',
       PORT: '0',
       DATA_DIR: folder,
-      API_KEY: api_key,
-      MASTER_KEY: master_key,
+      API_KEY: apiKey,
+      MASTER_KEY: masterKey,
       ALLOW_PRIVATE_TARGETS: 'true',
       RATE_LIMIT_BURST: '10000000',
       ...settings,

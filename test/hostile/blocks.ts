@@ -30,12 +30,12 @@ function times() {
 
 const nothing = { own_ms: 0, cpu_ms: 0, passed_ms: 0 }
 /** Shorter turns cannot be told from the pause between two timers. */
-const short_ms = 2
+const shortMs = 2
 let before = times()
 let longest = nothing
-let long_turns_ms: number[] = []
-let cpu_before = process.cpuUsage()
-let look_ms = 0
+let longTurnsMs: number[] = []
+let cpuBefore = process.cpuUsage()
+let lookMs = 0
 
 /** CPU time of this thread. */
 function ranMs(): number {
@@ -45,27 +45,27 @@ function ranMs(): number {
 
 const look = setInterval(() => {
   const now = times()
-  const waited_ms = now.waited_ms - before.waited_ms
+  const waitedMs = now.waited_ms - before.waited_ms
   // The two clocks differ by a little, and a period of a few milliseconds must not become negative: waitP99 would not end.
-  const own_ms = Math.max(0, now.at_ms - before.at_ms - waited_ms)
+  const ownMs = Math.max(0, now.at_ms - before.at_ms - waitedMs)
   longest = {
-    own_ms: Math.max(longest.own_ms, own_ms),
+    own_ms: Math.max(longest.own_ms, ownMs),
     cpu_ms: Math.max(longest.cpu_ms, now.ran_ms - before.ran_ms),
-    passed_ms: longest.passed_ms + own_ms,
+    passed_ms: longest.passed_ms + ownMs,
   }
-  if (own_ms > short_ms) long_turns_ms.push(own_ms)
+  if (ownMs > shortMs) longTurnsMs.push(ownMs)
   before = now
-  look_ms += ranMs() - now.ran_ms
+  lookMs += ranMs() - now.ran_ms
 }, 1)
 look.unref()
 
 /** A request that comes during a turn waits for the rest of it. */
 function waitP99(): number {
-  const waitsLonger = (than_ms: number) =>
-    long_turns_ms.reduce((sum, turn_ms) => sum + Math.max(0, turn_ms - than_ms), 0) > longest.passed_ms / 100
-  let wait_ms = short_ms
-  while (waitsLonger(wait_ms)) wait_ms += 0.5
-  return wait_ms
+  const waitsLonger = (thanMs: number) =>
+    longTurnsMs.reduce((sum, turnMs) => sum + Math.max(0, turnMs - thanMs), 0) > longest.passed_ms / 100
+  let waitMs = shortMs
+  while (waitsLonger(waitMs)) waitMs += 0.5
+  return waitMs
 }
 
 const question = 'longest?'
@@ -81,10 +81,10 @@ async function tell(): Promise<void> {
     Object.values(cluster.workers ?? {}).flatMap((worker) => (worker ? ofWorker(worker) : [])),
   )
   const { own_ms, cpu_ms } = longest
-  const { user, system } = process.cpuUsage(cpu_before)
-  const total_cpu_ms = Math.max(0, (user + system) / 1_000 - look_ms)
+  const { user, system } = process.cpuUsage(cpuBefore)
+  const totalCpuMs = Math.max(0, (user + system) / 1_000 - lookMs)
   const all: Longest[] = [
-    { wall_ms: delay.max / 1_000_000, own_ms, cpu_ms, wait_p99_ms: waitP99(), total_cpu_ms },
+    { wall_ms: delay.max / 1_000_000, own_ms, cpu_ms, wait_p99_ms: waitP99(), total_cpu_ms: totalCpuMs },
     ...workers,
   ]
   process.send?.({
@@ -96,9 +96,9 @@ async function tell(): Promise<void> {
   })
   delay.reset()
   longest = nothing
-  long_turns_ms = []
-  cpu_before = process.cpuUsage()
-  look_ms = 0
+  longTurnsMs = []
+  cpuBefore = process.cpuUsage()
+  lookMs = 0
   before = times()
 }
 

@@ -1,10 +1,10 @@
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
-import { api_key } from '../bench/processes.ts'
+import { apiKey } from '../bench/processes.ts'
 
 /** Production has no demo relayer: makes it, on a network without a chain unless one is given. */
-export async function prepareDemo(url: string, rpc_url = 'http://127.0.0.1:1'): Promise<{ address: string }> {
-  const client = createRelayerClient({ baseUrl: url, token: api_key })
-  const network = { name: 'local', network_type: 'evm' as const, chain_id: 31_337, rpc_urls: [rpc_url] }
+export async function prepareDemo(url: string, rpcUrl = 'http://127.0.0.1:1'): Promise<{ address: string }> {
+  const client = createRelayerClient({ baseUrl: url, token: apiKey })
+  const network = { name: 'local', network_type: 'evm' as const, chain_id: 31_337, rpc_urls: [rpcUrl] }
   await client.post('/api/v1/networks', {
     body: { ...network, required_confirmations: 1, average_blocktime_ms: 1_000, is_testnet: true },
   })
@@ -15,9 +15,14 @@ export async function prepareDemo(url: string, rpc_url = 'http://127.0.0.1:1'): 
 
 /** Five networks that take a listing of 200 KB. (URLs of nodes are shown without their paths.) */
 export async function prepareLongList(client: RelayerClient): Promise<void> {
-  const explorer_urls = Array.from({ length: 20 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(2_000)}`)
+  const explorerUrls = Array.from({ length: 20 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(2_000)}`)
   for (let number = 1; number <= 5; number += 1) {
-    const network = { name: `long-${number}`, network_type: 'evm' as const, chain_id: 1_000 + number, explorer_urls }
+    const network = {
+      name: `long-${number}`,
+      network_type: 'evm' as const,
+      chain_id: 1_000 + number,
+      explorer_urls: explorerUrls,
+    }
     await client.post('/api/v1/networks', {
       body: {
         ...network,

@@ -3,19 +3,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { hashMessage } from 'ethers'
 import { createRelayerClient } from '../../client/index.ts'
-import { api_key } from '../bench/processes.ts'
+import { apiKey } from '../bench/processes.ts'
 import { withService } from './blocking.ts'
 import { childrenOf } from './memory-of.ts'
 import type { Reached } from './scene.ts'
-import { nothing_stored, table } from './table.ts'
+import { nothingStored, table } from './table.ts'
 
 const tries = 4
 /** Of signatures in each try. */
 const signatures = 5
-const at_once = 16
+const atOnce = 16
 /** docs/security.md, Audit trail: 50 ms after the response, or before the next request is handled if that is later. */
-const later_ms = 100
-const later_answers = 2 * at_once
+const laterMs = 100
+const laterAnswers = 2 * atOnce
 
 /** Point 4: kill -9 soon after signatures were answered, while a limited key keeps every process busy. */
 export async function killWhileSigning(processes: number): Promise<Reached> {
@@ -27,13 +27,13 @@ export async function killWhileSigning(processes: number): Promise<Reached> {
 function lostByKill(processes: number): Promise<number> {
   return withService(
     async (child, url, folder) => {
-      const client = createRelayerClient({ baseUrl: url, token: api_key })
+      const client = createRelayerClient({ baseUrl: url, token: apiKey })
       const key = { name: 'limited', scopes: ['sign' as const], relayer_ids: ['demo'] }
       const { token } = (await client.post('/api/v1/api-keys', { body: key })).data
       const stop = new AbortController()
       let answers = 0
       const attack = async () => {
-        const [slow] = table.signTypedDataFull?.(nothing_stored, 0) ?? []
+        const [slow] = table.signTypedDataFull?.(nothingStored, 0) ?? []
         const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
         const init = { method: 'POST', headers, body: slow?.body ?? '', signal: stop.signal }
         while (!stop.signal.aborted) {
@@ -43,16 +43,16 @@ function lostByKill(processes: number): Promise<number> {
           answers += 1
         }
       }
-      const attacking = Array.from({ length: at_once }, attack)
-      while (answers < at_once) await pause(1)
+      const attacking = Array.from({ length: atOnce }, attack)
+      while (answers < atOnce) await pause(1)
       const messages = Array.from({ length: signatures }, (_, index) => `message ${index}`)
       const path = { relayer_id: 'demo' }
       for (const message of messages) {
         await client.post('/api/v1/relayers/{relayer_id}/sign', { path, body: { message } })
       }
       const answered = answers
-      await pause(later_ms)
-      while (answers < answered + later_answers) await pause(1)
+      await pause(laterMs)
+      while (answers < answered + laterAnswers) await pause(1)
       // Kills the workers first, because the end of their parent would stop them.
       for (const pid of [...childrenOf(child.pid as number), child.pid as number]) process.kill(pid, 'SIGKILL')
       stop.abort()

@@ -2,22 +2,22 @@ import type { ChildProcess } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AbiCoder, Interface } from 'ethers'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
-import { api_key } from '../bench/processes.ts'
+import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { resolve } from '../support/contract.ts'
 import { until } from '../support/until.ts'
-import { blockOf, longest, max_block_ms, withService } from './blocking.ts'
+import { blockOf, longest, maxBlockMs, withService } from './blocking.ts'
 import type { Finding } from './finding.ts'
 import { prepare } from './operations.ts'
-import { nothing_stored, sponsorship, table } from './table.ts'
+import { nothingStored, sponsorship, table } from './table.ts'
 import type { Wide } from './wide.ts'
 
 /** Of the process, for any request of a limited key, refused or not. */
-const max_cpu_ms = 50
+const maxCpuMs = 50
 /** The lowest of several measurements counts: garbage of earlier requests is collected during one of them. */
 const tries = 4
-const good_ms = 15
-const rest_ms = 2_000
+const goodMs = 15
+const restMs = 2_000
 /** A batch counts as so many requests for the rate of its key. */
 const calls = 100
 
@@ -44,8 +44,8 @@ const before: Record<string, string> = {
 }
 
 const to = `0x${'5a'.repeat(20)}`
-const quarter_megabyte = `0x${'ab'.repeat(131_000)}`
-const half_megabyte = `0x${'ab'.repeat(500_000)}`
+const quarterMegabyte = `0x${'ab'.repeat(131_000)}`
+const halfMegabyte = `0x${'ab'.repeat(500_000)}`
 const word = (value: number) => value.toString(16).padStart(64, '0')
 const nested = (depth: number) => `f(${'('.repeat(depth)}uint256${')'.repeat(depth)})`
 
@@ -64,8 +64,8 @@ export async function largest(processes: number, only: string): Promise<Finding[
   try {
     return await withService(
       async (child, url) => {
-        const client = createRelayerClient({ baseUrl: url, token: api_key })
-        const api_keys = await prepare(client)
+        const client = createRelayerClient({ baseUrl: url, token: apiKey })
+        const apiKeys = await prepare(client)
         const { data: relayers } = await client.get('/api/v1/relayers', { query: { per_page: 100 } })
         for (const { address } of relayers) await chain.setBalance(address, 10n ** 24n)
         const token = await limitedToken(
@@ -76,7 +76,7 @@ export async function largest(processes: number, only: string): Promise<Finding[
         const own = { ...(await versions(client)), token, sponsored }
         await storeCalls(client)
         await blockOf(child, url, { name: 'warm', method: 'GET', path: '/api/v1/relayers' }, token)
-        const stored = { ...nothing_stored, api_keys, unfinished: [own.transaction_id] }
+        const stored = { ...nothingStored, api_keys: apiKeys, unfinished: [own.transaction_id] }
         const findings: Finding[] = []
         const rest = await restOf(child)
         const wanted = [...requests(own), ...ofTable(stored, token)].filter(({ name }) => new RegExp(only).test(name))
@@ -98,10 +98,10 @@ interface RpcSchema {
 const selectors = ['0x12345678']
 const rules = { targets: [{ address: to, selectors }], delegates: [`0x${'d1'.repeat(20)}`] }
 
-async function limitedToken(client: RelayerClient, relayer_ids: string[]): Promise<string> {
-  const pool_ids = (await client.get('/api/v1/pools', {})).data.map(({ id }) => id)
+async function limitedToken(client: RelayerClient, relayerIds: string[]): Promise<string> {
+  const poolIds = (await client.get('/api/v1/pools', {})).data.map(({ id }) => id)
   const scopes = ['sign', 'send', 'read', 'notifications'] as const
-  const body = { name: 'limited', scopes: [...scopes], relayer_ids, pool_ids }
+  const body = { name: 'limited', scopes: [...scopes], relayer_ids: relayerIds, pool_ids: poolIds }
   return (await client.post('/api/v1/api-keys', { body })).data.token
 }
 
@@ -176,11 +176,11 @@ function requests(own: { hash: string; transaction_id: string; token: string; sp
     ...sponsoredCall('a batch whose pointers share bytes', sharedPointers(), account),
     ...sponsoredCall('an honest batch', honestBatch(), account),
     ...sponsoredCall('an honest forward request', honestForward(), sponsorship.forwarders[0] as string),
-    ...sponsoredCall('a plain call', quarter_megabyte),
+    ...sponsoredCall('a plain call', quarterMegabyte),
     relay('50 ids', 'relayer_getStatus', [Array(50).fill(`0x${'0'.repeat(64)}`)]),
     relay('100,000 ids', 'relayer_getStatus', [Array(9_000).fill(`0x${'0'.repeat(64)}`)]),
     relay('a long chain id', 'relayer_getFeeData', { chainId: '1'.repeat(900_000) }),
-    relay('large', 'relayer_getCapabilities', [half_megabyte]),
+    relay('large', 'relayer_getCapabilities', [halfMegabyte]),
     byCall('nested tuples of 994 bytes', { function: nested(490) }),
     byCall('nested tuples of 8 KB', { function: 'f', abi: [{ type: 'function', name: 'f', inputs: deepInputs(60) }] }),
     byCall('one type of 450 KB', {
@@ -202,20 +202,20 @@ function requests(own: { hash: string; transaction_id: string; token: string; sp
       ),
     }),
     byCall('9,000 arguments', { function: 'f(bytes[])', args: [Array(9_000).fill('0x')] }),
-    byCall('an argument of 130 KB', { function: 'f(bytes)', args: [quarter_megabyte] }),
+    byCall('an argument of 130 KB', { function: 'f(bytes)', args: [quarterMegabyte] }),
     byCall('an argument of 400 KB in 50 arrays', {
       function: `f(bytes${'[]'.repeat(50)})`,
       args: [deep(`0x${'ab'.repeat(400_000)}`, 50)],
     }),
     sign('9,000 storage keys', { accessList: [{ address: to, storageKeys: keys(9_000) }] }),
     sign('200 storage keys and 130 KB of data', {
-      data: quarter_megabyte,
+      data: quarterMegabyte,
       accessList: [{ address: to, storageKeys: keys(200) }],
     }),
-    sign('500 KB of data', { data: half_megabyte }),
+    sign('500 KB of data', { data: halfMegabyte }),
     rpc('four versions of 130 KB', 'eth_getTransactionReceipt', [hash]),
     rpc('four versions of 130 KB', 'eth_getTransactionByHash', [hash]),
-    rpc('130 KB of data', 'eth_sendTransaction', [{ to, data: quarter_megabyte, gas: '0x5b8d80' }]),
+    rpc('130 KB of data', 'eth_sendTransaction', [{ to, data: quarterMegabyte, gas: '0x5b8d80' }]),
     rpc('9,000 storage keys', 'wallet_sendTransaction', [
       { to, accessList: [{ address: to, storageKeys: keys(9_000) }] },
     ]),
@@ -223,9 +223,9 @@ function requests(own: { hash: string; transaction_id: string; token: string; sp
     rpc('1 MB', 'eth_signTypedData_v4', [to, 'x'.repeat(1_000_000)]),
     rpc('4,900 values', 'eth_signTypedData', [undefined, typedDocument()]),
     ...['eth_accounts', 'eth_requestAccounts', 'net_version', 'eth_sign', 'eth_sendRawTransaction'].map((method) =>
-      rpc('1 MB', method, [half_megabyte]),
+      rpc('1 MB', method, [halfMegabyte]),
     ),
-    ...properties.method.enum.map((method) => rpc('1 MB', method, [{ to, data: half_megabyte }, 'latest'])),
+    ...properties.method.enum.map((method) => rpc('1 MB', method, [{ to, data: halfMegabyte }, 'latest'])),
     ...['a'.repeat(1_000_000)].map((text) => rpc('a long name', text.slice(0, 90), [text])),
     {
       name: 'a page of 120 stored calls',
@@ -273,28 +273,28 @@ function dividedBy({ body }: Wide): Pick<Request, 'divided'> {
 /** The CPU time of a service that is asked nothing, in ms for each ms. */
 async function restOf(child: ChildProcess): Promise<number> {
   await longest(child)
-  await pause(rest_ms)
-  return (await longest(child)).total_cpu_ms / rest_ms
+  await pause(restMs)
+  return (await longest(child)).total_cpu_ms / restMs
 }
 
 async function measure(child: ChildProcess, url: string, request: Request, rest: number): Promise<Finding> {
   const { token, divided = 1, name } = request
-  let [cpu_ms, turn_ms] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  let [cpuMs, turnMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   const statuses = new Set<number>()
-  for (let attempt = 0; attempt < tries && cpu_ms > good_ms; attempt += 1) {
+  for (let attempt = 0; attempt < tries && cpuMs > goodMs; attempt += 1) {
     const { total_cpu_ms, own_ms, status, elapsed_ms } = await blockOf(child, url, request, token)
-    cpu_ms = Math.min(cpu_ms, Math.max(0, total_cpu_ms - rest * elapsed_ms))
-    turn_ms = Math.min(turn_ms, own_ms)
+    cpuMs = Math.min(cpuMs, Math.max(0, total_cpu_ms - rest * elapsed_ms))
+    turnMs = Math.min(turnMs, own_ms)
     statuses.add(status)
   }
-  const each = divided === 1 ? '' : ` (${(cpu_ms / divided).toFixed(2)} for each of ${divided})`
+  const each = divided === 1 ? '' : ` (${(cpuMs / divided).toFixed(2)} for each of ${divided})`
   return {
     what: name,
     ...(before[name] !== undefined && { before: before[name] }),
-    found: `CPU ${cpu_ms.toFixed(0)} ms${each}, longest turn ${turn_ms.toFixed(0)} ms, status ${[...statuses]}`,
-    wanted: `CPU under ${max_cpu_ms} ms${divided === 1 ? '' : ' each'}, turns under ${max_block_ms} ms`,
-    holds: cpu_ms / divided < max_cpu_ms && turn_ms < max_block_ms,
-    block_ms: turn_ms,
+    found: `CPU ${cpuMs.toFixed(0)} ms${each}, longest turn ${turnMs.toFixed(0)} ms, status ${[...statuses]}`,
+    wanted: `CPU under ${maxCpuMs} ms${divided === 1 ? '' : ' each'}, turns under ${maxBlockMs} ms`,
+    holds: cpuMs / divided < maxCpuMs && turnMs < maxBlockMs,
+    block_ms: turnMs,
   }
 }
 

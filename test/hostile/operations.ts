@@ -1,17 +1,17 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
-import { api_key } from '../bench/processes.ts'
+import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { operations as contractOperations } from '../support/contract.ts'
-import { type Block, blockFinding, blockOf, judged, lesser, longest, no_block, withService } from './blocking.ts'
+import { type Block, blockFinding, blockOf, judged, lesser, longest, noBlock, withService } from './blocking.ts'
 import type { Finding } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
 import { store } from './stored.ts'
 import { abi, network, type Stored, sponsorship, table } from './table.ts'
 
 /** At 300,000 rows, before lists and bulk changes had bounded steps. */
-const before_ms: Record<string, string> = {
+const beforeMs: Record<string, string> = {
   signTransaction: '943 ms',
   listTransactions: '701 ms',
   listDeliveries: '570 ms',
@@ -22,12 +22,12 @@ const before_ms: Record<string, string> = {
 /** The lowest of several measurements counts, because other programs use the machine too. */
 const tries = 4
 /** A request that is as fast as this is not repeated. */
-const good_ms = 10
+const goodMs = 10
 /** About as many as fit into 64 MiB of unfinished data. */
 const large = 500
 const data = `0x${'ab'.repeat(130_000)}`
-const at_rest_ms = 5_000
-const max_growth_mb = 150
+const atRestMs = 5_000
+const maxGrowthMb = 150
 
 /** The worst request of every operation of the contract, with `rows` rows in every large table. */
 export async function operations(rows: number, processes: number): Promise<Finding[]> {
@@ -35,10 +35,11 @@ export async function operations(rows: number, processes: number): Promise<Findi
   try {
     return await withService(
       async (child, url, folder) => {
-        const client = createRelayerClient({ baseUrl: url, token: api_key })
-        const api_keys = await prepare(client)
-        for (const relayer_id of ['demo', 'authorizing', 'pooled']) {
-          const { address } = (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })).data
+        const client = createRelayerClient({ baseUrl: url, token: apiKey })
+        const apiKeys = await prepare(client)
+        for (const relayerId of ['demo', 'authorizing', 'pooled']) {
+          const { address } = (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } }))
+            .data
           await chain.setBalance(address, 10n ** 24n)
         }
         await store(folder, rows)
@@ -50,7 +51,7 @@ export async function operations(rows: number, processes: number): Promise<Findi
         const problem =
           problems.find(({ kind, relayer_id }) => kind === 'balance_empty' && relayer_id === 'full')?.id ?? 'none'
         for (const id of Object.keys(table))
-          findings.push(await measure(child, url, id, { rows, unfinished, api_keys, pooled, problem }))
+          findings.push(await measure(child, url, id, { rows, unfinished, api_keys: apiKeys, pooled, problem }))
         return findings
       },
       chain.url,
@@ -77,7 +78,7 @@ async function measure(child: ChildProcess, url: string, id: string, stored: Sto
     for (let attempt = 0; attempt < tries; attempt += 1) {
       for (const [index, request] of (table[id]?.(stored, attempt) ?? []).entries()) {
         const known = least[index]?.block
-        if (known && judged(known) <= good_ms) continue
+        if (known && judged(known) <= goodMs) continue
         const block = await blockOf(child, url, request)
         // What stands still once, and not again, was not the request.
         least[index] = { name: request.name, block: known ? lesser(known, block) : block }
@@ -87,8 +88,8 @@ async function measure(child: ChildProcess, url: string, id: string, stored: Sto
     return { what: `${id}: ${(error as Error).message}`, found: 'an error', wanted: 'a success', holds: false }
   }
   const [worst] = least.sort((a, b) => judged(b.block) - judged(a.block))
-  const finding = { ...blockFinding(`${id}: ${worst?.name}`, worst?.block ?? no_block), point: 3 as const }
-  const before = before_ms[id]
+  const finding = { ...blockFinding(`${id}: ${worst?.name}`, worst?.block ?? noBlock), point: 3 as const }
+  const before = beforeMs[id]
   return before === undefined ? finding : { ...finding, before }
 }
 
@@ -144,7 +145,7 @@ async function sendPooled(client: RelayerClient): Promise<string[]> {
 /** Measures the cost of one key's unmined transactions of 130 KB, when they are sent and afterwards at rest. */
 async function sendLarge(child: ChildProcess, client: RelayerClient) {
   const pid = child.pid as number
-  const before_mb = memoryOf(pid)
+  const beforeMb = memoryOf(pid)
   const unfinished: string[] = []
   await longest(child)
   for (let index = 0; index < large; index += 1) {
@@ -156,9 +157,9 @@ async function sendLarge(child: ChildProcess, client: RelayerClient) {
     unfinished.push(sent.id)
   }
   const coming = await longest(child)
-  await pause(at_rest_ms)
+  await pause(atRestMs)
   const rest = await longest(child)
-  const growth_mb = memoryOf(pid) - before_mb
+  const growthMb = memoryOf(pid) - beforeMb
   const name = `${large} unfinished transactions of 130 KB`
   const finding: Finding[] = [
     { ...blockFinding(`${name}: while they come`, coming), point: 1, before: '5,900 ms' },
@@ -167,9 +168,9 @@ async function sendLarge(child: ChildProcess, client: RelayerClient) {
       point: 1,
       before: '+1,450 MB',
       what: `${name}: memory`,
-      found: `+${growth_mb.toFixed(0)} MB`,
-      wanted: `under ${max_growth_mb} MB`,
-      holds: growth_mb < max_growth_mb,
+      found: `+${growthMb.toFixed(0)} MB`,
+      wanted: `under ${maxGrowthMb} MB`,
+      holds: growthMb < maxGrowthMb,
     },
   ]
   return { unfinished, finding }

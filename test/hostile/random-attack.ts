@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import fc from 'fast-check'
 import { operations } from '../support/contract.ts'
 import { bodiesOf } from './shapes.ts'
-import { nothing_stored, table } from './table.ts'
+import { nothingStored, table } from './table.ts'
 import type { Wide } from './wide.ts'
 
 // The attacker of random.ts, a separate thread: takes a RandomAttack as workerData. Each message is a duration in milliseconds, for which
@@ -16,11 +16,11 @@ export interface RandomAttack {
   token: string
 }
 
-const at_once = 16
+const atOnce = 16
 const seed = 13
 /** Less than the rest of this process has, whatever that is. */
 const niceness = 10
-const max_niceness = 19
+const maxNiceness = 19
 
 /** Weights of the operations that a limited key sends in the worst form that is known. */
 const weights: Record<string, number> = {
@@ -43,7 +43,7 @@ const weights: Record<string, number> = {
 function requestArbitrary(): fc.Arbitrary<Wide> {
   const ours = (path: string) => path.replace(/\/relayers\/(?:demo|full|\{relayer_id\})/, '/relayers/attacked')
   const worst = Object.entries(weights).flatMap(([id, weight]) =>
-    (table[id]?.(nothing_stored, 0) ?? []).map((request) => ({
+    (table[id]?.(nothingStored, 0) ?? []).map((request) => ({
       weight,
       arbitrary: fc.constant({ ...request, path: ours(request.path) }),
     })),
@@ -80,15 +80,15 @@ async function attackOnce(url: string, token: string, { method, path, type, body
 
 if (parentPort) {
   // The other callers share the core. A low priority keeps this thread from adding to their latencies.
-  setPriority(Math.min(getPriority() + niceness, max_niceness))
+  setPriority(Math.min(getPriority() + niceness, maxNiceness))
   const { url, token }: RandomAttack = workerData
   const requests = fc.sample(requestArbitrary(), { seed, numRuns: 5_000 })
   let next = 0
-  parentPort.on('message', async (duration_ms: number) => {
-    const end = performance.now() + duration_ms
+  parentPort.on('message', async (durationMs: number) => {
+    const end = performance.now() + durationMs
     const first = next
     await Promise.all(
-      Array.from({ length: at_once }, async () => {
+      Array.from({ length: atOnce }, async () => {
         while (performance.now() < end) {
           const request = requests[next % requests.length] as Wide
           next += 1

@@ -6,31 +6,31 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
-import { api_key } from '../bench/processes.ts'
+import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
-import { blockFinding, longest, max_block_ms, no_block, withService, worse } from './blocking.ts'
+import { blockFinding, longest, maxBlockMs, noBlock, withService, worse } from './blocking.ts'
 import type { Finding } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
 import type { RandomAttack } from './random-attack.ts'
 
 /** The time before the first measurement of memory. */
-const first_ms = 10_000
+const firstMs = 10_000
 /** Windows without and with the attacker alternate, so that both have the same load of the machine. */
-const rest_ms = 5_000
-const idle_ms = 15_000
-const longest_window_ms = 120_000
-const least_windows = 4
+const restMs = 5_000
+const idleMs = 15_000
+const longestWindowMs = 120_000
+const leastWindows = 4
 const rate = { per_second: 10, burst: 20 }
 /** Between two signatures of another caller. */
-const sign_ms = 25
+const signMs = 25
 /** Between two transactions of another caller. */
-const send_ms = 500
-const max_factor = 3
+const sendMs = 500
+const maxFactor = 3
 /** Latencies below this are not compared. */
-const least_ms = 5
-const max_growth_mb = 150
-const memory_ms = 1_000
-const end_ms = 60_000
+const leastMs = 5
+const maxGrowthMb = 150
+const memoryMs = 1_000
+const endMs = 60_000
 
 /**
  * Measures the latencies of other callers while a key that is limited to one relayer sends random requests, for `minutes` minutes in at
@@ -48,12 +48,12 @@ export async function random(minutes: number, processes: number): Promise<Findin
 }
 
 async function attackFor(
-  duration_ms: number,
+  durationMs: number,
   url: string,
   child: ChildProcess,
   setBalance: (address: string, balance: bigint) => Promise<void>,
 ): Promise<Finding[]> {
-  const client = createRelayerClient({ baseUrl: url, token: api_key })
+  const client = createRelayerClient({ baseUrl: url, token: apiKey })
   for (const id of ['demo', 'attacked']) {
     if (id !== 'demo') await addRelayer(client, id)
     const { address } = (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: id } })).data
@@ -67,40 +67,40 @@ async function attackFor(
   const { token } = (await client.post('/api/v1/api-keys', { body: { ...key, rate_limit: rate } })).data
 
   const others = watch(client)
-  await pause(first_ms)
-  const first_mb = memoryOf(child.pid as number)
+  await pause(firstMs)
+  const firstMb = memoryOf(child.pid as number)
   const order: RandomAttack = { url, token }
   // In a separate thread, so that this thread measures latencies without delay.
   const attacker = new Worker(join(import.meta.dirname, 'random-attack.ts'), { workerData: order })
   const [idle, attacked, factors]: [number[], number[], number[]] = [[], [], []]
-  let [calm, worst, sent, most_mb] = [no_block, no_block, 0, first_mb]
+  let [calm, worst, sent, mostMb] = [noBlock, noBlock, 0, firstMb]
   const memory = setInterval(() => {
-    most_mb = Math.max(most_mb, memoryOf(child.pid as number))
-  }, memory_ms)
-  const window_ms = Math.min(longest_window_ms, duration_ms / least_windows)
-  for (let passed_ms = 0; passed_ms < duration_ms; passed_ms += window_ms) {
-    await pause(rest_ms)
+    mostMb = Math.max(mostMb, memoryOf(child.pid as number))
+  }, memoryMs)
+  const windowMs = Math.min(longestWindowMs, durationMs / leastWindows)
+  for (let passedMs = 0; passedMs < durationMs; passedMs += windowMs) {
+    await pause(restMs)
     others.taken()
     await longest(child)
-    await pause(idle_ms)
+    await pause(idleMs)
     const quiet = others.taken()
     calm = worse(calm, await longest(child))
-    attacker.postMessage(window_ms)
+    attacker.postMessage(windowMs)
     sent += (await once(attacker, 'message'))[0]
     const noisy = others.taken()
     worst = worse(worst, await longest(child))
     idle.push(...quiet)
     attacked.push(...noisy)
-    factors.push(p99(noisy) / Math.max(p99(quiet), least_ms))
+    factors.push(p99(noisy) / Math.max(p99(quiet), leastMs))
     const window = `window ${factors.length}: p99 ${p99(quiet).toFixed(1)} ms idle, ${p99(noisy).toFixed(1)} ms attacked`
-    process.stderr.write(`${window}; +${(most_mb - first_mb).toFixed(0)} MB; load ${loadavg()[0]?.toFixed(1)}\n`)
+    process.stderr.write(`${window}; +${(mostMb - firstMb).toFixed(0)} MB; load ${loadavg()[0]?.toFixed(1)}\n`)
   }
   clearInterval(memory)
   await attacker.terminate()
-  const growth_mb = most_mb - first_mb
+  const growthMb = mostMb - firstMb
   const { failures, lost, accepted } = await others.end()
-  const limit_ms = max_factor * Math.max(p99(idle), least_ms)
-  const wait_limit_ms = Math.min(max_block_ms, max_factor * Math.max(calm.wait_p99_ms, least_ms))
+  const limitMs = maxFactor * Math.max(p99(idle), leastMs)
+  const waitLimitMs = Math.min(maxBlockMs, maxFactor * Math.max(calm.wait_p99_ms, leastMs))
   const line = (what: string, found: string, wanted: string, holds: boolean): Finding => ({
     what,
     found,
@@ -111,28 +111,23 @@ async function attackFor(
     line(
       `p99 of other callers' signatures (idle ${p99(idle).toFixed(1)} ms), ${sent} hostile requests`,
       `${p99(attacked).toFixed(1)} ms`,
-      `at most ${limit_ms.toFixed(1)} ms`,
-      p99(attacked) <= limit_ms,
+      `at most ${limitMs.toFixed(1)} ms`,
+      p99(attacked) <= limitMs,
     ),
     line(
       `the same as a factor, side by side: the median of ${factors.length} windows`,
       median(factors).toFixed(2),
-      `at most ${max_factor}`,
-      median(factors) <= max_factor,
+      `at most ${maxFactor}`,
+      median(factors) <= maxFactor,
     ),
     line(
       `p99 of the wait for the event loop, without the time of other programs, at its worst (idle ${calm.wait_p99_ms} ms)`,
       `${worst.wait_p99_ms} ms`,
-      `at most ${wait_limit_ms} ms`,
-      worst.wait_p99_ms <= wait_limit_ms,
+      `at most ${waitLimitMs} ms`,
+      worst.wait_p99_ms <= waitLimitMs,
     ),
     blockFinding('the longest turn of the event loop', worst),
-    line(
-      'memory at its most',
-      `+${growth_mb.toFixed(0)} MB`,
-      `at most ${max_growth_mb} MB`,
-      growth_mb <= max_growth_mb,
-    ),
+    line('memory at its most', `+${growthMb.toFixed(0)} MB`, `at most ${maxGrowthMb} MB`, growthMb <= maxGrowthMb),
     line(`failures of other callers ${failures.slice(0, 3)}`, `${failures.length}`, '0', failures.length === 0),
     line(`of ${accepted} transactions of others, not confirmed`, `${lost}`, '0', lost === 0 && accepted > 0),
   ]
@@ -140,8 +135,8 @@ async function attackFor(
 
 const median = (factors: number[]): number => factors.sort((a, b) => a - b)[factors.length >> 1] ?? Infinity
 
-const p99 = (durations_ms: number[]): number =>
-  durations_ms.sort((a, b) => a - b)[Math.floor(durations_ms.length * 0.99)] ?? Number.POSITIVE_INFINITY
+const p99 = (durationsMs: number[]): number =>
+  durationsMs.sort((a, b) => a - b)[Math.floor(durationsMs.length * 0.99)] ?? Number.POSITIVE_INFINITY
 
 async function addRelayer(client: RelayerClient, id: string): Promise<void> {
   await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
@@ -157,13 +152,13 @@ function watch(client: RelayerClient) {
   const running: Promise<void>[] = []
   let durations: number[] = []
   let value = 0
-  const noted = (what: string, work: Promise<unknown>, began_ms = performance.now()) =>
+  const noted = (what: string, work: Promise<unknown>, beganMs = performance.now()) =>
     running.push(
       work.then(
         () => undefined,
         (error) =>
           void failures.push(
-            `${what} after ${(performance.now() - began_ms).toFixed(0)} ms: ${error} ${error.cause ?? ''}`,
+            `${what} after ${(performance.now() - beganMs).toFixed(0)} ms: ${error} ${error.cause ?? ''}`,
           ),
       ),
     )
@@ -177,7 +172,7 @@ function watch(client: RelayerClient) {
     const body = { to: `0x${'5a'.repeat(20)}`, value: `${value}`, gas_limit: 21_000 }
     ids.push((await client.post('/api/v1/relayers/{relayer_id}/transactions', { path, body })).data.id)
   }
-  const timers = [setInterval(() => noted('sign', sign()), sign_ms), setInterval(() => noted('send', send()), send_ms)]
+  const timers = [setInterval(() => noted('sign', sign()), signMs), setInterval(() => noted('send', send()), sendMs)]
   return {
     /** The durations of the signatures since the last call, in milliseconds. */
     taken(): number[] {
@@ -189,12 +184,12 @@ function watch(client: RelayerClient) {
       for (const timer of timers) clearInterval(timer)
       await Promise.all(running)
       const unfinished = new Set(ids)
-      const end = performance.now() + end_ms
+      const end = performance.now() + endMs
       while (unfinished.size > 0 && performance.now() < end) {
-        for (const transaction_id of unfinished) {
+        for (const transactionId of unfinished) {
           const route = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-          const { data } = await client.get(route, { path: { ...path, transaction_id } })
-          if (data.status === 'confirmed') unfinished.delete(transaction_id)
+          const { data } = await client.get(route, { path: { ...path, transaction_id: transactionId } })
+          if (data.status === 'confirmed') unfinished.delete(transactionId)
         }
         await pause(500)
       }

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
-import { api_key } from '../bench/processes.ts'
+import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
 import { json, rawRequest } from '../support/raw-http.ts'
@@ -18,14 +18,14 @@ import { memoryOf } from './memory-of.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const receiver = `0x${'5a'.repeat(20)}`
-const phase_ms = 6_000
-const slow_ms = 2_000
-const max_ratio = 1.5
+const phaseMs = 6_000
+const slowMs = 2_000
+const maxRatio = 1.5
 /** Less than this is noise of the machine. */
-const small_ms = 100
-const max_growth_mb = 150
+const smallMs = 100
+const maxGrowthMb = 150
 /** The default of the service, which the harness raises for other attacks. */
-const usual_rate = { per_second: 1_000, burst: 3_000 }
+const usualRate = { per_second: 1_000, burst: 3_000 }
 
 interface Stage {
   child: ChildProcess
@@ -57,18 +57,18 @@ export async function shares(processes: number, only: string): Promise<Finding[]
   try {
     return await withService(
       async (child, url) => {
-        const client = createRelayerClient({ baseUrl: url, token: api_key })
+        const client = createRelayerClient({ baseUrl: url, token: apiKey })
         const attacked = await addRelayer(client)
         const { data: demo } = await client.get(base, { path: { relayer_id: 'demo' } })
         for (const { address } of [demo, attacked]) await chain.setBalance(address, 10n ** 24n)
         await fillPage(client)
         proxy.setLiar(async ({ method, params }) => {
           if (!['eth_estimateGas', 'eth_getBalance'].includes(method)) return undefined
-          if (JSON.stringify(params).includes(attacked.address)) await pause(slow_ms)
+          if (JSON.stringify(params).includes(attacked.address)) await pause(slowMs)
           return undefined
         })
         const stage = { child, url, client, proxy, attacked }
-        await besideOf(stage, phase_ms / 4, async () => undefined)
+        await besideOf(stage, phaseMs / 4, async () => undefined)
         const findings: Finding[] = []
         const wanted = attacks.filter(({ what }) => new RegExp(only).test(what))
         for (const { what, before, attack } of wanted) findings.push(...(await measure(stage, what, before, attack)))
@@ -90,7 +90,7 @@ async function addRelayer(client: RelayerClient): Promise<Stage['attacked']> {
   const key = { name: 'attacker', scopes: ['read' as const, 'send' as const, 'manage' as const] }
   const created = await client.post('/api/v1/api-keys', { body: { ...key, relayer_ids: ['attacked'] } })
   const usual = await client.post('/api/v1/api-keys', {
-    body: { ...key, name: 'usual', relayer_ids: ['attacked'], rate_limit: usual_rate },
+    body: { ...key, name: 'usual', relayer_ids: ['attacked'], rate_limit: usualRate },
   })
   return { id: data.id, address: data.address, token: created.data.token, usual: usual.data.token }
 }
@@ -108,28 +108,28 @@ async function fillPage(client: RelayerClient): Promise<void> {
 type Times = Record<'send' | 'wait' | 'read', number[]>
 
 async function measure(stage: Stage, what: string, before: string, attack: Attack): Promise<Finding[]> {
-  const quiet = await besideOf(stage, phase_ms, async () => undefined)
-  const [memory_mb, sockets] = [memoryOf(stage.child.pid as number), socketsOf(stage)]
-  const busy = await besideOf(stage, phase_ms, attack)
-  const growth_mb = memoryOf(stage.child.pid as number) - memory_mb
-  await pause(slow_ms)
+  const quiet = await besideOf(stage, phaseMs, async () => undefined)
+  const [memoryMb, sockets] = [memoryOf(stage.child.pid as number), socketsOf(stage)]
+  const busy = await besideOf(stage, phaseMs, attack)
+  const growthMb = memoryOf(stage.child.pid as number) - memoryMb
+  await pause(slowMs)
   const findings = (['send', 'wait', 'read'] as const).map((kind): Finding => {
-    const [without_ms, beside_ms] = [p95(quiet[kind]), p95(busy[kind])]
-    const ratio = beside_ms / without_ms
-    const found = `${without_ms.toFixed(0)} ms to ${beside_ms.toFixed(0)} ms, ${ratio.toFixed(2)} times`
-    const holds = ratio <= max_ratio || beside_ms <= small_ms
+    const [withoutMs, besideMs] = [p95(quiet[kind]), p95(busy[kind])]
+    const ratio = besideMs / withoutMs
+    const found = `${withoutMs.toFixed(0)} ms to ${besideMs.toFixed(0)} ms, ${ratio.toFixed(2)} times`
+    const holds = ratio <= maxRatio || besideMs <= smallMs
     return {
       what: `${what}: p95 of another's ${kind}`,
       before,
       found,
-      wanted: `${max_ratio} times, or ${small_ms} ms`,
+      wanted: `${maxRatio} times, or ${smallMs} ms`,
       holds,
     }
   })
-  const found = `+${growth_mb.toFixed(0)} MB, +${socketsOf(stage) - sockets} sockets after it`
+  const found = `+${growthMb.toFixed(0)} MB, +${socketsOf(stage) - sockets} sockets after it`
   return [
     ...findings,
-    { what: `${what}: memory`, before, found, wanted: `+${max_growth_mb} MB`, holds: growth_mb < max_growth_mb },
+    { what: `${what}: memory`, before, found, wanted: `+${maxGrowthMb} MB`, holds: growthMb < maxGrowthMb },
   ]
 }
 
@@ -230,8 +230,8 @@ async function changes(stage: Stage, stop: AbortSignal) {
   let change = 0
   await asking(4, stop, async () => {
     change += 1
-    const custom_rpc_urls = Array.from({ length: 20 }, (_, index) => `${node}/${change}-${index}`)
-    await attacker.patch(base, { path, body: { custom_rpc_urls } })
+    const customRpcUrls = Array.from({ length: 20 }, (_, index) => `${node}/${change}-${index}`)
+    await attacker.patch(base, { path, body: { custom_rpc_urls: customRpcUrls } })
     await attacker.get(`${base}/balance`, { path })
   })
   await attacker.patch(base, { path, body: { custom_rpc_urls: [] } }).catch(() => undefined)

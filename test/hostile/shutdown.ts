@@ -3,21 +3,23 @@ import type { Finding } from './finding.ts'
 import { stopUnderLoad } from './stop.ts'
 
 const rate = 200
-const half_open = 50
-const before_ms = 3_000
-const max_ms = 10_000
+const halfOpen = 50
+const beforeMs = 3_000
+const maxMs = 10_000
 
 /** SIGTERM at 200 requests a second with 50 half-open sockets. */
 export async function shutdown(processes: number): Promise<Finding[]> {
-  const result = await inFolder((folder) => stopUnderLoad(folder, { processes, rate, half_open, before_ms }))
+  const result = await inFolder((folder) =>
+    stopUnderLoad(folder, { processes, rate, half_open: halfOpen, before_ms: beforeMs }),
+  )
   const { code, took_ms, answered, refused, dropped, accepted, lost } = result
   return [
     { what: 'exit code', found: `${code}`, wanted: '0', holds: code === 0 },
     {
       what: 'from SIGTERM to the end',
       found: `${(took_ms / 1_000).toFixed(1)} s`,
-      wanted: `within ${max_ms / 1_000} s`,
-      holds: took_ms <= max_ms,
+      wanted: `within ${maxMs / 1_000} s`,
+      holds: took_ms <= maxMs,
     },
     {
       what: `${answered} answered, ${refused} never read, dropped ${dropped.slice(0, 3)}`,

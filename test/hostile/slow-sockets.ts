@@ -26,7 +26,7 @@ export const kinds = {
 
 /** Those that cost the system a full send buffer each: of many sockets only few. */
 const dear: Kind = 'answers never read'
-const one_dear_in = 50
+const oneDearIn = 50
 
 export type Kind = keyof typeof kinds
 export const names = Object.keys(kinds) as Kind[]
@@ -34,7 +34,7 @@ const others = names.filter((name) => name !== dear)
 
 /** The kind of the socket with this number. */
 export const kindOf = (index: number): Kind =>
-  index % one_dear_in === 0 ? dear : (others[index % others.length] as Kind)
+  index % oneDearIn === 0 ? dear : (others[index % others.length] as Kind)
 
 export interface SlowSockets {
   /** The durations of the sockets that the service has closed so far, by kind, in milliseconds. */
@@ -52,15 +52,10 @@ const list = (token: string) => `GET /api/v1/networks HTTP/1.1\r\nHost: a\r\nAut
 const signing = (token: string) =>
   `POST /api/v1/relayers/demo/sign HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`
 
-const at_once = 200
+const atOnce = 200
 
 /** Opens `count` sockets of all kinds, which never close their own end. `drip_ms`: the time between two bytes. */
-export async function openSlowSockets(
-  url: string,
-  token: string,
-  count: number,
-  drip_ms = 1_000,
-): Promise<SlowSockets> {
+export async function openSlowSockets(url: string, token: string, count: number, dripMs = 1_000): Promise<SlowSockets> {
   const lasted = Object.fromEntries(names.map((name): [string, number[]] => [name, []])) as SlowSockets['lasted']
   const sockets = new Set<Socket>()
   const done = Promise.withResolvers<void>()
@@ -78,7 +73,7 @@ export async function openSlowSockets(
         opened += 1
         sockets.add(socket)
         socket.write(first(token), 'latin1')
-        if (drip !== '') dripping = setInterval(() => socket.write(drip), drip_ms)
+        if (drip !== '') dripping = setInterval(() => socket.write(drip), dripMs)
         resolve()
       })
       const cut = () => {
@@ -92,7 +87,7 @@ export async function openSlowSockets(
       if (kind.endsWith('never read')) socket.pause()
       else socket.resume()
       socket.once('end', () => {
-        dripping ??= setInterval(() => socket.write('x'), drip_ms)
+        dripping ??= setInterval(() => socket.write('x'), dripMs)
       })
       socket.on('error', (error) => {
         reject(error)
@@ -101,8 +96,8 @@ export async function openSlowSockets(
       socket.once('close', cut)
     })
 
-  for (let index = 0; index < count; index += at_once) {
-    const some = Math.min(at_once, count - index)
+  for (let index = 0; index < count; index += atOnce) {
+    const some = Math.min(atOnce, count - index)
     await Promise.all(Array.from({ length: some }, (_, at) => openOne(kindOf(index + at))))
   }
   return {

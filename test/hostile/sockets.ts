@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createRelayerClient } from '../../client/index.ts'
-import { api_key, inFolder, putLoad, startOurs, withServers } from '../bench/processes.ts'
+import { apiKey, inFolder, putLoad, startOurs, withServers } from '../bench/processes.ts'
 import type { Attack, Damage } from './attack.ts'
 import { prepareDemo, prepareLongList } from './demo.ts'
 import type { Finding } from './finding.ts'
@@ -12,15 +12,15 @@ import { kindOf, kinds, names } from './slow-sockets.ts'
 
 const count = 5_000
 /** The default timeouts of server/api/http/server.ts. */
-const times_ms = { none: 0, headers: 10_000, request: 30_000, answer: 30_000, idle: 60_000 }
+const timesMs = { none: 0, headers: 10_000, request: 30_000, answer: 30_000, idle: 60_000 }
 /** The service checks once a second, keeps idle sockets a second longer and sends a response first; a byte a second shows the end. */
-const slack_ms = 6_000
-const deadline_ms = times_ms.idle + 20_000
+const slackMs = 6_000
+const deadlineMs = timesMs.idle + 20_000
 const rate = 100
 const seconds = 75
-const max_p99_ms = 100
-const max_growth_mb = 300
-const needed_files = count + 500
+const maxP99Ms = 100
+const maxGrowthMb = 300
+const neededFiles = count + 500
 
 /** 5,000 slow sockets at once, while 100 messages a second are signed. */
 export function sockets(processes: number): Promise<Finding[]> {
@@ -31,30 +31,30 @@ export function sockets(processes: number): Promise<Finding[]> {
     withServers([() => startOurs(folder, { env: { RELAYER_PROCESSES: `${processes}` }, core })], async (server) => {
       if (!server) throw new Error('There is no server')
       await prepareDemo(server.url)
-      await prepareLongList(createRelayerClient({ baseUrl: server.url, token: api_key }))
+      await prepareLongList(createRelayerClient({ baseUrl: server.url, token: apiKey }))
       const load = { url: server.url, pid: server.pid, connections: 20, requests: [signing] }
-      const { p99_ms: calm_ms = 0 } = await putLoad({ ...load, seconds: 5, rate })
-      const before_mb = memoryOf(server.pid, 'VmHWM')
+      const { p99_ms: calmMs = 0 } = await putLoad({ ...load, seconds: 5, rate })
+      const beforeMb = memoryOf(server.pid, 'VmHWM')
       const [damage, { p99_ms = Number.POSITIVE_INFINITY, others_percent = 0 }] = await Promise.all([
-        attack({ url: server.url, token: api_key, count, deadline_ms }),
+        attack({ url: server.url, token: apiKey, count, deadline_ms: deadlineMs }),
         putLoad({ ...load, seconds, rate }),
       ])
-      const growth_mb = memoryOf(server.pid, 'VmHWM') - before_mb
+      const growthMb = memoryOf(server.pid, 'VmHWM') - beforeMb
       return [
         ...names.map((name) => lastedWell(name, damage)),
         { what: 'still open at the end', found: `${damage.left}`, wanted: '0', holds: damage.left === 0 },
         {
           // The CPU time of other programs includes the attacker's.
-          what: `99th percentile of ${seconds * rate} signatures (calm: ${calm_ms.toFixed(1)} ms), while other programs took ${others_percent.toFixed(0)} % of a core`,
+          what: `99th percentile of ${seconds * rate} signatures (calm: ${calmMs.toFixed(1)} ms), while other programs took ${others_percent.toFixed(0)} % of a core`,
           found: `${p99_ms.toFixed(1)} ms`,
-          wanted: `under ${max_p99_ms} ms`,
-          holds: p99_ms < max_p99_ms,
+          wanted: `under ${maxP99Ms} ms`,
+          holds: p99_ms < maxP99Ms,
         },
         {
-          what: `growth of memory at its peak, from ${before_mb.toFixed(0)} MB`,
-          found: `${growth_mb.toFixed(0)} MB`,
-          wanted: `at most ${max_growth_mb} MB`,
-          holds: growth_mb <= max_growth_mb,
+          what: `growth of memory at its peak, from ${beforeMb.toFixed(0)} MB`,
+          found: `${growthMb.toFixed(0)} MB`,
+          wanted: `at most ${maxGrowthMb} MB`,
+          holds: growthMb <= maxGrowthMb,
         },
       ]
     }),
@@ -64,19 +64,19 @@ export function sockets(processes: number): Promise<Finding[]> {
 const signing = {
   method: 'POST' as const,
   path: '/api/v1/relayers/demo/sign',
-  headers: { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json' },
+  headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
   body: '{"message":"Hello"}',
 }
 
 function lastedWell(name: (typeof names)[number], { lasted }: Damage): Finding {
-  const limit_ms = times_ms[kinds[name].over] + slack_ms
-  const longest_ms = Math.max(...lasted[name])
+  const limitMs = timesMs[kinds[name].over] + slackMs
+  const longestMs = Math.max(...lasted[name])
   const expected = Array.from({ length: count }, (_, index) => kindOf(index)).filter((kind) => kind === name).length
   return {
     what: `${name}: ${lasted[name].length} sockets cut, the last after`,
-    found: `${(longest_ms / 1_000).toFixed(1)} s`,
-    wanted: `at most ${limit_ms / 1_000} s`,
-    holds: lasted[name].length === expected && longest_ms <= limit_ms,
+    found: `${(longestMs / 1_000).toFixed(1)} s`,
+    wanted: `at most ${limitMs / 1_000} s`,
+    holds: lasted[name].length === expected && longestMs <= limitMs,
   }
 }
 
@@ -89,7 +89,7 @@ async function attack(parameters: Attack): Promise<Damage> {
 /** Each socket is a file, here and there. */
 function checkFiles(): void {
   const limit = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
-  if (limit !== 'unlimited' && Number(limit) < needed_files) {
-    throw new Error(`It takes ${needed_files} open files, and ${limit} are allowed: see ulimit -n`)
+  if (limit !== 'unlimited' && Number(limit) < neededFiles) {
+    throw new Error(`It takes ${neededFiles} open files, and ${limit} are allowed: see ulimit -n`)
   }
 }

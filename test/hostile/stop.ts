@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { node_flags } from '../bench/node-flags.ts'
-import { api_key, pinned } from '../bench/processes.ts'
+import { nodeFlags } from '../bench/node-flags.ts'
+import { apiKey, pinned } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { nodeEnvironment } from '../support/node-environment.ts'
 import { prepareDemo } from './demo.ts'
@@ -74,11 +74,11 @@ export async function stopUnderLoad(folder: string, options: StopOptions): Promi
     const asked = performance.now()
     service.child.kill('SIGTERM')
     const [code, signal] = await once(service.child, 'close')
-    const took_ms = performance.now() - asked
+    const tookMs = performance.now() - asked
     ending = true
     await load
     for (const socket of sockets) socket.destroy()
-    return { code: code ?? signal, took_ms, ...judge(folder, await settled(sent), service.log()) }
+    return { code: code ?? signal, took_ms: tookMs, ...judge(folder, await settled(sent), service.log()) }
   } finally {
     service.child.kill('SIGKILL')
     await chain.stop()
@@ -91,12 +91,12 @@ function start(folder: string, processes: number) {
     NODE_ENV: 'production',
     PORT: '0',
     DATA_DIR: folder,
-    API_KEY: api_key,
+    API_KEY: apiKey,
     MASTER_KEY: '11'.repeat(32),
     ALLOW_PRIVATE_TARGETS: 'true',
     RELAYER_PROCESSES: `${processes}`,
   }
-  const [command, args] = pinned(processes > 1 ? 'any' : 'servers', [...node_flags, 'server/main.ts'])
+  const [command, args] = pinned(processes > 1 ? 'any' : 'servers', [...nodeFlags, 'server/main.ts'])
   const child: ChildProcess = spawn(command, args, {
     cwd: root,
     env,
@@ -117,7 +117,7 @@ function start(folder: string, processes: number) {
 /** In turn: silent, part of a header, part of a body, kept alive, a stream of events. */
 function halfOpen(url: string, count: number): Promise<Socket[]> {
   const { hostname, port } = new URL(url)
-  const bearer = `Host: a\r\nAuthorization: Bearer ${api_key}\r\n`
+  const bearer = `Host: a\r\nAuthorization: Bearer ${apiKey}\r\n`
   const beginnings = [
     '',
     'GET /api/v1/health HTTP/1.1\r\nHo',
@@ -139,7 +139,7 @@ function halfOpen(url: string, count: number): Promise<Socket[]> {
 const to = `0x${'5a'.repeat(20)}`
 
 /** One in four sends a transaction, two sign, one reads. */
-function send(url: string, request_id: string, index: number): Promise<Sent> {
+function send(url: string, requestId: string, index: number): Promise<Sent> {
   const relayer = '/api/v1/relayers/demo'
   const [method, path, body] = [
     ['POST', `${relayer}/transactions`, JSON.stringify({ to, value: `${index}`, gas_limit: 21_000 })],
@@ -148,10 +148,10 @@ function send(url: string, request_id: string, index: number): Promise<Sent> {
     ['POST', `${relayer}/sign`, '{"message":"Hello"}'],
   ][index % 4] as [string, string, string]
   const headers = {
-    Authorization: `Bearer ${api_key}`,
-    'X-Request-Id': request_id,
+    Authorization: `Bearer ${apiKey}`,
+    'X-Request-Id': requestId,
     ...(body !== '' && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
-    ...(path.endsWith('transactions') && { 'Idempotency-Key': request_id }),
+    ...(path.endsWith('transactions') && { 'Idempotency-Key': requestId }),
   }
   return new Promise((resolve) => {
     let status = 0
@@ -172,7 +172,7 @@ function send(url: string, request_id: string, index: number): Promise<Sent> {
 }
 
 const settled = async (sent: Map<string, Promise<Sent>>) =>
-  Promise.all([...sent].map(async ([request_id, one]) => ({ request_id, ...(await one) })))
+  Promise.all([...sent].map(async ([requestId, one]) => ({ request_id: requestId, ...(await one) })))
 
 function judge(folder: string, sent: (Sent & { request_id: string })[], log: string) {
   const read = new Set([...log.matchAll(/"request_id":"(stop-\d+)"/g)].map(([, id = '']) => id))

@@ -2,16 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { AuditEntry } from '../../server/domain/rows.ts'
-import { max_batch } from '../../server/store/audit-batches.ts'
+import { maxBatch } from '../../server/store/audit-batches.ts'
 import { createTrail } from '../../server/store/sqlite/audit.ts'
-import { master_key } from '../bench/processes.ts'
+import { masterKey } from '../bench/processes.ts'
 import { sealRights } from '../support/seal-rights.ts'
 import { recountTransactions } from '../support/transactions.ts'
 
 /** Of the newest deliveries, as many as one page has. */
-const with_attempts = 1_000
+const withAttempts = 1_000
 /** As many as the contract shows. */
-const attempts_each = 100
+const attemptsEach = 100
 const time = "strftime('%Y-%m-%dT%H:%M:%fZ', 1767225600 + n / 1000.0, 'unixepoch')"
 
 const numbers = (count: number) =>
@@ -30,7 +30,7 @@ export async function store(folder: string, rows: number): Promise<void> {
       fillDeliveries(db, rows)
     })
     fillNotifications(db, rows)
-    await sealRights(folder, master_key)
+    await sealRights(folder, masterKey)
     fillAudit(db, rows)
     db.pragma('wal_checkpoint(TRUNCATE)')
   } finally {
@@ -77,10 +77,10 @@ function fillDeliveries(db: Database.Database, rows: number): void {
   db.exec(`INSERT INTO deliveries (id, notification_row_id, event_row_id, subject, status, failures, next_at, created_at)
     SELECT 'delivery-' || sequence, notifications.row_id, events.row_id, subject, 'failed', 10, 0, created_at
     FROM events, notifications WHERE notifications.id = 'full' AND events.id GLOB 'event-*'`)
-  db.exec(`${numbers(attempts_each)}
+  db.exec(`${numbers(attemptsEach)}
     INSERT INTO delivery_attempts (delivery_row_id, number, at, duration_ms, status, error, answer)
     SELECT row_id, n, '2026-01-01T00:00:00.000Z', 1, 500, 'HTTP 500', '${'x'.repeat(1_000)}'
-    FROM (SELECT row_id FROM deliveries ORDER BY row_id DESC LIMIT ${with_attempts}), numbers`)
+    FROM (SELECT row_id FROM deliveries ORDER BY row_id DESC LIMIT ${withAttempts}), numbers`)
 }
 
 const fillNotifications = (db: Database.Database, rows: number) =>
@@ -100,8 +100,7 @@ export function fillAudit(db: Database.Database, entries: number): void {
     request_id: randomUUID(),
   })
   const fill = db.transaction(() => {
-    for (let n = 0; n < entries; n += max_batch)
-      append(Array.from({ length: max_batch }, (_, index) => entry(n + index)))
+    for (let n = 0; n < entries; n += maxBatch) append(Array.from({ length: maxBatch }, (_, index) => entry(n + index)))
   })
   fill.immediate()
 }

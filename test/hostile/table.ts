@@ -14,7 +14,7 @@ export interface Stored {
   problem: string
 }
 
-export const nothing_stored: Stored = { rows: 1_000, unfinished: [], api_keys: [], pooled: [], problem: 'none' }
+export const nothingStored: Stored = { rows: 1_000, unfinished: [], api_keys: [], pooled: [], problem: 'none' }
 
 /** Data that nodes take at most, and a little less (server/services/transactions/check-request.ts). */
 const data = `0x${'ab'.repeat(130_000)}`
@@ -27,11 +27,11 @@ export const sponsorship = {
   ...{ relayer_id: 'demo', max_gas: 1_000_000, max_fee: '1', budget_per_day: '1', forwarders: listed.slice(0, 20) },
   targets: listed.map((address) => ({ address, selectors })),
 }
-const long_url = `http://127.0.0.1:1/${'x'.repeat(2_000)}`
+const longUrl = `http://127.0.0.1:1/${'x'.repeat(2_000)}`
 const megabyte = 1_000_000
 const page = 'per_page=1000'
 /** Background work that follows an answer is the answer's. */
-const bulk_ms = 1_500
+const bulkMs = 1_500
 
 type Make = (stored: Stored, attempt: number) => Wide[]
 
@@ -56,7 +56,7 @@ const send =
   ): Make =>
   (stored, attempt) => {
     const text = body && JSON.stringify(body(stored, attempt))
-    const with_body = text === undefined ? {} : { type: 'application/json', body: text }
+    const withBody = text === undefined ? {} : { type: 'application/json', body: text }
     const its: Record<string, string | undefined> = {
       unfinished: stored.unfinished[attempt],
       key: stored.api_keys[attempt],
@@ -71,7 +71,7 @@ const send =
         method,
         path: `/api/v1${full}`,
         succeeds: true,
-        ...with_body,
+        ...withBody,
         ...special,
       },
     ]
@@ -195,9 +195,9 @@ export const table: Record<string, Make> = {
   healNonce: send('POST', '/relayers/full/nonce/heal'),
   streamEvents: () => [{ name: 'all events', method: 'GET', path: '/api/v1/relayers/full/events', stream: true }],
   listNotifications: get(`/notifications?${page}&page={last}`),
-  createNotification: send('POST', '/notifications', () => ({ url: long_url })),
+  createNotification: send('POST', '/notifications', () => ({ url: longUrl })),
   getNotification: get('/notifications/n-{rows}'),
-  updateNotification: send('PATCH', '/notifications/n-1{attempt}', () => ({ url: long_url })),
+  updateNotification: send('PATCH', '/notifications/n-1{attempt}', () => ({ url: longUrl })),
   getNotificationHealth: get('/notifications/full/health'),
   listDeliveries: get(
     `/notifications/full/deliveries?${page}`,
@@ -329,10 +329,10 @@ export const table: Record<string, Make> = {
   getService: get('/service'),
   // Last, because they change most rows and continue in the background.
   sweepRelayer: send('POST', '/relayers/demo/sweep', () => ({ to })),
-  cancelPendingTransactions: send('DELETE', '/relayers/demo/transactions/pending', undefined, { after_ms: bulk_ms }),
+  cancelPendingTransactions: send('DELETE', '/relayers/demo/transactions/pending', undefined, { after_ms: bulkMs }),
   redeliverFailed: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {
-    after_ms: bulk_ms,
+    after_ms: bulkMs,
   }),
   deleteNotification: (stored, attempt) =>
-    attempt === 0 ? send('DELETE', '/notifications/full', undefined, { after_ms: bulk_ms })(stored, attempt) : [],
+    attempt === 0 ? send('DELETE', '/notifications/full', undefined, { after_ms: bulkMs })(stored, attempt) : [],
 }

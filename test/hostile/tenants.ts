@@ -11,14 +11,14 @@ import type { Reached, Scene } from './scene.ts'
 // What a key that is limited to the relayer `attacked` can do to others: points 12, 13 and 15.
 
 const mebibyte = 2 ** 20
-const max_growth_mb = 150
+const maxGrowthMb = 150
 /** A stall that a person notices. */
-const max_stall_ms = 500
-const max_ratio = 3
+const maxStallMs = 500
+const maxRatio = 3
 
 async function limitedClient({ url, client }: Scene, scopes: Scope[], rate?: number) {
-  const rate_limit = rate === undefined ? null : { per_second: rate, burst: rate }
-  const key = { name: randomUUID(), scopes, relayer_ids: ['attacked'], rate_limit }
+  const rateLimit = rate === undefined ? null : { per_second: rate, burst: rate }
+  const key = { name: randomUUID(), scopes, relayer_ids: ['attacked'], rate_limit: rateLimit }
   const { api_key, token } = (await client.post('/api/v1/api-keys', { body: key })).data
   return { id: api_key.id, token, client: createRelayerClient({ baseUrl: url, token, maxRetries: 0 }) }
 }
@@ -61,8 +61,8 @@ export async function answerTooMuch(scene: Scene): Promise<Reached> {
   const path = { relayer_id: 'attacked' }
   await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { custom_rpc_urls: [node] } })
   const { client: attacker } = await limitedClient(scene, ['read', 'send', 'manage'])
-  const before_mb = memoryOf(child.pid as number)
-  let growth_mb = 0
+  const beforeMb = memoryOf(child.pid as number)
+  let growthMb = 0
   const times = await during(scene, 8_000, async (stop) => {
     while (!stop.aborted) {
       const balance = () => attacker.get('/api/v1/relayers/{relayer_id}/balance', { path })
@@ -72,17 +72,17 @@ export async function answerTooMuch(scene: Scene): Promise<Reached> {
           body: { to: `0x${'5a'.repeat(20)}`, value: 1 },
         })
       await Promise.allSettled([balance(), send(), balance(), send()])
-      growth_mb = Math.max(growth_mb, memoryOf(child.pid as number) - before_mb)
+      growthMb = Math.max(growthMb, memoryOf(child.pid as number) - beforeMb)
       await pause(20)
     }
   })
   await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { custom_rpc_urls: [] } })
   server.closeAllConnections()
   server.close()
-  const stall_ms = times.at(-1) ?? 0
+  const stallMs = times.at(-1) ?? 0
   return {
-    found: `others wait ${stall_ms.toFixed(0)} ms at most, +${growth_mb.toFixed(0)} MB`,
-    holds: stall_ms < max_stall_ms && growth_mb < max_growth_mb,
+    found: `others wait ${stallMs.toFixed(0)} ms at most, +${growthMb.toFixed(0)} MB`,
+    holds: stallMs < maxStallMs && growthMb < maxGrowthMb,
   }
 }
 
@@ -106,14 +106,14 @@ export async function signAfterTheEnd(scene: Scene): Promise<Reached> {
     })
     await pause(20 + 10 * round)
     await client.delete('/api/v1/api-keys/{api_key_id}', { path: { api_key_id: id } })
-    const revoked_ms = Date.now()
+    const revokedMs = Date.now()
     await asked.then((answer) => answer.text()).catch(() => undefined)
     await pause(100)
     const query = { caller: id, operation: 'signMessage', per_page: 1_000 }
     const { data } = await client.get('/api/v1/audit', { query })
     const results = data.filter(({ result }) => result === 200)
     signed += results.length
-    late += results.filter(({ at }) => Date.parse(at) > revoked_ms).length
+    late += results.filter(({ at }) => Date.parse(at) > revokedMs).length
   }
   return { found: `${late} of ${signed} signatures of ${rounds} batches after the answer`, holds: late === 0 }
 }
@@ -123,7 +123,7 @@ export async function changeWithoutEnd(scene: Scene): Promise<Reached> {
   const { child } = scene
   const quiet = await during(scene, 2_000, async () => undefined)
   const { client: attacker } = await limitedClient(scene, ['manage'], 1)
-  const before_mb = memoryOf(child.pid as number)
+  const beforeMb = memoryOf(child.pid as number)
   let [changed, asked] = [0, 0]
   const busy = await during(scene, 6_000, (stop) =>
     Promise.all(
@@ -142,10 +142,10 @@ export async function changeWithoutEnd(scene: Scene): Promise<Reached> {
       }),
     ),
   )
-  const growth_mb = memoryOf(child.pid as number) - before_mb
+  const growthMb = memoryOf(child.pid as number) - beforeMb
   const ratio = medianOf(busy) / medianOf(quiet)
   return {
-    found: `${changed} of ${asked} changes in 6 s, p50 of others ${ratio.toFixed(1)} times, +${growth_mb.toFixed(0)} MB`,
-    holds: changed <= 10 && ratio < max_ratio && growth_mb < max_growth_mb,
+    found: `${changed} of ${asked} changes in 6 s, p50 of others ${ratio.toFixed(1)} times, +${growthMb.toFixed(0)} MB`,
+    holds: changed <= 10 && ratio < maxRatio && growthMb < maxGrowthMb,
   }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type Input, RLP } from '@ethereumjs/rlp'
 import Database from 'better-sqlite3'
 import { createRelayerClient } from '../../client/index.ts'
-import { api_key } from '../bench/processes.ts'
+import { apiKey } from '../bench/processes.ts'
 import { fillAudit } from './stored.ts'
 
 export interface Wide {
@@ -22,14 +22,14 @@ export interface Wide {
 const rows = 1_000
 const entries = 1_000_000
 /** The length of a transaction's data: about the most that fits into a block. */
-const data_characters = 260_000
+const dataCharacters = 260_000
 
 /** The length of an access list: about the most addresses that the service accepts. */
 const addresses = 3_300
 
 /** Requests with long responses: full pages of the largest rows. */
 export async function wideRequests(url: string, folder: string): Promise<Record<string, Wide[]>> {
-  const client = createRelayerClient({ baseUrl: url, token: api_key })
+  const client = createRelayerClient({ baseUrl: url, token: apiKey })
   const db = new Database(join(folder, 'relayer.sqlite'))
   const get = (name: string, path: string): Wide => ({ name, method: 'GET', path: `/api/v1${path}`, succeeds: true })
   try {
@@ -39,7 +39,7 @@ export async function wideRequests(url: string, folder: string): Promise<Record<
     const ids = (await relayers(client)).slice(0, rows)
     fillAudit(db, entries)
     fillTransactions(db, 'small', 64)
-    fillTransactions(db, 'large', data_characters)
+    fillTransactions(db, 'large', dataCharacters)
     const cidrs = Array.from({ length: 100 }, (_, index) => `10.${index}.0.0/16`)
     const key = { name: 'wide', scopes: ['sign'], relayer_ids: ids, allowed_cidrs: cidrs }
     const makeKey = { name: '1,000 relayers, 100 networks', method: 'POST', path: '/api/v1/api-keys' }
@@ -119,7 +119,7 @@ async function relayers(client: ReturnType<typeof createRelayerClient>): Promise
 const numbers = (count: number) =>
   `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`
 
-function fillTransactions(db: Database.Database, id: string, data_characters: number): void {
+function fillTransactions(db: Database.Database, id: string, dataCharacters: number): void {
   db.prepare(`${numbers(rows)}
     INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
       max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at, signature, speed)
@@ -127,7 +127,7 @@ function fillTransactions(db: Database.Database, id: string, data_characters: nu
       n, 21000, '30000000000', '1000000000', 'confirmed', '2026-01-01T00:00:00.000Z',
       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', NULL, NULL
     FROM relayers, numbers WHERE id = $id`).run({ id })
-  const bytes = data_characters / 2
+  const bytes = dataCharacters / 2
   db.prepare('INSERT INTO transaction_data SELECT row_id, zeroblob(?) FROM transactions WHERE relayer_id = ?').run(
     bytes,
     id,

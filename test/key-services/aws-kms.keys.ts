@@ -11,7 +11,7 @@ async function createKey(KeySpec: KeySpec = 'ECC_SECG_P256K1'): Promise<string> 
   return KeyMetadata?.KeyId ?? ''
 }
 
-const signerOf = (key_id: string) => ({ type: 'aws_kms' as const, config: { region, key_id, endpoint } })
+const signerOf = (keyId: string) => ({ type: 'aws_kms' as const, config: { region, key_id: keyId, endpoint } })
 
 test('signs messages, typed data and transactions with a key in ministack', async () => {
   const rig = await testRig()
@@ -29,11 +29,11 @@ test('signs messages, typed data and transactions with a key in ministack', asyn
     body: { domain, types, primaryType: 'Mail', message: { text: 'Hi' } },
   })
   expect(verifyTypedData(domain, types, { text: 'Hi' }, typed.sig).toLowerCase()).toBe(address)
-  const unsigned_transaction = Transaction.from({ type: 2, chainId: 31_337, gasLimit: 21_000, to: address })
+  const unsignedTransaction = Transaction.from({ type: 2, chainId: 31_337, gasLimit: 21_000, to: address })
     .unsignedSerialized as `0x${string}`
   const { data: signed } = await rig.client().post('/api/v1/relayers/{relayer_id}/sign-transaction', {
     path,
-    body: { unsigned_transaction },
+    body: { unsigned_transaction: unsignedTransaction },
   })
   expect(Transaction.from(signed.signed_transaction).from?.toLowerCase()).toBe(address)
 })
@@ -43,8 +43,8 @@ test('rejects a key on another curve, a disabled key and a missing one', async (
   const disabled = await createKey()
   await client.send(new DisableKeyCommand({ KeyId: disabled }))
   const missing = '00000000-0000-4000-8000-000000000000'
-  for (const key_id of [await createKey('ECC_NIST_P256'), disabled, missing]) {
-    await expect(rig.client().post('/api/v1/signers', { body: signerOf(key_id) })).rejects.toMatchObject({
+  for (const keyId of [await createKey('ECC_NIST_P256'), disabled, missing]) {
+    await expect(rig.client().post('/api/v1/signers', { body: signerOf(keyId) })).rejects.toMatchObject({
       status: 422,
     })
   }

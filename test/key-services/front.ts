@@ -17,7 +17,7 @@ export interface FrontOptions {
   spoil(exchange: Exchange, signature: KeyFaults['signature']): string
 }
 
-const own_headers = new Set(['host', 'connection', 'content-length', 'transfer-encoding'])
+const ownHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding'])
 
 /** Forwards requests to the key service at `target`, and misbehaves in its place. */
 export async function startFront(
@@ -37,7 +37,7 @@ export async function startFront(
       const heard = await fetch(`${target}${path}`, {
         method,
         headers: Object.entries(headers).flatMap(([name, value]): [string, string][] =>
-          own_headers.has(name) || value === undefined ? [] : [[name, `${value}`]],
+          ownHeaders.has(name) || value === undefined ? [] : [[name, `${value}`]],
         ),
         ...(body !== '' && { body }),
       })

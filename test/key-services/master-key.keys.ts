@@ -19,7 +19,7 @@ async function createAwsKey(): Promise<string> {
   return KeyMetadata?.KeyId ?? ''
 }
 
-const settingOf = (key_id: string) => `aws-kms:${key_id}?region=${region}&endpoint=${endpoint}`
+const settingOf = (keyId: string) => `aws-kms:${keyId}?region=${region}&endpoint=${endpoint}`
 
 /** A key of the Transit engine, with an AppRole that has the permissions of docs/keys.md. */
 async function createTransitKey(name: string, capability: 'both' | 'encrypt' = 'both') {
@@ -50,21 +50,23 @@ const rotate = ({ NEW_MASTER_KEY, ...settings }: { NEW_MASTER_KEY: string } & Re
   rotateMasterKey({ config: readConfig(settings), new_key: readMasterKeySetting(NEW_MASTER_KEY) })
 
 test('encrypts the master key with a key in ministack; does not start with a disabled key, another key or a changed ciphertext', async () => {
-  const key_id = await createAwsKey()
-  const MASTER_KEY = settingOf(key_id)
-  const { sig, DATA_DIR } = await signed({ MASTER_KEY })
-  expect((await signed({ MASTER_KEY, DATA_DIR })).sig).toBe(sig)
-  await kms.send(new DisableKeyCommand({ KeyId: key_id }))
-  await expect(startTestService({ MASTER_KEY, DATA_DIR })).rejects.toThrow(/AWS KMS answered DisabledException/)
-  await kms.send(new EnableKeyCommand({ KeyId: key_id }))
+  const keyId = await createAwsKey()
+  const MasterKey = settingOf(keyId)
+  const { sig, DATA_DIR } = await signed({ MASTER_KEY: MasterKey })
+  expect((await signed({ MASTER_KEY: MasterKey, DATA_DIR })).sig).toBe(sig)
+  await kms.send(new DisableKeyCommand({ KeyId: keyId }))
+  await expect(startTestService({ MASTER_KEY: MasterKey, DATA_DIR })).rejects.toThrow(
+    /AWS KMS answered DisabledException/,
+  )
+  await kms.send(new EnableKeyCommand({ KeyId: keyId }))
   // The emulator encrypts without authentication: the check in the database finds that the master key is another one.
   const refused = /does not decrypt the master key|encrypted under another master key/
   const other = settingOf(await createAwsKey())
   await expect(startTestService({ MASTER_KEY: other, DATA_DIR })).rejects.toThrow(refused)
   const next = await createAwsKey()
-  await rotate({ MASTER_KEY, DATA_DIR, NEW_MASTER_KEY: settingOf(next) })
+  await rotate({ MASTER_KEY: MasterKey, DATA_DIR, NEW_MASTER_KEY: settingOf(next) })
   expect((await signed({ MASTER_KEY: settingOf(next), DATA_DIR })).sig).toBe(sig)
-  await expect(startTestService({ MASTER_KEY, DATA_DIR })).rejects.toThrow(refused)
+  await expect(startTestService({ MASTER_KEY: MasterKey, DATA_DIR })).rejects.toThrow(refused)
 
   const db = new Database(join(DATA_DIR, 'relayer.sqlite'))
   const CiphertextBlob = db.prepare<[], Buffer>('SELECT wrapped_key FROM vault_check').pluck().get()
@@ -90,8 +92,8 @@ test('encrypts the master key with a key in OpenBao by an AppRole with the docum
     /Vault answered 403: .*permission denied/s,
   )
   await expect(startTestService({ ...other, DATA_DIR })).rejects.toThrow(/\(vault:transit\/master encrypted it\)/)
-  const one_way = await createTransitKey('one-way', 'encrypt')
-  await expect(startTestService(one_way)).rejects.toThrow(/Vault answered 403/)
+  const oneWay = await createTransitKey('one-way', 'encrypt')
+  await expect(startTestService(oneWay)).rejects.toThrow(/Vault answered 403/)
   // The operator's policies have no permission to create keys, so a misspelled name does not make one.
   await expect(startTestService({ ...settings, MASTER_KEY: 'vault:transit/mistyped' })).rejects.toThrow(/403/)
 })
@@ -103,7 +105,7 @@ test('rotates the master key from a file to ministack, to OpenBao and to a setti
   await rotate({ DATA_DIR, NEW_MASTER_KEY: aws })
   await rotate({ ...vault, DATA_DIR, MASTER_KEY: aws, NEW_MASTER_KEY: vault.MASTER_KEY })
   expect(await rights(readConfig({ ...vault, DATA_DIR }), 'verify')).toContain('unchanged')
-  const MASTER_KEY = 'c3'.repeat(32)
-  await rotate({ ...vault, DATA_DIR, NEW_MASTER_KEY: MASTER_KEY })
-  expect((await signed({ DATA_DIR, MASTER_KEY })).sig).toBe(sig)
+  const MasterKey = 'c3'.repeat(32)
+  await rotate({ ...vault, DATA_DIR, NEW_MASTER_KEY: MasterKey })
+  expect((await signed({ DATA_DIR, MASTER_KEY: MasterKey })).sig).toBe(sig)
 })

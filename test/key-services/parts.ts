@@ -37,9 +37,9 @@ export interface PartOptions {
   servers: KeyServers
 }
 
-const outage_ms = 30_000
+const outageMs = 30_000
 /** Wrong answers end after so long. */
-const wrong_ms = 8_000
+const wrongMs = 8_000
 const lasting: ReadonlySet<Trouble> = new Set(['throttled', 'slow', 'high_s'])
 
 export async function runKills(name: StageName, { transactions, kills, seed, servers }: PartOptions): Promise<Cell> {
@@ -89,7 +89,7 @@ async function runPart(
   transactions: number,
 ): Promise<Cell> {
   const began = performance.now()
-  const broadcast_before = rig.proxy.broadcastBytes().length
+  const broadcastBefore = rig.proxy.broadcastBytes().length
   const signer = await keys.signer()
   const { type } = signer
   const account = await rig.addAccount({ signer })
@@ -104,13 +104,13 @@ async function runPart(
   await account.send(transactions / 2)
   if (part !== 'send' && !lasting.has(part)) {
     await saysReason(account)
-    await pause(part === 'stopped' ? outage_ms : wrong_ms)
+    await pause(part === 'stopped' ? outageMs : wrongMs)
     await keys.set(undefined)
   }
   await account.finished()
   await keys.set(undefined)
   const heard = await witness.stop()
-  const raws = rig.proxy.broadcastBytes().slice(broadcast_before)
+  const raws = rig.proxy.broadcastBytes().slice(broadcastBefore)
   const cell = await cellOf(account, raws, [heard, ...(forms ? [forms] : [])])
   const { outcomes, mean_ms, waiting } = await readCalls(rig, type)
   if (waiting !== 0) note(cell, `${waiting} signatures wait at the end`)

@@ -22,12 +22,12 @@ async function signByManyCallers(module: string): Promise<number[]> {
   const { id } = await createRelayer(service.client, { signer_id: data.id })
   const statuses = await Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
-      const of_caller: number[] = []
+      const ofCaller: number[] = []
       for (let round = 0; round < rounds; round += 1) {
         const body = JSON.stringify({ message: `${caller} ${round}` })
-        of_caller.push((await service.raw(`/api/v1/relayers/${id}/sign`, { method: 'POST', body })).status)
+        ofCaller.push((await service.raw(`/api/v1/relayers/${id}/sign`, { method: 'POST', body })).status)
       }
-      return of_caller
+      return ofCaller
     }),
   )
   await service.close()

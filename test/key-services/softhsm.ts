@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 
 /** The module of Debian's package softhsm2. SOFTHSM2_MODULE: another place. */
-export const softhsm_module = process.env.SOFTHSM2_MODULE ?? '/usr/lib/softhsm/libsofthsm2.so'
+export const softhsmModule = process.env.SOFTHSM2_MODULE ?? '/usr/lib/softhsm/libsofthsm2.so'
 export const pin = 'pin-of-the-test-648219'
 
 export interface SoftHsm {
@@ -16,8 +16,8 @@ export interface SoftHsm {
 }
 
 /** A token of SoftHSM in a folder, with its configuration in SOFTHSM2_CONF of this process. */
-export function createSoftHsm(folder: string, token_label = 'relayers'): SoftHsm {
-  if (!existsSync(softhsm_module))
+export function createSoftHsm(folder: string, tokenLabel = 'relayers'): SoftHsm {
+  if (!existsSync(softhsmModule))
     throw new Error('softhsm2 and opensc must be installed: apt-get install softhsm2 opensc')
   const tokens = join(folder, 'tokens')
   mkdirSync(tokens)
@@ -30,11 +30,11 @@ export function createSoftHsm(folder: string, token_label = 'relayers'): SoftHsm
     execFileSync(program, words, { stdio: 'pipe' })
     own()
   }
-  run('softhsm2-util', ['--init-token', '--free', '--label', token_label, '--so-pin', '12345678', '--pin', pin])
+  run('softhsm2-util', ['--init-token', '--free', '--label', tokenLabel, '--so-pin', '12345678', '--pin', pin])
   return {
-    token_label,
+    token_label: tokenLabel,
     addKey(label, id, type = 'EC:secp256k1') {
-      const at = ['--module', softhsm_module, '--token-label', token_label, '--login', '--pin', pin]
+      const at = ['--module', softhsmModule, '--token-label', tokenLabel, '--login', '--pin', pin]
       run('pkcs11-tool', [...at, '--keypairgen', '--key-type', type, '--label', label, '--id', id])
       return label
     },

@@ -24,10 +24,10 @@ export interface KeyServers {
   openbao?: { url: string; pid: number; token: string }
 }
 
-export const slow_ms = 2_000
-export const throttled_per_second = 5
+export const slowMs = 2_000
+export const throttledPerSecond = 5
 /** As a key service in the same region. */
-export const usual_ms = 20
+export const usualMs = 20
 
 const calm: Omit<KeyFaults, 'error'> = {
   delay_ms: 0,
@@ -37,12 +37,12 @@ const calm: Omit<KeyFaults, 'error'> = {
 }
 const faultsOf: Record<Trouble, Partial<KeyFaults>> = {
   stopped: {},
-  throttled: { per_second: throttled_per_second },
-  slow: { delay_ms: slow_ms },
+  throttled: { per_second: throttledPerSecond },
+  slow: { delay_ms: slowMs },
   garbage: { signature: 'garbage' },
   other_key: { signature: 'other_key' },
   high_s: { signature: 'high_s' },
-  varied: { delay_ms: usual_ms },
+  varied: { delay_ms: usualMs },
 }
 
 /** `set` of a stage over these faults; `outage` begins and ends the time in which nobody answers. */

@@ -17,8 +17,8 @@ export interface Heard {
 }
 
 /** Seldom: a throttled key service has little for others. */
-const every_ms = 2_000
-const look_ms = 250
+const everyMs = 2_000
+const lookMs = 250
 const types = { Mail: [{ name: 'text', type: 'string' }] }
 const domain = { name: 'Test', chainId: 31_337 }
 
@@ -28,12 +28,12 @@ export function startWitness(rig: Rig, account: Account, type: string): { stop()
   const underWay: Promise<void>[] = []
   let isStopped = false
 
-  async function sign(relayer_id: string, address: string | undefined): Promise<void> {
+  async function sign(relayerId: string, address: string | undefined): Promise<void> {
     const message = `Hello ${underWay.length}`
     try {
       const { data } = await rig
         .client()
-        .post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id }, body: { message } })
+        .post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id: relayerId }, body: { message } })
       if (address === undefined) return
       if (isBy(address, verifyMessage(message, data.sig), data.s)) heard.signed += 1
       else heard.wrong += 1
@@ -47,12 +47,12 @@ export function startWitness(rig: Rig, account: Account, type: string): { stop()
 
   async function repeat(): Promise<void> {
     for (let look = 0; !isStopped; look += 1) {
-      if ((look * look_ms) % every_ms === 0) {
+      if ((look * lookMs) % everyMs === 0) {
         underWay.push(sign(account.relayer_id, account.address), sign('demo', undefined))
       }
       const { waiting } = await readCalls(rig, type).catch(() => ({ waiting: 0 }))
       heard.waited = Math.max(heard.waited, waiting)
-      await pause(look_ms)
+      await pause(lookMs)
     }
   }
   const repeated = repeat()
@@ -84,11 +84,11 @@ export async function signForms(rig: Rig, { relayer_id, address }: Account, hasT
     if (hasTypedData || !(error instanceof RelayerError) || error.status !== 422) throw error
   }
   for (const type of [0, 2]) {
-    const unsigned_transaction = Transaction.from({ type, chainId: 31_337, gasLimit: 21_000, to: address })
+    const unsignedTransaction = Transaction.from({ type, chainId: 31_337, gasLimit: 21_000, to: address })
       .unsignedSerialized as `0x${string}`
     const { data } = await client.post('/api/v1/relayers/{relayer_id}/sign-transaction', {
       path,
-      body: { unsigned_transaction },
+      body: { unsigned_transaction: unsignedTransaction },
     })
     const { from, signature } = Transaction.from(data.signed_transaction)
     count(isBy(address, `${from}`, `${signature?.s}`))

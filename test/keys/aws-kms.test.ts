@@ -1,7 +1,7 @@
 import { verifyMessage, verifyTypedData } from 'ethers'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Failure } from '../../generated/openapi.ts'
-import { aws_credentials, type FakeKms, startFakeKms } from '../support/fake-kms.ts'
+import { awsCredentials, type FakeKms, startFakeKms } from '../support/fake-kms.ts'
 import { cow, createRelayer } from '../support/resources.ts'
 import { expectKept } from '../support/secrets.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -9,7 +9,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 const path = '/api/v1/signers'
 
 beforeEach(() => {
-  for (const [name, value] of Object.entries(aws_credentials)) {
+  for (const [name, value] of Object.entries(awsCredentials)) {
     const before = process.env[name]
     process.env[name] = value
     onTestFinished(() => {
@@ -25,7 +25,7 @@ async function startKms(): Promise<FakeKms> {
   return kms
 }
 
-const configOf = (kms: FakeKms, key_id: string) => ({ region: kms.region, key_id, endpoint: kms.url })
+const configOf = (kms: FakeKms, keyId: string) => ({ region: kms.region, key_id: keyId, endpoint: kms.url })
 
 const create = ({ raw }: TestService, body: unknown) => raw(path, { method: 'POST', body: JSON.stringify(body) })
 
@@ -37,8 +37,8 @@ async function createKmsRelayer(service: TestService, kms: FakeKms, input: objec
   return { signer, relayer, path: { relayer_id: relayer.id } }
 }
 
-const sign = ({ raw }: TestService, relayer_id: string, message = 'Hello') =>
-  raw(`/api/v1/relayers/${relayer_id}/sign`, { method: 'POST', body: JSON.stringify({ message }) })
+const sign = ({ raw }: TestService, relayerId: string, message = 'Hello') =>
+  raw(`/api/v1/relayers/${relayerId}/sign`, { method: 'POST', body: JSON.stringify({ message }) })
 
 test('signs messages and typed data with a key in AWS KMS, and shows only its address and type', async () => {
   const kms = await startKms()
@@ -124,10 +124,10 @@ test('rejects a taken id and a private endpoint before it calls the key service'
 test('encrypts the reference to the key in the store', async () => {
   const kms = await startKms()
   const service = await startTestService()
-  const key_id = kms.addKey()
-  const { data } = await service.client.post(path, { body: { type: 'aws_kms', config: configOf(kms, key_id) } })
+  const keyId = kms.addKey()
+  const { data } = await service.client.post(path, { body: { type: 'aws_kms', config: configOf(kms, keyId) } })
   expect((await service.client.get(path)).data.find(({ id }) => id === data.id)).toEqual(data)
-  for (const kept of [key_id, kms.url]) await expectKept(service, Buffer.from(kept), data.address)
+  for (const kept of [keyId, kms.url]) await expectKept(service, Buffer.from(kept), data.address)
 })
 
 test('does not call the key service for a signature that a policy or a pause refuses', async () => {

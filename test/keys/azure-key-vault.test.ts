@@ -38,18 +38,18 @@ const application = () => ({
   client_secret: azure.client_secret,
 })
 
-const configOf = (key_name = azure.addKey().name) => ({ vault_url: azure.url, key_name, ...application() })
+const configOf = (keyName = azure.addKey().name) => ({ vault_url: azure.url, key_name: keyName, ...application() })
 
 const create = ({ raw }: TestService, config: object) =>
   raw(path, { method: 'POST', body: JSON.stringify({ type: 'azure_key_vault', config }) })
 
-const sign = ({ raw }: TestService, relayer_id: string) =>
-  raw(`/api/v1/relayers/${relayer_id}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
+const sign = ({ raw }: TestService, relayerId: string) =>
+  raw(`/api/v1/relayers/${relayerId}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
 
 test('signs messages, typed data and transactions with a key in Azure Key Vault, by the requests of the REST reference', async () => {
   const service = await startTestService()
   const { name, version } = azure.addKey()
-  const [before, tokens_before] = [azure.requests.length, azure.token_requests.length]
+  const [before, tokensBefore] = [azure.requests.length, azure.token_requests.length]
   const { data: signer } = await service.client.post(path, {
     body: { type: 'azure_key_vault', config: configOf(name) },
   })
@@ -69,7 +69,7 @@ test('signs messages, typed data and transactions with a key in Azure Key Vault,
     })
   }
   // One token serves them all.
-  expect(azure.token_requests.slice(tokens_before)).toEqual([
+  expect(azure.token_requests.slice(tokensBefore)).toEqual([
     expect.objectContaining({
       grant_type: 'client_credentials',
       client_id: azure.client_id,
@@ -81,8 +81,12 @@ test('signs messages, typed data and transactions with a key in Azure Key Vault,
   // Without a client secret, the workload identity of the environment.
   const file = join(temporaryFolder(), 'token')
   writeFileSync(file, 'federated token\n')
-  const { tenant_id: AZURE_TENANT_ID, client_id: AZURE_CLIENT_ID } = azure
-  Object.assign(process.env, { AZURE_TENANT_ID, AZURE_CLIENT_ID, AZURE_FEDERATED_TOKEN_FILE: file })
+  const { tenant_id: AzureTenantId, client_id: AzureClientId } = azure
+  Object.assign(process.env, {
+    AZURE_TENANT_ID: AzureTenantId,
+    AZURE_CLIENT_ID: AzureClientId,
+    AZURE_FEDERATED_TOKEN_FILE: file,
+  })
   const config = { vault_url: azure.url, key_name: azure.addKey().name }
   const { data } = await service.client.post(path, { body: { type: 'azure_key_vault', config } })
   expect((await sign(service, (await createRelayer(service.client, { signer_id: data.id })).id)).status).toBe(200)

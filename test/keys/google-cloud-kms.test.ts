@@ -21,13 +21,17 @@ beforeEach(() => {
   kms.damage = {}
 })
 
-const configOf = (key_version = kms.addKey()) => ({ key_version, service_account: kms.account, endpoint: kms.url })
+const configOf = (keyVersion = kms.addKey()) => ({
+  key_version: keyVersion,
+  service_account: kms.account,
+  endpoint: kms.url,
+})
 
 const create = ({ raw }: TestService, config: object) =>
   raw(path, { method: 'POST', body: JSON.stringify({ type: 'google_cloud_kms', config }) })
 
-const sign = ({ raw }: TestService, relayer_id: string) =>
-  raw(`/api/v1/relayers/${relayer_id}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
+const sign = ({ raw }: TestService, relayerId: string) =>
+  raw(`/api/v1/relayers/${relayerId}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
 
 async function createKmsRelayer(service: TestService) {
   const { data } = await service.client.post(path, { body: { type: 'google_cloud_kms', config: configOf() } })

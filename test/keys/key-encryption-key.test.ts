@@ -18,8 +18,8 @@ test.each([
   [`gcp-kms:${google}`, { name: `gcp-kms:${google}`, service: 'gcp-kms', key: google }],
   ['vault:transit/relayer', { name: 'vault:transit/relayer', service: 'vault', mount: 'transit', key: 'relayer' }],
   ['vault:team/transit/a', { name: 'vault:team/transit/a', service: 'vault', mount: 'team/transit', key: 'a' }],
-])('accepts MASTER_KEY=%s as a key in a key service', (MASTER_KEY, key) => {
-  expect(readConfig({ MASTER_KEY })).toMatchObject({ master_key: undefined, key_encryption_key: key })
+])('accepts MASTER_KEY=%s as a key in a key service', (MasterKey, key) => {
+  expect(readConfig({ MASTER_KEY: MasterKey })).toMatchObject({ master_key: undefined, key_encryption_key: key })
 })
 
 test.each([
@@ -32,22 +32,26 @@ test.each([
   ],
   ...['gcp-kms:hunter2', `gcp-kms:${google}/cryptoKeyVersions/1`, `gcp-kms:${google}?region=x`, 'azure:hunter2/a'],
   ...['vault:hunter2', 'vault:../hunter2', 'vault:transit/..', 'vault:transit/a?x=1', 'vault:/a', 'vault:a/'],
-])('rejects MASTER_KEY=%s, and the message shows the forms and not the value', (MASTER_KEY) => {
-  const read = () => readConfig({ MASTER_KEY })
+])('rejects MASTER_KEY=%s, and the message shows the forms and not the value', (MasterKey) => {
+  const read = () => readConfig({ MASTER_KEY: MasterKey })
   expect(read).toThrow(ConfigError)
   expect(read).toThrow(/^MASTER_KEY must be 32 bytes.*aws-kms:KEY-ID.*gcp-kms:projects.*vault:MOUNT\/KEY$/)
   expect(read).not.toThrow(/hunter2/)
 })
 
 test('accepts an AppRole or a token as credentials for Vault', () => {
-  const VAULT_ADDR = 'https://vault.example.com:8200'
+  const VaultAddr = 'https://vault.example.com:8200'
   const of = (settings: Record<string, string>) => readConfig(settings).vault
-  const server = { url: VAULT_ADDR, namespace: 'team' }
-  expect(of({ VAULT_ADDR, VAULT_NAMESPACE: 'team', VAULT_TOKEN: 't' })).toEqual({ ...server, token: 't' })
+  const server = { url: VaultAddr, namespace: 'team' }
+  expect(of({ VAULT_ADDR: VaultAddr, VAULT_NAMESPACE: 'team', VAULT_TOKEN: 't' })).toEqual({ ...server, token: 't' })
   expect(
-    of({ VAULT_ADDR, VAULT_NAMESPACE: 'team', VAULT_ROLE_ID: 'r', VAULT_SECRET_ID: 's', VAULT_TOKEN: 't' }),
+    of({ VAULT_ADDR: VaultAddr, VAULT_NAMESPACE: 'team', VAULT_ROLE_ID: 'r', VAULT_SECRET_ID: 's', VAULT_TOKEN: 't' }),
   ).toEqual({ ...server, role_id: 'r', secret_id: 's' })
-  for (const incomplete of [{ VAULT_TOKEN: 't' }, { VAULT_ADDR }, { VAULT_ADDR, VAULT_ROLE_ID: 'r' }]) {
+  for (const incomplete of [
+    { VAULT_TOKEN: 't' },
+    { VAULT_ADDR: VaultAddr },
+    { VAULT_ADDR: VaultAddr, VAULT_ROLE_ID: 'r' },
+  ]) {
     expect(of(incomplete)).toBeUndefined()
   }
 })

@@ -12,12 +12,12 @@ import { startTestService, temporaryFolder } from '../support/service.ts'
 const { services, credentials, fakes, rotate, opens } = encryptionServices()
 const sign = { path: { relayer_id: 'demo' }, body: { message: 'Hello' } }
 
-const start = (MASTER_KEY: string, settings: Record<string, string> = {}) =>
-  startTestService({ ...credentials, MASTER_KEY, ...settings })
+const start = (MasterKey: string, settings: Record<string, string> = {}) =>
+  startTestService({ ...credentials, MASTER_KEY: MasterKey, ...settings })
 
 /** The signature of the relayer `demo` of a service that starts in this folder, and ends. */
-async function signedIn(DATA_DIR: string, settings: Record<string, string>) {
-  const service = await startTestService({ ...credentials, ...settings, DATA_DIR })
+async function signedIn(DataDir: string, settings: Record<string, string>) {
+  const service = await startTestService({ ...credentials, ...settings, DATA_DIR: DataDir })
   const { data } = await service.client.post('/api/v1/relayers/{relayer_id}/sign', sign)
   await service.close()
   return data.sig
@@ -32,8 +32,12 @@ async function usedFolder(settings: Record<string, string>) {
 }
 
 /** The message of a start that must not succeed. */
-async function refusal(DATA_DIR: string, MASTER_KEY?: string): Promise<string> {
-  const error = await startTestService({ ...credentials, DATA_DIR, ...(MASTER_KEY && { MASTER_KEY }) }).then(
+async function refusal(DataDir: string, MasterKey?: string): Promise<string> {
+  const error = await startTestService({
+    ...credentials,
+    DATA_DIR: DataDir,
+    ...(MasterKey && { MASTER_KEY: MasterKey }),
+  }).then(
     () => expect.fail('The service starts'),
     (reason: unknown) => reason,
   )
@@ -43,8 +47,8 @@ async function refusal(DATA_DIR: string, MASTER_KEY?: string): Promise<string> {
 
 const nameOf = (setting: string) => setting.split('?')[0] as string
 
-function change(data_dir: string, statement: string, ...values: unknown[]): void {
-  const db = new Database(join(data_dir, 'relayer.sqlite'))
+function change(dataDir: string, statement: string, ...values: unknown[]): void {
+  const db = new Database(join(dataDir, 'relayer.sqlite'))
   db.prepare(statement).run(...values)
   db.close()
 }
@@ -52,18 +56,18 @@ function change(data_dir: string, statement: string, ...values: unknown[]): void
 describe.each(['aws', 'google', 'vault'] as const)('%s', (kind) => {
   test('generates a master key at the first start that only the key service can decrypt, and uses it at later starts', async () => {
     const service = services[kind]
-    const MASTER_KEY = service.addKey()
+    const MasterKey = service.addKey()
     const before = service.encrypted.length
-    const running = await start(MASTER_KEY)
+    const running = await start(MasterKey)
     expect(service.encrypted).toHaveLength(before + 1)
     const { plain: key, bound_to } = service.encrypted.at(-1) as Encrypted
     expect(bound_to).toMatch(/evm-relayer-service.*master-key/)
     expect(key).toHaveLength(32)
     expect(readdirSync(running.data_dir)).not.toContain('master-key')
     const { data } = await running.client.post('/api/v1/relayers/{relayer_id}/sign', sign)
-    expectKept(running, key, nameOf(MASTER_KEY))
+    expectKept(running, key, nameOf(MasterKey))
     await running.close()
-    expect(await signedIn(running.data_dir, { MASTER_KEY })).toBe(data.sig)
+    expect(await signedIn(running.data_dir, { MASTER_KEY: MasterKey })).toBe(data.sig)
     // The master key is what all else is encrypted under.
     change(running.data_dir, 'UPDATE vault_check SET wrapped_by = NULL, wrapped_key = NULL')
     expect(await signedIn(running.data_dir, { MASTER_KEY: key.toString('hex') })).toBe(data.sig)
@@ -72,19 +76,19 @@ describe.each(['aws', 'google', 'vault'] as const)('%s', (kind) => {
 
   test('fails the start with the reason when the key service is down, forbids the call or has another key, and when the ciphertext was changed', async () => {
     const service = services[kind]
-    const MASTER_KEY = service.addKey()
-    const { data_dir, sig } = await usedFolder({ MASTER_KEY })
-    const name = nameOf(MASTER_KEY)
+    const MasterKey = service.addKey()
+    const { data_dir, sig } = await usedFolder({ MASTER_KEY: MasterKey })
+    const name = nameOf(MasterKey)
     const undecrypted = `${name} does not decrypt the master key`
 
     service.deny('decrypt')
-    const denied = await refusal(data_dir, MASTER_KEY)
+    const denied = await refusal(data_dir, MasterKey)
     service.permit()
     expect(denied).toContain(`${undecrypted}: `)
     expect(denied).toMatch(service.words.denied)
 
     await service.stop()
-    const away = await refusal(data_dir, MASTER_KEY).finally(() => service.start())
+    const away = await refusal(data_dir, MasterKey).finally(() => service.start())
     expect(away).toContain(undecrypted)
     expect(away).toMatch(service.words.away)
 
@@ -92,7 +96,7 @@ describe.each(['aws', 'google', 'vault'] as const)('%s', (kind) => {
     const wrong = await refusal(data_dir, other)
     expect(wrong).toContain(`${nameOf(other)} does not decrypt the master key (${name} encrypted it)`)
     expect(wrong).toMatch(service.words.other_key)
-    expect(await signedIn(data_dir, { MASTER_KEY })).toBe(sig)
+    expect(await signedIn(data_dir, { MASTER_KEY: MasterKey })).toBe(sig)
 
     // The last byte of the ciphertext belongs to its tag.
     const db = new Database(join(data_dir, 'relayer.sqlite'))
@@ -101,7 +105,7 @@ describe.each(['aws', 'google', 'vault'] as const)('%s', (kind) => {
     const at = wrapped.length - 3
     wrapped[at] = (wrapped[at] as number) ^ 1
     change(data_dir, 'UPDATE vault_check SET wrapped_key = ?', wrapped)
-    expect(await refusal(data_dir, MASTER_KEY)).toMatch(service.words.damaged)
+    expect(await refusal(data_dir, MasterKey)).toMatch(service.words.damaged)
   })
 
   test('rejects a key that may encrypt and not decrypt before anything is encrypted under it', async () => {
@@ -118,24 +122,24 @@ describe.each(['aws', 'google', 'vault'] as const)('%s', (kind) => {
 
   test('rotates the master key from a file to the key service, to another key there, and to a setting', async () => {
     const service = services[kind]
-    const { data_dir: DATA_DIR, sig } = await usedFolder({})
+    const { data_dir: DataDir, sig } = await usedFolder({})
     const [first, second] = [service.addKey(), service.addKey()]
     const count = service.encrypted.length
-    const toService = await rotate({ DATA_DIR, NEW_MASTER_KEY: first })
+    const toService = await rotate({ DATA_DIR: DataDir, NEW_MASTER_KEY: first })
     expect(toService).toContain(`${nameOf(first)} encrypts it: start the service with this key as MASTER_KEY`)
-    expect(existsSync(join(DATA_DIR, 'master-key'))).toBe(false)
-    expect(await opens({ DATA_DIR, MASTER_KEY: first })).toBe(true)
+    expect(existsSync(join(DataDir, 'master-key'))).toBe(false)
+    expect(await opens({ DATA_DIR: DataDir, MASTER_KEY: first })).toBe(true)
     // A new key under the same key of the service.
-    await rotate({ DATA_DIR, MASTER_KEY: first })
-    await rotate({ DATA_DIR, MASTER_KEY: first, NEW_MASTER_KEY: second })
-    expect(await opens({ DATA_DIR, MASTER_KEY: first })).toBe(false)
-    expect(await opens({ DATA_DIR, MASTER_KEY: second })).toBe(true)
-    const again = await rotate({ DATA_DIR, MASTER_KEY: first, NEW_MASTER_KEY: second })
+    await rotate({ DATA_DIR: DataDir, MASTER_KEY: first })
+    await rotate({ DATA_DIR: DataDir, MASTER_KEY: first, NEW_MASTER_KEY: second })
+    expect(await opens({ DATA_DIR: DataDir, MASTER_KEY: first })).toBe(false)
+    expect(await opens({ DATA_DIR: DataDir, MASTER_KEY: second })).toBe(true)
+    const again = await rotate({ DATA_DIR: DataDir, MASTER_KEY: first, NEW_MASTER_KEY: second })
     expect(again).toContain('under NEW_MASTER_KEY already')
     const local = 'c3'.repeat(32)
-    await rotate({ DATA_DIR, MASTER_KEY: second, NEW_MASTER_KEY: local })
-    expect(await opens({ DATA_DIR, MASTER_KEY: second })).toBe(false)
-    expect(await signedIn(DATA_DIR, { MASTER_KEY: local })).toBe(sig)
+    await rotate({ DATA_DIR: DataDir, MASTER_KEY: second, NEW_MASTER_KEY: local })
+    expect(await opens({ DATA_DIR: DataDir, MASTER_KEY: second })).toBe(false)
+    expect(await signedIn(DataDir, { MASTER_KEY: local })).toBe(sig)
     const keys = service.encrypted.slice(count).map(({ plain }) => plain.toString('hex'))
     expect(new Set(keys).size).toBe(3)
     for (const key of keys) expect(toService + again).not.toContain(key)
@@ -143,17 +147,17 @@ describe.each(['aws', 'google', 'vault'] as const)('%s', (kind) => {
 })
 
 test('rejects a setting that does not match the database, and names the setting that does', async () => {
-  const MASTER_KEY = services.aws.addKey()
-  const { data_dir } = await usedFolder({ MASTER_KEY })
-  const set = `is encrypted by ${nameOf(MASTER_KEY)}: set MASTER_KEY to it`
+  const MasterKey = services.aws.addKey()
+  const { data_dir } = await usedFolder({ MASTER_KEY: MasterKey })
+  const set = `is encrypted by ${nameOf(MasterKey)}: set MASTER_KEY to it`
   expect(await refusal(data_dir, 'ab'.repeat(32))).toContain(set)
   expect(await refusal(data_dir)).toContain('set MASTER_KEY')
   const command = await runCommand('rights', ['verify'], { DATA_DIR: data_dir, MASTER_KEY: 'ab'.repeat(32) })
   expect(command).toMatchObject({ code: 1, err: expect.stringContaining(set) })
 
   const local = await usedFolder({})
-  const message = await refusal(local.data_dir, MASTER_KEY)
-  expect(message).toContain(`NEW_MASTER_KEY=${nameOf(MASTER_KEY)}`)
+  const message = await refusal(local.data_dir, MasterKey)
+  expect(message).toContain(`NEW_MASTER_KEY=${nameOf(MasterKey)}`)
   expect(message).toContain('rotate-master-key')
 
   const { VAULT_ADDR: _, ...incomplete } = credentials
@@ -163,19 +167,19 @@ test('rejects a setting that does not match the database, and names the setting 
 })
 
 test('decrypts the master key by the key service in commands too', async () => {
-  const MASTER_KEY = services.aws.addKey()
-  const { data_dir: DATA_DIR, sig } = await usedFolder({ MASTER_KEY })
-  const settings = { ...credentials, DATA_DIR, MASTER_KEY }
+  const MasterKey = services.aws.addKey()
+  const { data_dir: DataDir, sig } = await usedFolder({ MASTER_KEY: MasterKey })
+  const settings = { ...credentials, DATA_DIR: DataDir, MASTER_KEY: MasterKey }
   expect(await runCommand('rights', ['verify'], settings)).toMatchObject({ code: 0, err: '' })
   const made = await runCommand('api-key', ['create', '--name', 'a', '--scope', 'sign'], settings)
   expect(made.out, made.err).toMatch(/^relayer_/)
-  expect(await signedIn(DATA_DIR, { MASTER_KEY })).toBe(sig)
+  expect(await signedIn(DataDir, { MASTER_KEY: MasterKey })).toBe(sig)
 })
 
 test('uses one master key in two services that start at once in a new folder', async () => {
-  const MASTER_KEY = services.aws.addKey()
-  const DATA_DIR = temporaryFolder()
-  const both = await Promise.all([1, 2].map(() => start(MASTER_KEY, { DATA_DIR })))
+  const MasterKey = services.aws.addKey()
+  const DataDir = temporaryFolder()
+  const both = await Promise.all([1, 2].map(() => start(MasterKey, { DATA_DIR: DataDir })))
   const sigs = await Promise.all(
     both.map(async ({ client }) => (await client.post('/api/v1/relayers/{relayer_id}/sign', sign)).data.sig),
   )
@@ -183,11 +187,11 @@ test('uses one master key in two services that start at once in a new folder', a
 })
 
 test('starts although the key service fails once', async () => {
-  const MASTER_KEY = services.vault.addKey()
-  const { data_dir: DATA_DIR, sig } = await usedFolder({ MASTER_KEY })
+  const MasterKey = services.vault.addKey()
+  const { data_dir: DataDir, sig } = await usedFolder({ MASTER_KEY: MasterKey })
   fakes.vault.sealed = true
   const asked = fakes.vault.requests.length
-  const signed = signedIn(DATA_DIR, { MASTER_KEY })
+  const signed = signedIn(DataDir, { MASTER_KEY: MasterKey })
   await expect.poll(() => fakes.vault.requests.length, { interval: 5 }).toBeGreaterThan(asked)
   fakes.vault.sealed = false
   expect(await signed).toBe(sig)

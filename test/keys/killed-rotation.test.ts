@@ -27,20 +27,20 @@ test.each([
     await service.close()
     const { NEW_MASTER_KEY } = after()
     const rotateCopy = async (environment: Record<string, string>) => {
-      const DATA_DIR = join(temporaryFolder(), 'data')
-      cpSync(service.data_dir, DATA_DIR, { recursive: true })
-      const settings = { DATA_DIR, ...old, NEW_MASTER_KEY }
+      const DataDir = join(temporaryFolder(), 'data')
+      cpSync(service.data_dir, DataDir, { recursive: true })
+      const settings = { DATA_DIR: DataDir, ...old, NEW_MASTER_KEY }
       const preload = ['--import', './test/support/kill-at.ts']
       const end = await runCommand('rotate-master-key', [], { ...credentials, ...settings, ...environment }, preload)
-      return { end, settings, DATA_DIR }
+      return { end, settings, DATA_DIR: DataDir }
     }
-    const isRotated = async (DATA_DIR: string) => {
-      expect(await opens({ DATA_DIR, MASTER_KEY: NEW_MASTER_KEY })).toBe(true)
-      expect(existsSync(join(DATA_DIR, 'master-key'))).toBe(false)
+    const isRotated = async (DataDir: string) => {
+      expect(await opens({ DATA_DIR: DataDir, MASTER_KEY: NEW_MASTER_KEY })).toBe(true)
+      expect(existsSync(join(DataDir, 'master-key'))).toBe(false)
     }
 
-    const STEPS_FILE = join(temporaryFolder(), 'steps')
-    const { end, DATA_DIR } = await rotateCopy({ STEPS_FILE })
+    const StepsFile = join(temporaryFolder(), 'steps')
+    const { end, DATA_DIR } = await rotateCopy({ STEPS_FILE: StepsFile })
     expect(end).toMatchObject({ err: '', out: expect.stringContaining('are encrypted under the new master key') })
     await isRotated(DATA_DIR)
     const { client } = await startTestService({ ...credentials, DATA_DIR, MASTER_KEY: NEW_MASTER_KEY })
@@ -48,15 +48,12 @@ test.each([
 
     const seen = { old: 0, new: 0 }
     // The last one comes after the commit.
-    for (let step = Number(readFileSync(STEPS_FILE, 'utf8')); step >= 1; step -= stride) {
+    for (let step = Number(readFileSync(StepsFile, 'utf8')); step >= 1; step -= stride) {
       const { end, settings, DATA_DIR } = await rotateCopy({ KILL_AT: `${step}` })
       expect(end.code).toBe('SIGKILL')
-      const [by_old, by_new] = [
-        await opens({ DATA_DIR, ...old }),
-        await opens({ DATA_DIR, MASTER_KEY: NEW_MASTER_KEY }),
-      ]
-      expect([by_old, by_new], `killed before step ${step}`).toEqual(by_old ? [true, false] : [false, true])
-      seen[by_old ? 'old' : 'new'] += 1
+      const [byOld, byNew] = [await opens({ DATA_DIR, ...old }), await opens({ DATA_DIR, MASTER_KEY: NEW_MASTER_KEY })]
+      expect([byOld, byNew], `killed before step ${step}`).toEqual(byOld ? [true, false] : [false, true])
+      seen[byOld ? 'old' : 'new'] += 1
       await rotate(settings)
       await isRotated(DATA_DIR)
     }

@@ -41,40 +41,43 @@ test('signs with the same key and accepts the same API key after a restart', asy
 })
 
 test('does not start on a database whose master key is missing, gives the reason, and generates no new key', async () => {
-  const DATA_DIR = await usedFolder()
-  rmSync(join(DATA_DIR, 'master-key'))
+  const DataDir = await usedFolder()
+  rmSync(join(DataDir, 'master-key'))
   for (const attempt of [1, 2]) {
-    const message = await refusal({ DATA_DIR })
+    const message = await refusal({ DATA_DIR: DataDir })
     expect(message, `attempt ${attempt}`).toContain('MASTER_KEY')
-    expect(message).toContain(join(DATA_DIR, 'relayer.sqlite'))
+    expect(message).toContain(join(DataDir, 'relayer.sqlite'))
   }
-  expect(readdirSync(DATA_DIR)).not.toContain('master-key')
+  expect(readdirSync(DataDir)).not.toContain('master-key')
 })
 
 test('does not start on a database under another master key, wherever the key comes from, and gives the reason', async () => {
-  const DATA_DIR = await usedFolder()
+  const DataDir = await usedFolder()
   const another = 'ab'.repeat(32)
-  expect(await refusal({ DATA_DIR, MASTER_KEY: another })).toMatch(/another master key/)
-  writeFileSync(join(DATA_DIR, 'master-key'), another)
-  const message = await refusal({ DATA_DIR })
+  expect(await refusal({ DATA_DIR: DataDir, MASTER_KEY: another })).toMatch(/another master key/)
+  writeFileSync(join(DataDir, 'master-key'), another)
+  const message = await refusal({ DATA_DIR: DataDir })
   expect(message).toMatch(/another master key/)
   expect(message).not.toContain(another)
 })
 
 test('starts with the MASTER_KEY that the database was created with, in hex or base64, and not without it', async () => {
-  const MASTER_KEY = 'cd'.repeat(32)
-  const DATA_DIR = await usedFolder({ MASTER_KEY })
-  expect(await refusal({ DATA_DIR })).toContain('MASTER_KEY')
-  const again = await startTestService({ DATA_DIR, MASTER_KEY: Buffer.from(MASTER_KEY, 'hex').toString('base64') })
+  const MasterKey = 'cd'.repeat(32)
+  const DataDir = await usedFolder({ MASTER_KEY: MasterKey })
+  expect(await refusal({ DATA_DIR: DataDir })).toContain('MASTER_KEY')
+  const again = await startTestService({
+    DATA_DIR: DataDir,
+    MASTER_KEY: Buffer.from(MasterKey, 'hex').toString('base64'),
+  })
   await again.client.post('/api/v1/relayers/{relayer_id}/sign', sign)
 })
 
 test.each(['', 'not a key\n'])('names a key file that contains %j without its content', async (content) => {
   for (const name of ['master-key', 'api-key']) {
-    const DATA_DIR = temporaryFolder()
-    writeFileSync(join(DATA_DIR, name), content)
-    const message = await refusal({ DATA_DIR })
-    expect(message).toContain(join(DATA_DIR, name))
+    const DataDir = temporaryFolder()
+    writeFileSync(join(DataDir, name), content)
+    const message = await refusal({ DATA_DIR: DataDir })
+    expect(message).toContain(join(DataDir, name))
     expect(message).not.toContain('not a key')
   }
 })
@@ -95,15 +98,15 @@ test('creates keys and databases that only their user can read', async () => {
 })
 
 test('creates files that only the user can read at the first start, even with a lax umask', async () => {
-  const DATA_DIR = join(temporaryFolder(), 'data')
+  const DataDir = join(temporaryFolder(), 'data')
   const main = join(import.meta.dirname, '..', '..', 'server', 'main.ts')
   const script = `umask 000; exec "$0" "$1"`
-  const env = { ...nodeEnvironment, PORT: '0', DATA_DIR }
+  const env = { ...nodeEnvironment, PORT: '0', DATA_DIR: DataDir }
   const child = spawn('sh', ['-c', script, process.execPath, main], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   // The greeting comes when all is written.
   await once(child.stdout, 'data')
-  const modes = readdirSync(DATA_DIR).map((name) => [name, (statSync(join(DATA_DIR, name)).mode & 0o777).toString(8)])
+  const modes = readdirSync(DataDir).map((name) => [name, (statSync(join(DataDir, name)).mode & 0o777).toString(8)])
   expect(Object.fromEntries(modes)).toEqual({
     'api-key': '600',
     'master-key': '600',
@@ -111,7 +114,7 @@ test('creates files that only the user can read at the first start, even with a 
     'relayer.sqlite-shm': '600',
     'relayer.sqlite-wal': '600',
   })
-  expect((statSync(DATA_DIR).mode & 0o777).toString(8)).toBe('700')
+  expect((statSync(DataDir).mode & 0o777).toString(8)).toBe('700')
   child.kill('SIGTERM')
   expect((await once(child, 'exit'))[0]).toBe(0)
 })
@@ -159,8 +162,8 @@ test('refuses in production what others can replace on the way to a file, throug
   const close = async (settings: Record<string, string>) => (await startTestService(settings)).close()
   await close({ ...production, DATA_DIR: link })
   chmodSync(open, 0o777)
-  for (const DATA_DIR of [data, link]) {
-    expect(await refusal({ ...production, DATA_DIR })).toBe(
+  for (const DataDir of [data, link]) {
+    expect(await refusal({ ...production, DATA_DIR: DataDir })).toBe(
       `The folder ${open} is writable by other users (mode 777): run chmod go-w on it`,
     )
   }
@@ -181,24 +184,24 @@ test('refuses in production what others can replace on the way to a file, throug
   unlinkSync(journal)
 
   const { MASTER_KEY, ...others } = production
-  const MASTER_KEY_FILE = join(root, 'key')
-  writeFileSync(MASTER_KEY_FILE, MASTER_KEY, { mode: 0o600 })
-  const settings = { ...others, MASTER_KEY_FILE, DATA_DIR: data }
+  const MasterKeyFile = join(root, 'key')
+  writeFileSync(MasterKeyFile, MASTER_KEY, { mode: 0o600 })
+  const settings = { ...others, MASTER_KEY_FILE: MasterKeyFile, DATA_DIR: data }
   for (const mode of [0o666, 0o644, 0o620]) {
-    chmodSync(MASTER_KEY_FILE, mode)
+    chmodSync(MasterKeyFile, mode)
     expect(await refusal(settings)).toMatch(/key is readable or writable by other users/)
   }
-  chmodSync(MASTER_KEY_FILE, 0o600)
+  chmodSync(MasterKeyFile, 0o600)
   await close(settings)
 })
 
 test('logs them outside production, and corrects the mode of the user’s own files', async () => {
-  const DATA_DIR = await usedFolder()
-  const files = ['master-key', 'api-key', 'relayer.sqlite'].map((name) => join(DATA_DIR, name))
-  chmodSync(DATA_DIR, 0o777)
+  const DataDir = await usedFolder()
+  const files = ['master-key', 'api-key', 'relayer.sqlite'].map((name) => join(DataDir, name))
+  chmodSync(DataDir, 0o777)
   for (const file of files) chmodSync(file, 0o666)
-  const { logged } = await startTestService({ DATA_DIR })
-  for (const path of [DATA_DIR, ...files]) {
+  const { logged } = await startTestService({ DATA_DIR: DataDir })
+  for (const path of [DataDir, ...files]) {
     const lines = logged.filter((line) => line.includes('files are not private') && line.includes(`${path} is `))
     expect(lines, path).toHaveLength(1)
     expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 40 })

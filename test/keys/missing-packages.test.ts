@@ -31,13 +31,13 @@ const without = (settings: Record<string, string>) =>
   })
 
 test('starts and signs without the optional packages, and names the package that a signer type needs', async () => {
-  const API_KEY = 'key-of-a-test-without-optional-packages'
-  const service = without({ API_KEY, PKCS11_MODULES: '/none.so', PKCS11_PIN: '0000' })
+  const ApiKey = 'key-of-a-test-without-optional-packages'
+  const service = without({ API_KEY: ApiKey, PKCS11_MODULES: '/none.so', PKCS11_PIN: '0000' })
   const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s]+\/api\/v1)\n/)
   const post = (path: string, body: object) =>
     fetch(`${url}${path}`, {
       method: 'POST',
-      headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
+      headers: { Authorization: `Bearer ${ApiKey}`, 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
     })
   expect((await post('/relayers/demo/sign', { message: 'Hello' })).status).toBe(200)
@@ -52,8 +52,8 @@ test('starts and signs without the optional packages, and names the package that
 test.each([
   ['aws-kms:alias/a?region=eu-central-1', '@aws-sdk/client-kms'],
   ['gcp-kms:projects/p/locations/l/keyRings/r/cryptoKeys/k', 'google-auth-library'],
-])('MASTER_KEY=%s: does not start without %s, and names the package to install', async (MASTER_KEY, name) => {
-  const service = without({ MASTER_KEY })
+])('MASTER_KEY=%s: does not start without %s, and names the package to install', async (MasterKey, name) => {
+  const service = without({ MASTER_KEY: MasterKey })
   expect(await service.ended).toBe(1)
   expect(service.err()).toContain(`the package ${name} is not installed: run npm install --save-optional ${name}`)
   expect(service.err()).not.toMatch(/\n\s+at /)

@@ -22,7 +22,7 @@ const planted = {
   collector: 'planted-header-of-the-collector',
 }
 /** A notification shows its URL, and nothing else does. */
-const hook_token = 'planted-token-of-a-hook'
+const hookToken = 'planted-token-of-a-hook'
 
 /** A server of the test's own, for as long as the test. */
 async function serve(listener: RequestListener): Promise<string> {
@@ -70,16 +70,16 @@ test('shows no secret in any response, log line, metric, span or file, in succes
     response.end(`called as ${request.url}`)
   })
 
-  const data_dir = temporaryFolder()
-  const headers_file = join(temporaryFolder(), 'headers')
-  writeFileSync(headers_file, `authorization=${planted.collector}\n`)
+  const dataDir = temporaryFolder()
+  const headersFile = join(temporaryFolder(), 'headers')
+  writeFileSync(headersFile, `authorization=${planted.collector}\n`)
   const service = spawnService({
-    DATA_DIR: data_dir,
+    DATA_DIR: dataDir,
     API_KEY: planted.api_key,
     MASTER_KEY: planted.master_key,
     LOG_LEVEL: 'trace',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector,
-    OTEL_EXPORTER_OTLP_HEADERS_FILE: headers_file,
+    OTEL_EXPORTER_OTLP_HEADERS_FILE: headersFile,
     METRICS_PORT: '0',
     WEBHOOK_TIME_SCALE: '0.001',
     RATE_LIMIT_BURST: '100000',
@@ -110,13 +110,13 @@ test('shows no secret in any response, log line, metric, span or file, in succes
   const keystore = JSON.parse(await encryptKeystoreJson(account, planted.passphrase, { scrypt: { N: 1_024 } }))
   await made('/signers', { id: 'plain', type: 'plain', config: { key: planted.plain_key } })
   await made('/signers', { id: 'kept', type: 'keystore', config: { keystore, passphrase: planted.passphrase } })
-  const hook = { id: 'hook', url: `${receiver}/hook?token=${hook_token}`, signing_key: planted.signing_key }
+  const hook = { id: 'hook', url: `${receiver}/hook?token=${hookToken}`, signing_key: planted.signing_key }
   await made('/notifications', hook, false)
-  const rpc_urls = [`${node}/${planted.rpc_path}?key=${planted.rpc_query}`]
-  const network = { name: 'planted', network_type: 'evm', chain_id: 31_337, rpc_urls, is_testnet: true }
+  const rpcUrls = [`${node}/${planted.rpc_path}?key=${planted.rpc_query}`]
+  const network = { name: 'planted', network_type: 'evm', chain_id: 31_337, rpc_urls: rpcUrls, is_testnet: true }
   await made('/networks', { ...network, required_confirmations: 1, average_blocktime_ms: 1_000 })
   const relayer = { name: 'planted', network: 'planted', network_type: 'evm', paused: false, notification_id: 'hook' }
-  await made('/relayers', { ...relayer, id: 'planted', signer_id: 'plain', custom_rpc_urls: rpc_urls })
+  await made('/relayers', { ...relayer, id: 'planted', signer_id: 'plain', custom_rpc_urls: rpcUrls })
   await made('/relayers', { ...relayer, id: 'kept', signer_id: 'kept' })
   // A token is shown by the two answers that make it, and by no other.
   const { api_key: key, token } = await made('/api-keys', { name: 'planted', scopes: ['sign', 'read'] }, false)
@@ -172,7 +172,7 @@ test('shows no secret in any response, log line, metric, span or file, in succes
   expect(spans.join('')).toContain('signMessage')
   expect([...collectorTokens]).toEqual([planted.collector])
   const shown: string[] = []
-  for (const [name, secret] of Object.entries({ ...secrets, hook_token })) {
+  for (const [name, secret] of Object.entries({ ...secrets, hook_token: hookToken })) {
     for (const { to, text } of kept) {
       const at = text.indexOf(secret)
       if (at < 0 || (name === 'hook_token' && /^\w+ \/api\/v1\/notifications/.test(to))) continue
@@ -182,8 +182,8 @@ test('shows no secret in any response, log line, metric, span or file, in succes
   expect([...new Set(shown)]).toEqual([])
   // Credentials of outgoing calls must be stored; all other secrets are sealed, or only their digest is stored.
   const { rpc_path: _path, rpc_query: _query, ...sealed } = secrets
-  for (const file of readdirSync(data_dir)) {
-    const bytes = readFileSync(join(data_dir, file))
+  for (const file of readdirSync(dataDir)) {
+    const bytes = readFileSync(join(dataDir, file))
     for (const [name, secret] of Object.entries(sealed)) {
       const forms = [Buffer.from(secret), ...(/^[0-9a-f]{64}$/.test(secret) ? [Buffer.from(secret, 'hex')] : [])]
       for (const form of forms) expect.soft(bytes.includes(form), `${name} is in ${file}`).toBe(false)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { CreateSignerRequest } from '../../client/index.ts'
 import { startFakeAzure } from '../support/fake-azure.ts'
 import { startFakeGoogleKms } from '../support/fake-google-kms.ts'
-import { aws_credentials, startFakeKms } from '../support/fake-kms.ts'
+import { awsCredentials, startFakeKms } from '../support/fake-kms.ts'
 import { startFakeVault } from '../support/fake-vault.ts'
 import { startFakeWeb3signer } from '../support/fake-web3signer.ts'
 import { tls } from '../support/listener.ts'
@@ -15,7 +15,7 @@ import { startTestService } from '../support/service.ts'
 const environment = { ...process.env }
 const authorities = getCACertificates('default')
 beforeAll(() => {
-  Object.assign(process.env, aws_credentials)
+  Object.assign(process.env, awsCredentials)
   setDefaultCACertificates([...authorities, tls.cert])
 })
 afterAll(() => {

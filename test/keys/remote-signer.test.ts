@@ -60,11 +60,11 @@ test('lowers the limit of concurrent requests while throttled, and drops request
   )
   expect(signer.at_once).toBe(64)
   const controller = new AbortController()
-  const given_up = Array.from({ length: 4 }, (_, index) => sign(index, controller.signal))
+  const givenUp = Array.from({ length: 4 }, (_, index) => sign(index, controller.signal))
   await expect.poll(() => signer.at_once).toBeLessThan(64)
   controller.abort()
   isThrottling = false
-  const settled = await Promise.allSettled(given_up)
+  const settled = await Promise.allSettled(givenUp)
   expect(settled.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
   await sign(5)
   expect(outcomes.filter((outcome) => outcome === 'signed')).toHaveLength(1)
@@ -88,12 +88,12 @@ test('repeats a request that fails while others are signed, without stopping the
 })
 
 test('treats a key service as down after the second call without an answer', async () => {
-  let ahead_ms = 0
+  let aheadMs = 0
   const { sign, outcomes } = signerOver(() => new KeyServiceFault('unavailable', 'no answer in time'), {
-    elapsed: () => performance.now() + ahead_ms,
+    elapsed: () => performance.now() + aheadMs,
     // Each call takes as long as it may.
     limited: async (ms, run) => {
-      ahead_ms += ms
+      aheadMs += ms
       return run(new AbortController().signal)
     },
   })

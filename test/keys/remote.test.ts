@@ -16,8 +16,8 @@ const path = '/api/v1/signers'
 const create = ({ raw }: TestService, config: object) =>
   raw(path, { method: 'POST', body: JSON.stringify({ type: 'remote', config }) })
 
-const sign = ({ raw }: TestService, relayer_id: string) =>
-  raw(`/api/v1/relayers/${relayer_id}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
+const sign = ({ raw }: TestService, relayerId: string) =>
+  raw(`/api/v1/relayers/${relayerId}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
 
 async function startWeb3signer(options: { mutual?: boolean } = {}) {
   const signer = await startFakeWeb3signer(options)
@@ -28,8 +28,8 @@ async function startWeb3signer(options: { mutual?: boolean } = {}) {
 test('REST: signs everything by the bytes that are hashed', async () => {
   const remote = await startWeb3signer()
   const { url, address } = remote
-  const headers_by_origin = JSON.stringify({ [url]: { Authorization: 'Bearer of-the-setting' } })
-  const service = await startTestService({ REMOTE_SIGNER_HEADERS: headers_by_origin })
+  const headersByOrigin = JSON.stringify({ [url]: { Authorization: 'Bearer of-the-setting' } })
+  const service = await startTestService({ REMOTE_SIGNER_HEADERS: headersByOrigin })
   const { data: signer } = await service.client.post(path, { body: { type: 'remote', config: { url, address } } })
   expect(signer).toEqual({ id: signer.id, type: 'remote', address })
   const relayer = await createRelayer(service.client, {
@@ -133,13 +133,13 @@ test('JSON-RPC: signs messages and transactions with anvil, and returns 422 for 
     { ...filled, type: 2, ...prices },
     { ...filled, type: 0, gasPrice: 10n ** 9n },
   ]) {
-    const unsigned_transaction = Transaction.from(content).unsignedSerialized as `0x${string}`
+    const unsignedTransaction = Transaction.from(content).unsignedSerialized as `0x${string}`
     const { data } = await service.client.post('/api/v1/relayers/{relayer_id}/sign-transaction', {
       path: at,
-      body: { unsigned_transaction },
+      body: { unsigned_transaction: unsignedTransaction },
     })
     const { from, unsignedSerialized } = Transaction.from(data.signed_transaction)
-    expect([from?.toLowerCase(), unsignedSerialized]).toEqual([address, unsigned_transaction])
+    expect([from?.toLowerCase(), unsignedSerialized]).toEqual([address, unsignedTransaction])
   }
   const accessList = [{ address, storageKeys: [`0x${'00'.repeat(32)}`] }]
   const listed = Transaction.from({ ...filled, type: 2, ...prices, accessList }).unsignedSerialized
@@ -175,16 +175,16 @@ test('JSON-RPC: lowers a high s, and rejects a signature by another key', async 
   onTestFinished(stage.stop)
   const service = await startTestService()
   const { data: signer } = await service.client.post(path, { body: await stage.signer() })
-  const { id: relayer_id, address } = await createRelayer(service.client, { signer_id: signer.id })
+  const { id: relayerId, address } = await createRelayer(service.client, { signer_id: signer.id })
   const signTransaction = (type: number) => {
-    const unsigned_transaction = Transaction.from({ type, chainId: 31_337, gasLimit: 21_000, to: address })
+    const unsignedTransaction = Transaction.from({ type, chainId: 31_337, gasLimit: 21_000, to: address })
       .unsignedSerialized as `0x${string}`
-    const input = { path: { relayer_id }, body: { unsigned_transaction } }
+    const input = { path: { relayer_id: relayerId }, body: { unsigned_transaction: unsignedTransaction } }
     return service.client.post('/api/v1/relayers/{relayer_id}/sign-transaction', input)
   }
   for (const trouble of ['high_s', 'varied'] as const) {
     await stage.set(trouble)
-    expect((await sign(service, relayer_id)).status).toBe(200)
+    expect((await sign(service, relayerId)).status).toBe(200)
     for (const type of [0, 2]) {
       const { data } = await signTransaction(type)
       expect(Transaction.from(data.signed_transaction).from?.toLowerCase()).toBe(address)

@@ -10,7 +10,7 @@ import { startReceiver } from '../support/receiver.ts'
 import { createRelayer, createSigner } from '../support/resources.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-const MASTER_KEY = '5e'.repeat(32)
+const MasterKey = '5e'.repeat(32)
 const signPath = '/api/v1/relayers/{relayer_id}/sign'
 const relayerPath = '/api/v1/relayers/{relayer_id}'
 
@@ -25,10 +25,10 @@ function tamper({ data_dir }: Pick<TestService, 'data_dir'>, work: string | ((db
 }
 
 const start = (settings: Record<string, string> = {}) =>
-  startTestService({ MASTER_KEY, METRICS_PORT: '0', ...settings })
+  startTestService({ MASTER_KEY: MasterKey, METRICS_PORT: '0', ...settings })
 
-const sign = ({ client }: Pick<TestService, 'client'>, relayer_id: string) =>
-  client.post(signPath, { path: { relayer_id }, body: { message: 'Hello' } })
+const sign = ({ client }: Pick<TestService, 'client'>, relayerId: string) =>
+  client.post(signPath, { path: { relayer_id: relayerId }, body: { message: 'Hello' } })
 const status = (promise: Promise<unknown>): Promise<number> =>
   promise.then(
     () => 200,
@@ -177,13 +177,13 @@ describe('older states', () => {
 
   test('signs nothing for the laxer relayer on an address after a database edit removed the strict one', async () => {
     const service = await start()
-    const { id: signer_id } = await createSigner(service.client)
+    const { id: signerId } = await createSigner(service.client)
     await service.client.post('/api/v1/networks', {
       body: { name: 'mainnet', network_type: 'evm', chain_id: 1, rpc_urls: ['http://127.0.0.1:9'] },
     })
     const policies = { allow_messages: false }
-    await createRelayer(service.client, { id: 'strict', signer_id, network: 'mainnet', policies })
-    await createRelayer(service.client, { id: 'lax', signer_id })
+    await createRelayer(service.client, { id: 'strict', signer_id: signerId, network: 'mainnet', policies })
+    await createRelayer(service.client, { id: 'lax', signer_id: signerId })
     expect(await status(sign(service, 'lax'))).toBe(403)
     tamper(service, `DELETE FROM relayers WHERE id = 'strict'`)
     expect(await status(sign(service, 'lax'))).toBe(503)
@@ -246,7 +246,7 @@ describe('the protection', () => {
         db.exec(`UPDATE ${table} SET rights_version = 0, rights_mac = NULL`)
       }
       db.exec('DELETE FROM rights_manifest')
-      const before = createVault(Buffer.from(MASTER_KEY, 'hex')).seal(Buffer.from('relayer'), 'vault_check')
+      const before = createVault(Buffer.from(MasterKey, 'hex')).seal(Buffer.from('relayer'), 'vault_check')
       db.prepare('UPDATE vault_check SET sealed = ?').run(before)
     }
     tamper(service, unprotect)
@@ -263,7 +263,7 @@ describe('the protection', () => {
   test('names changed rows with `verify`, refuses a rotation, and accepts the rows as they are with `accept`', async () => {
     const { service } = await scene()
     await service.close()
-    const settings = { DATA_DIR: service.data_dir, MASTER_KEY }
+    const settings = { DATA_DIR: service.data_dir, MASTER_KEY: MasterKey }
     const run = (...words: string[]) => runCommand('rights', words, settings)
     expect(await run('verify')).toMatchObject({ code: 0, out: expect.stringContaining('are unchanged') })
     tamper(service, `UPDATE relayers SET policies = '{}' WHERE id = 'strict'; DELETE FROM notifications`)
@@ -290,9 +290,12 @@ describe('the protection', () => {
       [other, one],
       [one, other],
     ] as const) {
-      for (const allow_messages of [false, true]) {
-        await by.client.patch(relayerPath, { path: { relayer_id: 'a' }, body: { policies: { allow_messages } } })
-        expect(await status(sign(at, 'a'))).toBe(allow_messages ? 200 : 403)
+      for (const allowMessages of [false, true]) {
+        await by.client.patch(relayerPath, {
+          path: { relayer_id: 'a' },
+          body: { policies: { allow_messages: allowMessages } },
+        })
+        expect(await status(sign(at, 'a'))).toBe(allowMessages ? 200 : 403)
       }
     }
     await one.client.delete(relayerPath, { path: { relayer_id: 'a' } })

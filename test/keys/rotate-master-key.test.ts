@@ -12,20 +12,20 @@ const sign = { path: { relayer_id: 'demo' }, body: { message: 'Hello' } }
 const demo = { path: { relayer_id: 'demo' } }
 
 /** A folder in which a service ran, with keys and signing keys, and what its relayer signs. */
-async function usedFolder(settings: Record<string, string> = {}, hook_url = 'http://127.0.0.1:9/') {
+async function usedFolder(settings: Record<string, string> = {}, hookUrl = 'http://127.0.0.1:9/') {
   const service = await startTestService(settings)
   const { client, data_dir } = service
   for (let index = 0; index < 3; index += 1) await createSigner(client)
   const path = { notification_id: 'hook' }
-  await client.post('/api/v1/notifications', { body: { id: 'hook', url: hook_url, signing_key: 'first' } })
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url: hookUrl, signing_key: 'first' } })
   await client.patch('/api/v1/notifications/{notification_id}', { path, body: { signing_key: 'second' } })
   const signed = await client.post('/api/v1/relayers/{relayer_id}/sign', sign)
   await service.close()
   return { data_dir, signed }
 }
 
-async function signedIn(DATA_DIR: string, settings: Record<string, string> = {}) {
-  const service = await startTestService({ DATA_DIR, ...settings })
+async function signedIn(DataDir: string, settings: Record<string, string> = {}) {
+  const service = await startTestService({ DATA_DIR: DataDir, ...settings })
   const signed = await service.client.post('/api/v1/relayers/{relayer_id}/sign', sign)
   await service.close()
   return signed
@@ -77,24 +77,24 @@ test('opens everything with the new key and nothing with the old one after a rot
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true } })
   await expect.poll(() => receiver.got.length).toBe(1)
   const { headers, body, event } = receiver.got[0] as (typeof receiver.got)[0]
-  for (const signing_key of ['first', 'second']) {
-    expect(await verifyWebhook(signing_key, headers, body), signing_key).toEqual(event)
+  for (const signingKey of ['first', 'second']) {
+    expect(await verifyWebhook(signingKey, headers, body), signingKey).toEqual(event)
   }
 })
 
 test('rotates between keys in settings, stores and shows neither, and may be repeated', async () => {
-  const [MASTER_KEY, NEW_MASTER_KEY] = ['a1'.repeat(32), 'b2'.repeat(32)]
-  const { data_dir, signed } = await usedFolder({ MASTER_KEY })
-  const settings = { DATA_DIR: data_dir, NODE_ENV: 'production', MASTER_KEY }
+  const [MasterKey, NewMasterKey] = ['a1'.repeat(32), 'b2'.repeat(32)]
+  const { data_dir, signed } = await usedFolder({ MASTER_KEY: MasterKey })
+  const settings = { DATA_DIR: data_dir, NODE_ENV: 'production', MASTER_KEY: MasterKey }
   const missing = await runCommand('rotate-master-key', [], settings)
   expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('NEW_MASTER_KEY must be set')])
   for (const what of ['encrypted under the new', 'under NEW_MASTER_KEY already']) {
-    const end = await runCommand('rotate-master-key', [], { ...settings, NEW_MASTER_KEY })
+    const end = await runCommand('rotate-master-key', [], { ...settings, NEW_MASTER_KEY: NewMasterKey })
     expect(end).toMatchObject({ code: 0, err: '', out: expect.stringContaining(what) })
     expect(end.out).not.toMatch(/a1a1|b2b2/)
   }
   expect(existsSync(join(data_dir, 'master-key'))).toBe(false)
-  expect(await signedIn(data_dir, { MASTER_KEY: NEW_MASTER_KEY })).toEqual(signed)
+  expect(await signedIn(data_dir, { MASTER_KEY: NewMasterKey })).toEqual(signed)
 })
 
 test('refuses a rotation, and changes nothing, while a service has the database open, even an idle one', async () => {
@@ -107,9 +107,9 @@ test('refuses a rotation, and changes nothing, while a service has the database 
 })
 
 test('rejects a wrong key, an argument, and a secret that does not open', async () => {
-  const { data_dir: DATA_DIR, signed } = await usedFolder()
+  const { data_dir: DataDir, signed } = await usedFolder()
   const refused = async (parameters: string[], settings: Record<string, string>) => {
-    const end = await runCommand('rotate-master-key', parameters, { DATA_DIR, ...settings })
+    const end = await runCommand('rotate-master-key', parameters, { DATA_DIR: DataDir, ...settings })
     expect([end.code, end.out, /\n\s+at |cdcd/.test(end.err)]).toEqual([1, '', false])
     return end.err
   }
@@ -117,13 +117,13 @@ test('rejects a wrong key, an argument, and a secret that does not open', async 
   expect(await refused([another], {})).toContain('command line')
   expect(await refused([], { MASTER_KEY: another, NEW_MASTER_KEY: 'ef'.repeat(32) })).toContain('another master key')
   expect(await refused([], { NEW_MASTER_KEY: 'cdcd' })).toContain('NEW_MASTER_KEY must be')
-  expect(await signedIn(DATA_DIR)).toEqual(signed)
+  expect(await signedIn(DataDir)).toEqual(signed)
 
-  const db = new Database(join(DATA_DIR, 'relayer.sqlite'))
+  const db = new Database(join(DataDir, 'relayer.sqlite'))
   db.exec(`UPDATE notifications SET signing_key = x'00'`)
   db.close()
   expect(await refused([], {})).toContain('notifications:hook')
-  expect(await signedIn(DATA_DIR)).toEqual(signed)
+  expect(await signedIn(DataDir)).toEqual(signed)
 })
 
 /** Each costs some seconds: every one with EVERY_STEP=1, else one of three. */

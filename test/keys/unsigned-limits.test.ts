@@ -1,6 +1,6 @@
 import { Transaction } from 'ethers'
 import { expect, onTestFinished, test } from 'vitest'
-import { aws_credentials, startFakeKms } from '../support/fake-kms.ts'
+import { awsCredentials, startFakeKms } from '../support/fake-kms.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 
@@ -18,11 +18,11 @@ const unsigned = (nonce: number) =>
   }).unsignedSerialized
 
 async function start() {
-  Object.assign(process.env, aws_credentials)
+  Object.assign(process.env, awsCredentials)
   const kms = await startFakeKms()
   onTestFinished(() => kms.stop())
-  let passed_ms = 0
-  const service = await startTestService({}, { elapsed: () => performance.now() + passed_ms })
+  let passedMs = 0
+  const service = await startTestService({}, { elapsed: () => performance.now() + passedMs })
   const config = { region: kms.region, key_id: kms.addKey(), endpoint: kms.url }
   const { data: signer } = await service.client.post('/api/v1/signers', { body: { type: 'aws_kms', config } })
   const { id } = await createRelayer(service.client, {
@@ -31,7 +31,7 @@ async function start() {
   })
   const sign = async (nonce: number) => {
     // Past each rest period of the signer.
-    passed_ms += 10_000
+    passedMs += 10_000
     const body = JSON.stringify({ unsigned_transaction: unsigned(nonce) })
     return service.raw(`/api/v1/relayers/${id}/sign-transaction`, { method: 'POST', body })
   }

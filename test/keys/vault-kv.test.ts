@@ -18,8 +18,8 @@ async function startVault(): Promise<FakeVault> {
 const create = ({ raw }: TestService, config: object) =>
   raw(path, { method: 'POST', body: JSON.stringify({ type: 'vault', config }) })
 
-const sign = ({ raw }: TestService, relayer_id: string) =>
-  raw(`/api/v1/relayers/${relayer_id}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
+const sign = ({ raw }: TestService, relayerId: string) =>
+  raw(`/api/v1/relayers/${relayerId}/sign`, { method: 'POST', body: '{"message":"Hello"}' })
 
 /** A relayer whose key is read from Vault with an AppRole. */
 async function relayerByAppRole() {

@@ -9,8 +9,8 @@ const kinds = [
   {
     list: 'relayers',
     body: async ({ client }: TestService) => {
-      const { id: signer_id } = await createSigner(client)
-      return { name: 'R', network: 'local', network_type: 'evm', paused: false, signer_id }
+      const { id: signerId } = await createSigner(client)
+      return { name: 'R', network: 'local', network_type: 'evm', paused: false, signer_id: signerId }
     },
   },
 ]
@@ -43,8 +43,8 @@ test.each(kinds)(
 test('distinguishes upper and lower case in ids', async () => {
   const { client } = await startTestService()
   for (const id of ['a', 'A']) await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
-  const address = async (signer_id: string) =>
-    (await client.get('/api/v1/signers/{signer_id}', { path: { signer_id } })).data.address
+  const address = async (signerId: string) =>
+    (await client.get('/api/v1/signers/{signer_id}', { path: { signer_id: signerId } })).data.address
   expect(await address('a')).not.toBe(await address('A'))
 })
 

@@ -12,7 +12,7 @@ import { startTestService } from '../support/service.ts'
 const hook = { path: { notification_id: 'hook' } }
 const publicAddress = '93.184.215.14'
 const tries = 1_000
-const at_once = 10
+const atOnce = 10
 
 /** Counts connections, whatever is sent over them. */
 async function startCanary() {
@@ -134,8 +134,8 @@ test('looks up a name once per delivery, and never calls this machine in 1,000 t
   const { send, update } = await startGuarded(lookup)
   await update(`http://rebinding.example.com:${canary.port}/`)
   const errors: (string | null)[] = []
-  for (let count = 0; count < tries; count += at_once) {
-    errors.push(...(await Promise.all(Array.from({ length: at_once }, async () => (await send()).error))))
+  for (let count = 0; count < tries; count += atOnce) {
+    errors.push(...(await Promise.all(Array.from({ length: atOnce }, async () => (await send()).error))))
   }
   const privates = errors.filter((error) => error === 'The host name resolves to a private address')
   const publics = errors.filter((error) => error === 'public: no test calls it')

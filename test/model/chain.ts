@@ -32,11 +32,11 @@ export interface AccountState {
 /** A refusal as a node words it; `code` is -32000, as geth's. */
 export class Refusal extends Error {}
 
-export const chain_id = 31_337
-export const transfer_gas = 21_000n
+export const chainId = 31_337
+export const transferGas = 21_000n
 
-const replacement_percent = 110n
-const max_block_transactions = 50
+const replacementPercent = 110n
+const maxBlockTransactions = 50
 
 export type ChainModel = ReturnType<typeof createChainModel>
 
@@ -62,9 +62,9 @@ export function createChainModel() {
     accounts: Map<string, AccountState>,
   ): Block {
     const number = parent ? parent.number + 1 : 0
-    const parent_hash = parent?.hash ?? `0x${'00'.repeat(32)}`
-    const content = [parent_hash, number, forks, ...transactions.map(({ hash }) => hash)].join(' ')
-    return { number, parent_hash, hash: hashOf(content), base_fee: prices.base_fee, transactions, accounts }
+    const parentHash = parent?.hash ?? `0x${'00'.repeat(32)}`
+    const content = [parentHash, number, forks, ...transactions.map(({ hash }) => hash)].join(' ')
+    return { number, parent_hash: parentHash, hash: hashOf(content), base_fee: prices.base_fee, transactions, accounts }
   }
 
   function append(candidates: SignedTransaction[]): void {
@@ -73,7 +73,7 @@ export function createChainModel() {
     const included: SignedTransaction[] = []
     for (const transaction of candidates.toSorted((a, b) => a.nonce - b.nonce)) {
       const { nonce, balance } = accounts.get(transaction.from) ?? { nonce: 0, balance: 0n }
-      const cost = transaction.value + transfer_gas * priceIn(transaction, prices.base_fee)
+      const cost = transaction.value + transferGas * priceIn(transaction, prices.base_fee)
       if (transaction.nonce !== nonce || transaction.max_fee < prices.base_fee || balance < cost) continue
       accounts.set(transaction.from, { nonce: nonce + 1, balance: balance - cost })
       const to = transaction.to ?? transaction.from
@@ -102,8 +102,8 @@ export function createChainModel() {
       const slot = `${from} ${nonce}`
       const held = pool.get(slot)
       if (held?.hash === hash) throw new Refusal('already known')
-      if (transaction.parsed.chainId !== BigInt(chain_id)) throw new Refusal('invalid chain id for signer')
-      if (gas_limit < transfer_gas) throw new Refusal('intrinsic gas too low')
+      if (transaction.parsed.chainId !== BigInt(chainId)) throw new Refusal('invalid chain id for signer')
+      if (gas_limit < transferGas) throw new Refusal('intrinsic gas too low')
       if (tip > max_fee) throw new Refusal('max priority fee per gas higher than max fee per gas')
       if (nonce < stateOf(from).nonce) throw new Refusal('nonce too low')
       if (stateOf(from).balance < value + gas_limit * max_fee) {
@@ -117,7 +117,7 @@ export function createChainModel() {
     },
 
     /** Makes one block of at most `limit` transactions of the pool. */
-    mine(limit = max_block_transactions): void {
+    mine(limit = maxBlockTransactions): void {
       append([...pool.values()].toSorted((a, b) => a.nonce - b.nonce).slice(0, limit))
     },
 
@@ -163,12 +163,12 @@ export function createChainModel() {
 }
 
 /** The price per unit of gas in a block with this base fee (EIP-1559). */
-export function priceIn({ max_fee, tip }: SignedTransaction, base_fee: bigint): bigint {
-  return max_fee < base_fee + tip ? max_fee : base_fee + tip
+export function priceIn({ max_fee, tip }: SignedTransaction, baseFee: bigint): bigint {
+  return max_fee < baseFee + tip ? max_fee : baseFee + tip
 }
 
 const parsedBytes = new Map<string, SignedTransaction>()
-const max_parsed = 10_000
+const maxParsed = 10_000
 
 /** Throws Refusal for bytes that are no signed transaction. Recovering a sender takes a millisecond, so it is remembered. */
 export function parse(raw: string): SignedTransaction {
@@ -181,7 +181,7 @@ export function parse(raw: string): SignedTransaction {
     throw new Refusal('rlp: expected input list for types.LegacyTx')
   }
   if (!parsed.from || !parsed.hash) throw new Refusal('invalid sender')
-  const max_fee = parsed.maxFeePerGas ?? parsed.gasPrice ?? 0n
+  const maxFee = parsed.maxFeePerGas ?? parsed.gasPrice ?? 0n
   const transaction: SignedTransaction = {
     raw,
     hash: parsed.hash,
@@ -190,15 +190,15 @@ export function parse(raw: string): SignedTransaction {
     nonce: parsed.nonce,
     value: parsed.value,
     gas_limit: parsed.gasLimit,
-    max_fee,
-    tip: parsed.maxPriorityFeePerGas ?? max_fee,
+    max_fee: maxFee,
+    tip: parsed.maxPriorityFeePerGas ?? maxFee,
     parsed,
   }
-  if (parsedBytes.size >= max_parsed) parsedBytes.clear()
+  if (parsedBytes.size >= maxParsed) parsedBytes.clear()
   parsedBytes.set(raw, transaction)
   return transaction
 }
 
-const isRaised = (fee: bigint, before: bigint) => fee * 100n >= before * replacement_percent
+const isRaised = (fee: bigint, before: bigint) => fee * 100n >= before * replacementPercent
 
 export const hashOf = (text: string): string => keccak256(toUtf8Bytes(text))

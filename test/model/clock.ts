@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
 /** Turns of the event loop without a sign of life after which all that can be done without time passing is done. */
-const quiet_turns = 8
+const quietTurns = 8
 /** A request to the service goes through a socket: only after as long without a sign of life time passes for it. */
-const patience_ms = 8
+const patienceMs = 8
 /** The step of the clock. Requests often wait for a response of a node that never arrives. */
-const step_ms = 250
+const stepMs = 250
 
 export interface VirtualClock {
   /** Milliseconds of the epoch, as the service's wall clock. */
@@ -38,10 +38,10 @@ export function installClock(start: number, isBusy: () => boolean = () => false)
   let ids = 0
   let activity = 0
 
-  const schedule = (run: () => void, ms: number, every_ms?: number) => {
+  const schedule = (run: () => void, ms: number, everyMs?: number) => {
     ids += 1
     const id = ids
-    timers.set(id, { at: time + Math.max(ms, 1), every_ms, run })
+    timers.set(id, { at: time + Math.max(ms, 1), every_ms: everyMs, run })
     const handle = {
       id,
       ref: () => handle,
@@ -59,13 +59,13 @@ export function installClock(start: number, isBusy: () => boolean = () => false)
     if (id === undefined) otherwise(handle as never)
     else timers.delete(id)
   }
-  const ms_of = (ms: unknown) => Number(ms) || 0
+  const msOf = (ms: unknown) => Number(ms) || 0
 
   Object.assign(globalThis, {
     setTimeout: (run: (...values: unknown[]) => void, ms?: number, ...values: unknown[]) =>
-      schedule(() => run(...values), ms_of(ms)),
+      schedule(() => run(...values), msOf(ms)),
     setInterval: (run: (...values: unknown[]) => void, ms?: number, ...values: unknown[]) =>
-      schedule(() => run(...values), ms_of(ms), Math.max(ms_of(ms), 1)),
+      schedule(() => run(...values), msOf(ms), Math.max(msOf(ms), 1)),
     clearTimeout: (handle: unknown) => clear(handle, original.clearTimeout),
     clearInterval: (handle: unknown) => clear(handle, original.clearInterval),
   })
@@ -83,7 +83,7 @@ export function installClock(start: number, isBusy: () => boolean = () => false)
 
   async function settle(): Promise<void> {
     let seen = activity
-    for (let quiet = 0; quiet < quiet_turns; quiet += 1) {
+    for (let quiet = 0; quiet < quietTurns; quiet += 1) {
       await turn()
       if (activity !== seen || isBusy()) quiet = 0
       seen = activity
@@ -117,8 +117,8 @@ export function installClock(start: number, isBusy: () => boolean = () => false)
         if (activity !== seen) {
           seen = activity
           since = performance.now()
-        } else if (performance.now() - since > patience_ms) {
-          time += step_ms
+        } else if (performance.now() - since > patienceMs) {
+          time += stepMs
           fire()
           since = performance.now()
         }

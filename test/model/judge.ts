@@ -3,8 +3,8 @@ import type { SignedTransaction } from './chain.ts'
 import type { History } from './history.ts'
 import type { Attempt, World } from './world.ts'
 
-const day_ms = 86_400_000
-const default_multiple = 5n
+const dayMs = 86_400_000
+const defaultMultiple = 5n
 
 type Names = Map<bigint, string>
 
@@ -54,8 +54,8 @@ function signedTwice({ foreign }: History, signed: SignedTransaction[], idOf: Na
 
 /** Each transaction transfers its value at most once, and its row states whether it did. */
 function paidWrong({ chain, accounts }: World, history: History, rows: Transaction[], idOf: Names): string[] {
-  const own_addresses = new Set(accounts.map(({ address }) => address))
-  const paid = chain.mined().filter(({ transaction: { from, to } }) => own_addresses.has(from) && to !== from)
+  const ownAddresses = new Set(accounts.map(({ address }) => address))
+  const paid = chain.mined().filter(({ transaction: { from, to } }) => ownAddresses.has(from) && to !== from)
   const own = paid.filter(({ transaction }) => !history.foreign.has(transaction.hash))
   const byId = Map.groupBy(own, ({ transaction }) => idOf.get(transaction.value))
   const wrong: string[] = []
@@ -112,7 +112,7 @@ function tooExpensive(history: History, attempts: Attempt[]): string[] {
   const wrong = [...Map.groupBy(attempts, ({ transaction_id }) => transaction_id)].flatMap(([id, own]) => {
     const { given_price = 0n, values = [] } = history.asked.get(id) ?? {}
     return own.filter(({ transaction: { max_fee, nonce, from, to }, number }) => {
-      if (max_fee <= given_price || max_fee <= market * default_multiple) return false
+      if (max_fee <= given_price || max_fee <= market * defaultMultiple) return false
       const before = own.filter((one) => one.isTaken && one.number < number && one.transaction.nonce === nonce)
       const outbid = highestOf(before.map(({ transaction }) => transaction.max_fee))
       const isAsked = to === from || values.length > 1
@@ -144,8 +144,8 @@ function perDay(
   amounts: { value: bigint; at_ms: number }[],
   limit: bigint | number | string | null,
 ): string[] {
-  for (const { at_ms: from_ms } of amounts) {
-    const within = amounts.filter(({ at_ms }) => at_ms >= from_ms && at_ms < from_ms + day_ms)
+  for (const { at_ms: fromMs } of amounts) {
+    const within = amounts.filter(({ at_ms }) => at_ms >= fromMs && at_ms < fromMs + dayMs)
     const sum = within.reduce((total, { value }) => total + value, 0n)
     if (limit !== null && sum > BigInt(limit)) return [`${what}: ${sum} wei in a day, and ${limit} are allowed`]
   }

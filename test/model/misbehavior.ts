@@ -30,7 +30,7 @@ const refusing = (message: string, code?: number): Misbehavior => ({
   answer: (call) => (isSend(call) ? error(message, code) : undefined),
 })
 
-const lag_blocks = 3
+const lagBlocks = 3
 
 /** Trouble that honest nodes have too; it may strike every node at once. */
 export const troubles = {
@@ -157,7 +157,7 @@ function prices(change: (wei: bigint) => bigint): Misbehavior {
 
 /** The chain as a node sees it that has not heard of the last blocks yet. */
 function behind(chain: ChainModel): ChainModel {
-  const blocks = chain.blocks().slice(0, Math.max(1, chain.blocks().length - lag_blocks))
+  const blocks = chain.blocks().slice(0, Math.max(1, chain.blocks().length - lagBlocks))
   const head = () => blocks.at(-1) as ReturnType<ChainModel['head']>
   return {
     ...chain,

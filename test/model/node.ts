@@ -1,12 +1,4 @@
-import {
-  type Block,
-  type ChainModel,
-  chain_id,
-  priceIn,
-  Refusal,
-  type SignedTransaction,
-  transfer_gas,
-} from './chain.ts'
+import { type Block, type ChainModel, chainId, priceIn, Refusal, type SignedTransaction, transferGas } from './chain.ts'
 
 export interface Call {
   id: unknown
@@ -31,12 +23,12 @@ export function answerHonestly(chain: ChainModel, { method, params }: Call): Ans
 type Method = (chain: ChainModel, params: never) => unknown
 
 const methods: Record<string, Method> = {
-  eth_chainId: () => hex(chain_id),
-  net_version: () => `${chain_id}`,
+  eth_chainId: () => hex(chainId),
+  net_version: () => `${chainId}`,
   eth_blockNumber: (chain) => hex(chain.head().number),
   eth_gasPrice: ({ prices }) => hex(prices.base_fee + prices.tip),
   eth_maxPriorityFeePerGas: ({ prices }) => hex(prices.tip),
-  eth_estimateGas: () => hex(transfer_gas),
+  eth_estimateGas: () => hex(transferGas),
   eth_call: () => '0x',
   eth_getCode: () => '0x',
   eth_getBalance: (chain, [address, tag]: string[]) => hex(chain.stateOf(lower(address), blockAt(chain, tag)).balance),
@@ -98,7 +90,7 @@ export function renderBlock(block: Block, full: boolean) {
     parentHash: block.parent_hash,
     baseFeePerGas: hex(block.base_fee),
     gasLimit: hex(30_000_000),
-    gasUsed: hex(BigInt(block.transactions.length) * transfer_gas),
+    gasUsed: hex(BigInt(block.transactions.length) * transferGas),
     timestamp: hex(1_700_000_000 + block.number),
     transactions: block.transactions.map((one) => (full ? renderTransaction(one, block) : one.hash)),
   }
@@ -120,7 +112,7 @@ export function renderTransaction({ parsed, ...transaction }: SignedTransaction,
       : { gasPrice: hex(parsed.gasPrice ?? 0n), v: hex(signature?.networkV ?? 0n) }
   return {
     type: hex(type ?? 0),
-    chainId: hex(chain_id),
+    chainId: hex(chainId),
     hash: transaction.hash,
     from: transaction.from,
     to: transaction.to,
@@ -149,8 +141,8 @@ export function renderReceipt(transaction: SignedTransaction, block: Block) {
     blockHash: block.hash,
     transactionIndex: '0x0',
     status: '0x1',
-    gasUsed: hex(transfer_gas),
-    cumulativeGasUsed: hex(transfer_gas),
+    gasUsed: hex(transferGas),
+    cumulativeGasUsed: hex(transferGas),
     effectiveGasPrice: hex(priceIn(transaction, block.base_fee)),
     contractAddress: null,
     logs: [],

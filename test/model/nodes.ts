@@ -23,7 +23,7 @@ export interface NodesWorld {
   sending(raw: string, before: boolean): void
 }
 
-const max_body_bytes = 600
+const maxBodyBytes = 600
 
 export function createNodes(count: number, { chain, address, active, sending }: NodesWorld): Nodes {
   const manners: (string | undefined)[] = Array.from({ length: count })
@@ -34,16 +34,16 @@ export function createNodes(count: number, { chain, address, active, sending }: 
     return lie?.(call, honest, { chain, address: address() }) ?? honest()
   }
 
-  async function exchange(node: number, body: string, timeout_ms: number) {
+  async function exchange(node: number, body: string, timeoutMs: number) {
     const manner = misbehaviors[manners[node] ?? ''] ?? {}
     const parsed: Call | Call[] = JSON.parse(body)
     const { request } = manner
     if (request === 'unreachable') throw new Error('connect ECONNREFUSED')
-    if (request === 'hang') await new Promise((resolve) => setTimeout(resolve, timeout_ms))
+    if (request === 'hang') await new Promise((resolve) => setTimeout(resolve, timeoutMs))
     if (request === 'hang') throw new Error('No answer in time')
     const said = (status: number, text: string) => ({ status, retry_after_s: undefined, text })
     if (request === 'http_500') return said(500, 'Internal Server Error')
-    if (request === 'body_limit' && body.length > max_body_bytes) return said(413, 'content length too large')
+    if (request === 'body_limit' && body.length > maxBodyBytes) return said(413, 'content length too large')
     if (request === 'no_batches' && Array.isArray(parsed)) {
       const error = { code: -32_600, message: 'batch requests are not supported' }
       return said(200, JSON.stringify({ jsonrpc: '2.0', id: null, error }))
@@ -63,7 +63,7 @@ export function createNodes(count: number, { chain, address, active, sending }: 
     setManner(node, name) {
       manners[node] = name
     },
-    openPost: (isCut) => (url) => async (body, timeout_ms) => {
+    openPost: (isCut) => (url) => async (body, timeoutMs) => {
       const refuseIfCut = () => {
         if (isCut()) throw new Error('The process is dead')
       }
@@ -72,7 +72,7 @@ export function createNodes(count: number, { chain, address, active, sending }: 
       // An answer never comes in the same turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve))
       refuseIfCut()
-      const answered = await exchange(urls.indexOf(url), body, timeout_ms)
+      const answered = await exchange(urls.indexOf(url), body, timeoutMs)
       active()
       refuseIfCut()
       return { ...answered, json: async () => JSON.parse(answered.text) }

@@ -24,13 +24,13 @@ export const funding = {
   max_per_day: `${7n * 10n ** 17n}`,
   max_fee_per_gas: `${100n * 10n ** 9n}`,
 }
-const one_transfer = 10n ** 15n
+const oneTransfer = 10n ** 15n
 const funds = 10n ** 18n
 const gwei = 10n ** 9n
 const receiver = `0x${'5a'.repeat(20)}`
 const someone = `0x${'0e'.repeat(20)}`
-const block_ms = 2_000
-const starved_ms = 60_000
+const blockMs = 2_000
+const starvedMs = 60_000
 const tip = gwei
 
 /** Carries out the steps against a fresh service, ends all faults, waits for the end of what was accepted, and judges. */
@@ -53,7 +53,7 @@ export async function runScenario({ nodes, shares_key, pool, seed, steps }: Scen
   try {
     for (const step of steps) {
       await act(step)
-      await world.pass(block_ms / 2, 2)
+      await world.pass(blockMs / 2, 2)
     }
     await finish(world, history, act)
     return {
@@ -71,8 +71,8 @@ export async function runScenario({ nodes, shares_key, pool, seed, steps }: Scen
 function createActor(
   world: World,
   history: History,
-  node_count: number,
-  shares_key: boolean,
+  nodeCount: number,
+  sharesKey: boolean,
 ): (step: Step) => Promise<void> {
   const { chain, nodes, relayer_id, address, ask } = world
   const path = { relayer_id }
@@ -80,7 +80,7 @@ function createActor(
 
   const nextValue = () => {
     values += 1
-    return one_transfer + BigInt(values)
+    return oneTransfer + BigInt(values)
   }
   /** Refused requests are expected; internal errors are not. */
   const tolerant = async (question: (client: RelayerClient) => Promise<unknown>): Promise<boolean> => {
@@ -96,11 +96,11 @@ function createActor(
     }
   }
   const pick = (which: number) => [...history.asked][which % Math.max(1, history.asked.size)]
-  const given = (gas_price_gwei: number | null) =>
-    gas_price_gwei === null ? {} : { gas_price: `${BigInt(gas_price_gwei) * gwei}` }
-  const priceOf = (gas_price_gwei: number | null) => BigInt(gas_price_gwei ?? 0) * gwei
+  const given = (gasPriceGwei: number | null) =>
+    gasPriceGwei === null ? {} : { gas_price: `${BigInt(gasPriceGwei) * gwei}` }
+  const priceOf = (gasPriceGwei: number | null) => BigInt(gasPriceGwei ?? 0) * gwei
   const allNodes = (name: string | undefined) => {
-    for (let node = 0; node < node_count; node += 1) nodes.setManner(node, name)
+    for (let node = 0; node < nodeCount; node += 1) nodes.setManner(node, name)
   }
   async function send(step: Step & { do: 'send' }): Promise<void> {
     for (let time = 0; time < step.count; time += 1) {
@@ -147,7 +147,7 @@ function createActor(
   }
 
   async function foreign(where: 'block' | 'pool', ahead: number): Promise<void> {
-    if (!shares_key) return
+    if (!sharesKey) return
     const nonce = chain.stateOf(address).nonce + (where === 'block' ? 0 : ahead)
     const transaction = parse(await signForeign(world, nonce))
     history.foreign.set(transaction.hash, transaction)
@@ -157,12 +157,12 @@ function createActor(
 
   async function reorganize(step: Step & { do: 'reorg' }): Promise<void> {
     // With a nonce that was used elsewhere, and then was not, beyond all confirmations nobody can be right.
-    const depth = shares_key ? Math.min(step.depth, confirmations - 1) : step.depth
+    const depth = sharesKey ? Math.min(step.depth, confirmations - 1) : step.depth
     history.was_final_block_removed ||= depth >= confirmations
     const kept = Math.max(0, chain.blocks().length - 1 - depth)
     const first = chain.stateOf(address, chain.blocks()[kept]).nonce
     const rivals: SignedTransaction[] = []
-    if (shares_key && step.outcome === 'rival' && first < chain.stateOf(address).nonce)
+    if (sharesKey && step.outcome === 'rival' && first < chain.stateOf(address).nonce)
       rivals.push(parse(await signForeign(world, first)))
     for (const rival of rivals) history.foreign.set(rival.hash, rival)
     const removed = chain.reorganize(depth, step.outcome === 'drop', rivals)
@@ -233,13 +233,13 @@ function createActor(
       case 'mine':
         for (let block = 0; block < step.blocks; block += 1) {
           chain.mine(step.limit)
-          await world.pass(block_ms, 2)
+          await world.pass(blockMs, 2)
         }
         return
       case 'starve':
         for (let block = 0; block < step.blocks; block += 1) {
           chain.mine(0)
-          await world.pass(starved_ms, 1)
+          await world.pass(starvedMs, 1)
         }
         return
       case 'reorg':
@@ -283,7 +283,7 @@ const endings: { rounds: number; ms: number }[] = [
 ]
 
 /** What failed because a node denied its receipt is looked up again at growing intervals, of an hour at most (lane/given-up.ts). */
-const look_again_ms = 80 * 60_000
+const lookAgainMs = 80 * 60_000
 
 async function finish(world: World, history: History, act: (step: Step) => Promise<void>): Promise<void> {
   const { chain, ask } = world
@@ -311,9 +311,9 @@ async function finish(world: World, history: History, act: (step: Step) => Promi
 
   for (const { rounds, ms } of endings) {
     if (!(await waitInVain(rounds, ms))) {
-      for (let past_ms = 0; areAnyFailed && past_ms < look_again_ms; past_ms += look_again_ms / 8) {
+      for (let pastMs = 0; areAnyFailed && pastMs < lookAgainMs; pastMs += lookAgainMs / 8) {
         chain.mine()
-        await world.pass(look_again_ms / 8, 4)
+        await world.pass(lookAgainMs / 8, 4)
       }
       return
     }

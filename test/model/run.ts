@@ -31,9 +31,9 @@ async function holds(): Promise<boolean> {
   const result = await runModel({ runs, seed, allowed: Object.fromEntries(kept) })
   await explain(result)
   const { accepted, pooled, refills, crashes, failures } = result
-  const took_s = Math.round((performance.now() - start) / 1_000)
+  const tookS = Math.round((performance.now() - start) / 1_000)
   say(
-    `\n${result.runs} scenarios, ${accepted} accepted transactions (${pooled} through a pool), ${refills} refills, ${crashes} crashes, ${took_s} s`,
+    `\n${result.runs} scenarios, ${accepted} accepted transactions (${pooled} through a pool), ${refills} refills, ${crashes} crashes, ${tookS} s`,
   )
   say(failures.length === 0 ? 'Every promise was kept.' : `${failures.length} scenarios broke a promise.`)
   return failures.length === 0

@@ -39,7 +39,7 @@ export const modelFaults: Record<string, ModelFault> = {
   /** The counter follows the first false count. */
   'count-believed': {
     file: 'server/domain/nonce-verdict.ts',
-    text: "if (head - from_block < doubt_blocks) return { do: 'wait' }",
+    text: "if (head - from_block < doubtBlocks) return { do: 'wait' }",
     instead: "if (head > 0) return { do: 'raise', to: counted, evidence: 'a count', proof }",
     caught_by: ['unasked self-transfers', 'unfinished', 'failed', 'canceled', 'signed twice'],
   },

@@ -52,7 +52,7 @@ export interface Allowed {
 export const everything: Allowed = { lies: true, price_lies: true, deep_reorgs: true, foreign: true }
 
 export const confirmations = 3
-const max_depth = 6
+const maxDepth = 6
 
 const tiers: Tier[] = ['safe_low', 'average', 'fast', 'fastest']
 const record = <T extends Step['do']>(name: T, rest: object = {}) =>
@@ -67,7 +67,7 @@ const rarely = <T>(arbitrary: Arbitrary<T>) =>
 function stepOf(allowed: Allowed): Arbitrary<Step> {
   const lieNames = { ...(allowed.lies && lies), ...(allowed.price_lies && priceLies) }
   const price = rarely(oneOf(1, 30, 100, 2_000))
-  const depths = fc.integer({ min: 1, max: allowed.deep_reorgs ? max_depth : confirmations - 1 })
+  const depths = fc.integer({ min: 1, max: allowed.deep_reorgs ? maxDepth : confirmations - 1 })
   const outcome = oneOf('return', 'drop', ...(allowed.foreign ? ['rival'] : []))
   const weighted: [number, Arbitrary<Step>][] = [
     [
@@ -104,11 +104,11 @@ function stepOf(allowed: Allowed): Arbitrary<Step> {
   return fc.oneof(...weighted.map(([weight, arbitrary]) => ({ weight, arbitrary })))
 }
 
-export const scenario = (allowed: Allowed, max_steps = 40): Arbitrary<Scenario> =>
+export const scenario = (allowed: Allowed, maxSteps = 40): Arbitrary<Scenario> =>
   fc.record({
     nodes: oneOf(1, 3),
     pool: fc.boolean(),
     shares_key: allowed.foreign ? fc.boolean() : fc.constant(false),
     seed: fc.integer({ min: 1, max: 0x7fffffff }),
-    steps: fc.array(stepOf(allowed), { minLength: 12, maxLength: max_steps, size: 'max' }),
+    steps: fc.array(stepOf(allowed), { minLength: 12, maxLength: maxSteps, size: 'max' }),
   })

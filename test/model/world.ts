@@ -87,15 +87,15 @@ export interface World {
   close(): Promise<void>
 }
 
-const start_ms = Date.UTC(2026, 0, 1)
-const api_key = 'model'.repeat(8)
+const startMs = Date.UTC(2026, 0, 1)
+const apiKey = 'model'.repeat(8)
 const balance = 10n ** 18n
 
 class Died extends Error {}
 
 export async function openWorld(options: WorldOptions): Promise<World> {
-  const { nodes: node_count, confirmations, seed } = options
-  const clock = installClock(start_ms)
+  const { nodes: nodeCount, confirmations, seed } = options
+  const clock = installClock(startMs)
   const random = Math.random
   Math.random = randomFrom(seed)
   const chain = createChainModel()
@@ -108,7 +108,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   let crashes = 0
   let countdown: { left: number; before: boolean } | undefined
 
-  const nodes = createNodes(node_count, {
+  const nodes = createNodes(nodeCount, {
     chain,
     address: () => address,
     active: clock.active,
@@ -122,20 +122,20 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       }
       if (!before) return
       const transaction = parse(raw)
-      if (!read(data_dir, (db) => hasRaw(db, raw))) undurable.push(transaction)
+      if (!read(dataDir, (db) => hasRaw(db, raw))) undurable.push(transaction)
       if (!sent.has(transaction.hash)) sent.set(transaction.hash, { transaction, at_ms: clock.elapsed() })
     },
   })
 
-  let data_dir = mkdtempSync(join(dataRoot, 'relayer-model-'))
-  let process_ = await clock.during(launch(data_dir))
+  let dataDir = mkdtempSync(join(dataRoot, 'relayer-model-'))
+  let running = await clock.during(launch(dataDir))
 
   async function launch(folder: string) {
     const life = { dead: false, left_behind: '' }
     const config = readConfig({
       PORT: '0',
       DATA_DIR: folder,
-      API_KEY: api_key,
+      API_KEY: apiKey,
       MASTER_KEY: '5a'.repeat(32),
       RATE_LIMIT_BURST: '1000000',
     })
@@ -148,7 +148,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     })
     const client = createRelayerClient({
       baseUrl: service.url,
-      token: api_key,
+      token: apiKey,
       async fetch(request) {
         const response = await plainFetch(request)
         // A dead process answers nobody.
@@ -162,40 +162,40 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   /** Copies the files as a `kill -9` would leave them, in one turn of the event loop. */
   function crash(): void {
     countdown = undefined
-    if (process_.life.dead) return
-    process_.life.dead = true
+    if (running.life.dead) return
+    running.life.dead = true
     crashes += 1
     const folder = mkdtempSync(join(dataRoot, 'relayer-model-'))
-    cpSync(data_dir, folder, { recursive: true, filter: (file) => !file.endsWith('-shm') })
-    process_.life.left_behind = folder
+    cpSync(dataDir, folder, { recursive: true, filter: (file) => !file.endsWith('-shm') })
+    running.life.left_behind = folder
   }
 
   async function revive(): Promise<void> {
-    const { service, life } = process_
+    const { service, life } = running
     if (!life.dead) return
     await clock.during(service.close())
-    rmSync(data_dir, { recursive: true, force: true })
-    data_dir = life.left_behind
-    process_ = await clock.during(launch(data_dir))
+    rmSync(dataDir, { recursive: true, force: true })
+    dataDir = life.left_behind
+    running = await clock.during(launch(dataDir))
   }
 
   async function ask<T>(question: (client: RelayerClient) => Promise<T>): Promise<T> {
     for (;;) {
       await revive()
       try {
-        return await clock.during(question(process_.client))
+        return await clock.during(question(running.client))
       } catch (error) {
-        if (!process_.life.dead) throw error
+        if (!running.life.dead) throw error
       }
     }
   }
 
-  const relayer_id = await ask((client) =>
+  const relayerId = await ask((client) =>
     prepare(client, wallet.privateKey, nodes.urls, confirmations, options.policies),
   )
   chain.setBalance(address, balance)
   chain.mine()
-  const accounts = [{ relayer_id, address }]
+  const accounts = [{ relayer_id: relayerId, address }]
   let treasury: Account | undefined
   if (options.pool) {
     for (const name of ['b', 'c']) accounts.push(await addAccount(name))
@@ -215,7 +215,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     chain,
     nodes,
     clock,
-    relayer_id,
+    relayer_id: relayerId,
     address,
     accounts,
     treasury,
@@ -235,15 +235,15 @@ export async function openWorld(options: WorldOptions): Promise<World> {
         await revive()
       }
     },
-    attempts: () => read(data_dir, allAttempts),
+    attempts: () => read(dataDir, allAttempts),
     async close() {
       try {
-        await clock.during(process_.service.close())
+        await clock.during(running.service.close())
       } finally {
         clock.restore()
         Math.random = random
-        rmSync(data_dir, { recursive: true, force: true })
-        if (process_.life.left_behind !== '') rmSync(process_.life.left_behind, { recursive: true, force: true })
+        rmSync(dataDir, { recursive: true, force: true })
+        if (running.life.left_behind !== '') rmSync(running.life.left_behind, { recursive: true, force: true })
       }
     },
   }
@@ -273,14 +273,14 @@ async function addRelayer(client: RelayerClient, key: string, id: string, polici
 type Pool = NonNullable<WorldOptions['pool']>
 
 async function addPool(client: RelayerClient, accounts: Account[], from: string, { policies, funding }: Pool) {
-  const relayer_ids = accounts.map(({ relayer_id }) => relayer_id)
-  await client.post('/api/v1/pools', { body: { id: 'pool', network: 'local', relayer_ids, policies } })
+  const relayerIds = accounts.map(({ relayer_id }) => relayer_id)
+  await client.post('/api/v1/pools', { body: { id: 'pool', network: 'local', relayer_ids: relayerIds, policies } })
   await client.put('/api/v1/pools/{pool_id}/funding', { path: { pool_id: 'pool' }, body: { from, ...funding } })
 }
 
 /** Reads the database through a separate connection. */
-function read<T>(data_dir: string, question: (db: Database.Database) => T): T {
-  const db = new Database(join(data_dir, 'relayer.sqlite'), { readonly: true })
+function read<T>(dataDir: string, question: (db: Database.Database) => T): T {
+  const db = new Database(join(dataDir, 'relayer.sqlite'), { readonly: true })
   try {
     return question(db)
   } finally {

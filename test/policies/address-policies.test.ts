@@ -13,17 +13,17 @@ const permit = { domain_separator: separator, hash_struct_message: '22'.repeat(3
 /** One key on two chains: `strict` on chain 1, `lax` on a test network. */
 async function strictAndLax(service: TestService, strict: RelayerPoliciesInput, lax: RelayerPoliciesInput = {}) {
   const { client } = service
-  for (const [name, chain_id] of [
+  for (const [name, chainId] of [
     ['mainnet', 1],
     ['testnet', 11_155_111],
   ] as const) {
     await client.post('/api/v1/networks', {
-      body: { name, network_type: 'evm', chain_id, rpc_urls: ['http://127.0.0.1:9'] },
+      body: { name, network_type: 'evm', chain_id: chainId, rpc_urls: ['http://127.0.0.1:9'] },
     })
   }
-  const { id: signer_id } = await createSigner(client)
-  const first = await createRelayer(client, { id: 'strict', signer_id, network: 'mainnet', policies: strict })
-  const second = await createRelayer(client, { id: 'lax', signer_id, network: 'testnet', policies: lax })
+  const { id: signerId } = await createSigner(client)
+  const first = await createRelayer(client, { id: 'strict', signer_id: signerId, network: 'mainnet', policies: strict })
+  const second = await createRelayer(client, { id: 'lax', signer_id: signerId, network: 'testnet', policies: lax })
   return { first, second }
 }
 
@@ -138,14 +138,14 @@ test('warns when a laxer or a stricter relayer on the same address is created or
     allow_messages: false,
     allowed_domain_separators: [separator],
   })
-  const of_strict = [
+  const ofStrict = [
     'allow_messages of the relayer strict on the same address applies to this relayer too: This relayer does not sign messages',
     'allowed_domain_separators of the relayer strict on the same address applies to this relayer too: Typed data is signed only for domains in its allowed_domain_separators',
   ]
   expect(first.warnings).toBeUndefined()
-  expect(second.warnings).toEqual(of_strict)
+  expect(second.warnings).toEqual(ofStrict)
   const { data: shown } = await service.client.get(relayerPath, lax)
-  expect(shown.warnings).toEqual(of_strict)
+  expect(shown.warnings).toEqual(ofStrict)
 
   const same = { policies: { allow_messages: false, allowed_domain_separators: [separator] } }
   const { data: equal } = await service.client.patch(relayerPath, { ...lax, body: same })
@@ -163,11 +163,11 @@ test('does not sign a transaction for another chain, or for none', async () => {
   const of = (given: object) =>
     Transaction.from({ to: domain.verifyingContract, gasLimit: 21_000, gasPrice: 1n, type: 0, ...given })
       .unsignedSerialized
-  for (const unsigned_transaction of [of({ chainId: 1 }), of({ chainId: 0 })]) {
+  for (const unsignedTransaction of [of({ chainId: 1 }), of({ chainId: 0 })]) {
     const path = { relayer_id: 'lax' }
     const signed = service.client.post('/api/v1/relayers/{relayer_id}/sign-transaction', {
       path,
-      body: { unsigned_transaction },
+      body: { unsigned_transaction: unsignedTransaction },
     })
     await expect(signed).rejects.toMatchObject({ status: 400, details: [{ path: '/body/unsigned_transaction' }] })
   }

@@ -7,7 +7,7 @@ const relayerPath = '/api/v1/relayers/{relayer_id}'
 const receiver = `0x${'5a'.repeat(20)}`
 /** On Arc the coin USDC is also an ERC-20 token with 6 decimals here. */
 const usdc = '0x3600000000000000000000000000000000000000'
-const coin_token = { address: usdc, decimals: 6 }
+const coinToken = { address: usdc, decimals: 6 }
 const erc20 = new Interface(['function transfer(address, uint256)', 'function burn(uint256)'])
 const coins = (amount: number) => ({ to: receiver, value: `${BigInt(amount) * 10n ** 18n}`, data: null })
 const tokens = (amount: number) => ({
@@ -22,7 +22,10 @@ async function start(policies: RelayerPoliciesInput, balance = 1_000n) {
   const rig = await testRig({ chain: { noMining: true } })
   await rig.chain.rpc('anvil_setCode', [usdc, '0x600160005260206000f3'])
   const client = rig.client()
-  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { coin_token } })
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { coin_token: coinToken },
+  })
   const account = await rig.addAccount({ policies })
   await rig.chain.setBalance(account.address, balance * 10n ** 18n)
   const path = { relayer_id: account.relayer_id }
@@ -41,8 +44,8 @@ async function start(policies: RelayerPoliciesInput, balance = 1_000n) {
 }
 
 test('counts a value and a call of the token as one amount for token_limits', async () => {
-  const token_limits = [{ token: usdc, max_amount: six(5), max_amount_per_day: six(8) }]
-  const { send } = await start({ token_limits })
+  const tokenLimits = [{ token: usdc, max_amount: six(5), max_amount_per_day: six(8) }]
+  const { send } = await start({ token_limits: tokenLimits })
   const refused = [403, 'policies/token_limits']
   expect(await send(coins(90))).toEqual(refused)
   expect(await send(tokens(90))).toEqual(refused)
@@ -94,8 +97,8 @@ test('counts it for a pool, and for a signed transaction', async () => {
   const signs = (amount: number) => {
     const { to, data } = tokens(amount)
     const fields = { chainId: 31_337, nonce: 7, gasLimit: 60_000, maxFeePerGas: 1, maxPriorityFeePerGas: 1, type: 2 }
-    const unsigned_transaction = Transaction.from({ to, data, ...fields }).unsignedSerialized
-    return client.post(`${relayerPath}/sign-transaction`, { path, body: { unsigned_transaction } })
+    const unsignedTransaction = Transaction.from({ to, data, ...fields }).unsignedSerialized
+    return client.post(`${relayerPath}/sign-transaction`, { path, body: { unsigned_transaction: unsignedTransaction } })
   }
   await expect(signs(6)).rejects.toMatchObject({ status: 403, details: [{ path: 'policies/max_value' }] })
   await signs(5)

@@ -16,15 +16,15 @@ const [token, other] = [`0x${'56'.repeat(20)}`, `0x${'78'.repeat(20)}`] as const
 const to = `0x${'12'.repeat(20)}`
 const local = 31_337
 const own = domainOf(token, local)
-const limitsOf = (max_amount_per_day: string): RelayerPoliciesInput => ({
-  token_limits: [{ token, max_amount_per_day, count_signatures: true }],
+const limitsOf = (maxAmountPerDay: string): RelayerPoliciesInput => ({
+  token_limits: [{ token, max_amount_per_day: maxAmountPerDay, count_signatures: true }],
 })
 const fullPath = '/api/v1/relayers/{relayer_id}/sign-typed-data/full'
 
-const set = (client: Client, policies: RelayerPoliciesInput, relayer_id = 'demo') =>
-  client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id }, body: { policies } })
-const sign = (client: Client, body: TypedData, relayer_id = 'demo') =>
-  client.post(fullPath, { path: { relayer_id }, body })
+const set = (client: Client, policies: RelayerPoliciesInput, relayerId = 'demo') =>
+  client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId }, body: { policies } })
+const sign = (client: Client, body: TypedData, relayerId = 'demo') =>
+  client.post(fullPath, { path: { relayer_id: relayerId }, body })
 const reasonOf = async (promise: Promise<unknown>) => {
   const error = await promise.then(
     () => undefined,
@@ -132,15 +132,24 @@ test('refuses hashes, and counts a document even when its domain is allowed', as
 
 test('counts against the relayer on the chain of the document, whichever relayer of the address signs', async () => {
   const { client } = await startTestService()
-  const { id: signer_id } = await createSigner(client)
+  const { id: signerId } = await createSigner(client)
   await client.post('/api/v1/networks', {
     body: { name: 'other', network_type: 'evm', chain_id: 77, rpc_urls: ['http://127.0.0.1:9'] },
   })
   const document = permitOf(own, { value: '7' })
   const { data: hashes } = await hashesOf(document)
-  const allowed_domain_separators = [hashes.domain_separator]
-  await createRelayer(client, { id: 'here', signer_id, policies: { ...limitsOf('10'), allowed_domain_separators } })
-  await createRelayer(client, { id: 'there', signer_id, network: 'other', policies: { allowed_domain_separators } })
+  const allowedDomainSeparators = [hashes.domain_separator]
+  await createRelayer(client, {
+    id: 'here',
+    signer_id: signerId,
+    policies: { ...limitsOf('10'), allowed_domain_separators: allowedDomainSeparators },
+  })
+  await createRelayer(client, {
+    id: 'there',
+    signer_id: signerId,
+    network: 'other',
+    policies: { allowed_domain_separators: allowedDomainSeparators },
+  })
   expect(await refusalOf(sign(client, document, 'there'))).toEqual([])
   expect(await refusalOf(sign(client, document, 'here'))).toEqual(['token_limits'])
   expect(await refusalOf(sign(client, document, 'there'))).toEqual(['token_limits'])
@@ -148,12 +157,12 @@ test('counts against the relayer on the chain of the document, whichever relayer
 
 test('keeps limits of another chain out of a document that is counted on its own', async () => {
   const { client } = await startTestService()
-  const { id: signer_id } = await createSigner(client)
+  const { id: signerId } = await createSigner(client)
   await client.post('/api/v1/networks', {
     body: { name: 'other', network_type: 'evm', chain_id: 77, rpc_urls: ['http://127.0.0.1:9'] },
   })
-  await createRelayer(client, { id: 'here', signer_id, policies: limitsOf('10') })
-  await createRelayer(client, { id: 'there', signer_id, network: 'other', policies: limitsOf('1') })
+  await createRelayer(client, { id: 'here', signer_id: signerId, policies: limitsOf('10') })
+  await createRelayer(client, { id: 'there', signer_id: signerId, network: 'other', policies: limitsOf('1') })
   expect(await refusalOf(sign(client, permitOf(own, { value: '7' }), 'here'))).toEqual([])
 })
 

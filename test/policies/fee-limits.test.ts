@@ -16,13 +16,13 @@ const to = `0x${'12'.repeat(20)}`
 const gwei = 10n ** 9n
 
 const flat = (tip: bigint) => ({ safe_low: tip, average: tip, fast: tip, fastest: tip })
-const market = (base_fee: bigint, tip: bigint): fees.Market => ({ kind: 'eip1559', base_fee, tips: flat(tip) })
-const paying = (max_fee_per_gas: bigint, max_priority_fee_per_gas: bigint): fees.Prices => ({
+const market = (baseFee: bigint, tip: bigint): fees.Market => ({ kind: 'eip1559', base_fee: baseFee, tips: flat(tip) })
+const paying = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint): fees.Prices => ({
   kind: 'eip1559',
-  max_fee_per_gas,
-  max_priority_fee_per_gas,
+  max_fee_per_gas: maxFeePerGas,
+  max_priority_fee_per_gas: maxPriorityFeePerGas,
 })
-const old = (gas_price: bigint): fees.Prices => ({ kind: 'legacy', gas_price })
+const old = (gasPrice: bigint): fees.Prices => ({ kind: 'legacy', gas_price: gasPrice })
 
 describe('prices that the market and the fee policies refuse', () => {
   // 5 times (2 x 20 gwei, and 2 gwei) are 210 gwei.
@@ -77,20 +77,21 @@ async function start(policies: RelayerPoliciesInput, signer?: CreateSignerReques
     const { data } = await client().post('/api/v1/relayers/{relayer_id}/transactions/dry-run', input)
     return data.refusals.flatMap(({ details }) => details.map((detail) => detail.path))
   }
-  const replace = (transaction_id: string, body: Partial<SendTransactionRequest>) =>
+  const replace = (transactionId: string, body: Partial<SendTransactionRequest>) =>
     client().put(onePath, {
-      path: { ...path, transaction_id },
+      path: { ...path, transaction_id: transactionId },
       body: { to, value: '1', gas_limit: 21_000, ...body },
     })
-  const sign = (max_fee_per_gas: bigint) =>
+  const sign = (maxFeePerGas: bigint) =>
     client().post('/api/v1/relayers/{relayer_id}/sign-transaction', {
       path,
-      body: { unsigned_transaction: unsigned({ max_fee_per_gas }) },
+      body: { unsigned_transaction: unsigned({ max_fee_per_gas: maxFeePerGas }) },
     })
-  const cancel = (transaction_id: string) => client().delete(onePath, { path: { ...path, transaction_id } })
+  const cancel = (transactionId: string) =>
+    client().delete(onePath, { path: { ...path, transaction_id: transactionId } })
   const patch = (change: RelayerPoliciesInput) => client().patch(relayerPath, { path, body: { policies: change } })
-  const read = async (transaction_id: string) =>
-    (await client().get(onePath, { path: { ...path, transaction_id } })).data
+  const read = async (transactionId: string) =>
+    (await client().get(onePath, { path: { ...path, transaction_id: transactionId } })).data
   return { ...rig, chain, account, post, dryRun, replace, sign, cancel, patch, read }
 }
 

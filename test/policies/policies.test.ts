@@ -6,9 +6,9 @@ import { startTestService, type TestService } from '../support/service.ts'
 
 const listPath = '/api/v1/relayers'
 
-const create = async ({ raw }: TestService, signer_id: string, policies: string) => {
+const create = async ({ raw }: TestService, signerId: string, policies: string) => {
   const body = `{"id":"p","name":"P","network":"local","network_type":"evm","paused":false,
-    "signer_id":"${signer_id}","policies":${policies}}`
+    "signer_id":"${signerId}","policies":${policies}}`
   return raw(listPath, { method: 'POST', body })
 }
 
@@ -34,15 +34,15 @@ const noAmounts = [
 
 test('reads amounts without loss, as integers and as strings, and shows decimal strings', async () => {
   const service = await startTestService()
-  const { id: signer_id } = await createSigner(service.client)
+  const { id: signerId } = await createSigner(service.client)
   for (const [written, read] of amounts) {
-    const made = await create(service, signer_id, `{"min_balance":${written},"gas_price_cap":${written}}`)
+    const made = await create(service, signerId, `{"min_balance":${written},"gas_price_cap":${written}}`)
     const { data } = (await made.json()) as { data?: { policies: unknown } }
     expect.soft(data?.policies, written).toEqual({ min_balance: read, gas_price_cap: read })
     await service.raw(`${listPath}/p`, { method: 'DELETE' })
   }
   for (const written of noAmounts) {
-    const refused = await create(service, signer_id, `{"gas_price_cap":${written}}`)
+    const refused = await create(service, signerId, `{"gas_price_cap":${written}}`)
     expect.soft(refused.status, written).toBe(400)
     await service.raw(`${listPath}/p`, { method: 'DELETE' })
   }
@@ -50,11 +50,11 @@ test('reads amounts without loss, as integers and as strings, and shows decimal 
 
 test('accepts receivers in any case, checks the checksum of mixed case, and shows lower case', async () => {
   const service = await startTestService()
-  const { id: signer_id } = await createSigner(service.client)
+  const { id: signerId } = await createSigner(service.client)
   const lower = '0xcd2a3d9f938e13cd947ec05abc7fe734df8dd826'
   const list = (...addresses: string[]) => JSON.stringify({ whitelist_receivers: addresses })
   const upper = `0x${lower.slice(2).toUpperCase()}`
-  const made = await create(service, signer_id, list(lower, upper, getAddress(lower)))
+  const made = await create(service, signerId, list(lower, upper, getAddress(lower)))
   expect(await made.json()).toMatchObject({ data: { policies: { whitelist_receivers: [lower, lower, lower] } } })
   await service.raw(`${listPath}/p`, { method: 'DELETE' })
   const wrong = [
@@ -66,7 +66,7 @@ test('accepts receivers in any case, checks the checksum of mixed case, and show
     'vitalik.eth',
   ]
   for (const address of wrong) {
-    const refused = await create(service, signer_id, list(lower, address))
+    const refused = await create(service, signerId, list(lower, address))
     expect.soft(refused.status, address).toBe(400)
     expect.soft(await refused.json()).toMatchObject({ details: [{ path: '/body/policies/whitelist_receivers/1' }] })
   }

@@ -11,7 +11,7 @@ const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
 const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const [to, token] = [`0x${'12'.repeat(20)}`, `0x${'56'.repeat(20)}`]
 const erc20 = new Interface(['function transfer(address, uint256)', 'function approve(address, uint256)'])
-const [day_ms, step_ms] = [86_400_000, 300_000]
+const [dayMs, stepMs] = [86_400_000, 300_000]
 const demo = { relayer_id: 'demo' }
 
 const patch = (client: RelayerClient, policies: RelayerPoliciesInput, path = demo) =>
@@ -30,8 +30,11 @@ async function startOnChain(clients: 1 | 2 = 1) {
   const service = await startTestService()
   const others = clients === 2 ? [await startTestService({ DATA_DIR: service.data_dir })] : []
   const { client } = service
-  const rpc_urls = [proxy.url]
-  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  const rpcUrls = [proxy.url]
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: rpcUrls },
+  })
   const { data } = await client.get(relayerPath, { path: demo })
   await chain.setBalance(data.address, 10n ** 20n)
   return { chain, proxy, service, services: [service, ...others], client }
@@ -86,28 +89,30 @@ test('counts the last 24 hours: spending leaves the sum one by one, and a clock 
   const { client } = await startTestService({}, { now: () => clock.now_ms })
   await patch(client, { max_value_per_day: '100' })
   expect([await signs(client, value(60)), await signs(client, value(41))]).toEqual([true, false])
-  clock.now_ms += day_ms / 2
+  clock.now_ms += dayMs / 2
   expect([await signs(client, value(40)), await signs(client, value(1))]).toEqual([true, false])
-  clock.now_ms += day_ms / 2 - 1
+  clock.now_ms += dayMs / 2 - 1
   expect(await signs(client, value(1))).toBe(false)
   // The oldest step counts as long as any of it does.
-  clock.now_ms += step_ms
+  clock.now_ms += stepMs
   expect(await signs(client, value(1))).toBe(false)
   clock.now_ms += 1
   expect([await signs(client, value(61)), await signs(client, value(60))]).toEqual([false, true])
-  clock.now_ms -= day_ms / 4
+  clock.now_ms -= dayMs / 4
   expect(await signs(client, value(1))).toBe(false)
 })
 
 test('counts daily limits separately for each token, each relayer and wei', async () => {
   const { client } = await startTestService()
   const other = `0x${'78'.repeat(20)}`
-  const token_limits = [
+  const tokenLimits = [
     { token, max_amount: '60', max_amount_per_day: '100' },
     { token: other, max_amount_per_day: '50' },
   ]
-  await patch(client, { max_value_per_day: '10', token_limits })
-  const { id: relayer_id } = await createRelayer(client, { policies: { max_value_per_day: '10', token_limits } })
+  await patch(client, { max_value_per_day: '10', token_limits: tokenLimits })
+  const { id: relayerId } = await createRelayer(client, {
+    policies: { max_value_per_day: '10', token_limits: tokenLimits },
+  })
   const call = (name: string, amount: number, of = token): Asked => ({
     to: of,
     data: erc20.encodeFunctionData(name, [to, amount]),
@@ -120,7 +125,7 @@ test('counts daily limits separately for each token, each relayer and wei', asyn
   expect(await signs(client, call('transfer', 50, other))).toBe(true)
   expect(await signs(client, value(10))).toBe(true)
   expect(await signs(client, { ...call('transfer', 0), ...value(1) })).toBe(false)
-  expect(await signs(client, { ...call('transfer', 60), ...value(10) }, { relayer_id })).toBe(true)
+  expect(await signs(client, { ...call('transfer', 60), ...value(10) }, { relayer_id: relayerId })).toBe(true)
 })
 
 test('counts amounts of 256 bits exactly, and does not count refused ones', async () => {
@@ -134,9 +139,9 @@ test('counts amounts of 256 bits exactly, and does not count refused ones', asyn
 
 test("keeps an account's spending after its relayer is deleted", async () => {
   const { client } = await startTestService()
-  const { id: relayer_id, signer_id } = await createRelayer(client, { policies: { max_value_per_day: '10' } })
-  expect(await signs(client, value(10), { relayer_id })).toBe(true)
-  await client.delete(relayerPath, { path: { relayer_id } })
+  const { id: relayerId, signer_id } = await createRelayer(client, { policies: { max_value_per_day: '10' } })
+  expect(await signs(client, value(10), { relayer_id: relayerId })).toBe(true)
+  await client.delete(relayerPath, { path: { relayer_id: relayerId } })
   const again = await createRelayer(client, { signer_id, policies: { max_value_per_day: '10' } })
   expect(await signs(client, value(1), { relayer_id: again.id })).toBe(false)
 })

@@ -18,7 +18,7 @@ const erc20 = new Interface([
 ])
 const call = (name: string, ...args: unknown[]) => erc20.encodeFunctionData(name, args)
 const [transfer, burn] = ['0xa9059cbb', '0x42966c68']
-const limited = (max_amount: string) => ({ token_limits: [{ token, max_amount }] })
+const limited = (maxAmount: string) => ({ token_limits: [{ token, max_amount: maxAmount }] })
 
 type Case = [title: string, policies: RelayerPoliciesInput, asked: Asked, refusedBy: string[]]
 
@@ -88,20 +88,22 @@ const rules: Case[] = [
 ]
 
 describe('every rule on every path that signs a transaction', () => {
-  const paths: Record<string, (client: RelayerClient, relayer_id: string, asked: Asked) => Promise<unknown>> = {
-    send: (client, relayer_id, asked) => client.post(sendPath, { path: { relayer_id }, body: bodyOf(asked) }),
-    replace: async (client, relayer_id, asked) => {
-      const { data } = await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id } })
-      const path = { relayer_id, transaction_id: data[0]?.id as string }
+  const paths: Record<string, (client: RelayerClient, relayerId: string, asked: Asked) => Promise<unknown>> = {
+    send: (client, relayerId, asked) => client.post(sendPath, { path: { relayer_id: relayerId }, body: bodyOf(asked) }),
+    replace: async (client, relayerId, asked) => {
+      const { data } = await client.get('/api/v1/relayers/{relayer_id}/transactions/', {
+        path: { relayer_id: relayerId },
+      })
+      const path = { relayer_id: relayerId, transaction_id: data[0]?.id as string }
       return client.put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', { path, body: bodyOf(asked) })
     },
-    'sign-transaction': (client, relayer_id, asked) =>
+    'sign-transaction': (client, relayerId, asked) =>
       client.post('/api/v1/relayers/{relayer_id}/sign-transaction', {
-        path: { relayer_id },
+        path: { relayer_id: relayerId },
         body: { unsigned_transaction: unsigned(asked) },
       }),
-    'dry-run': async (client, relayer_id, asked) => {
-      const path = { relayer_id }
+    'dry-run': async (client, relayerId, asked) => {
+      const path = { relayer_id: relayerId }
       const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions/dry-run', {
         path,
         body: bodyOf(asked),
@@ -115,18 +117,21 @@ describe('every rule on every path that signs a transaction', () => {
   test.each(Object.entries(paths))('%s', async (name, act) => {
     const chain = await testChain({ noMining: true })
     const { client } = await startTestService()
-    const rpc_urls = [chain.url]
-    await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+    const rpcUrls = [chain.url]
+    await client.patch('/api/v1/networks/{network_id}', {
+      path: { network_id: 'evm:local' },
+      body: { rpc_urls: rpcUrls },
+    })
     for (const [title, policies, asked, refusedBy] of rules) {
-      const { id: relayer_id, address } = await createRelayer(client)
+      const { id: relayerId, address } = await createRelayer(client)
       await chain.setBalance(address, 10n ** 20n)
       if (name === 'replace') {
         const prices = { max_fee_per_gas: '2000000000', max_priority_fee_per_gas: '1' }
         const body = { to: other, value: '0', gas_limit: 21_000, ...prices }
-        await client.post(sendPath, { path: { relayer_id }, body })
+        await client.post(sendPath, { path: { relayer_id: relayerId }, body })
       }
-      await client.patch(relayerPath, { path: { relayer_id }, body: { policies } })
-      expect.soft(await refusalOf(act(client, relayer_id, asked)), title).toEqual(refusedBy)
+      await client.patch(relayerPath, { path: { relayer_id: relayerId }, body: { policies } })
+      expect.soft(await refusalOf(act(client, relayerId, asked)), title).toEqual(refusedBy)
     }
   })
 })

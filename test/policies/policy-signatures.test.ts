@@ -11,18 +11,18 @@ test('allows messages, hashes, documents and transactions separately, and domain
   const { client } = await startTestService()
   const path = { relayer_id: 'demo' }
   const [own, foreign] = ['own', 'foreign'].map((name) => TypedDataEncoder.hashDomain({ name })) as [string, string]
-  const hash_struct_message = `0x${'00'.repeat(32)}`
+  const hashStructMessage = `0x${'00'.repeat(32)}`
   const document = { types: { A: [] }, primaryType: 'A', message: {} }
   const acts: Record<string, () => Promise<unknown>> = {
     message: () => client.post('/api/v1/relayers/{relayer_id}/sign', { path, body: { message: '' } }),
     ...Object.fromEntries(
-      Object.entries({ own, foreign }).flatMap(([name, domain_separator]) => [
+      Object.entries({ own, foreign }).flatMap(([name, domainSeparator]) => [
         [
           `hashes of ${name}`,
           () =>
             client.post('/api/v1/relayers/{relayer_id}/sign-typed-data', {
               path,
-              body: { domain_separator, hash_struct_message },
+              body: { domain_separator: domainSeparator, hash_struct_message: hashStructMessage },
             }),
         ],
         [

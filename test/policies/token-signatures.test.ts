@@ -16,16 +16,16 @@ import {
 } from '../support/token-documents.ts'
 
 const [token, other, spender] = ['12', '34', '56'].map((byte) => `0x${byte.repeat(20)}`) as [string, string, string]
-const chain_id = 8453
-const own = domainOf(token, chain_id)
-const shared = domainOf(permit2, chain_id)
+const chainId = 8453
+const own = domainOf(token, chainId)
+const shared = domainOf(permit2, chainId)
 const witness = { Order: [{ name: 'amount', type: 'uint256' }] }
 
 /** The amounts of each token, or why they are not counted. */
 function read(document: TypedData) {
   const signature = readTokenSignature(hashTypedData(document))
   if (signature.outcome === 'uncounted') return signature.reason
-  expect(signature.chain_id).toBe(BigInt(chain_id))
+  expect(signature.chain_id).toBe(BigInt(chainId))
   return Object.fromEntries([...signature.amounts].map(([name, amount]) => [name, `${amount}`]))
 }
 
@@ -70,8 +70,8 @@ test.each<[string, TypedData, Record<string, string>]>([
 ])('reads the amounts of %s, and hashes it as ethers does', (_name, document, amounts) => {
   expect(read(document)).toEqual(amounts)
   const { EIP712Domain: _, ...types } = document.types
-  const struct_hash = TypedDataEncoder.from(types).hash(document.message)
-  expect(`0x${hashTypedData(document).struct_hash.toString('hex')}`).toBe(struct_hash)
+  const structHash = TypedDataEncoder.from(types).hash(document.message)
+  expect(`0x${hashTypedData(document).struct_hash.toString('hex')}`).toBe(structHash)
 })
 
 test('names the types as the published type hashes have them', () => {
@@ -97,7 +97,7 @@ const withType = (document: TypedData, name: string, type: TypedData['types'][st
 
 test.each<[string, TypedData, RegExp]>([
   ['without a chain id', { ...permit, domain: { ...own, chainId: undefined } as never }, /without chainId/],
-  ['without a contract', { ...permit, domain: { chainId: chain_id } }, /without a verifying contract/],
+  ['without a contract', { ...permit, domain: { chainId: chainId } }, /without a verifying contract/],
   [
     'a Permit with its members in another order',
     withType(permit, 'Permit', [...members(permit, 'Permit')].reverse()),
@@ -127,7 +127,7 @@ test.each<[string, TypedData, RegExp]>([
   ],
   [
     'a Permit2 transfer of another contract',
-    { ...transfer, domain: domainOf(token, chain_id) },
+    { ...transfer, domain: domainOf(token, chainId) },
     /of the contract 0x1212/,
   ],
   [

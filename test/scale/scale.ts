@@ -28,12 +28,12 @@ export interface ScaleResult {
   virtual_ms: number
 }
 
-const settle_ms = 12_000
-const between_ms = 15_000
-const stall_ms = 12_000
-const hear_ms = 5
+const settleMs = 12_000
+const betweenMs = 15_000
+const stallMs = 12_000
+const hearMs = 5
 /** Each relayer gets a transaction so often. */
-const arrival_ms = 1_000
+const arrivalMs = 1_000
 
 type Way = keyof ScaleResult['taken_over_ms']
 
@@ -86,17 +86,17 @@ class Run {
   readonly #network: Network = {
     join: (server, heard) => void this.#hearers.set(server, heard),
     tell: (from, signal) => {
-      for (const [server, heard] of this.#hearers) if (server !== from) setTimeout(() => heard(signal), hear_ms)
+      for (const [server, heard] of this.#hearers) if (server !== from) setTimeout(() => heard(signal), hearMs)
     },
   }
 
-  readonly #note: Done = (server, row_id, from, to) => {
-    if ((this.#done.get(row_id) ?? 0) !== from) this.#result.twice += 1
-    this.#done.set(row_id, to)
-    const orphan = this.#orphans.get(row_id)
+  readonly #note: Done = (server, rowId, from, to) => {
+    if ((this.#done.get(rowId) ?? 0) !== from) this.#result.twice += 1
+    this.#done.set(rowId, to)
+    const orphan = this.#orphans.get(rowId)
     if (orphan === undefined || orphan.server === server) return
     this.#result.taken_over_ms[orphan.way].push(this.#world.elapsed() - orphan.at)
-    this.#orphans.delete(row_id)
+    this.#orphans.delete(rowId)
   }
 
   async #start(): Promise<void> {
@@ -105,24 +105,24 @@ class Run {
 
   async begin(): Promise<void> {
     for (let count = 0; count < this.#options.servers; count += 1) await this.#start()
-    await this.#pass(settle_ms)
+    await this.#pass(settleMs)
   }
 
   /** Time passes, and transactions arrive. */
   async #pass(ms: number, arrives = true): Promise<void> {
-    for (let at = 0; at < ms; at += arrival_ms) {
+    for (let at = 0; at < ms; at += arrivalMs) {
       if (arrives) {
         await this.#world.query('UPDATE model.work SET accepted = accepted + 1')
         this.#result.accepted += this.#options.relayers
       }
-      await this.#world.advance(arrival_ms)
+      await this.#world.advance(arrivalMs)
       this.#countHeldTwice()
     }
   }
 
   #countHeldTwice(): void {
-    for (let row_id = 1; row_id <= this.#options.relayers; row_id += 1) {
-      const holders = [...this.#servers].filter((server) => server.holds(row_id))
+    for (let rowId = 1; rowId <= this.#options.relayers; rowId += 1) {
+      const holders = [...this.#servers].filter((server) => server.holds(rowId))
       if (holders.length > 1) this.#result.held_twice += 1
     }
   }
@@ -130,20 +130,20 @@ class Run {
   async fail(way: Way): Promise<void> {
     const all = [...this.#servers]
     const server = all[Math.floor(this.#random() * all.length)] as ScaleServer
-    for (const row_id of server.held()) this.#orphans.set(row_id, { server, at: this.#world.elapsed(), way })
+    for (const rowId of server.held()) this.#orphans.set(rowId, { server, at: this.#world.elapsed(), way })
     if (way === 'stalled') {
       server.stall()
-      await this.#pass(stall_ms)
+      await this.#pass(stallMs)
       server.resume()
     } else {
       this.#servers.delete(server)
       if (way === 'killed') server.kill()
       const stopping = way === 'stopped' ? this.#world.busy(server.stop()) : undefined
-      await this.#pass(arrival_ms)
+      await this.#pass(arrivalMs)
       await stopping
       await this.#start()
     }
-    await this.#pass(between_ms)
+    await this.#pass(betweenMs)
     this.#noteShares()
   }
 
@@ -156,7 +156,7 @@ class Run {
 
   /** Until all that was accepted is done, or nothing happens any more. */
   async finish(): Promise<void> {
-    await this.#pass(between_ms, false)
+    await this.#pass(betweenMs, false)
     const [left] = await this.#world.query<{ lost: string }>('SELECT sum(accepted - done) AS lost FROM model.work')
     this.#result.lost = Number(left?.lost)
     this.#result.virtual_ms = this.#world.elapsed()
@@ -164,7 +164,7 @@ class Run {
 
   async end(): Promise<void> {
     const stopping = this.#world.busy(Promise.all([...this.#servers].map((server) => server.stop())))
-    await this.#world.advance(arrival_ms)
+    await this.#world.advance(arrivalMs)
     await stopping
   }
 }

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { readTogether } from '../../server/store/postgres/coalesce.ts'
 import { createFences } from '../../server/store/postgres/fence.ts'
 import { createGroup } from '../../server/store/postgres/group-commit.ts'
-import { beat_ms } from '../../server/store/postgres/lease-time.ts'
+import { beatMs } from '../../server/store/postgres/lease-time.ts'
 import { joinServers } from '../../server/store/postgres/membership.ts'
 import { createPool } from '../../server/store/postgres/pool.ts'
 import { createSession } from '../../server/store/postgres/session.ts'
@@ -21,7 +21,7 @@ export interface Network {
 }
 
 export interface ScaleServer {
-  holds(row_id: number): boolean
+  holds(rowId: number): boolean
   held(): number[]
   /** Its process ends: nothing of it goes on, and its connections end. */
   kill(): void
@@ -33,7 +33,7 @@ export interface ScaleServer {
 }
 
 /** Called for each round of a relayer: the transactions that a server has done, by their numbers, from `from` (exclusive). */
-export type Done = (server: ScaleServer, row_id: number, from: number, to: number) => void
+export type Done = (server: ScaleServer, rowId: number, from: number, to: number) => void
 
 interface Work {
   row_id: number
@@ -41,7 +41,7 @@ interface Work {
   done: number
 }
 
-const round_ms = 1_000
+const roundMs = 1_000
 const find = sql<{ row_id: number }>('SELECT row_id FROM model.work')
 const workOf = sql<Work>('SELECT row_id, accepted, done FROM model.work WHERE row_id = ANY ($row_ids::bigint[])')
 const finish = sql<{ row_id: number }>(`
@@ -78,11 +78,11 @@ export async function startServer(world: World, network: Network, done: Done): P
     one: read.one,
     async beatWith({ statement, values, answered }) {
       for (;;) {
-        await new Promise((resolve) => setTimeout(resolve, beat_ms))
+        await new Promise((resolve) => setTimeout(resolve, beatMs))
         if (stopping.signal.aborted) return
-        const asked_ms = performance.now()
+        const askedMs = performance.now()
         const row = await read.one(statement, values())
-        if (row) answered(row, asked_ms)
+        if (row) answered(row, askedMs)
       }
     },
   })
@@ -107,8 +107,8 @@ export async function startServer(world: World, network: Network, done: Done): P
     },
   })
   const readWork = readTogether(
-    (row_id: number) => row_id,
-    async (row_ids) => new Map((await read.all(workOf, { row_ids })).map((work) => [work.row_id, work])),
+    (rowId: number) => rowId,
+    async (rowIds) => new Map((await read.all(workOf, { row_ids: rowIds })).map((work) => [work.row_id, work])),
   )
 
   const self = {}
@@ -123,10 +123,10 @@ export async function startServer(world: World, network: Network, done: Done): P
     elapsed: () => performance.now(),
     logger: pino({ level: 'silent' }),
     find: async () => (await read.all(find)).map(({ row_id }) => row_id),
-    async work(row_id) {
-      const work = await readWork(row_id)
-      if (work && work.accepted > work.done && (await move(work))) done(server, row_id, work.done, work.accepted)
-      return round_ms
+    async work(rowId) {
+      const work = await readWork(rowId)
+      if (work && work.accepted > work.done && (await move(work))) done(server, rowId, work.done, work.accepted)
+      return roundMs
     },
   })
   const server: ScaleServer = {

@@ -15,14 +15,14 @@ export interface World {
   end(): Promise<void>
 }
 
-const step_ms = 100
-const began_at = Date.UTC(2026, 0, 1)
+const stepMs = 100
+const beganAt = Date.UTC(2026, 0, 1)
 
 // What a server has to do: a relayer's transactions are numbered, and done in the order of their numbers.
 const schema = `
   CREATE SCHEMA model;
   CREATE TABLE model.time (now timestamptz NOT NULL);
-  INSERT INTO model.time VALUES (to_timestamp(${began_at / 1_000}));
+  INSERT INTO model.time VALUES (to_timestamp(${beganAt / 1_000}));
   CREATE FUNCTION model.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT now FROM model.time';
   CREATE TABLE model.work (row_id bigint PRIMARY KEY, accepted bigint NOT NULL DEFAULT 0, done bigint NOT NULL DEFAULT 0);`
 
@@ -39,7 +39,7 @@ export async function createWorld(url: string, relayers: number): Promise<World>
   await admin.query(`ALTER DATABASE ${pg.escapeIdentifier(name)} SET search_path = model, public, pg_catalog`)
 
   let underWay = 0
-  const clock = installClock(began_at, () => underWay > 0)
+  const clock = installClock(beganAt, () => underWay > 0)
   const monotonic = performance.now
   performance.now = clock.elapsed
 
@@ -58,9 +58,9 @@ export async function createWorld(url: string, relayers: number): Promise<World>
     },
     elapsed: clock.elapsed,
     async advance(ms) {
-      for (let at = 0; at < ms; at += step_ms) {
-        await admin.query('UPDATE model.time SET now = to_timestamp($1::float8)', [(clock.now() + step_ms) / 1_000])
-        await clock.advance(step_ms, 1)
+      for (let at = 0; at < ms; at += stepMs) {
+        await admin.query('UPDATE model.time SET now = to_timestamp($1::float8)', [(clock.now() + stepMs) / 1_000])
+        await clock.advance(stepMs, 1)
       }
     },
     async end() {

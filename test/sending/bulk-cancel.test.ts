@@ -28,17 +28,17 @@ test('leaves turns for other requests while it cancels thousands of transactions
   const { data: demo } = await client.get('/api/v1/relayers/{relayer_id}', { path })
   await plant({ data_dir }, demo.address)
 
-  let answered_meanwhile = 0
+  let answeredMeanwhile = 0
   let isDone = false
   const canceling = client.delete(pending, { path }).finally(() => {
     isDone = true
   })
   while (!isDone) {
     await client.get('/api/v1/health')
-    if (!isDone) answered_meanwhile += 1
+    if (!isDone) answeredMeanwhile += 1
   }
   const { data } = await canceling
-  expect(answered_meanwhile).toBeGreaterThan(10)
+  expect(answeredMeanwhile).toBeGreaterThan(10)
 
   const ids = Array.from({ length: 2 * each }, (_, index) => `planted-${2 * each - 1 - index}`)
   expect(data).toEqual({

@@ -4,7 +4,7 @@ import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
 /** What server/sender allows. */
-const max_in_flight = 600
+const maxInFlight = 600
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)
 
@@ -43,7 +43,7 @@ test('keeps a bounded number of a queue of 1,000 at the node, in the order of no
   }
   const most = async (highest = 0) => {
     const { all } = await pool()
-    expect(all).toBeLessThanOrEqual(max_in_flight)
+    expect(all).toBeLessThanOrEqual(maxInFlight)
     return Math.max(highest, all)
   }
 
@@ -54,7 +54,7 @@ test('keeps a bounded number of a queue of 1,000 at the node, in the order of no
   let highest = 0
   await until('all are accepted and the node has what it may have', async () => {
     highest = await most(highest)
-    return accepted && highest === max_in_flight
+    return accepted && highest === maxInFlight
   })
   await sending
   // While anvil takes a batch it shows some of it as waiting for a nonce before it.

@@ -16,16 +16,16 @@ const dearer = { max_fee_per_gas: `${11n * gwei}`, max_priority_fee_per_gas: `${
 type ChainTransaction = Record<'hash' | 'to' | 'value' | 'maxFeePerGas' | 'maxPriorityFeePerGas', string>
 
 /** A chain that mines on demand, a proxy before it, and the relayer `demo` with 100 ETH. */
-async function start(required_confirmations = 1) {
+async function start(requiredConfirmations = 1) {
   const chain = await testChain({ noMining: true })
   const proxy = await testFaultProxy(chain)
   const { client } = await startTestService()
-  const body = { rpc_urls: [proxy.url], required_confirmations }
+  const body = { rpc_urls: [proxy.url], required_confirmations: requiredConfirmations }
   await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body })
   const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
   await chain.setBalance(relayer.address, 10n ** 20n)
 
-  const pathOf = ({ id: transaction_id }: { id: string }) => ({ relayer_id: 'demo', transaction_id })
+  const pathOf = ({ id: transactionId }: { id: string }) => ({ relayer_id: 'demo', transaction_id: transactionId })
   const get = async (transaction: { id: string }) => (await client.get(one, { path: pathOf(transaction) })).data
   const pooled = async (): Promise<ChainTransaction[]> => {
     const { pending } = await chain.rpc<{ pending: Record<string, Record<string, ChainTransaction>> }>('txpool_content')
@@ -264,12 +264,12 @@ test('cancels all unmined transactions at once, from the highest nonce down', as
 
 test('answers 404 for a transaction of another relayer', async () => {
   const { send, client } = await start()
-  const { id: transaction_id } = await send()
+  const { id: transactionId } = await send()
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
   const stranger = { id: 'stranger', name: 'Stranger', network: 'local', network_type: 'evm', paused: false } as const
   const { data } = await client.post('/api/v1/relayers', { body: { ...stranger, signer_id: signer.id } })
-  const path = { relayer_id: data.id, transaction_id }
-  const unknown = { status: 404, message: `Transaction with ID ${transaction_id} not found` }
+  const path = { relayer_id: data.id, transaction_id: transactionId }
+  const unknown = { status: 404, message: `Transaction with ID ${transactionId} not found` }
   expect(await refusal(client.get(one, { path }))).toMatchObject(unknown)
   expect(await refusal(client.delete(one, { path }))).toMatchObject(unknown)
   expect(await refusal(client.put(one, { path, body: { to, value: '1' } }))).toMatchObject(unknown)
@@ -291,7 +291,7 @@ test('broadcasts a cancellation again that did not reach the node, also without 
 test.each([
   ['keeps the time after which it is not sent', undefined, 'expired'],
   ['drops it with null', null, 'confirmed'],
-] as const)('a replacement %s', async (_, valid_until, wanted) => {
+] as const)('a replacement %s', async (_, validUntil, wanted) => {
   const { chain, clock, client, ...rig } = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   const soon = new Date(Date.now() + clock.ahead_ms + clock.passed_ms + 600_000).toISOString()
@@ -300,7 +300,7 @@ test.each([
   const read = async () => (await client().get(one, { path })).data
   await expect.poll(async () => (await read()).status).toBe('submitted')
   const same = { to: sent?.to ?? null, value: sent?.value ?? '0', gas_limit: 21_000 }
-  const body = valid_until === undefined ? same : { ...same, valid_until }
+  const body = validUntil === undefined ? same : { ...same, valid_until: validUntil }
   const put = await client().put(one, { path, body })
   expect(put.data.status).not.toBe('canceled')
   clock.passed_ms += 700_000

@@ -55,8 +55,8 @@ test('heals after a restart of a test chain: unfinished transactions end, and no
 
 test('heals only on a test network, and only with a body of the contract', async () => {
   const { client, raw, api_key } = await startTestService()
-  const rpc_urls = ['http://127.0.0.1:1']
-  await client.post('/api/v1/networks', { body: { name: 'main', network_type: 'evm', chain_id: 5, rpc_urls } })
+  const rpcUrls = ['http://127.0.0.1:1']
+  await client.post('/api/v1/networks', { body: { name: 'main', network_type: 'evm', chain_id: 5, rpc_urls: rpcUrls } })
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
   const body = {
     id: 'it',

@@ -12,7 +12,7 @@ import { startTestService } from '../support/service.ts'
 
 const gwei = 10n ** 9n
 /** The longest wait, for a machine that is busy with other tests. */
-const patience_ms = 60_000
+const patienceMs = 60_000
 const nowhere = `0x${'11'.repeat(20)}`
 
 /** A signed transfer of 1 wei by the chain's account 0. */
@@ -34,7 +34,7 @@ const mined = (chain: Anvil, hash: string) =>
     const receipt = await chain.rpc('eth_getTransactionReceipt', [hash])
     expect(receipt).not.toBeNull()
     return receipt
-  }, patience_ms)
+  }, patienceMs)
 const poolOf = async (chain: Anvil) => Number((await chain.rpc<{ pending: string }>('txpool_status')).pending)
 
 test('funds the development accounts, and mines a transaction automatically', async () => {
@@ -137,7 +137,7 @@ test('ends the chain with its parent, even when the parent is killed', async () 
   const url = await parent.line(/^http/)
   expect(await isUp(url)).toBe(true)
   parent.process.kill('SIGKILL')
-  await vi.waitFor(async () => expect(await isUp(url)).toBe(false), patience_ms)
+  await vi.waitFor(async () => expect(await isUp(url)).toBe(false), patienceMs)
 })
 
 test('lets a parent end that did not stop its chain, and ends the chain too', async () => {
@@ -146,7 +146,7 @@ test('lets a parent end that did not stop its chain, and ends the chain too', as
   const parent = child(['--input-type=module', '--eval', script])
   const url = await parent.line(/^http/)
   await parent.gone
-  await vi.waitFor(async () => expect(await isUp(url)).toBe(false), patience_ms)
+  await vi.waitFor(async () => expect(await isUp(url)).toBe(false), patienceMs)
 })
 
 interface Heard {
@@ -166,8 +166,8 @@ interface Suffering {
   failure(promise: Promise<unknown>): Promise<string>
 }
 
-async function post(url: string, body: unknown, wait_ms = patience_ms): Promise<Heard> {
-  const init = { method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(wait_ms) }
+async function post(url: string, body: unknown, waitMs = patienceMs): Promise<Heard> {
+  const init = { method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(waitMs) }
   const response = await fetch(url, { ...init, headers: { 'Content-Type': 'application/json' } })
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
@@ -190,7 +190,7 @@ const symptoms: Record<FaultKind, (at: Suffering) => Promise<void>> = {
     await proxy.setFault({ kind: 'connection_refused', times: 1, duration_ms: 50 })
     expect(await failure(call('eth_chainId'))).toMatch(resetCodes)
     expect(await failure(call('eth_chainId'))).toBe('ECONNREFUSED')
-    await vi.waitFor(async () => expect((await call('eth_chainId')).status).toBe(200), patience_ms)
+    await vi.waitFor(async () => expect((await call('eth_chainId')).status).toBe(200), patienceMs)
   },
   async connection_reset({ chain, call, failure }) {
     expect(await failure(call('eth_sendRawTransaction', await transfer(chain, 0)))).toMatch(resetCodes)
@@ -360,8 +360,15 @@ test('npm run chain: funds the relayers of its chain id, also later ones, and st
   expect(BigInt(JSON.parse(balance.text).result)).toBe(100n * 10n ** 18n)
 
   const signer = await client.post('/api/v1/signers', { body: { id: 'later', type: 'generated' } })
-  const { id: signer_id } = signer.data
-  const body = { id: 'later', name: 'Later', network: 'local', network_type: 'evm', paused: false, signer_id } as const
+  const { id: signerId } = signer.data
+  const body = {
+    id: 'later',
+    name: 'Later',
+    network: 'local',
+    network_type: 'evm',
+    paused: false,
+    signer_id: signerId,
+  } as const
   await client.post('/api/v1/relayers', { body })
   await run.line(/^Funded the relayer later /)
 

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 const oracle = '0x420000000000000000000000000000000000000F'
 const to = `0x${'5a'.repeat(20)}`
 /** Of a transfer of coins: 150 bytes and 21,000 gas by the oracle of the test. */
-const data_fee = 150n * 10n ** 12n + 21_000n * 10n ** 6n
+const dataFee = 150n * 10n ** 12n + 21_000n * 10n ** 6n
 const network = { path: { network_id: 'evm:local' } }
 
 type Contract = 'GasPriceOracle' | 'OldGasPriceOracle'
@@ -36,12 +36,12 @@ async function opChain(policies: RelayerPoliciesInput = {}, contract: Contract =
 }
 
 const gas = { gas_limit: 21_000, max_fee_per_gas: '2000000000', max_priority_fee_per_gas: '1000000000' }
-const gas_fee = 21_000n * 2_000_000_000n
+const gasFee = 21_000n * 2_000_000_000n
 const refusal = (error: unknown) => (error instanceof RelayerError ? `${error.code} ${error.details[0]?.path}` : error)
 
 test('counts the data fee of the OP stack in the cost, the balance, and what unfinished transactions reserve', async () => {
   const { rig, dryRun, send, account } = await opChain()
-  const cost = 1n + gas_fee + data_fee
+  const cost = 1n + gasFee + dataFee
   expect(await dryRun({ to, value: '1', ...gas })).toMatchObject({ max_cost: `${cost}`, accepted: true })
   const data = `0x${'ab'.repeat(100)}`
   const longer = await dryRun({ to, value: '1', ...gas, gas_limit: 100_000, data })
@@ -60,23 +60,23 @@ test('counts the data fee in max_fee_per_transaction and max_fee_per_day', async
   const { send, client, path } = await opChain()
   const set = (policies: RelayerPoliciesInput) =>
     client.patch('/api/v1/relayers/{relayer_id}', { path, body: { policies } })
-  await set({ max_fee_per_transaction: `${gas_fee + data_fee - 1n}` })
+  await set({ max_fee_per_transaction: `${gasFee + dataFee - 1n}` })
   expect(await send({ to, value: '1', ...gas }).catch(refusal)).toBe(
     'policy_violation policies/max_fee_per_transaction',
   )
-  const cost = gas_fee + data_fee
+  const cost = gasFee + dataFee
   await set({ max_fee_per_transaction: `${cost}`, max_fee_per_day: `${cost * 2n - 1n}` })
   expect(await send({ to, value: '1', ...gas })).toMatchObject({ data: { status: 'pending' } })
   expect(await send({ to, value: '1', ...gas }).catch(refusal)).toBe('policy_violation policies/max_fee_per_day')
 })
 
 test('counts what was paid for max_fee_per_day when the chain charged more for the data than it had told', async () => {
-  const policies = { max_fee_per_day: `${(gas_fee + data_fee) * 3n}` }
+  const policies = { max_fee_per_day: `${(gasFee + dataFee) * 3n}` }
   const { rig, send } = await opChain(policies)
   rig.proxy.setLiar(async (call, honest) => {
     if (call.method !== 'eth_getTransactionReceipt') return undefined
     const { result } = await honest()
-    return { result: result && { ...result, l1Fee: `0x${(data_fee * 4n + gas_fee).toString(16)}` } }
+    return { result: result && { ...result, l1Fee: `0x${(dataFee * 4n + gasFee).toString(16)}` } }
   })
   const { data: sent } = await send({ to, value: '1', ...gas })
   expect(await send({ to, value: '2', ...gas })).toMatchObject({ data: { status: 'pending' } })
@@ -104,8 +104,8 @@ test('counts the fee of the operator in what was paid, as the oracle tells it fo
   const [{ receipt } = {}] = await account.transactions()
   const { gas_used, effective_gas_price, l1_fee, fee } = receipt ?? {}
   expect(l1_fee).toBe('16')
-  const of_gas = BigInt(gas_used ?? 0) * BigInt(effective_gas_price ?? 0)
-  expect(BigInt(fee ?? 0)).toBe(of_gas + 16n + BigInt(gas_used ?? 0) * 10n ** 6n)
+  const ofGas = BigInt(gas_used ?? 0) * BigInt(effective_gas_price ?? 0)
+  expect(BigInt(fee ?? 0)).toBe(ofGas + 16n + BigInt(gas_used ?? 0) * 10n ** 6n)
 })
 
 test('answers 503 while the oracle does not tell the fee', async () => {
@@ -115,12 +115,12 @@ test('answers 503 while the oracle does not tell the fee', async () => {
 })
 
 test('charges no data fee on a chain that is known by its id and has no oracle', async () => {
-  const chain_id = 7_777_777
-  const chain = await startAnvil({ noMining: true, args: ['--chain-id', `${chain_id}`] })
+  const chainId = 7_777_777
+  const chain = await startAnvil({ noMining: true, args: ['--chain-id', `${chainId}`] })
   onTestFinished(() => chain.stop())
   const client = (await testRig({ chain: { noMining: true } })).client()
   await client.post('/api/v1/networks', {
-    body: { name: 'known', network_type: 'evm', chain_id, rpc_urls: [chain.url] },
+    body: { name: 'known', network_type: 'evm', chain_id: chainId, rpc_urls: [chain.url] },
   })
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
   const { data: relayer } = await client.post('/api/v1/relayers', {
@@ -134,14 +134,14 @@ test('charges no data fee on a chain that is known by its id and has no oracle',
         body: { to, value: '1', ...gas },
       })
     ).data
-  await chain.setBalance(relayer.address, 1n + gas_fee)
-  expect(await dryRun()).toMatchObject({ max_cost: `${1n + gas_fee}`, accepted: true })
+  await chain.setBalance(relayer.address, 1n + gasFee)
+  expect(await dryRun()).toMatchObject({ max_cost: `${1n + gasFee}`, accepted: true })
   await putOracle(chain, 'GasPriceOracle')
-  expect(await dryRun()).toMatchObject({ max_cost: `${1n + gas_fee + data_fee}`, accepted: false })
+  expect(await dryRun()).toMatchObject({ max_cost: `${1n + gasFee + dataFee}`, accepted: false })
 })
 
 test('takes no chain of another design for one of the OP stack', () => {
-  const known = (chain_id: number) => isOpStack({ chain_id, features: [] })
+  const known = (chainId: number) => isOpStack({ chain_id: chainId, features: [] })
   // Of ZKsync: Abstract, Zero Network; of Arbitrum: Degen, Arbitrum One; Mantle, whose oracle tells the fee in another coin; Alyx.
   expect([2_741, 543_210, 666_666_666, 42_161, 5_000, 135].filter(known)).toEqual([])
   expect([10, 8_453, 57_073].filter(known)).toHaveLength(3)

@@ -15,10 +15,13 @@ test('refuses new transactions of a drained relayer, finishes accepted ones and 
   const send = () => rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: { to, value: '1' } })
   const refused = { status: 403, code: 'policy_violation', details: [{ path: 'policies/allow_transactions' }] }
   await expect(send()).rejects.toMatchObject(refused)
-  const unsigned_transaction = Transaction.from({ type: 2, chainId: 31_337, gasLimit: 21_000, to })
+  const unsignedTransaction = Transaction.from({ type: 2, chainId: 31_337, gasLimit: 21_000, to })
     .unsignedSerialized as `0x${string}`
   await expect(
-    rig.client().post('/api/v1/relayers/{relayer_id}/sign-transaction', { path, body: { unsigned_transaction } }),
+    rig.client().post('/api/v1/relayers/{relayer_id}/sign-transaction', {
+      path,
+      body: { unsigned_transaction: unsignedTransaction },
+    }),
   ).rejects.toMatchObject(refused)
   await expect(
     rig.client().post('/api/v1/relayers/{relayer_id}/sign-authorization', { path, body: { address: to, nonce: 0 } }),

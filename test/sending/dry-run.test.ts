@@ -12,40 +12,43 @@ const ether = 10n ** 18n
 async function start() {
   const chain = await testChain({ noMining: true })
   const { client } = await startTestService()
-  const rpc_urls = [chain.url]
-  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  const rpcUrls = [chain.url]
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: rpcUrls },
+  })
   const add = async (special: Partial<CreateRelayerRequest> = {}) => {
     const { id, address } = await createRelayer(client, special)
     await chain.setBalance(address, ether)
     return id
   }
-  const dryRun = async (relayer_id: string, body: Partial<SendTransactionRequest>) =>
-    (await client.post(dryPath, { path: { relayer_id }, body: { to, value: '1', ...body } })).data
-  const send = async (relayer_id: string, body: Partial<SendTransactionRequest>) =>
-    (await client.post(sendPath, { path: { relayer_id }, body: { to, value: '1', ...body } })).data
+  const dryRun = async (relayerId: string, body: Partial<SendTransactionRequest>) =>
+    (await client.post(dryPath, { path: { relayer_id: relayerId }, body: { to, value: '1', ...body } })).data
+  const send = async (relayerId: string, body: Partial<SendTransactionRequest>) =>
+    (await client.post(sendPath, { path: { relayer_id: relayerId }, body: { to, value: '1', ...body } })).data
   return { client, chain, add, dryRun, send }
 }
 
 test('shows the nonce, gas limit and prices that sending then assigns, and changes nothing', async () => {
   const { client, add, dryRun, send } = await start()
-  const relayer_id = await add()
+  const relayerId = await add()
   let reserved = 0n
   for (const [nonce, body] of [{ speed: 'fast' as const }, { gas_price: '3000000000', value: '7' }].entries()) {
-    const first = await dryRun(relayer_id, body)
-    expect(await dryRun(relayer_id, body)).toEqual(first)
+    const first = await dryRun(relayerId, body)
+    expect(await dryRun(relayerId, body)).toEqual(first)
     const { gas_limit, gas_price, max_fee_per_gas, max_priority_fee_per_gas, value, ...sent } = await send(
-      relayer_id,
+      relayerId,
       body,
     )
     expect(sent.nonce).toBe(nonce)
-    const max_cost = BigInt(value) + BigInt(gas_limit ?? 0) * BigInt(gas_price ?? max_fee_per_gas ?? 0)
+    const maxCost = BigInt(value) + BigInt(gas_limit ?? 0) * BigInt(gas_price ?? max_fee_per_gas ?? 0)
     const prices = { gas_price, max_fee_per_gas, max_priority_fee_per_gas }
-    const cost = { ...prices, gas_limit, max_cost: `${max_cost}`, balance: `${ether}`, reserved: `${reserved}` }
+    const cost = { ...prices, gas_limit, max_cost: `${maxCost}`, balance: `${ether}`, reserved: `${reserved}` }
     const gas = { needed: 21_000, limit: null, creates_account: false }
     expect(first).toEqual({ accepted: true, refusals: [], nonce, ...cost, gas, warnings: [] })
-    reserved += max_cost
+    reserved += maxCost
   }
-  const path = { relayer_id }
+  const path = { relayer_id: relayerId }
   const list = await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path })
   expect(list.pagination.total_items).toBe(2)
 })
@@ -53,8 +56,8 @@ test('shows the nonce, gas limit and prices that sending then assigns, and chang
 test('lists every refusal, first the one that sending reports', async () => {
   const { add, dryRun } = await start()
   const policies = { whitelist_receivers: [], max_value: '5', max_value_per_day: '5', min_balance: `${2n * ether}` }
-  const relayer_id = await add({ paused: true, policies })
-  const { accepted, refusals, nonce } = await dryRun(relayer_id, { value: '6', valid_until: '2020-01-01T00:00:00Z' })
+  const relayerId = await add({ paused: true, policies })
+  const { accepted, refusals, nonce } = await dryRun(relayerId, { value: '6', valid_until: '2020-01-01T00:00:00Z' })
   const told = refusals.map(({ status, code, details }) => [status, code, details.map(({ path }) => path)])
   expect([accepted, nonce]).toEqual([false, 0])
   expect(told).toEqual([
@@ -87,18 +90,18 @@ test('reports an unreachable chain, a reverting call and an invalid body', async
 
   const reverting = `0x${'c0'.repeat(20)}`
   await chain.rpc('anvil_setCode', [reverting, '0x60006000fd'])
-  const relayer_id = await add()
+  const relayerId = await add()
   const details = [{ path: '/body', message: expect.stringContaining('revert') }]
   const reverts = { status: 400, code: 'execution_reverted', details }
-  expect(await dryRun(relayer_id, { to: reverting })).toMatchObject({
+  expect(await dryRun(relayerId, { to: reverting })).toMatchObject({
     accepted: false,
     refusals: [reverts],
     ...unknown,
   })
   const poor = { status: 400, code: 'insufficient_funds', details: [{ path: '/body/value' }] }
   const tooMuch = { value: `${ether}`, gas_limit: 21_000 }
-  expect(await dryRun(relayer_id, tooMuch)).toMatchObject({ refusals: [poor], balance: `${ether}`, gas_limit: 21_000 })
+  expect(await dryRun(relayerId, tooMuch)).toMatchObject({ refusals: [poor], balance: `${ether}`, gas_limit: 21_000 })
 
-  await expect(dryRun(relayer_id, { to: null })).rejects.toMatchObject({ status: 400, details: [{ path: '/body/to' }] })
+  await expect(dryRun(relayerId, { to: null })).rejects.toMatchObject({ status: 400, details: [{ path: '/body/to' }] })
   await expect(dryRun('nobody', {})).rejects.toMatchObject({ message: 'Relayer with ID nobody not found' })
 })

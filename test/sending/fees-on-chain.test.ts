@@ -20,8 +20,8 @@ test('keeps a cancellation waiting at the cap with the reason, and shows in the 
   const { chain, client, addAccount } = await testRig({ chain: { noMining: true } })
   const account = await addAccount()
   const path = { relayer_id: account.relayer_id }
-  const capAt = (gas_price_cap: string | null) =>
-    client().patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { gas_price_cap } } })
+  const capAt = (gasPriceCap: string | null) =>
+    client().patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { gas_price_cap: gasPriceCap } } })
   const first = async () => (await account.transactions()).at(-1)
   const [sent] = await account.send(2)
   await until('the node has it', async () => (await first())?.status === 'submitted')

@@ -22,8 +22,10 @@ async function start(chain: AnvilOptions = {}) {
     max_fee_per_gas: '100000000000',
   }
   const state = async () => (await rig.client().get(base, { path })).data
-  const balanceOf = async (relayer_id: string) =>
-    BigInt((await client.get('/api/v1/relayers/{relayer_id}/balance', { path: { relayer_id } })).data.balance)
+  const balanceOf = async (relayerId: string) =>
+    BigInt(
+      (await client.get('/api/v1/relayers/{relayer_id}/balance', { path: { relayer_id: relayerId } })).data.balance,
+    )
   return {
     ...{ rig, client, treasury, relayer, path, settings, state, balanceOf },
     fund: (changes: Partial<FundingSettings> = {}, its = path) =>
@@ -173,8 +175,8 @@ test('refuses circles, unknown treasuries and wrong amounts; keeps a treasury fr
 
 type Ids = Record<'a' | 'b' | 'c', string>
 type Change = (client: RelayerClient, ids: Ids, settings: FundingSettings) => Promise<unknown>
-const pool = (pool_id: string) => ({ path: { pool_id } })
-const one = (relayer_id = '') => ({ path: { relayer_id } })
+const pool = (poolId: string) => ({ path: { pool_id: poolId } })
+const one = (relayerId = '') => ({ path: { relayer_id: relayerId } })
 const poolBase = '/api/v1/pools/{pool_id}'
 
 // a is in the pools one, funded by c, and two, funded by b. Only the first of them counts for it, so b may be funded by a.
@@ -329,8 +331,10 @@ test('the funding of a pool supplies its relayers, those that join later too, un
   const states = async () => (await state()).relayers.map((one) => one.state)
   await until('both are refilled', async () => (await states()).join() === 'sufficient,sufficient')
   const balances = () => Promise.all([relayer, other, late].map(({ relayer_id }) => balance(relayer_id)))
-  const balance = async (relayer_id: string) =>
-    BigInt((await client.get('/api/v1/relayers/{relayer_id}/balance', { path: { relayer_id } })).data.balance) / ether
+  const balance = async (relayerId: string) =>
+    BigInt(
+      (await client.get('/api/v1/relayers/{relayer_id}/balance', { path: { relayer_id: relayerId } })).data.balance,
+    ) / ether
   expect(await balances()).toEqual([5n, 5n, 1n])
   expect((await client.get(base, { path })).data).toMatchObject({
     pool_id: 'pool',
@@ -338,15 +342,15 @@ test('the funding of a pool supplies its relayers, those that join later too, un
   })
 
   // Four of the nine are needed for the third, and a little over one is left.
-  const relayer_ids = [relayer, other, late].map((account) => account.relayer_id)
-  await client.patch('/api/v1/pools/{pool_id}', { ...pool, body: { relayer_ids } })
+  const relayerIds = [relayer, other, late].map((account) => account.relayer_id)
+  await client.patch('/api/v1/pools/{pool_id}', { ...pool, body: { relayer_ids: relayerIds } })
   await until('the limit is reached', async () => (await states())[2] === 'limit_reached')
   const { spent_today, left_today } = await state()
   expect(BigInt(spent_today)).toBeGreaterThan(8n * ether)
   expect(BigInt(spent_today) + BigInt(left_today)).toBe(9n * ether)
   expect(await balances()).toEqual([5n, 5n, 1n])
 
-  const join = { ...pool, body: { relayer_ids: [...relayer_ids, treasury.relayer_id] } }
+  const join = { ...pool, body: { relayer_ids: [...relayerIds, treasury.relayer_id] } }
   expect(await codeOf(client.patch('/api/v1/pools/{pool_id}', join))).toBe('409 conflict /body/relayer_ids')
   const back = fund({ from: relayer.relayer_id }, { relayer_id: treasury.relayer_id })
   expect(await codeOf(back)).toBe('409 conflict /body/from')

@@ -9,8 +9,11 @@ const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const sending = '/api/v1/relayers/demo/transactions'
 
 async function fund({ client }: TestService, chain: Anvil) {
-  const rpc_urls = [chain.url]
-  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  const rpcUrls = [chain.url]
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: rpcUrls },
+  })
   const { data } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
   await chain.setBalance(data.address, 10n ** 20n)
 }
@@ -34,12 +37,12 @@ async function post({ raw, api_key }: TestService, body: string | object, key?: 
 }
 
 const idOf = ({ text }: { text: string }): string => JSON.parse(text).data.id
-const list = async ({ client }: TestService, relayer_id = 'demo') =>
-  Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id } }))
+const list = async ({ client }: TestService, relayerId = 'demo') =>
+  Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id: relayerId } }))
 
 test('returns the first response byte for byte for the same key and body, after later changes and a restart', async () => {
-  const DATA_DIR = temporaryFolder()
-  const service = await start({ DATA_DIR })
+  const DataDir = temporaryFolder()
+  const service = await start({ DATA_DIR: DataDir })
   const path = { relayer_id: 'demo' }
   const first = await post(service, { value: '1' }, 'once')
   expect(first.status).toBe(201)
@@ -47,7 +50,7 @@ test('returns the first response byte for byte for the same key and body, after 
   expect(await post(service, { value: '1' }, 'once')).toEqual(first)
 
   await service.close()
-  const again = await startTestService({ DATA_DIR })
+  const again = await startTestService({ DATA_DIR: DataDir })
   // Nothing that a new transaction needs is there: neither a chain, nor funds, nor the leave to send.
   await service.chain.stop()
   expect(await post(again, { value: '1' }, 'once')).toEqual(first)
@@ -96,9 +99,9 @@ test('distinguishes equal from different bodies', async () => {
 })
 
 test('creates one transaction for 100 concurrent requests with one key, also in two processes', async () => {
-  const DATA_DIR = temporaryFolder()
-  const first = await start({ DATA_DIR })
-  const second = await startTestService({ DATA_DIR })
+  const DataDir = temporaryFolder()
+  const first = await start({ DATA_DIR: DataDir })
+  const second = await startTestService({ DATA_DIR: DataDir })
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, index) => post(index % 2 ? first : second, { value: '7' }, 'burst')),
   )

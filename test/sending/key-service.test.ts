@@ -1,18 +1,18 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { aws_credentials, startFakeKms } from '../support/fake-kms.ts'
+import { awsCredentials, startFakeKms } from '../support/fake-kms.ts'
 import { clean } from '../support/ledger.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
 beforeEach(() => {
   const before = { ...process.env }
-  Object.assign(process.env, aws_credentials)
+  Object.assign(process.env, awsCredentials)
   onTestFinished(() => {
     process.env = before
   })
 })
 
-const deadline_ms = 120_000
+const deadlineMs = 120_000
 
 async function startKeyRig() {
   const kms = await startFakeKms()
@@ -24,7 +24,7 @@ async function startKeyRig() {
 }
 
 test('mines 200 transactions of a slow key service in order, each once', {
-  timeout: deadline_ms,
+  timeout: deadlineMs,
 }, async () => {
   const { kms, rig, account } = await startKeyRig()
   kms.faults.delay_ms = 50
@@ -41,7 +41,7 @@ test('mines 200 transactions of a slow key service in order, each once', {
 })
 
 test('keeps transactions waiting with the reason while the key service is down, continues others, and then mines all', {
-  timeout: deadline_ms,
+  timeout: deadlineMs,
 }, async () => {
   const { kms, rig, account } = await startKeyRig()
   const other = await rig.addAccount()
@@ -68,7 +68,7 @@ test('keeps transactions waiting with the reason while the key service is down, 
 })
 
 test('loses nothing and sends nothing twice with a throttled key service, wrong signatures and a restart', {
-  timeout: deadline_ms,
+  timeout: deadlineMs,
 }, async () => {
   const { kms, rig, account } = await startKeyRig()
   kms.faults.per_second = 5
@@ -95,7 +95,7 @@ test('loses nothing and sends nothing twice with a throttled key service, wrong 
 })
 
 test('sends nothing of a round whose relayer is paused while the key service signs', {
-  timeout: deadline_ms,
+  timeout: deadlineMs,
 }, async () => {
   const { kms, rig, account } = await startKeyRig()
   kms.faults.delay_ms = 1_000
@@ -114,21 +114,21 @@ test('sends nothing of a round whose relayer is paused while the key service sig
 })
 
 test('stores no signature of a round whose relayer gets a lower cap while the key service signs', {
-  timeout: deadline_ms,
+  timeout: deadlineMs,
 }, async () => {
   const { kms, rig, account } = await startKeyRig()
   kms.faults.delay_ms = 1_000
   await account.send(10)
   await until('it signs', async () => Number(kms.calls.Sign) > 1)
   const [client, path] = [rig.client(), { relayer_id: account.relayer_id }]
-  const cap = (gas_price_cap: string | null) =>
-    client.patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { gas_price_cap } } })
+  const cap = (gasPriceCap: string | null) =>
+    client.patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { gas_price_cap: gasPriceCap } } })
   await cap('1')
   kms.faults.delay_ms = 0
   await until('all are signed', async () => (await account.transactions()).every(({ hash }) => hash !== null))
   const list = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts'
-  const versions = (await account.transactions()).map(({ id: transaction_id }) =>
-    client.get(list, { path: { ...path, transaction_id } }),
+  const versions = (await account.transactions()).map(({ id: transactionId }) =>
+    client.get(list, { path: { ...path, transaction_id: transactionId } }),
   )
   const prices = (await Promise.all(versions)).flatMap(({ data }) => data.map(({ max_fee_per_gas: price }) => price))
   expect(new Set(prices)).toEqual(new Set(['1']))

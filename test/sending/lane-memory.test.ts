@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Advance, countLeftOut, newChainSeen, takeIn } from '../../server/sender/chain-state.ts'
-import { isSilent, max_window, narrow, newInPool, noteSent, sawBlocks } from '../../server/sender/mempool-state.ts'
+import { isSilent, maxWindow, narrow, newInPool, noteSent, sawBlocks } from '../../server/sender/mempool-state.ts'
 import { newSchedule, pollSoon, sawNewBlock } from '../../server/sender/schedule.ts'
 
 const head = (number: number) => ({ number, hash: `0x${number}`, parent_hash: `0x${number - 1}` })
@@ -10,7 +10,7 @@ test('shrinks the window to the number that a node holds, keeps it for a block, 
   const [seen, pool] = [newChainSeen(), newInPool()]
   const see = async (block: number, latest: number) =>
     sawBlocks(pool, (await takeIn(seen, chain, { head: head(block), latest })) as Advance)
-  expect(pool.window).toBe(max_window)
+  expect(pool.window).toBe(maxWindow)
   await see(1, 100)
   narrow(pool, 116, seen.latest)
   expect(pool.window).toBe(16)
@@ -20,7 +20,7 @@ test('shrinks the window to the number that a node holds, keeps it for a block, 
     windows.push(pool.window)
   }
   expect(windows.slice(0, 4)).toEqual([16, 20, 25, 32])
-  expect(windows.at(-1)).toBe(max_window)
+  expect(windows.at(-1)).toBe(maxWindow)
   // A lane that is full before its first nonce gets one transaction at a time.
   narrow(pool, 0, seen.latest)
   expect(pool.window).toBe(1)
@@ -36,12 +36,12 @@ test('is silent about a transaction when the time of its tier has passed since i
 
 test('counts the blocks that leave out the next transaction, or one whose price is below the base fee', () => {
   const seen = { ...newChainSeen(), latest: 5 }
-  const row = (row_id: number, nonce: number, payable: boolean, hash = '0xa') => ({
-    row: { row_id, hash },
+  const row = (rowId: number, nonce: number, payable: boolean, hash = '0xa') => ({
+    row: { row_id: rowId, hash },
     nonce,
     payable,
   })
-  const blocks = () => [1, 2, 3].map((row_id) => seen.left_out.get(row_id)?.blocks)
+  const blocks = () => [1, 2, 3].map((rowId) => seen.left_out.get(rowId)?.blocks)
   countLeftOut(seen, [row(1, 5, true), row(2, 6, true), row(3, 7, false)])
   expect(blocks()).toEqual([0, undefined, 0])
   countLeftOut(seen, [row(1, 5, true), row(2, 6, true), row(3, 7, false)])

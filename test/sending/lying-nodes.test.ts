@@ -137,8 +137,8 @@ async function outnumberedLiar({
 } = {}) {
   const rig = await testRig({ chain: { noMining: true }, confirmations })
   const nodes = [await testLiar(rig.chain), await testLiar(rig.chain), await testLiar(rig.chain)]
-  const rpc_urls = nodes.map(({ url }, index) => ({ url, weight: index === 0 ? 100 : 0 }))
-  const account = await rig.addAccount({ rpc_urls, policies })
+  const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: index === 0 ? 100 : 0 }))
+  const account = await rig.addAccount({ rpc_urls: rpcUrls, policies })
   await rig.chain.mine(20)
   return { rig, account, liar: nodes[0] as Liar }
 }
@@ -344,8 +344,8 @@ test.each([3_000, 2 ** 53])(
     const accepted = account.send(1)
     if (count === 3_000) {
       await until('it is disabled', async () => (await statusOf(rig, account)).system_disabled, rig.chain.mine)
-      const disabled_reason = expect.stringContaining('The nodes count 3000')
-      expect(await statusOf(rig, account)).toMatchObject({ disabled_reason })
+      const disabledReason = expect.stringContaining('The nodes count 3000')
+      expect(await statusOf(rig, account)).toMatchObject({ disabled_reason: disabledReason })
     } else {
       const before = asked(liar, 'eth_getTransactionCount')
       await until('the node lied on', () => asked(liar, 'eth_getTransactionCount') >= before + 4)
@@ -487,14 +487,14 @@ test('confirms nothing by a receipt whose block only one of two nodes has', asyn
   // Both lie about the count, so that receipts are requested. Only the first one returns a receipt.
   const countAhead: Lie = (method, [address]) =>
     method === 'eth_getTransactionCount' && `${address}`.toLowerCase() === account.address ? '0x1' : undefined
-  const block_hash = `0x${'b0'.repeat(32)}`
+  const blockHash = `0x${'b0'.repeat(32)}`
   const account = await rig.addAccount({ rpc_urls: nodes.map(({ url }) => url) })
   await account.send(1)
   const row = async () => (await account.transactions())[0]
   await until('a node has it', async () => (await row())?.status === 'submitted')
   liar.lie = (method, params, truth) =>
     method === 'eth_getTransactionReceipt'
-      ? { transactionHash: params[0], blockNumber: '0x0', blockHash: block_hash, status: '0x1' }
+      ? { transactionHash: params[0], blockNumber: '0x0', blockHash: blockHash, status: '0x1' }
       : countAhead(method, params, truth)
   honest.lie = countAhead
   await rig.chain.dropAll()

@@ -145,8 +145,8 @@ test('sends nothing twice and reuses no nonce after a restore of an older backup
   const sent = await account.send(2)
   expect(sent.map(({ nonce }) => nonce)).toEqual([11, 12])
   await account.finished(rig.chain.mine)
-  const taken_over = (await account.transactions()).find(({ id }) => id === inFlight.at(-1)?.id)
-  expect(taken_over).toMatchObject({ status: 'confirmed', nonce: 5 })
+  const takenOver = (await account.transactions()).find(({ id }) => id === inFlight.at(-1)?.id)
+  expect(takenOver).toMatchObject({ status: 'confirmed', nonce: 5 })
   expect(await account.score(foreign)).toEqual(clean(13))
 })
 

@@ -18,18 +18,18 @@ interface NodeReceipt {
 }
 
 /** The receipt as the node gives it, in the form of the contract. */
-async function receiptBy(chain: Anvil, { hash }: Transaction, logs_count: number) {
+async function receiptBy(chain: Anvil, { hash }: Transaction, logsCount: number) {
   const receipt = await chain.rpc<NodeReceipt>('eth_getTransactionReceipt', [hash])
-  const [gas_used, price] = [Number(receipt.gasUsed), BigInt(receipt.effectiveGasPrice)]
+  const [gasUsed, price] = [Number(receipt.gasUsed), BigInt(receipt.effectiveGasPrice)]
   return {
     block_number: Number(receipt.blockNumber),
     block_hash: receipt.blockHash,
-    gas_used,
+    gas_used: gasUsed,
     effective_gas_price: price.toString(),
-    fee: (BigInt(gas_used) * price).toString(),
+    fee: (BigInt(gasUsed) * price).toString(),
     l1_fee: null,
     contract_address: receipt.contractAddress,
-    logs_count,
+    logs_count: logsCount,
   }
 }
 
@@ -42,13 +42,13 @@ const errorString = (text: string) =>
   concat(['0x08c379a0', toBeHex(32, 32), toBeHex(text.length, 32), hexlify(Buffer.from(text.padEnd(32, '\0')))])
 
 // PUSH1 0, PUSH1 0, LOG0 twice, without RETURN: a creation that logs.
-const logging_creation = '0x60006000a060006000a0'
+const loggingCreation = '0x60006000a060006000a0'
 
 test('shows the receipt of the chain for a mined transaction, and none before', async () => {
   const { chain, client, addAccount } = await start()
   const account = await addAccount()
   const [transfer] = await account.send(1)
-  const [creation] = await account.send(1, { to: null, data: logging_creation })
+  const [creation] = await account.send(1, { to: null, data: loggingCreation })
   expect([transfer?.receipt, creation?.receipt, transfer?.error]).toEqual([null, null, null])
   await until('both are with the node', async () =>
     (await account.transactions()).every(({ status }) => status === 'submitted'),

@@ -6,8 +6,8 @@ import { startTestService, type TestService } from '../support/service.ts'
 const signPath = '/api/v1/relayers/{relayer_id}/sign'
 const typedPath = '/api/v1/relayers/{relayer_id}/sign-typed-data'
 
-const sign = async ({ client }: TestService, relayer_id: string, message: string) =>
-  (await client.post(signPath, { path: { relayer_id }, body: { message } })).data
+const sign = async ({ client }: TestService, relayerId: string, message: string) =>
+  (await client.post(signPath, { path: { relayer_id: relayerId }, body: { message } })).data
 
 const hashes = { domain_separator: '11'.repeat(32), hash_struct_message: '22'.repeat(32) }
 

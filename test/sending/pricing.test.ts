@@ -9,7 +9,7 @@ import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
 const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-const minute_ms = 60_000
+const minuteMs = 60_000
 const gwei = 10n ** 9n
 
 /** An account on a chain that mines on command, and the steps that a test takes with its one transaction. */
@@ -66,11 +66,11 @@ test('pays the market price after nodes refused a transaction for an hour and th
   const { account, chain, proxy, pass, says, signed, first } = rig
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   await account.send(1, { speed: 'fast' })
-  await pass(6, 10 * minute_ms)
+  await pass(6, 10 * minuteMs)
   await says(/^Waits: nodes refuse it: .*internal error/)
   await chain.setBalance(account.address, 0n)
   await proxy.setFault(undefined)
-  await pass(6, 40 * minute_ms)
+  await pass(6, 40 * minuteMs)
   await says(/^Waits: the balance is too low/)
   await chain.setBalance(account.address, 10n ** 18n)
   await ends(account, rig)
@@ -86,12 +86,12 @@ test('raises the price of a transaction that blocks leave out, with blocks and t
   await account.send(1, { speed: 'fastest' })
   await until('it is with the node', async () => (await first()).status === 'submitted')
   // Time alone raises no price: no block has left out the transaction.
-  clock.ahead_ms += 60 * minute_ms
+  clock.ahead_ms += 60 * minuteMs
   await looked()
   expect(await signed()).toHaveLength(1)
   for (let round = 0; round < 20 && !(await first()).status_reason?.includes('max_fee_multiple'); round += 1) {
     await chain.setBaseFee(gwei)
-    await pass(1, minute_ms)
+    await pass(1, minuteMs)
   }
   await says(/^Waits: a higher price would be more than 2 times the market price \(policy max_fee_multiple\)$/)
   const [lowest = 0n, ...bumps] = await signed()
@@ -116,8 +116,8 @@ async function startWithMistake() {
 test('lowers a price that no node accepted, on request', async () => {
   const rig = await startWithMistake()
   const { account, replace, first, nonce } = rig
-  const { id: transaction_id, status_reason: reason } = await first()
-  expect((await nonce()).blocking).toEqual({ transaction_id, nonce: 0, waiting_for: 'funds', reason })
+  const { id: transactionId, status_reason: reason } = await first()
+  expect((await nonce()).blocking).toEqual({ transaction_id: transactionId, nonce: 0, waiting_for: 'funds', reason })
   const { value } = await first()
   await replace({ value, max_fee_per_gas: `${100n * gwei}`, max_priority_fee_per_gas: `${gwei}`, gas_limit: 21_000 })
   await ends(account, rig)

@@ -12,15 +12,20 @@ import { until } from '../support/until.ts'
 
 const transactions = Number(process.env.TRANSACTIONS ?? 16)
 const kills = Number(process.env.KILLS ?? 2)
-const api_key = 'the-killed-server-has-one-api-key'
+const apiKey = 'the-killed-server-has-one-api-key'
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const all = '/api/v1/relayers/{relayer_id}/transactions'
 const one = `${all}/{transaction_id}` as const
 
-async function start(DATA_DIR: string) {
-  const service = spawnService({ API_KEY: api_key, MASTER_KEY: '5a'.repeat(32), RATE_LIMIT_BURST: '100000', DATA_DIR })
+async function start(DataDir: string) {
+  const service = spawnService({
+    API_KEY: apiKey,
+    MASTER_KEY: '5a'.repeat(32),
+    RATE_LIMIT_BURST: '100000',
+    DATA_DIR: DataDir,
+  })
   const [, baseUrl = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
-  return { ...service, client: createRelayerClient({ baseUrl, token: api_key, maxRetries: 0 }) }
+  return { ...service, client: createRelayerClient({ baseUrl, token: apiKey, maxRetries: 0 }) }
 }
 
 /** The request was refused, or the server was killed: both are part of the test. */
@@ -42,8 +47,8 @@ test('shows public nodes neither bytes nor hashes of private transactions, throu
       ...{ private_rpc_urls: [relay.url], submission: { mode: 'private' } },
     },
   })
-  const relayer_id = 'demo'
-  const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })
+  const relayerId = 'demo'
+  const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } })
   await chain.setBalance(relayer.address, 10n ** 24n)
 
   const ids: string[] = []
@@ -51,7 +56,9 @@ test('shows public nodes neither bytes nor hashes of private transactions, throu
   const sendOne = async (value: number): Promise<void> => {
     const header = { 'Idempotency-Key': `private-${value}` }
     const body = { to, value: `${value}`, gas_limit: 21_000, speed: 'fastest' as const }
-    const sent = await server.client.post(all, { path: { relayer_id }, header, body }).catch((error) => error)
+    const sent = await server.client
+      .post(all, { path: { relayer_id: relayerId }, header, body })
+      .catch((error) => error)
     if (sent instanceof Error) {
       if (sent instanceof RelayerError && sent.status !== 503 && sent.status !== 0) throw sent
       await pause(50)
@@ -59,8 +66,8 @@ test('shows public nodes neither bytes nor hashes of private transactions, throu
     }
     ids.push(sent.data.id)
   }
-  const change = async (its: RelayerClient, transaction_id: string, value: number) => {
-    const path = { relayer_id, transaction_id }
+  const change = async (its: RelayerClient, transactionId: string, value: number) => {
+    const path = { relayer_id: relayerId, transaction_id: transactionId }
     if (random() < 0.5) {
       const isCanceled = await mayFail(its.delete(one, { path }))
       if (isCanceled) counts.canceled += 1
@@ -83,14 +90,16 @@ test('shows public nodes neither bytes nor hashes of private transactions, throu
     }
   }
   const unfinished = async () => {
-    const { data } = await server.client.get('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id } })
+    const { data } = await server.client.get('/api/v1/relayers/{relayer_id}/status', {
+      path: { relayer_id: relayerId },
+    })
     return data.pending_transactions_count
   }
   await until('all have ended', async () => (await unfinished()) === 0, relay.build)
 
   const rows = await Array.fromAsync(
     server.client.all('/api/v1/relayers/{relayer_id}/transactions/', {
-      path: { relayer_id },
+      path: { relayer_id: relayerId },
       query: { per_page: 1_000 },
     }),
   )

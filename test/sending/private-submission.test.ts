@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 type Payload = Transaction & { payload_type: string; waiting_for?: string }
-const [gwei, fastest_ms] = [1_000_000_000n, 16_000]
+const [gwei, fastestMs] = [1_000_000_000n, 16_000]
 
 async function start(
   submission: Submission,
@@ -99,7 +99,7 @@ test('gives the bytes of a private transaction, of its repricing and of its canc
 
   // A block without it, and the time of its tier.
   await rig.chain.mine(2)
-  rig.clock.passed_ms += fastest_ms
+  rig.clock.passed_ms += fastestMs
   await until(
     'it is repriced',
     async () => (await get(mined)).hash !== mined.hash,
@@ -247,7 +247,7 @@ test('broadcasts again what a relay may have lost, when it cannot say whether it
   const { rig, relay, send, get } = await start({ mode: 'private' })
   relay.say('eth_getTransactionByHash', { error: { code: -32_601, message: 'the method does not exist' } })
   const sent = await send({ speed: 'fastest' })
-  rig.clock.passed_ms += fastest_ms
+  rig.clock.passed_ms += fastestMs
   await until('the relay gets it again', () => relay.sent.length >= 2)
   expect(await get(sent)).toMatchObject({ status: 'submitted', status_reason: null })
 })
@@ -262,7 +262,7 @@ test('releases private_then_public while another step of the same round fails', 
     const { result } = await honest()
     return { result: { ...(result as object), baseFeePerGas: undefined } }
   })
-  rig.clock.passed_ms += fastest_ms
+  rig.clock.passed_ms += fastestMs
   await until(
     'it is released',
     async () => (await get(sent)).submission?.public_since != null,
@@ -294,8 +294,11 @@ test('waits for private_relay while no relay answers or the network has none, al
   relay.isDown = false
   await become(sent, { status: 'submitted', status_reason: null })
 
-  const setUrls = (private_rpc_urls: PrivateRpcUrlInput[] | null) =>
-    client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { private_rpc_urls } })
+  const setUrls = (privateRpcUrls: PrivateRpcUrlInput[] | null) =>
+    client.patch('/api/v1/networks/{network_id}', {
+      path: { network_id: 'evm:local' },
+      body: { private_rpc_urls: privateRpcUrls },
+    })
   await setUrls(null)
   await waits('The network has no private_rpc_urls')
   await setUrls([patient(relay.url)])

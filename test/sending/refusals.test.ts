@@ -13,11 +13,14 @@ test('sends every transaction through the second node when the first one rejects
   const { chain, proxy, client, addAccount } = await testRig({ chain: { noMining: true } })
   const sound = await testFaultProxy(chain)
   // The second one is called only when the first one fails.
-  const rpc_urls = [
+  const rpcUrls = [
     { url: proxy.url, weight: 100 },
     { url: sound.url, weight: 0 },
   ]
-  await client().patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  await client().patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: rpcUrls },
+  })
   const account = await addAccount()
   await proxy.setFault({ kind: 'rejected' })
   await account.send(30)

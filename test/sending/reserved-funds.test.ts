@@ -32,9 +32,12 @@ async function start(balance: bigint, policies: RelayerPoliciesInput = {}) {
     const input = { path, body: { to, ...priced, value: '1', ...body } }
     return (await rig.client().post('/api/v1/relayers/{relayer_id}/transactions/dry-run', input)).data
   }
-  const replace = (transaction_id: string, value: bigint) =>
-    rig.client().put(onePath, { path: { ...path, transaction_id }, body: { to, ...priced, value: `${value}` } })
-  const cancel = (transaction_id: string) => rig.client().delete(onePath, { path: { ...path, transaction_id } })
+  const replace = (transactionId: string, value: bigint) =>
+    rig
+      .client()
+      .put(onePath, { path: { ...path, transaction_id: transactionId }, body: { to, ...priced, value: `${value}` } })
+  const cancel = (transactionId: string) =>
+    rig.client().delete(onePath, { path: { ...path, transaction_id: transactionId } })
   return { ...rig, account, path, post, refusal, dryRun, replace, cancel }
 }
 

@@ -20,8 +20,11 @@ interface Answer {
 async function start(options: AnvilOptions = {}) {
   const chain = await testChain(options)
   const { client, raw } = await startTestService()
-  const rpc_urls = [chain.url]
-  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  const rpcUrls = [chain.url]
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: rpcUrls },
+  })
 
   /** With 10,000 ETH. */
   async function addRelayer(special: Partial<CreateRelayerRequest> = {}) {
@@ -33,17 +36,19 @@ async function start(options: AnvilOptions = {}) {
   }
 
   /** `body`: a string is sent unchanged, so that integers keep their digits. */
-  async function post(relayer_id: string, body: string | object) {
+  async function post(relayerId: string, body: string | object) {
     const text = typeof body === 'string' ? body : JSON.stringify({ to, value: '1', ...body })
-    const response = await raw(transactions.replace('{relayer_id}', relayer_id), { method: 'POST', body: text })
+    const response = await raw(transactions.replace('{relayer_id}', relayerId), { method: 'POST', body: text })
     const { message, data, details } = (await response.json()) as Answer
     const { path, message: why } = details?.[0] ?? { path: '', message: '' }
     return { status: response.status, message, path, why, data }
   }
 
-  async function send(relayer_id: string, body: Partial<SendTransactionRequest>) {
+  async function send(relayerId: string, body: Partial<SendTransactionRequest>) {
     const query = { wait: 'mined', wait_seconds: 20 } as const
-    return (await client.post(transactions, { path: { relayer_id }, query, body: { to, value: '1', ...body } })).data
+    return (
+      await client.post(transactions, { path: { relayer_id: relayerId }, query, body: { to, value: '1', ...body } })
+    ).data
   }
   return { client, chain, addRelayer, post, send }
 }
@@ -90,14 +95,14 @@ test('rejects an impossible transaction with its status, the path and the reason
   const words = [toBeHex(32, 32), toBeHex(8, 32), hexlify(Buffer.from('too late'.padEnd(32, '\0')))]
   const code = concat(['0x6064600c60003960646000fd08c379a0', ...words])
   await chain.rpc('anvil_setCode', [reverting, code])
-  const relayer_id = await addRelayer()
+  const relayerId = await addRelayer()
   const told = await Promise.all(
     refusals.map(async ([title, body]) => {
-      const { status, path, why } = await post(relayer_id, body)
+      const { status, path, why } = await post(relayerId, body)
       return { title, status, path, why }
     }),
   )
-  const { data } = await client.get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id } })
+  const { data } = await client.get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id: relayerId } })
   expect(told).toEqual(
     refusals.map(([title, , path, why, status = 400]) => ({ title, status, path, why: expect.stringMatching(why) })),
   )
@@ -106,9 +111,9 @@ test('rejects an impossible transaction with its status, the path and the reason
 
 test('sends at once with a relayer that was just funded, despite a cached balance', async () => {
   const { chain, addRelayer, post, client } = await start()
-  const [relayer_id, careful] = [await addRelayer(), await addRelayer({ policies: { min_balance: `${ether}` } })]
+  const [relayerId, careful] = [await addRelayer(), await addRelayer({ policies: { min_balance: `${ether}` } })]
   for (const [id, path] of [
-    [relayer_id, '/body/value'],
+    [relayerId, '/body/value'],
     [careful, 'policies/min_balance'],
   ] as const) {
     const { data } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: id } })
@@ -124,8 +129,10 @@ test('sends at once with a relayer that was just funded, despite a cached balanc
 
 test('refuses transactions by policies, a pause and the chain, and no others', async () => {
   const { chain, addRelayer, post, client } = await start()
-  const rpc_urls = [chain.url]
-  await client.post('/api/v1/networks', { body: { name: 'other', network_type: 'evm', chain_id: 1, rpc_urls } })
+  const rpcUrls = [chain.url]
+  await client.post('/api/v1/networks', {
+    body: { name: 'other', network_type: 'evm', chain_id: 1, rpc_urls: rpcUrls },
+  })
   const listed = await addRelayer({ policies: { whitelist_receivers: [to] } })
   const capped = await addRelayer({ policies: { gas_price_cap: '1000000000' } })
   const poor = await addRelayer({ policies: { min_balance: `${10_000n * ether + 1n}` } })
@@ -154,9 +161,9 @@ test('refuses transactions by policies, a pause and the chain, and no others', a
     [astray, { gas_limit: 21_000 }, 503, 'network', /another chain \(31337\)/],
   ]
   const told = await Promise.all(
-    cases.map(async ([relayer_id, body]) => {
-      const { status, path, why } = await post(relayer_id, body)
-      return [relayer_id, body, status, path, why]
+    cases.map(async ([relayerId, body]) => {
+      const { status, path, why } = await post(relayerId, body)
+      return [relayerId, body, status, path, why]
     }),
   )
   expect(told).toEqual(
@@ -181,14 +188,14 @@ test('sets the tips of the tiers to percentiles of recent tips, and covers a dou
   // Empty blocks have no tips to count.
   await chain.mine(4)
   const history = await chain.rpc<{ baseFeePerGas: string[] }>('eth_feeHistory', ['0x1', 'latest', []])
-  const base_fee = BigInt(history.baseFeePerGas.at(-1) ?? 0)
-  const relayer_id = await addRelayer()
+  const baseFee = BigInt(history.baseFeePerGas.at(-1) ?? 0)
+  const relayerId = await addRelayer()
   const quoted = async (speed?: string) => {
-    const { data } = await post(relayer_id, { speed })
+    const { data } = await post(relayerId, { speed })
     const tip = BigInt(data.max_priority_fee_per_gas ?? 0)
     return { ...data.speed, tip: Number(tip / gwei), room: BigInt(data.max_fee_per_gas ?? 0) - tip }
   }
-  const room = 2n * base_fee
+  const room = 2n * baseFee
   expect(await quoted('safe_low')).toEqual({ tier: 'safe_low', percentile: 30, tip: 6, room })
   expect(await quoted('safeLow')).toEqual({ tier: 'safe_low', percentile: 30, tip: 6, room })
   expect(await quoted()).toEqual({ tier: 'average', percentile: 50, tip: 10, room })

@@ -74,8 +74,8 @@ test('rejects a gas limit below the cost of the access list, and too many keys',
     code: 'gas_limit_too_low',
     details: [{ path: '/body/gas_limit', message: expect.stringContaining('must be at least 29600: ') }],
   })
-  const storage_keys = Array.from({ length: 101 }, (_, index) => `0x${String(index).padStart(64, '0')}` as const)
-  const many = [listed[0], listed[1]].map((entry) => ({ address: entry?.address ?? '0x', storage_keys }))
+  const storageKeys = Array.from({ length: 101 }, (_, index) => `0x${String(index).padStart(64, '0')}` as const)
+  const many = [listed[0], listed[1]].map((entry) => ({ address: entry?.address ?? '0x', storage_keys: storageKeys }))
   await expect(send(1, { access_list: many })).rejects.toMatchObject({
     status: 400,
     details: [{ path: '/body/access_list' }],
@@ -117,8 +117,8 @@ test('signs an authorization with one relayer and sends it with another, and the
   const { send, chain, transactions, finished, mined, addAccount, client } = await start({ allow_authorizations: true })
   const authority = await addAccount({ policies: { allow_authorizations: true } })
   const code = `0x${'c0'.repeat(20)}`
-  const sign = (relayer_id: string, body: { address: string; nonce: number }) =>
-    client().post(`${base}/sign-authorization`, { path: { relayer_id }, body })
+  const sign = (relayerId: string, body: { address: string; nonce: number }) =>
+    client().post(`${base}/sign-authorization`, { path: { relayer_id: relayerId }, body })
   const { data: authorization } = await sign(authority.relayer_id, { address: code, nonce: 0 })
   const { r, s, y_parity } = authorization
   expect(authorization).toMatchObject({ chain_id: 31_337, address: code, nonce: 0 })
@@ -164,12 +164,12 @@ test('rejects authorizations that the chain would skip, or that would use a nonc
 
 test('limits by whitelist_receivers the contracts that an account is delegated to, and allows the zero address', async () => {
   const { client } = await startTestService()
-  const listed_contract = `0x${'12'.repeat(20)}`
-  const policies = { allow_authorizations: true, whitelist_receivers: [listed_contract] }
-  const { id: relayer_id } = await createRelayer(client, { policies })
+  const listedContract = `0x${'12'.repeat(20)}`
+  const policies = { allow_authorizations: true, whitelist_receivers: [listedContract] }
+  const { id: relayerId } = await createRelayer(client, { policies })
   const sign = (address: string) =>
-    client.post(`${base}/sign-authorization`, { path: { relayer_id }, body: { address, nonce: 0 } })
-  expect((await sign(listed_contract)).data.address).toBe(listed_contract)
+    client.post(`${base}/sign-authorization`, { path: { relayer_id: relayerId }, body: { address, nonce: 0 } })
+  expect((await sign(listedContract)).data.address).toBe(listedContract)
   expect((await sign(`0x${'00'.repeat(20)}`)).data.address).toBe(`0x${'00'.repeat(20)}`)
   await expect(sign(`0x${'13'.repeat(20)}`)).rejects.toMatchObject({
     status: 403,
@@ -185,8 +185,8 @@ test.each<[string, RelayerPoliciesInput]>([
 ])('signs an authorization only for a listed contract where %s holds', async (limit, policies) => {
   const { client } = await startTestService()
   const [code, other] = [`0x${'12'.repeat(20)}`, `0x${'13'.repeat(20)}`]
-  const { id: relayer_id } = await createRelayer(client, { policies: { allow_authorizations: true, ...policies } })
-  const path = { relayer_id }
+  const { id: relayerId } = await createRelayer(client, { policies: { allow_authorizations: true, ...policies } })
+  const path = { relayer_id: relayerId }
   const outcomeOf = (address: string) =>
     client.post(`${base}/sign-authorization`, { path, body: { address, nonce: 0 } }).then(
       () => 'signed',

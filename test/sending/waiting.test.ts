@@ -3,7 +3,7 @@ import { createShares } from '../../server/api/http/concurrency-limits.ts'
 import { createWaiting, WaitPlace } from '../../server/services/transactions/wait-for-status.ts'
 import type { TransactionState } from '../../server/store/transaction-store.ts'
 
-const wait_ms = 60_000
+const waitMs = 60_000
 
 /** Waiting requests of some callers, and the transactions that each statement looked at. */
 function open() {
@@ -16,7 +16,7 @@ function open() {
     },
   })
   const shares = createShares({ name: 'waits', limit: 5_000, each: 1_250 })
-  const wait = (key: string, transaction_id: string, isSigned = false) => {
+  const wait = (key: string, transactionId: string, isSigned = false) => {
     let close = () => {}
     const request = {
       caller: { id: key, roles: new Set<string>() } as never,
@@ -25,7 +25,7 @@ function open() {
       },
     }
     const place = new WaitPlace(request, shares)
-    const over = waiting.until({ transaction_id, until: 'confirmed', isSigned, wait_ms }, place)
+    const over = waiting.until({ transaction_id: transactionId, until: 'confirmed', isSigned, wait_ms: waitMs }, place)
     return { over, close }
   }
   return { states, statements, waiting, wait }

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 // `KILLS=50 npx vitest run --config test/vitest.config.ts test/sponsorships/kills.test.ts` is the long form.
 
 const kills = Number(process.env.KILLS ?? 2)
-const api_key = 'the-killed-servers-have-one-api-key'
+const apiKey = 'the-killed-servers-have-one-api-key'
 
 interface Running extends ServiceProcess {
   /** By default, it repeats no request by itself. */
@@ -19,12 +19,12 @@ interface Running extends ServiceProcess {
 }
 
 async function start(settings: Record<string, string>): Promise<Running> {
-  const its = { API_KEY: api_key, MASTER_KEY: '5a'.repeat(32), RATE_LIMIT_BURST: '100000', ...settings }
+  const its = { API_KEY: apiKey, MASTER_KEY: '5a'.repeat(32), RATE_LIMIT_BURST: '100000', ...settings }
   const service = spawnService(its)
   const [, baseUrl = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
   return {
     ...service,
-    client: (token = api_key, maxRetries = 0) => createRelayerClient({ baseUrl, token, maxRetries }),
+    client: (token = apiKey, maxRetries = 0) => createRelayerClient({ baseUrl, token, maxRetries }),
   }
 }
 
@@ -36,7 +36,7 @@ test.each(['one server on SQLite', 'two servers on PostgreSQL'])(
     const settings = await settingsOf(name)
     const servers = await Promise.all(settings.map(start))
     const [first] = servers as [Running]
-    const client = first.client(api_key, 5)
+    const client = first.client(apiKey, 5)
     await client.patch('/api/v1/networks/{network_id}', {
       path: { network_id: 'evm:local' },
       body: { rpc_urls: [chain.url], required_confirmations: 1, average_blocktime_ms: 500 },
@@ -82,5 +82,5 @@ async function settingsOf(name: string): Promise<Record<string, string>[]> {
   if (name === 'one server on SQLite') return [{ DATA_DIR: temporaryFolder() }]
   const { url, drop } = await newDatabase()
   onTestFinished(drop)
-  return [temporaryFolder(), temporaryFolder()].map((DATA_DIR) => ({ DATABASE_URL: url, DATA_DIR }))
+  return [temporaryFolder(), temporaryFolder()].map((DataDir) => ({ DATABASE_URL: url, DATA_DIR: DataDir }))
 }

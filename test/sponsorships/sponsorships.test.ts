@@ -9,7 +9,7 @@ import {
   burn,
   deployGame,
   type Game,
-  max_fee,
+  maxFee,
   newUser,
   ownCall,
   play,
@@ -29,7 +29,7 @@ const outcomeOf = (promise: Promise<unknown>) =>
       return `${error.status} ${error.details[0]?.path}: ${error.details[0]?.message}`
     },
   )
-const hour_ms = 3_600_000
+const hourMs = 3_600_000
 const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const usageOf = async ({ client }: SponsoredRig) => (await client.sponsorships.get('game')).usage
 const ended = (sponsored: SponsoredRig, id: string) =>
@@ -91,23 +91,23 @@ test.each<[string, (its: SponsoredRig, user: Wallet) => Promise<string>, string]
 
 test('accepts 40 calls of 100 users at once under a budget of 40, and counts what they paid once they are mined', async () => {
   const options = { chain: { noMining: true }, settings: { METRICS_PORT: '0' } }
-  const its = await sponsoredRig({ budget_per_day: `${max_fee * 40n}` }, options)
+  const its = await sponsoredRig({ budget_per_day: `${maxFee * 40n}` }, options)
   const users = Array.from({ length: 100 }, newUser)
   const requests = await Promise.all(users.map((user) => its.forward(user, { nonce: 0n })))
   const outcomes = await Promise.all(requests.map((data) => outcomeOf(send(its, { to: its.forwarder, data }))))
   expect(outcomes.filter((outcome) => outcome === 'accepted')).toHaveLength(40)
   expect(new Set(outcomes.filter((outcome) => outcome !== 'accepted'))).toEqual(
     new Set([
-      `403 sponsorship/budget_per_day: A fee of up to ${max_fee} wei is above the remaining 0 wei of the daily limit of ${max_fee * 40n} wei`,
+      `403 sponsorship/budget_per_day: A fee of up to ${maxFee} wei is above the remaining 0 wei of the daily limit of ${maxFee * 40n} wei`,
     ]),
   )
-  expect(await usageOf(its)).toMatchObject({ used: `${max_fee * 40n}`, remaining: '0', limit: `${max_fee * 40n}` })
+  expect(await usageOf(its)).toMatchObject({ used: `${maxFee * 40n}`, remaining: '0', limit: `${maxFee * 40n}` })
 
   const metrics = await (await fetch(its.rig.metrics_url())).text()
   for (const name of ['used', 'budget']) {
     const [, value] =
       new RegExp(`^relayer_sponsorship_${name}_wei\\{sponsorship="game"\\} (\\S+)$`, 'm').exec(metrics) ?? []
-    expect(Number(value)).toBe(Number(max_fee * 40n))
+    expect(Number(value)).toBe(Number(maxFee * 40n))
   }
 
   const before = await its.balance()
@@ -130,10 +130,10 @@ test('counts the worst case of a call until it is final, also through a reorgani
   await becomes('submitted')
   await its.rig.chain.mine()
   await becomes('mined')
-  expect(await used()).toBe(max_fee)
+  expect(await used()).toBe(maxFee)
   await its.rig.chain.reorg(1)
   await becomes('submitted')
-  expect(await used()).toBe(max_fee)
+  expect(await used()).toBe(maxFee)
   await until('it is final', async () => {
     await its.rig.chain.mine()
     return (await only(its)).status === 'confirmed'
@@ -143,7 +143,7 @@ test('counts the worst case of a call until it is final, also through a reorgani
 
 test('counts calls that wait for longer than a day until they end, and what they paid for a day from then', async () => {
   const its = await sponsoredRig(
-    { budget_per_day: `${max_fee * 2n}`, per_user: { fee: `${max_fee * 2n}` } },
+    { budget_per_day: `${maxFee * 2n}`, per_user: { fee: `${maxFee * 2n}` } },
     { chain: { noMining: true } },
   )
   const user = newUser().address
@@ -155,8 +155,8 @@ test('counts calls that wait for longer than a day until they end, and what they
   }
   await accept()
   await accept()
-  its.rig.clock.passed_ms += 25 * hour_ms
-  expect(await used()).toEqual([max_fee * 2n, max_fee * 2n])
+  its.rig.clock.passed_ms += 25 * hourMs
+  expect(await used()).toEqual([maxFee * 2n, maxFee * 2n])
   expect(await outcomeOf(accept())).toContain('403 sponsorship/budget_per_day')
 
   const before = await its.balance()
@@ -170,8 +170,8 @@ test('counts calls that wait for longer than a day until they end, and what they
     return (await used()).every((amount) => amount === paid)
   })
   expect(await outcomeOf(accept())).toBe('accepted')
-  its.rig.clock.passed_ms += 25 * hour_ms
-  expect(await used()).toEqual([max_fee, max_fee])
+  its.rig.clock.passed_ms += 25 * hourMs
+  expect(await used()).toEqual([maxFee, maxFee])
 })
 
 test('counts the worst case of a call while nodes show its nonce as used and nothing of it, then what it paid', async () => {
@@ -186,10 +186,10 @@ test('counts the worst case of a call while nodes show its nonce as used and not
   await its.rig.chain.mine(3)
   const reason = async () => (await only(its)).status_reason ?? ''
   await until('its nonce is uncertain', async () => (await reason()).includes('is used, but by no transaction'))
-  its.rig.clock.passed_ms += 3 * hour_ms
+  its.rig.clock.passed_ms += 3 * hourMs
   await its.rig.chain.mine(3)
   expect((await only(its)).status).toBe('submitted')
-  expect((await usageOf(its)).used).toBe(`${max_fee}`)
+  expect((await usageOf(its)).used).toBe(`${maxFee}`)
   its.rig.proxy.setLiar(undefined)
   await until('it is final', async () => {
     its.rig.clock.passed_ms += 60_000
@@ -222,7 +222,7 @@ test('shows a call as rejected that the nodes refuse for good, although a transf
 })
 
 test('counts nothing for a call that was never sent and is canceled, alone or with all others', async () => {
-  const its = await sponsoredRig({ per_user: { fee: `${max_fee * 3n}` } }, { chain: { noMining: true } })
+  const its = await sponsoredRig({ per_user: { fee: `${maxFee * 3n}` } }, { chain: { noMining: true } })
   // Another sender's transactions are in the pool, so nothing is signed.
   its.rig.proxy.setLiar((call) =>
     call.method === 'eth_getTransactionCount' && call.params?.[1] === 'pending' ? { result: '0xff' } : undefined,
@@ -235,10 +235,10 @@ test('counts nothing for a call that was never sent and is canceled, alone or wi
     const known = await its.client.sponsorships.getSponsoredUser('game', user)
     return [(await usageOf(its)).used, known.fee?.used]
   }
-  expect(await used()).toEqual([`${max_fee * 3n}`, `${max_fee * 3n}`])
+  expect(await used()).toEqual([`${maxFee * 3n}`, `${maxFee * 3n}`])
   const path = { relayer_id: its.relayer.id }
   await its.client.delete(transaction, { path: { ...path, transaction_id: last.transaction_id } })
-  expect(await used()).toEqual([`${max_fee * 2n}`, `${max_fee * 2n}`])
+  expect(await used()).toEqual([`${maxFee * 2n}`, `${maxFee * 2n}`])
   await its.client.delete('/api/v1/relayers/{relayer_id}/transactions/pending', { path })
   const { data } = await its.client.get(transaction, { path: { ...path, transaction_id: first.transaction_id } })
   expect(data).toMatchObject({ status: 'canceled', nonce: null })
@@ -254,7 +254,7 @@ test('counts nothing for the calls of a test chain that was restarted', async ()
   await its.rig.chain.mine()
   await until('it is mined', async () => (await statusOf(mined)) === 'success')
   const waits = await send(its, { to: its.game, data: play(2) })
-  expect(BigInt((await usageOf(its)).used)).toBeGreaterThan(max_fee)
+  expect(BigInt((await usageOf(its)).used)).toBeGreaterThan(maxFee)
   await its.rig.chain.restart()
   await its.rig.chain.setBalance(its.relayer.address, 10n ** 24n)
   const path = { relayer_id: its.relayer.id }
@@ -290,7 +290,7 @@ test('counts the fee that most nodes say, and the worst case while they disagree
   const paid = await usedBy(1)
   expect(paid).toBe(before - (await its.balance()))
   says(1, { effectiveGasPrice: '0x1' })
-  expect(await usedBy(2)).toBe(paid + max_fee)
+  expect(await usedBy(2)).toBe(paid + maxFee)
 })
 
 const only = async (its: SponsoredRig) => (await transactionsOf(its))[0] as Transaction
@@ -300,7 +300,7 @@ async function transactionsOf({ client, relayer }: SponsoredRig): Promise<Transa
 }
 
 test('never pays more than max_fee for a call, also when prices rise', async () => {
-  const limit = max_fee / 20n
+  const limit = maxFee / 20n
   const its = await sponsoredRig({ max_fee: `${limit}` }, { chain: { noMining: true } })
   await send(its, { to: its.game, data: play(1) })
   const [first, call] = [await only(its), () => only(its)]
@@ -325,9 +325,9 @@ test('keeps what later calls of a user count, when his limit is set while a call
   const accept = () => its.client.sponsorships.sendSponsoredCall('game', plain)
   const used = async () => (await its.client.sponsorships.getSponsoredUser('game', user)).fee?.used
   const first = await accept()
-  await its.client.sponsorships.update('game', { per_user: { fee: `${max_fee}` } })
+  await its.client.sponsorships.update('game', { per_user: { fee: `${maxFee}` } })
   const second = await accept()
-  expect(await used()).toBe(`${max_fee}`)
+  expect(await used()).toBe(`${maxFee}`)
   const fee = async ({ id }: { id: string }) => (await its.calls.sponsorships.getSponsoredCall('game', id)).fee
   await until('both are mined', async () => {
     await its.rig.chain.mine()
@@ -335,7 +335,7 @@ test('keeps what later calls of a user count, when his limit is set while a call
   })
   await until('the paid fee is counted', async () => {
     await its.rig.chain.mine()
-    return (await used()) !== `${max_fee}`
+    return (await used()) !== `${maxFee}`
   })
   expect(await used()).toBe(await fee(second))
 })
@@ -396,7 +396,7 @@ test('refuses to replace the transaction of a call, by REST and by JSON-RPC, and
 })
 
 test('holds the limits of each user, whom a signature or a server names, never a browser', async () => {
-  const its = await sponsoredRig({ per_user: { count: 2, fee: `${max_fee * 10n}` } })
+  const its = await sponsoredRig({ per_user: { count: 2, fee: `${maxFee * 10n}` } })
   const [anna, ben] = [newUser(), newUser()]
   const forward = async (user: Wallet) => {
     const outcome = await outcomeOf(
@@ -437,11 +437,11 @@ test('sends one forward request of a user at a time', async () => {
 
 test('sends forward requests of a user on two chains at the same time', async () => {
   const its = await sponsoredRig({}, { chain: { noMining: true } })
-  const chain_id = 31_338
-  const chain = await testChain({ noMining: true, args: ['--chain-id', `${chain_id}`] })
+  const chainId = 31_338
+  const chain = await testChain({ noMining: true, args: ['--chain-id', `${chainId}`] })
   const game = await deployGame(chain, chain.mine)
   expect(game.forwarder).toBe(its.forwarder)
-  const network = { name: 'second', network_type: 'evm', chain_id } as const
+  const network = { name: 'second', network_type: 'evm', chain_id: chainId } as const
   await its.client.post('/api/v1/networks', { body: { ...network, rpc_urls: [chain.url] } })
   const { data: signer } = await its.client.post('/api/v1/signers', { body: { type: 'generated' } })
   const payer = { id: 'payer', name: 'payer', network: 'second', network_type: 'evm', paused: false } as const
@@ -457,7 +457,7 @@ test('sends forward requests of a user on two chains at the same time', async ()
 })
 
 test('lets the stolen key of a sponsorship do nothing else, and spend no more than the budget', async () => {
-  const its = await sponsoredRig({ budget_per_day: `${max_fee * 3n}`, max_gas: 100_000 })
+  const its = await sponsoredRig({ budget_per_day: `${maxFee * 3n}`, max_gas: 100_000 })
   const { calls, game, relayer, client } = its
   const others = [
     () => calls.get('/api/v1/relayers', {}),
@@ -499,7 +499,7 @@ test('lets the stolen key of a sponsorship do nothing else, and spend no more th
     })
     return data.every(({ status }) => status === 'confirmed' || status === 'mined')
   })
-  expect(before - (await its.balance())).toBeLessThanOrEqual(max_fee * 3n)
+  expect(before - (await its.balance())).toBeLessThanOrEqual(maxFee * 3n)
 })
 
 test('carries out calls of an account only with listed code, and with an authorization that is fresh and its own', async () => {
@@ -516,13 +516,17 @@ test('carries out calls of an account only with listed code, and with an authori
   expect(await withOne(newUser(), 0)).toContain('400 /body/authorization_list/0: must be signed by the account to')
   expect(await withOne(user, 1)).toContain('400 /body/authorization_list/0/nonce: must be 0')
   expect(await withOne(user, 0, its.game)).toContain('403 sponsorship/delegates')
-  const authorization_list = [await authorizationOf(user, 0)]
-  const elsewhere = { to: user.address, data: await its.accountCall(user, 1, 0, its.forwarder), authorization_list }
+  const authorizationList = [await authorizationOf(user, 0)]
+  const elsewhere = {
+    to: user.address,
+    data: await its.accountCall(user, 1, 0, its.forwarder),
+    authorization_list: authorizationList,
+  }
   expect(await outcomeOf(send(its, elsewhere))).toContain('403 sponsorship/targets: the contract')
   const wasteful = { ...elsewhere, data: await its.accountCall(user, 1, 0, its.game, burn(1)) }
   expect(await outcomeOf(send(its, wasteful))).toContain('403 sponsorship/targets: the function')
   expect(await its.plays()).toBe(0n)
-  await ended(its, (await send(its, { ...body, authorization_list })).id)
+  await ended(its, (await send(its, { ...body, authorization_list: authorizationList })).id)
   expect(await its.plays(user.address)).toBe(1n)
   const again = { to: user.address, data: await its.accountCall(user, 1, 1) }
   // It is in force: left out, and its nonce does not matter.
@@ -537,7 +541,7 @@ const delegate = ({ rig, account_code }: SponsoredRig, address: string) =>
   rig.chain.rpc('anvil_setCode', [address, `0xef0100${account_code.slice(2)}`])
 
 test('never calls the address of a relayer, whose own coin a delegated account would move without a signature', async () => {
-  const its = await sponsoredRig({ budget_per_day: `${max_fee * 10n}` })
+  const its = await sponsoredRig({ budget_per_day: `${maxFee * 10n}` })
   const other = await its.rig.addAccount()
   for (const address of [its.relayer.address, other.address]) await delegate(its, address)
   const before = await its.balance()
@@ -614,8 +618,8 @@ test('sends the calls of a sponsorship through a pool', async () => {
     targets,
     forwarders,
     max_gas,
-    max_fee: `${max_fee}`,
-    budget_per_day: `${max_fee * 10n}`,
+    max_fee: `${maxFee}`,
+    budget_per_day: `${maxFee * 10n}`,
   })
   expect(created.sponsorship).toMatchObject({ relayer_id: null, pool_id: 'many', network: 'local' })
   const users = Array.from({ length: 6 }, newUser)
@@ -649,10 +653,10 @@ test('pauses, changes and deletes a sponsorship, with its key', async () => {
   const changed = await its.client.sponsorships.update('game', { paused: false, max_fee: '1' })
   expect(changed).toMatchObject({ paused: false, max_fee: '1', targets: its.sponsorship.targets })
   expect(await outcomeOf(send(its, plain))).toContain('403 sponsorship/max_fee: a fee of up to ')
-  const key_id = its.sponsorship.api_key_id
-  const more = its.client.apiKeys.update(key_id, { scopes: ['sign'] })
+  const keyId = its.sponsorship.api_key_id
+  const more = its.client.apiKeys.update(keyId, { scopes: ['sign'] })
   expect(await outcomeOf(more)).toContain('409 /body: it is the key of a sponsorship')
-  expect(await outcomeOf(its.client.apiKeys.delete(key_id))).toContain('409')
+  expect(await outcomeOf(its.client.apiKeys.delete(keyId))).toContain('409')
   await its.client.sponsorships.delete('game')
   expect(await outcomeOf(send(its, plain))).toContain('401')
   expect((await its.client.get('/api/v1/sponsorships', {})).data).toEqual([])

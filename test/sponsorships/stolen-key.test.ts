@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import { toHex } from '../../server/lib/hex.ts'
-import { burn, max_fee, play, type SponsoredRig, sponsoredRig } from '../support/sponsorship.ts'
+import { burn, maxFee, play, type SponsoredRig, sponsoredRig } from '../support/sponsorship.ts'
 import { until } from '../support/until.ts'
 
 // `ATTACK_SECONDS=600 npx vitest run --config test/vitest.config.ts test/sponsorships/stolen-key.test.ts` is the long form.
 
 const seconds = Number(process.env.ATTACK_SECONDS ?? 3)
-const at_once = 8
+const atOnce = 8
 const users = Array.from({ length: 1_000 }, () => new Wallet(toHex(randomBytes(32))))
-const budget = max_fee * 50n
+const budget = maxFee * 50n
 
 const pick = <T>(list: T[]): T => list[Math.floor(Math.random() * list.length)] as T
 const anything = () => toHex(randomBytes(4 + Math.floor(Math.random() * 500)))
@@ -62,7 +62,7 @@ test(`spends at most the budget in ${seconds} s of attacks with a stolen key, an
   const sent: { to: string; data: string }[] = []
   const outcomes: Record<string, number> = {}
   await Promise.all(
-    Array.from({ length: at_once }, async () => {
+    Array.from({ length: atOnce }, async () => {
       while (performance.now() < end) {
         const outcome = await attack(its, sent)
         outcomes[outcome] = (outcomes[outcome] ?? 0) + 1

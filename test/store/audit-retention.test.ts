@@ -80,9 +80,9 @@ test('refuses a removal that nothing recorded, and a changed checkpoint', async 
     }
     return fault
   }
-  const forged = (up_to: number) =>
-    `INSERT OR REPLACE INTO audit_checkpoints SELECT 0, up_to, hash FROM audit WHERE up_to = ${up_to};
-     DELETE FROM audit WHERE up_to <= ${up_to}`
+  const forged = (upTo: number) =>
+    `INSERT OR REPLACE INTO audit_checkpoints SELECT 0, up_to, hash FROM audit WHERE up_to = ${upTo};
+     DELETE FROM audit WHERE up_to <= ${upTo}`
   const unrecorded = /not recorded in the trail/
   expect(faultAfter('DELETE FROM audit WHERE up_to <= 2')).toMatch(/missing between 0 and 3/)
   expect(faultAfter(forged(2))).toMatch(unrecorded)

@@ -51,8 +51,8 @@ test('redelivers failed deliveries in batches, and resumes after a restart with 
   const file = planted()
   const first = open(file)
   const since = 700
-  const row_id = await first.rowIdOf('mine')
-  expect(await first.store.redeliverFailed(row_id, secondsOf(since))).toBe(count - since)
+  const rowId = await first.rowIdOf('mine')
+  expect(await first.store.redeliverFailed(rowId, secondsOf(since))).toBe(count - since)
   expect(await first.total('mine', ['pending']), 'the first 500 are too old').toBe(0)
   expect(await first.store.continueBulkChange()).toBe(true)
   expect(await first.total('mine', ['pending'])).toBe(2 * batch - since)
@@ -69,7 +69,7 @@ test('redelivers failed deliveries in batches, and resumes after a restart with 
     count - since,
     since,
   ])
-  expect(await second.store.notificationHealth(row_id)).toMatchObject({ pending: count - since, failed: since })
+  expect(await second.store.notificationHealth(rowId)).toMatchObject({ pending: count - since, failed: since })
   expect(await second.total('other', ['failed']), 'of somebody else').toBe(1)
   second.store.close()
 })
@@ -77,15 +77,15 @@ test('redelivers failed deliveries in batches, and resumes after a restart with 
 test('gives up the deliveries of a disabled notification in batches, and keeps the rest when it is enabled meanwhile', async () => {
   const file = planted()
   const { store, rowIdOf, total } = open(file)
-  const row_id = await rowIdOf('mine')
-  await store.redeliverFailed(row_id, secondsOf(0))
+  const rowId = await rowIdOf('mine')
+  await store.redeliverFailed(rowId, secondsOf(0))
   while (await store.continueBulkChange());
   const attempt = { number: 2, at: secondsOf(0), duration_ms: 1, status: 410, error: null, answer: null }
-  const [due] = await store.dueDeliveries(row_id, 1, 1)
+  const [due] = await store.dueDeliveries(rowId, 1, 1)
   const verdict = { status: 'failed' as const, failures: 1, next_at: 0, disable: 'gone' }
   await store.settleDelivery({
     delivery_row_id: due?.row_id as number,
-    notification_row_id: row_id,
+    notification_row_id: rowId,
     attempt,
     ...verdict,
   })

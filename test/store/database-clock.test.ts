@@ -9,12 +9,12 @@ function clockWith() {
     time.mono_ms += ms
     time.database_ms += ms
   }
-  const hears = (read_ms: number, answered_ms: number) => {
-    const asked_ms = time.mono_ms
-    pass(read_ms)
+  const hears = (readMs: number, answeredMs: number) => {
+    const askedMs = time.mono_ms
+    pass(readMs)
     const { database_ms } = time
-    pass(answered_ms - read_ms)
-    clock.heard(database_ms, asked_ms)
+    pass(answeredMs - readMs)
+    clock.heard(database_ms, askedMs)
   }
   return { clock, time, pass, hears, error: () => clock.now() - time.database_ms }
 }
@@ -47,10 +47,10 @@ test('is at most as wrong as the answer took', () => {
 test.each([
   ['ahead', 3_600_000],
   ['back', -3_600_000],
-])('follows the clock of a database that is set %s', (_, by_ms) => {
+])('follows the clock of a database that is set %s', (_, byMs) => {
   const { hears, time, error } = clockWith()
   hears(0, 0)
-  time.database_ms += by_ms
+  time.database_ms += byMs
   hears(0, 0)
   expect(error()).toBe(0)
 })

@@ -150,8 +150,8 @@ test('takes no lock from another connection of the process when one ends', () =>
 })
 
 test('starts two services at once on an empty folder, on one database with one demo relayer', async () => {
-  const DATA_DIR = temporaryFolder()
-  const services = await Promise.all([startTestService({ DATA_DIR }), startTestService({ DATA_DIR })])
+  const DataDir = temporaryFolder()
+  const services = await Promise.all([startTestService({ DATA_DIR: DataDir }), startTestService({ DATA_DIR: DataDir })])
   const [one, other] = await Promise.all(services.map(({ client }) => client.get('/api/v1/relayers')))
   expect(one?.pagination.total_items).toBe(1)
   expect(other).toEqual(one)
@@ -172,8 +172,8 @@ test('reads the relayers of an API key some times when it is created, replaced a
     () => ({ guard, is_protected: false, sealed, wrapped: null }),
     () => expect.unreachable(),
   )
-  const relayer_ids: string[] = []
-  for (let count = 0; count < 50; count += 1) relayer_ids.push((await addRelayer({ store })).id)
+  const relayerIds: string[] = []
+  for (let count = 0; count < 50; count += 1) relayerIds.push((await addRelayer({ store })).id)
   let read = 0
   connection.db.aggregate('json_group_array', {
     start: () => [] as unknown[],
@@ -186,10 +186,10 @@ test('reads the relayers of an API key some times when it is created, replaced a
   const countOf = async (work: () => Promise<unknown>) => {
     read = 0
     await work()
-    return read / relayer_ids.length
+    return read / relayerIds.length
   }
-  expect(await countOf(() => store.createApiKey(apiKeyOf('key', { relayer_ids })))).toBeLessThan(5)
-  expect(await countOf(() => store.updateApiKey('key', { relayer_ids: relayer_ids.toReversed() }))).toBeLessThan(5)
-  expect(await store.apiKeys()).toMatchObject([{ id: 'key', relayer_ids }])
+  expect(await countOf(() => store.createApiKey(apiKeyOf('key', { relayer_ids: relayerIds })))).toBeLessThan(5)
+  expect(await countOf(() => store.updateApiKey('key', { relayer_ids: relayerIds.toReversed() }))).toBeLessThan(5)
+  expect(await store.apiKeys()).toMatchObject([{ id: 'key', relayer_ids: relayerIds }])
   expect(await countOf(() => store.deleteApiKey('key'))).toBeLessThan(5)
 })

@@ -45,11 +45,11 @@ const insertMetadata = `
 /** Inserts the relayers 7 and 8 without the rows that they refer to. */
 function insertRelayers(db: Database.Database): void {
   db.pragma('foreign_keys = OFF')
-  for (const row_id of [7, 8]) {
+  for (const rowId of [7, 8]) {
     db.prepare(`
       INSERT INTO relayers (row_id, id, name, network, network_type, chain_id, paused, address, signer_id, policies,
         custom_rpc_urls, system_disabled)
-      VALUES ($row_id, 'r' || $row_id, 'r', 'n', 'evm', 1, 0, $row_id, 's', '{}', '[]', 0)`).run({ row_id })
+      VALUES ($row_id, 'r' || $row_id, 'r', 'n', 'evm', 1, 0, $row_id, 's', '{}', '[]', 0)`).run({ row_id: rowId })
   }
 }
 
@@ -69,8 +69,8 @@ test('returns correct pages and totals for any filter, after any changes and clo
       const status = sequence < 2_500 ? 'confirmed' : sequence < 4_000 ? pick(states.slice(4)) : pick(states)
       const metadata = pick(purposes)
       // Pools are used in long runs, and not at all.
-      const pool_row_id = sequence % 1_500 < 600 ? null : pick([null, 1, 2])
-      const others = { to: pick(receivers), reference: pick(references), metadata, pool_row_id }
+      const poolRowId = sequence % 1_500 < 600 ? null : pick([null, 1, 2])
+      const others = { to: pick(receivers), reference: pick(references), metadata, pool_row_id: poolRowId }
       // Now and then a transaction has got a nonce after later ones, or has given it back.
       const nonce = sequence % 50 === 0 ? sequence + 7_000 : sequence % 70 === 0 ? null : sequence
       put.run({ relayer_row_id: 7, sequence, status, created_at: timeOf(clock), nonce, ...others })

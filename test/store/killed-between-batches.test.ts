@@ -9,7 +9,7 @@ import type { BatchesOrder } from './batches-until-killed.ts'
 
 // A process is killed after a batch, not within one: its commits remain, and the next process does the remaining work.
 
-const first_kill = 1
+const firstKill = 1
 
 /** A database of the present form, without rows. */
 async function emptyDatabase(): Promise<string> {
@@ -53,10 +53,10 @@ test('gives every transaction its lower nonce, in their order, although each pro
     db.prepare<[], number>('SELECT nonce FROM transactions WHERE nonce IS NOT NULL ORDER BY sequence').pluck().all()
   const counter = () => db.prepare<[], number>('SELECT next_nonce FROM accounts').pluck().get() as number
 
-  const isKilled = (last_commit: number) =>
-    doBatches({ file, work: { compact: { chain_id: 7, address, latest: 0 } }, last_commit })
+  const isKilled = (lastCommit: number) =>
+    doBatches({ file, work: { compact: { chain_id: 7, address, latest: 0 } }, last_commit: lastCommit })
   let kills = 0
-  for (let before = nonces(); await isKilled(kills + first_kill); before = nonces()) {
+  for (let before = nonces(); await isKilled(kills + firstKill); before = nonces()) {
     kills += 1
     const after = nonces()
     expect(after, 'none is lost, and none takes the place of another').toEqual(
@@ -94,7 +94,7 @@ test('redelivers each failed delivery once, although each process dies after a b
 
   const seen: string[] = []
   let kills = 0
-  while (await doBatches({ file, work: { change: 'go on' }, last_commit: first_kill })) {
+  while (await doBatches({ file, work: { change: 'go on' }, last_commit: firstKill })) {
     kills += 1
     seen.push(...redelivered())
     expect(seen.length, 'whole batches').toBe(Math.min(kills * 500, count))

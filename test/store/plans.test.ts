@@ -120,10 +120,10 @@ async function useOutbox(): Promise<void> {
   const attempt = { at: new Date(clock.ms).toISOString(), duration_ms: 1, status: 204, error: null, answer: null }
   for (const status of ['delivered', 'pending', 'failed'] as const) {
     const [due] = await store.dueDeliveries(hook, clock.ms + 10_000_000, 100)
-    const { row_id: delivery_row_id, attempts } = due as DueDelivery
-    await store.bodyOf(delivery_row_id)
+    const { row_id: deliveryRowId, attempts } = due as DueDelivery
+    await store.bodyOf(deliveryRowId)
     await store.settleDelivery({
-      delivery_row_id,
+      delivery_row_id: deliveryRowId,
       notification_row_id: hook,
       attempt: { ...attempt, number: attempts + 1 },
       status,

@@ -72,11 +72,17 @@ test.each<[string, Its[], string]>([
 ])('chooses: %s', (_, its, wanted) => expect(choose(its).relayer).toBe(wanted))
 
 test('an ordering key keeps its relayer, and one that is no candidate accepts nothing', () => {
-  const ordering_key = 'customer'
-  const first = choose([{}, {}], { ordering_key })
-  expect(first).toMatchObject({ relayer: 'r1', order: { transaction_row_id: 100, pool_row_id: 9, ordering_key } })
-  expect(first.pinned.get(orderOf(9, ordering_key))).toBe(1)
-  const pinnedTo = (row_id: number) => ({ ordering_key, pinned: new Map([[orderOf(9, ordering_key), row_id]]) })
+  const orderingKey = 'customer'
+  const first = choose([{}, {}], { ordering_key: orderingKey })
+  expect(first).toMatchObject({
+    relayer: 'r1',
+    order: { transaction_row_id: 100, pool_row_id: 9, ordering_key: orderingKey },
+  })
+  expect(first.pinned.get(orderOf(9, orderingKey))).toBe(1)
+  const pinnedTo = (rowId: number) => ({
+    ordering_key: orderingKey,
+    pinned: new Map([[orderOf(9, orderingKey), rowId]]),
+  })
   expect(choose([{}, { unfinished: 9 }], pinnedTo(2)).relayer).toBe('r2')
   expect(choose([{}, { funds: '0' }], pinnedTo(2)).relayer).toBe('too_little')
   expect(choose([{}, {}], pinnedTo(3))).toMatchObject({ relayer: 'pinned', accepted: 0 })

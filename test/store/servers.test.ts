@@ -133,7 +133,7 @@ describe('signals', () => {
 
   test('arrive by the thousands', async () => {
     const heard = heardBy(there)
-    for (let row_id = 1; row_id <= 2_000; row_id += 1) here.tell({ kind: 'work', relayer_row_id: row_id })
+    for (let rowId = 1; rowId <= 2_000; rowId += 1) here.tell({ kind: 'work', relayer_row_id: rowId })
     await until('all are heard', () => new Set(heard).size === 2_001)
   })
 

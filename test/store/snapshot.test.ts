@@ -6,7 +6,7 @@ import { sql } from '../../server/store/queries/session.ts'
 import { newDatabase } from '../support/postgres.ts'
 
 /** Longer than a transaction that writes may wait between two statements. */
-const stall_ms = 3_500
+const stallMs = 3_500
 
 test('reads one state on PostgreSQL, also when the server stalls between two statements', async () => {
   const { url, drop } = await newDatabase()
@@ -20,7 +20,7 @@ test('reads one state on PostgreSQL, also when the server stalls between two sta
   const numbers = await createSnapshot(pool, () => {})(async (session) => {
     const before = await session.one(read)
     await pool.query('UPDATE counted SET number = 2')
-    await pause(stall_ms)
+    await pause(stallMs)
     return [before, await session.one(read)]
   })
   expect(numbers).toEqual([{ number: 1 }, { number: 1 }])

@@ -66,10 +66,10 @@ test('deletes a version of data with the last row that names it, and not before'
   const store = open(file)
   const [row] = await store.endedSince(1, 0)
   expect(row).toBeUndefined()
-  const row_id = 1
+  const rowId = 1
   const revision = (await store.getTransaction(1, 't1'))?.revision as number
   const move = (data: string | null, status: 'failed' | 'confirmed', at: number) =>
-    store.move([{ row_id, revision: at, set: { data }, end: endAs(status) }])
+    store.move([{ row_id: rowId, revision: at, set: { data }, end: endAs(status) }])
   await move('0xef', 'failed', revision)
   expect(versionsIn(file), 'the first event and the first response have the first version').toHaveLength(2)
   await move('0xef', 'confirmed', revision + 1)

@@ -70,8 +70,11 @@ test('returns known members: amounts as decimal strings, signature and speed as 
 test('returns the newest first, and each relayer’s own only', async () => {
   const service = await startTestService()
   const { id } = await createRelayer(service.client)
-  const list = async (relayer_id: string) => {
-    const { data, pagination } = await service.client.get(listPath, { path: { relayer_id }, query: { per_page: 3 } })
+  const list = async (relayerId: string) => {
+    const { data, pagination } = await service.client.get(listPath, {
+      path: { relayer_id: relayerId },
+      query: { per_page: 3 },
+    })
     return [pagination.total_items, ...data.map((transaction) => transaction.id)]
   }
   expect(await list('demo')).toEqual([0])

@@ -16,9 +16,9 @@ beforeAll(async () => {
   return database.drop
 })
 
-async function startServer(its_url = url) {
+async function startServer(itsUrl = url) {
   const store = await openPostgresStore(
-    { url: its_url, max_connections: 4, allow_weak: [], timeout_ms: 10_000 },
+    { url: itsUrl, max_connections: 4, allow_weak: [], timeout_ms: 10_000 },
     {
       now: () => 0,
       makeId: () => '',
@@ -51,7 +51,7 @@ function team(kind: WorkKind) {
   async function look() {
     for (const { share } of members) {
       const { surplus } = await share.divide(rows)
-      for (const row_id of surplus) await share.giveBack(row_id)
+      for (const rowId of surplus) await share.giveBack(rowId)
     }
   }
   const counts = () => members.map(({ share }) => share.held().length)
@@ -81,7 +81,7 @@ describe('fair shares of servers', () => {
     { of: 'one whose row would only move', rank: 1, held: [3, 4], at_work: 7, share: { most: 3, surplus: 0 } },
     { of: 'one that is not registered', rank: 9, held: [3, 4], at_work: 7, share: { most: 0, surplus: 0 } },
   ])('$of', ({ rank, held, at_work, share }) => {
-    const servers = held.map((count, row_id) => ({ row_id, held: count }))
+    const servers = held.map((count, rowId) => ({ row_id: rowId, held: count }))
     expect(fairShare(rank, servers, at_work)).toMatchObject(share)
   })
 })
@@ -177,7 +177,7 @@ describe('leases of rows', () => {
     const running = "SELECT 1 FROM servers WHERE state = 'running'"
     await until('both take part', async () => (await query(running)).length === 2)
     const fresh = Array.from({ length: 100 }, (_, index) => 1_000 + index)
-    const claims = await Promise.all(fresh.map((row_id) => mine.claim(row_id)))
+    const claims = await Promise.all(fresh.map((rowId) => mine.claim(rowId)))
     expect(claims.filter((isTaken) => isTaken)).toHaveLength(50)
     await until('the other has the rest', async () => {
       const { own } = await yours.divide(fresh)
@@ -223,13 +223,13 @@ describe('leases of rows', () => {
       onTestFinished(network.stop)
       const [one, two] = [await startServer(network.url), await startServer()]
       const [mine, yours] = [one.share('deliverer'), two.share('deliverer')]
-      const isStored = async (row_id: number) =>
-        (await query("SELECT 1 FROM work_leases WHERE kind = 'deliverer' AND row_id = $1", [row_id])).length > 0
-      return { network, mine, isStored, claimedByOne: (row_id: number) => claimedByOne([mine, yours], row_id) }
+      const isStored = async (rowId: number) =>
+        (await query("SELECT 1 FROM work_leases WHERE kind = 'deliverer' AND row_id = $1", [rowId])).length > 0
+      return { network, mine, isStored, claimedByOne: (rowId: number) => claimedByOne([mine, yours], rowId) }
     }
 
-    async function claimedByOne(shares: { claim(row_id: number): Promise<boolean> }[], row_id: number) {
-      for (const share of shares) if (await share.claim(row_id).catch(() => false)) return true
+    async function claimedByOne(shares: { claim(rowId: number): Promise<boolean> }[], rowId: number) {
+      for (const share of shares) if (await share.claim(rowId).catch(() => false)) return true
       return false
     }
 

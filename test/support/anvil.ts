@@ -28,7 +28,7 @@ export interface Account {
 export interface Anvil {
   url: string
   port: number
-  chain_id: typeof chain_id
+  chain_id: typeof chainId
   accounts: Account[]
   rpc<T = unknown>(method: string, params?: unknown[]): Promise<T>
   mine(blocks?: number): Promise<void>
@@ -64,8 +64,8 @@ export class ChainError extends Error {
 /** Why there is no chain, in a line for a person. */
 export class NoChainError extends Error {}
 
-const chain_id = 31_337
-const start_deadline_ms = 60_000
+const chainId = 31_337
+const startDeadlineMs = 60_000
 const mnemonic = 'test test test test test test test test test test test junk'
 
 /** Starts anvil, and resolves once it answers. Throws NoChainError. */
@@ -100,7 +100,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   return {
     url,
     port,
-    chain_id,
+    chain_id: chainId,
     accounts: developmentAccounts(accounts),
     rpc,
     mine: (blocks = 1) => order('anvil_mine', hex(blocks)),
@@ -139,7 +139,7 @@ async function launch(options: AnvilOptions, wanted: number): Promise<Running> {
   const child = spawn(
     binary(),
     [
-      ...['--port', `${wanted}`, '--timestamp', `${nextGenesis_s()}`],
+      ...['--port', `${wanted}`, '--timestamp', `${nextGenesisS()}`],
       ...['--accounts', `${accounts}`, '--balance', `${balance_eth}`],
       ...(blockTime_s === undefined ? [] : ['--block-time', `${blockTime_s}`]),
       ...(noMining ? ['--no-mining'] : []),
@@ -172,11 +172,11 @@ async function launch(options: AnvilOptions, wanted: number): Promise<Running> {
  * The genesis hash depends on nothing but the genesis second (and the options), so a chain that is restarted within a
  * second would have the same one.
  */
-function nextGenesis_s(): number {
-  latestGenesis_s = Math.max(Math.floor(Date.now() / 1_000), latestGenesis_s + 1)
-  return latestGenesis_s
+function nextGenesisS(): number {
+  latestGenesisS = Math.max(Math.floor(Date.now() / 1_000), latestGenesisS + 1)
+  return latestGenesisS
 }
-let latestGenesis_s = 0
+let latestGenesisS = 0
 
 /** The wrapper that npm installs as `anvil` passes no SIGKILL on, hence the binary itself. */
 function binary(): string {
@@ -197,7 +197,7 @@ function listeningPort(stdout: Readable, stderr: Readable): Promise<number> {
       clearTimeout(timer)
       reject(new NoChainError(`anvil does not start: ${reason}`))
     }
-    const timer = setTimeout(() => fail(`it said nothing for ${start_deadline_ms} ms`), start_deadline_ms)
+    const timer = setTimeout(() => fail(`it said nothing for ${startDeadlineMs} ms`), startDeadlineMs)
     stdout.setEncoding('utf8').on('data', (text) => {
       said += text
       const port = /^Listening on \S+:(\d+)\r?\n/m.exec(said)?.[1]

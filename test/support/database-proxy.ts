@@ -11,7 +11,7 @@ export interface DatabaseProxy {
   /** `open`: forwards. `closed`: all connections end and new ones are refused. `silent`: no data passes, and connections stay open. */
   set(state: 'open' | 'closed' | 'silent'): Promise<void>
   /** From now on new connections lead to another server, as when a virtual address moves. Those to the former one end. */
-  pointTo(database_url: string): void
+  pointTo(databaseUrl: string): void
   /** The next answer to a COMMIT is lost with its connection; with a text, that of the next database transaction which contains it. */
   loseCommit(text?: string): void
   /** After that many more messages of PostgreSQL, all connections end and new ones are refused. */
@@ -21,13 +21,13 @@ export interface DatabaseProxy {
   stop(): Promise<void>
 }
 
-const socket_name = '.s.PGSQL.5432'
-const socketOf = (database_url: string): string =>
-  join(new URL(database_url).searchParams.get('host') as string, socket_name)
+const socketName = '.s.PGSQL.5432'
+const socketOf = (databaseUrl: string): string =>
+  join(new URL(databaseUrl).searchParams.get('host') as string, socketName)
 
-export async function startDatabaseProxy(database_url: string): Promise<DatabaseProxy> {
-  const url = new URL(database_url)
-  let target = socketOf(database_url)
+export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
+  const url = new URL(databaseUrl)
+  let target = socketOf(databaseUrl)
   const folder = mkdtempSync(join(tmpdir(), 'relayer-proxy-'))
   url.searchParams.set('host', folder)
   const pairs = new Set<[Socket, Socket]>()
@@ -77,7 +77,7 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
 
   async function listen(): Promise<void> {
     if (server.listening) return
-    server.listen(join(folder, socket_name))
+    server.listen(join(folder, socketName))
     await once(server, 'listening')
   }
 
@@ -103,8 +103,8 @@ export async function startDatabaseProxy(database_url: string): Promise<Database
       if (isSilent !== wasSilent) for (const pair of pairs) (isSilent ? silence : resume)(pair)
       await listen()
     },
-    pointTo(its_url) {
-      target = socketOf(its_url)
+    pointTo(itsUrl) {
+      target = socketOf(itsUrl)
       endAll()
     },
     loseCommit(text = '') {

@@ -28,10 +28,10 @@ export async function directedRequests(
   const create = async (operationId: string, body: object) => ((await ask(operationId, [], body)) as Named).id
 
   await createAndDelete(name, chain, dead_url, ask)
-  const rpc_urls = [node.url]
+  const rpcUrls = [node.url]
   const network = await create(
     'createNetwork',
-    example('createNetwork', { name, chain_id: chain.chain_id, rpc_urls, required_confirmations: 1 }),
+    example('createNetwork', { name, chain_id: chain.chain_id, rpc_urls: rpcUrls, required_confirmations: 1 }),
   )
   const notification = await create('createNotification', {
     ...example('createNotification', { id: `${name}-notification`, url: `${dead_url}/hook` }),
@@ -48,7 +48,7 @@ export async function directedRequests(
     }),
   )
   await read(network, notification, signer, ask)
-  await ask('updateNetwork', [network], { rpc_urls })
+  await ask('updateNetwork', [network], { rpc_urls: rpcUrls })
   await ask('updateNotification', [notification], example('updateNotification', {}))
   await ask('updateRelayer', [relayer], { paused: true })
   await acknowledge(relayer, ask)
@@ -70,14 +70,14 @@ export async function directedRequests(
 }
 
 /** Resources that no other request uses. */
-async function createAndDelete(name: string, chain: Anvil, dead_url: string, ask: Ask): Promise<void> {
+async function createAndDelete(name: string, chain: Anvil, deadUrl: string, ask: Ask): Promise<void> {
   const spare = `${name}-spare`
   const { id: network } = (await ask('createNetwork', [], {
     ...example('createNetwork', { name: spare, chain_id: chain.chain_id, rpc_urls: [chain.url] }),
   })) as Named
   await ask('createSigner', [], { id: spare, type: 'generated', config: {} })
   await ask('createRelayer', [], example('createRelayer', { id: spare, network: spare, signer_id: spare }))
-  await ask('createNotification', [], example('createNotification', { id: spare, url: `${dead_url}/hook` }))
+  await ask('createNotification', [], example('createNotification', { id: spare, url: `${deadUrl}/hook` }))
   await ask('drainRelayer', [spare])
   await ask('deleteRelayer', [spare])
   await ask('deleteSigner', [spare])

@@ -8,9 +8,9 @@ const domain = { name: 'Test', chainId: 31_337 }
 /** Signs a message, typed data and a transaction, and expects that each signature is by the address, with a low s. */
 export async function expectEverySignature(
   client: RelayerClient,
-  { id: relayer_id, address }: { id: string; address: string },
+  { id: relayerId, address }: { id: string; address: string },
 ): Promise<void> {
-  const path = { relayer_id }
+  const path = { relayer_id: relayerId }
   const { data: message } = await client.post('/api/v1/relayers/{relayer_id}/sign', {
     path,
     body: { message: 'Hello' },
@@ -23,11 +23,11 @@ export async function expectEverySignature(
   })
   expect(verifyTypedData(domain, types, { text: 'Hi' }, typed.sig).toLowerCase()).toBe(address)
   for (const type of [0, 2]) {
-    const unsigned_transaction = Transaction.from({ type, chainId: 31_337, gasLimit: 21_000, to: address })
+    const unsignedTransaction = Transaction.from({ type, chainId: 31_337, gasLimit: 21_000, to: address })
       .unsignedSerialized as `0x${string}`
     const { data: signed } = await client.post('/api/v1/relayers/{relayer_id}/sign-transaction', {
       path,
-      body: { unsigned_transaction },
+      body: { unsigned_transaction: unsignedTransaction },
     })
     expect(Transaction.from(signed.signed_transaction).from?.toLowerCase()).toBe(address)
   }

@@ -62,9 +62,9 @@ export async function startFakeAzure(): Promise<FakeAzure> {
       .end(JSON.stringify(body))
 
   function issueToken(): object {
-    const access_token = `eyJ.${randomUUID()}`
-    tokens.add(access_token)
-    return { token_type: 'Bearer', expires_in: 3_599, ext_expires_in: 3_599, access_token }
+    const accessToken = `eyJ.${randomUUID()}`
+    tokens.add(accessToken)
+    return { token_type: 'Bearer', expires_in: 3_599, ext_expires_in: 3_599, access_token: accessToken }
   }
 
   const authority = await listen(async (request, response) => {

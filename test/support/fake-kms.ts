@@ -10,7 +10,7 @@ import { p256, spkiOf, toDer } from './key-forms.ts'
  * JSON protocol 1.1, their request parameters and errors, and Signature Version 4 (IAM User Guide, "Create a signed AWS API request").
  */
 
-export const aws_credentials = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret-of-the-test' }
+export const awsCredentials = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret-of-the-test' }
 
 export interface FakeKms extends FaultyKeys {
   url: string
@@ -66,7 +66,7 @@ class Refusal extends Error {
 export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
   const faulty = createFaultyKeys()
   const keys = new Map<string, Key>()
-  const request_ids: string[] = []
+  const requestIds: string[] = []
   const operations: Record<string, (key: Key, input: Input) => object> = {
     GetPublicKey: ({ spec, usage, spki }) => ({
       KeySpec: spec,
@@ -94,7 +94,7 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
     Decrypt(key, { CiphertextBlob = '', EncryptionContext }) {
       if (key.usage !== 'ENCRYPT_DECRYPT') throw new Refusal('InvalidKeyUsageException')
       const bytes = Buffer.from(CiphertextBlob, 'base64')
-      const by = bytes.subarray(0, id_length).toString()
+      const by = bytes.subarray(0, idLength).toString()
       if (!keys.has(by)) throw new Refusal('InvalidCiphertextException', '')
       if (by !== key.id) {
         throw new Refusal(
@@ -103,7 +103,7 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
         )
       }
       try {
-        const decrypted = decrypt(key.secret, bytes.subarray(id_length), contextBytes(EncryptionContext))
+        const decrypted = decrypt(key.secret, bytes.subarray(idLength), contextBytes(EncryptionContext))
         return { Plaintext: decrypted.toString('base64') }
       } catch {
         throw new Refusal('InvalidCiphertextException', '')
@@ -116,7 +116,7 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
 
   const server = createServer(async (request, response) => {
     const id = randomUUID()
-    request_ids.push(id)
+    requestIds.push(id)
     const answer = (status: number, body: object) => {
       response.writeHead(status, { 'Content-Type': 'application/x-amz-json-1.1', 'x-amzn-RequestId': id })
       response.end(JSON.stringify(body))
@@ -153,7 +153,7 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
     ...faulty,
     url: `http://127.0.0.1:${port}`,
     region,
-    request_ids,
+    request_ids: requestIds,
     encrypted,
     denied,
     start,
@@ -175,7 +175,7 @@ export async function startFakeKms(region = 'eu-central-1'): Promise<FakeKms> {
   }
 }
 
-const id_length = randomUUID().length
+const idLength = randomUUID().length
 
 /** The order of the pairs does not matter. */
 const contextBytes = (context: Record<string, string> = {}) =>
@@ -187,7 +187,7 @@ function checkRequest({ headers, method, url }: IncomingMessage, body: Buffer, r
   const parts =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/kms\/aws4_request, SignedHeaders=(\S+), Signature=(\w{64})$/
   const [, id, date = '', scope, signed = '', signature] = parts.exec(headers.authorization ?? '') ?? []
-  if (id !== aws_credentials.AWS_ACCESS_KEY_ID) throw new Refusal('UnrecognizedClientException')
+  if (id !== awsCredentials.AWS_ACCESS_KEY_ID) throw new Refusal('UnrecognizedClientException')
   if (scope !== region) throw new Refusal('InvalidSignatureException', 'Credential should be scoped to a valid region.')
   const names = signed.split(';')
   const canonical = [
@@ -205,7 +205,7 @@ function checkRequest({ headers, method, url }: IncomingMessage, body: Buffer, r
     `${date}/${region}/kms/aws4_request`,
     createHash('sha256').update(canonical).digest('hex'),
   ].join('\n')
-  let key: Buffer = Buffer.from(`AWS4${aws_credentials.AWS_SECRET_ACCESS_KEY}`)
+  let key: Buffer = Buffer.from(`AWS4${awsCredentials.AWS_SECRET_ACCESS_KEY}`)
   for (const step of [date, region, 'kms', 'aws4_request', text]) key = createHmac('sha256', key).update(step).digest()
   if (key.toString('hex') !== signature) throw new Refusal('InvalidSignatureException')
 }

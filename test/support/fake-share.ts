@@ -2,7 +2,7 @@ import type { WorkShare } from '../../server/store/work-share.ts'
 
 /** A part of the work that has all rows or none. */
 export const fakeShare = (claim: () => Promise<boolean> = async () => true, lease = () => 1): WorkShare => ({
-  divide: async (row_ids) => ({ own: (await claim()) ? row_ids : [], surplus: [] }),
+  divide: async (rowIds) => ({ own: (await claim()) ? rowIds : [], surplus: [] }),
   claim,
   holds: () => true,
   lease,

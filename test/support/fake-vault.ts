@@ -39,9 +39,9 @@ export async function startFakeVault(): Promise<FakeVault> {
       const { role_id, secret_id } = JSON.parse(body)
       if (role_id !== vault.role_id) return answer(400, { errors: ['invalid role or secret ID'] })
       if (secret_id !== vault.secret_id) return answer(400, { errors: ['invalid role or secret ID'] })
-      const client_token = `hvs.${randomUUID()}`
-      tokens.add(client_token)
-      return answer(200, { auth: { client_token, lease_duration: 1_200, renewable: true } })
+      const clientToken = `hvs.${randomUUID()}`
+      tokens.add(clientToken)
+      return answer(200, { auth: { client_token: clientToken, lease_duration: 1_200, renewable: true } })
     }
     const token = `${request.headers['x-vault-token']}`
     if (token !== vault.token && !tokens.has(token)) return answer(403, { errors: ['permission denied'] })

@@ -144,7 +144,7 @@ const callFaults = {
     const block = place === undefined ? undefined : (params[place] ?? 'latest')
     if (place === undefined) return undefined
     if (typeof block === 'string' && Number(block) > seen) {
-      return { say: () => (method === 'eth_getBlockByNumber' ? { result: null } : { error: unknown_block }) }
+      return { say: () => (method === 'eth_getBlockByNumber' ? { result: null } : { error: unknownBlock }) }
     }
     if (block !== 'latest' && block !== 'pending') return undefined
     return { ask: { ...call, params: Object.assign([...params], { [place]: hex(seen) }) } }
@@ -163,7 +163,7 @@ const callFaults = {
     method === 'eth_sendRawTransaction' ? { say: () => ({ result: keccak256(`${params[0]}`) }) } : undefined,
 } satisfies Record<string, (call: Call, seen: number) => Treatment | undefined>
 
-const unknown_block = { code: -32_000, message: 'header not found' }
+const unknownBlock = { code: -32_000, message: 'header not found' }
 
 const blockParameter: Record<string, number> = {
   eth_getTransactionCount: 1,
@@ -180,7 +180,7 @@ export const faultKinds = [
   ...Object.keys(callFaults),
 ] as readonly FaultKind[]
 
-const max_body_bytes = 16 * 1024 * 1024
+const maxBodyBytes = 16 * 1024 * 1024
 
 /** An HTTP JSON-RPC proxy in front of the node at `target`: transparent until a fault is set. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
@@ -188,7 +188,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const broadcast = new Map<string, string>()
   let fault: Fault | undefined
   let liar: Liar | undefined
-  let body_limit_bytes = Number.POSITIVE_INFINITY
+  let bodyLimitBytes = Number.POSITIVE_INFINITY
   let hitsLeft = 0
   let random = randomFrom(1)
   let reopening: NodeJS.Timeout | undefined
@@ -223,7 +223,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await read(request)
-    if (body.length > body_limit_bytes) {
+    if (body.length > bodyLimitBytes) {
       count('body_limit')
       return void response.writeHead(413, { 'Content-Type': 'text/html' }).end('<h1>413 Request Entity Too Large</h1>')
     }
@@ -309,7 +309,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       liar = next
     },
     setBodyLimit(bytes) {
-      body_limit_bytes = bytes ?? Number.POSITIVE_INFINITY
+      bodyLimitBytes = bytes ?? Number.POSITIVE_INFINITY
     },
     counts: () => ({ ...counted }),
     broadcast: () => [...broadcast.keys()],
@@ -339,10 +339,10 @@ function reset(response: ServerResponse): void {
 
 async function read(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
-  let size_bytes = 0
+  let sizeBytes = 0
   for await (const chunk of request) {
-    size_bytes += chunk.length
-    if (size_bytes > max_body_bytes) throw new Error(`A body of more than ${max_body_bytes} bytes`)
+    sizeBytes += chunk.length
+    if (sizeBytes > maxBodyBytes) throw new Error(`A body of more than ${maxBodyBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -3,7 +3,7 @@ import { columnOf, type Stored } from './service-database.ts'
 import { until } from './until.ts'
 
 const gwei = 10n ** 9n
-const minutes_ms = 60_000
+const minutesMs = 60_000
 
 /** The hashes that were signed for a relayer's transaction, oldest first. */
 export const hashesOf = (stored: Stored, nonce: number): Promise<string[]> =>
@@ -31,7 +31,7 @@ export async function spike(rig: Rig, nonce: number): Promise<string[]> {
     if ((await hashesOf(rig, nonce)).length > 1) return
     await chain.setBaseFee(6n * gwei)
     await chain.mine()
-    clock.ahead_ms += 5 * minutes_ms
+    clock.ahead_ms += 5 * minutesMs
     const before = looks()
     await until('the service has looked', () => looks() >= before + 2)
   })

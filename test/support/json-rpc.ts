@@ -14,12 +14,12 @@ export interface JsonRpc {
 export type Answer = any
 
 export function jsonRpcOf(
-  service_url: string,
+  serviceUrl: string,
   token: string,
-  id_of: string,
+  idOf: string,
   of: 'relayers' | 'pools' = 'relayers',
 ): JsonRpc {
-  const url = `${service_url}/api/v1/${of}/${id_of}/json-rpc`
+  const url = `${serviceUrl}/api/v1/${of}/${idOf}/json-rpc`
   const headers = { Authorization: `Bearer ${token}` }
   let id = 0
   const endpoint: JsonRpc = {

@@ -9,7 +9,7 @@ import { readMasterKeySetting } from '../../server/domain/settings.ts'
 import { dataRoot } from './data-root.ts'
 import type { Encrypted } from './envelope.ts'
 import { startFakeGoogleKms } from './fake-google-kms.ts'
-import { aws_credentials, startFakeKms } from './fake-kms.ts'
+import { awsCredentials, startFakeKms } from './fake-kms.ts'
 import { type FakeVault, startFakeVault } from './fake-vault.ts'
 
 /** A key service that encrypts master keys. */
@@ -42,7 +42,7 @@ export function encryptionServices() {
     folder = mkdtempSync(join(dataRoot, 'relayer-google-'))
     const account = join(folder, 'account.json')
     writeFileSync(account, JSON.stringify({ ...google.account, project_id: 'example' }))
-    Object.assign(credentials, aws_credentials, {
+    Object.assign(credentials, awsCredentials, {
       GOOGLE_APPLICATION_CREDENTIALS: account,
       VAULT_ADDR: vault.url,
       VAULT_ROLE_ID: vault.role_id,

@@ -37,7 +37,7 @@ export function createFaultyKeys(): FaultyKeys {
   }
   const calls: Record<string, number> = {}
   let second = 0
-  let in_second = 0
+  let inSecond = 0
 
   return {
     faults,
@@ -46,10 +46,10 @@ export function createFaultyKeys(): FaultyKeys {
       calls[operation] = (calls[operation] ?? 0) + 1
       if (faults.delay_ms > 0) await pause(faults.delay_ms)
       const now = Math.floor(performance.now() / 1_000)
-      if (now !== second) in_second = 0
+      if (now !== second) inSecond = 0
       second = now
-      in_second += 1
-      return in_second > faults.per_second
+      inSecond += 1
+      return inSecond > faults.per_second
     },
     sign(digest, key) {
       const signature = signedBy(key, digest)

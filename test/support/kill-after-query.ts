@@ -3,7 +3,7 @@ import pg from 'pg'
 
 // Ends the process, as kill -9 does, after it has sent its KILL_AT-th message to PostgreSQL. STEPS: a file for the number of messages.
 const at = Number(process.env.KILL_AT ?? Number.POSITIVE_INFINITY)
-const steps_file = process.env.STEPS
+const stepsFile = process.env.STEPS
 let steps = 0
 
 const original: (...parameters: never[]) => unknown = pg.Client.prototype.query
@@ -13,5 +13,5 @@ Reflect.set(pg.Client.prototype, 'query', function counting(this: pg.Client, ...
   return original.apply(this, parameters)
 })
 process.on('exit', () => {
-  if (steps_file) writeFileSync(steps_file, `${steps}`)
+  if (stepsFile) writeFileSync(stepsFile, `${steps}`)
 })

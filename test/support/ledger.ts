@@ -69,7 +69,7 @@ export function scoreOf(
   mined: Mined[],
   accepted: Iterable<string>,
   rows: Transaction[],
-  next_nonce: number,
+  nextNonce: number,
   foreign: ReadonlySet<string> = new Set(),
 ): Score {
   const rowByValue = new Map(rows.map((row) => [row.value, row]))
@@ -86,8 +86,8 @@ export function scoreOf(
     if (times === 0 && !isWithdrawn) score.lost += 1
     if (times > (isWithdrawn ? 0 : 1)) score.twice += 1
   }
-  const highest = Math.max(next_nonce, ...mined.map(({ nonce }) => nonce + 1))
-  for (let nonce = 0; nonce < highest; nonce += 1) if (nonce >= next_nonce || !byNonce.has(nonce)) score.gaps += 1
+  const highest = Math.max(nextNonce, ...mined.map(({ nonce }) => nonce + 1))
+  for (let nonce = 0; nonce < highest; nonce += 1) if (nonce >= nextNonce || !byNonce.has(nonce)) score.gaps += 1
 
   const known = new Map(rows.map((row) => [row.nonce, row.hash]))
   for (const { nonce, hash } of mined) if (known.get(nonce) !== hash && !foreign.has(hash)) score.contradictions += 1

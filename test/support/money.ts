@@ -20,10 +20,10 @@ export interface Money {
 }
 
 /** `max_fee_multiple`: the policy's default. */
-export const max_fee_multiple = 5
+export const maxFeeMultiple = 5
 
 /** A tip that anvil suggests, and the market's in all that the harness does. */
-const market_tip = 10n ** 9n
+const marketTip = 10n ** 9n
 
 interface Receipt {
   transactionHash: string
@@ -62,7 +62,7 @@ export async function moneyOf(
     if (own.length === 0) continue
     const receipts = await chain.rpc<Receipt[]>('eth_getBlockReceipts', [tag])
     const receiptOf = new Map(receipts.map((receipt) => [receipt.transactionHash, receipt]))
-    const market = BigInt(block.baseFeePerGas ?? 0) + market_tip
+    const market = BigInt(block.baseFeePerGas ?? 0) + marketTip
     for (const { hash, to, value, nonce } of own) {
       const { gasUsed = '0x0', effectiveGasPrice = '0x0' } = receiptOf.get(hash) ?? {}
       sums.paid += BigInt(gasUsed) * BigInt(effectiveGasPrice)
@@ -94,7 +94,7 @@ const ended: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', '
 /** Which promises about money are broken, a line each. */
 export function wrongInMoney(money: Money): string[] {
   const bounds: [keyof Money, number, number][] = [
-    ['highest_fee_over_market', 0, max_fee_multiple],
+    ['highest_fee_over_market', 0, maxFeeMultiple],
     ['unasked_self_transfers', 0, 0],
     ['got_over_due', 1, 1],
     ['blocked', 0, 0],

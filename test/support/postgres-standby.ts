@@ -28,14 +28,14 @@ export async function startStandby(primary: string, folder: string): Promise<voi
 }
 
 /** What belongs to the running server, and the WAL, which the standby is sent. */
-const left_out = /^(?:postmaster\.(?:pid|opts)|pg_wal\/.+|pg_replslot\/.+|pg_stat_tmp\/.+|.*\bpgsql_tmp.*)$/
+const leftOut = /^(?:postmaster\.(?:pid|opts)|pg_wal\/.+|pg_replslot\/.+|pg_stat_tmp\/.+|.*\bpgsql_tmp.*)$/
 
 async function copyFolder(from: string, to: string, inside = ''): Promise<void> {
   await mkdir(join(to, inside), { mode: 0o700 })
   own(join(to, inside))
   for (const entry of await readdir(join(from, inside), { withFileTypes: true })) {
     const path = inside === '' ? entry.name : `${inside}/${entry.name}`
-    if (left_out.test(path)) continue
+    if (leftOut.test(path)) continue
     if (entry.isDirectory()) await copyFolder(from, to, path)
     else await copyPresent(join(from, path), join(to, path))
   }

@@ -10,9 +10,9 @@ import { startPostgres, urlOf } from './postgres-server.ts'
  * A PostgreSQL server for the tests of one run. The first test that needs it starts it; test/support/postgres-setup.ts stops it.
  */
 
-const look_ms = 50
+const lookMs = 50
 /** Far above the time that a busy machine needs. */
-const patience_ms = 60_000
+const patienceMs = 60_000
 
 /** The folder of the server of this run, which is started if it does not run. */
 async function sharedServer(): Promise<string> {
@@ -33,7 +33,7 @@ async function sharedServer(): Promise<string> {
       throw error
     }
   }
-  for (const end = performance.now() + patience_ms; !existsSync(ready); await pause(look_ms)) {
+  for (const end = performance.now() + patienceMs; !existsSync(ready); await pause(lookMs)) {
     if (existsSync(failed)) throw new Error(readFileSync(failed, 'utf8'))
     if (performance.now() > end) throw new Error('PostgreSQL does not start')
   }

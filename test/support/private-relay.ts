@@ -44,10 +44,10 @@ export async function startPrivateRelay(chain: Anvil): Promise<PrivateRelay> {
 
   const counted = async (from: string) => Number(await chain.rpc<string>('eth_getTransactionCount', [from, 'latest']))
 
-  async function add(method: string, raw: string, max_block: number | undefined): Promise<string> {
+  async function add(method: string, raw: string, maxBlock: number | undefined): Promise<string> {
     const transaction = Transaction.from(raw)
     const { nonce, hash, from } = { ...signed(transaction), nonce: transaction.nonce }
-    const its = { method, transaction, max_block, isAccepted: false }
+    const its = { method, transaction, max_block: maxBlock, isAccepted: false }
     sent.push(its)
     if (nonce < (await counted(from))) throw rpcError('nonce too low')
     const before = pool.get(`${from} ${nonce}`)

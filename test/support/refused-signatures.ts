@@ -16,7 +16,7 @@ const mail = {
 }
 const hashes = { domain_separator: `0x${'ab'.repeat(32)}`, hash_struct_message: `0x${'cd'.repeat(32)}` }
 const priced = { type: 2, gasLimit: 21_000, maxFeePerGas: 1_000_000_000n, maxPriorityFeePerGas: 1n, value: 1_000n }
-const unsigned_transaction = Transaction.from({ ...priced, to: receiver, chainId: 31_337, nonce: 0 }).unsignedSerialized
+const unsignedTransaction = Transaction.from({ ...priced, to: receiver, chainId: 31_337, nonce: 0 }).unsignedSerialized
 
 /** Requests that need a signature by this address: the end of the path under the relayer, and the body. */
 const requestsOf = (address: string) =>
@@ -25,7 +25,7 @@ const requestsOf = (address: string) =>
     batch: ['sign/batch', { items: [{ message: 'Hello' }, hashes] }],
     hashed: ['sign-typed-data', hashes],
     typed: ['sign-typed-data/full', mail],
-    transaction: ['sign-transaction', { unsigned_transaction }],
+    transaction: ['sign-transaction', { unsigned_transaction: unsignedTransaction }],
     authorization: ['sign-authorization', { address: stranger, nonce: 0 }],
     sent: ['transactions', { to: receiver, value: '1000', speed: 'fast' }],
     personal_sign: ['json-rpc', { jsonrpc: '2.0', id: 1, method: 'personal_sign', params: ['0x48', address] }],
@@ -113,8 +113,8 @@ export async function expectNothingReaches(
     await expectRefused(`${name} above the rate`, await send(name, slow), 429)
   }
   const foreign = Transaction.from({ ...priced, to: receiver, chainId: 7 }).unsignedSerialized
-  const for_other_chain = { unsigned_transaction: foreign }
-  await expectRefused('another chain', await send('transaction', undefined, for_other_chain), 400, 403, 422)
+  const forOtherChain = { unsigned_transaction: foreign }
+  await expectRefused('another chain', await send('transaction', undefined, forOtherChain), 400, 403, 422)
   expect((await send('message')).status).toBe(200)
   expect(calls(), 'a permitted request').toBeGreaterThan(before)
 }

@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { type ContractOperation, idsIn, operations } from './contract.ts'
 
-const max_remembered = 100
+const maxRemembered = 100
 /** Half of the ids of nested resources are drawn from so many newest ones, because a transaction ends soon. */
 const newest = 5
 
@@ -64,9 +64,9 @@ export function rememberIds(): Remembered {
       }
       const { chains } = nounByCollection.get(bare(path)) ?? {}
       // Created resources are added always, those of lists only while there is room.
-      if (!chains || (method === 'GET' && chains.length >= max_remembered)) return
+      if (!chains || (method === 'GET' && chains.length >= maxRemembered)) return
       for (const { id } of items) if (!chains.some((chain) => chain.at(-1) === id)) chains.push([...ids, id])
-      if (chains.length > max_remembered) chains.splice(1, chains.length - max_remembered)
+      if (chains.length > maxRemembered) chains.splice(1, chains.length - maxRemembered)
     },
     forget(operation, target) {
       const noun = nouns.get(namesIn(operation.path).at(-1) ?? '')

@@ -9,7 +9,7 @@ import type { Hints } from './schema-arbitrary.ts'
 /** Stands in every secret that is sent, so that one search finds any of them. */
 export const mark = 'c0ffee5ec2e7'
 /** A URL on which no server listens. */
-export const dead_url = 'http://127.0.0.1:1'
+export const deadUrl = 'http://127.0.0.1:1'
 
 const plantedKeys = Array.from({ length: 64 }, (_, index) => mark.padEnd(62, '0') + (index + 16).toString(16))
 
@@ -37,7 +37,7 @@ export function requestHints(remembered: Remembered, chain: Anvil): Hints {
     },
     always: {
       // The service really calls these URLs, so no server listens on them.
-      url: fc.constantFrom(`${dead_url}/hook`, `${dead_url}/hook?a=b`),
+      url: fc.constantFrom(`${deadUrl}/hook`, `${deadUrl}/hook?a=b`),
       rpc_urls: fc.array(rpcUrl(chain), { minLength: 1, maxLength: 3 }),
       custom_rpc_urls: fc.array(rpcUrl(chain), { maxLength: 2 }),
       wait_seconds: mostly(0, 1),
@@ -53,7 +53,7 @@ function rpcUrl({ url }: Anvil): Arbitrary<unknown> {
   const urls = fc.oneof(
     { weight: 12, arbitrary: fc.constantFrom(url, `${url}/`, `${url}/?key=${mark}`) },
     // Nobody listens; and the chain answers 404.
-    { weight: 1, arbitrary: fc.constantFrom(dead_url, `${url}/${mark}`) },
+    { weight: 1, arbitrary: fc.constantFrom(deadUrl, `${url}/${mark}`) },
   )
   return fc.oneof(urls, fc.record({ url: urls, weight: fc.nat(100) }, { requiredKeys: ['url'] }))
 }

@@ -15,8 +15,15 @@ export async function createRelayer(
   client: RelayerClient,
   given: Partial<CreateRelayerRequest> = {},
 ): Promise<Relayer> {
-  const signer_id = given.signer_id ?? (await createSigner(client)).id
-  const body = { name: 'A relayer', network: 'local', network_type: 'evm' as const, paused: false, ...given, signer_id }
+  const signerId = given.signer_id ?? (await createSigner(client)).id
+  const body = {
+    name: 'A relayer',
+    network: 'local',
+    network_type: 'evm' as const,
+    paused: false,
+    ...given,
+    signer_id: signerId,
+  }
   const { warnings = [], ...relayer } = (await client.post('/api/v1/relayers', { body })).data
   // Most tests have no node.
   const others = warnings.filter((warning) => !warning.startsWith('node '))

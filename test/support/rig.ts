@@ -78,11 +78,11 @@ export interface Account {
   /** Waits until no transaction is unfinished. `between` is called after each poll, for example to mine a block. */
   finished(between?: () => unknown): Promise<void>
   /** Like `finished`, but resolves to false after `patience_ms` instead of throwing. */
-  finishedWithin(patience_ms: number, between?: () => unknown): Promise<boolean>
+  finishedWithin(patienceMs: number, between?: () => unknown): Promise<boolean>
   /** Asks to cancel it. */
-  cancel(transaction_id: string): Promise<void>
+  cancel(transactionId: string): Promise<void>
   /** Records transactions that the test withdrew in another way. */
-  noteWithdrawn(transaction_ids: string[]): void
+  noteWithdrawn(transactionIds: string[]): void
   /** Counts, for `money`, transactions that wait without a `status_reason` for longer than one check of the chain takes. */
   noteSilence(): Promise<void>
   /** Call it when all transactions have ended. `foreign`: hashes of transactions that the test sent with the key. */
@@ -90,27 +90,27 @@ export interface Account {
   money(foreign?: ReadonlySet<string>): Promise<Money>
 }
 
-const api_key = 'rig'.repeat(11)
+const apiKey = 'rig'.repeat(11)
 const receiver = `0x${'5a'.repeat(20)}`
 const balance = 10n ** 24n
-const again_ms = 50
-const max_at_once = 500
-const max_shown = 5
-const max_lines = 1_000
+const againMs = 50
+const maxAtOnce = 500
+const maxShown = 5
+const maxLines = 1_000
 /** Longer than one check of the chain takes. */
-const silence_ms = 5_000
+const silenceMs = 5_000
 const waiting: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted'])
 
 export async function startRig({
   chain: options = {},
   confirmations = 1,
-  proxies: proxy_count = 1,
+  proxies: proxyCount = 1,
   settings = {},
 }: RigOptions = {}): Promise<Rig> {
   const chain = await startAnvil(options)
-  const proxies = await Promise.all(Array.from({ length: proxy_count }, () => startFaultProxy(chain.url)))
+  const proxies = await Promise.all(Array.from({ length: proxyCount }, () => startFaultProxy(chain.url)))
   const [proxy] = proxies as [FaultProxy]
-  const data_dir = mkdtempSync(join(dataRoot, 'relayer-rig-'))
+  const dataDir = mkdtempSync(join(dataRoot, 'relayer-rig-'))
   const clock = { ahead_ms: 0, passed_ms: 0 }
   const lines: string[] = []
   let values = 0
@@ -118,21 +118,21 @@ export async function startRig({
   let client = connect()
 
   async function readSettings(port: string) {
-    const basic = { PORT: port, DATA_DIR: data_dir, API_KEY: api_key, RATE_LIMIT_BURST: '100000' }
-    return readConfig({ ...basic, ...(await databaseSettings(data_dir)), ...settings })
+    const basic = { PORT: port, DATA_DIR: dataDir, API_KEY: apiKey, RATE_LIMIT_BURST: '100000' }
+    return readConfig({ ...basic, ...(await databaseSettings(dataDir)), ...settings })
   }
 
   async function start(config: Config) {
     return startService(config, {
       now: () => Date.now() + clock.ahead_ms + clock.passed_ms,
       elapsed: () => performance.now() + clock.passed_ms,
-      logger: pino({ level: 'warn' }, { write: (line) => void (lines.push(line) > max_lines && lines.shift()) }),
+      logger: pino({ level: 'warn' }, { write: (line) => void (lines.push(line) > maxLines && lines.shift()) }),
       contract: await compiledContract(),
     })
   }
 
   function connect() {
-    return createRelayerClient({ baseUrl: service.url, token: api_key })
+    return createRelayerClient({ baseUrl: service.url, token: apiKey })
   }
 
   await client.patch('/api/v1/networks/{network_id}', {
@@ -142,12 +142,12 @@ export async function startRig({
 
   /** Retries with the same Idempotency-Key while the response is that the chain cannot be reached. */
   async function sendOne(
-    relayer_id: string,
+    relayerId: string,
     body: Partial<SendTransactionRequest>,
     value: string,
   ): Promise<Transaction> {
     const input = {
-      path: { relayer_id },
+      path: { relayer_id: relayerId },
       header: { 'Idempotency-Key': `rig-${value}` },
       body: { to: receiver, ...body, value },
     }
@@ -158,7 +158,7 @@ export async function startRig({
         return true
       } catch (error) {
         if (!(error instanceof RelayerError) || error.status !== 503) throw error
-        await pause(again_ms)
+        await pause(againMs)
         return false
       }
     })
@@ -173,10 +173,10 @@ export async function startRig({
     client: () => client,
     url: () => service.url,
     metrics_url: () => service.metrics_url ?? '',
-    api_key,
+    api_key: apiKey,
     logged: () => [...lines],
-    database_file: join(data_dir, 'relayer.sqlite'),
-    data_dir,
+    database_file: join(dataDir, 'relayer.sqlite'),
+    data_dir: dataDir,
 
     async addAccount({ key, signer: given, policies = {}, rpc_urls = [] } = {}) {
       const config =
@@ -201,16 +201,16 @@ export async function startRig({
       await service.close()
       await Promise.all(proxies.map((one) => one.stop()))
       await chain.stop()
-      await dropDatabase(data_dir)
-      rmSync(data_dir, { recursive: true, force: true })
+      await dropDatabase(dataDir)
+      rmSync(dataDir, { recursive: true, force: true })
     },
   }
 
-  function account(relayer_id: string, address: string): Account {
-    const path = { relayer_id }
+  function account(relayerId: string, address: string): Account {
+    const path = { relayer_id: relayerId }
     const accepted: string[] = []
     const withdrawn = new Set<string>()
-    let silent_waits = 0
+    let silentWaits = 0
 
     const isFinished = async () => {
       const { data } = await client.get('/api/v1/relayers/{relayer_id}/status', { path })
@@ -219,7 +219,7 @@ export async function startRig({
     /** Describes the transactions that did not end. */
     const unfinished = async () => {
       const rows = (await transactions()).filter(({ status }) => waiting.has(status) || status === 'mined')
-      const shown = rows.slice(-max_shown).reverse()
+      const shown = rows.slice(-maxShown).reverse()
       const { data: nonce } = await client.get('/api/v1/relayers/{relayer_id}/nonce', { path })
       return `${rows.length} are unfinished, the first: ${JSON.stringify(
         shown.map(({ nonce, status, status_reason, hash }) => ({ nonce, status, status_reason, hash })),
@@ -229,14 +229,14 @@ export async function startRig({
       Array.fromAsync(client.all('/api/v1/relayers/{relayer_id}/transactions/', { path, query: { per_page: 1_000 } }))
 
     return {
-      relayer_id,
+      relayer_id: relayerId,
       address,
       transactions,
       async send(count, body = {}) {
         const sent: Transaction[] = []
         while (sent.length < count) {
-          const batch = Array.from({ length: Math.min(max_at_once, count - sent.length) }, () => `${++values}`)
-          sent.push(...(await Promise.all(batch.map((value) => sendOne(relayer_id, body, value)))))
+          const batch = Array.from({ length: Math.min(maxAtOnce, count - sent.length) }, () => `${++values}`)
+          sent.push(...(await Promise.all(batch.map((value) => sendOne(relayerId, body, value)))))
         }
         accepted.push(...sent.map(({ value }) => value))
         return sent.sort((a, b) => Number(a.nonce) - Number(b.nonce))
@@ -246,33 +246,33 @@ export async function startRig({
         until('nothing is unfinished', isFinished, between).catch(async (error: Error) => {
           throw new Error(`${error.message}. ${await unfinished()}`, { cause: error })
         }),
-      async finishedWithin(patience_ms, between) {
-        const end = performance.now() + patience_ms
+      async finishedWithin(patienceMs, between) {
+        const end = performance.now() + patienceMs
         while (!(await isFinished())) {
           if (performance.now() > end) return false
           await between?.()
-          await pause(again_ms)
+          await pause(againMs)
         }
         return true
       },
-      async cancel(transaction_id) {
-        withdrawn.add(transaction_id)
-        const input = { path: { relayer_id, transaction_id } }
+      async cancel(transactionId) {
+        withdrawn.add(transactionId)
+        const input = { path: { relayer_id: relayerId, transaction_id: transactionId } }
         await client.delete('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', input)
       },
-      noteWithdrawn(transaction_ids) {
-        for (const id of transaction_ids) withdrawn.add(id)
+      noteWithdrawn(transactionIds) {
+        for (const id of transactionIds) withdrawn.add(id)
       },
       async noteSilence() {
-        const end = performance.now() + silence_ms
+        const end = performance.now() + silenceMs
         const silent = async () =>
           (await transactions()).filter(({ status, status_reason }) => waiting.has(status) && status_reason === null)
-        while ((await silent()).length > 0 && performance.now() < end) await pause(again_ms)
-        silent_waits += (await silent()).length
+        while ((await silent()).length > 0 && performance.now() < end) await pause(againMs)
+        silentWaits += (await silent()).length
       },
       async money(foreign = new Set()) {
         const rows = await transactions()
-        return moneyOf(chain, { address, rows, withdrawn, foreign, silent_waits })
+        return moneyOf(chain, { address, rows, withdrawn, foreign, silent_waits: silentWaits })
       },
       async score(foreign) {
         const { data: nonce } = await client.get('/api/v1/relayers/{relayer_id}/nonce', { path })

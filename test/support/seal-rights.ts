@@ -6,9 +6,9 @@ import { rightsSeal } from '../../server/store/row-mac.ts'
 import { createSession } from '../../server/store/sqlite/session.ts'
 
 /** Writes the MACs of rows that a test inserted directly. The service may be running. `master_key`: in hex, as in the setting. */
-export async function sealRights(data_dir: string, master_key: string): Promise<void> {
-  const db = new Database(join(data_dir, 'relayer.sqlite'), { timeout: 60_000 })
-  const seal = rightsSeal(createVault(Buffer.from(master_key, 'hex')))
+export async function sealRights(dataDir: string, masterKey: string): Promise<void> {
+  const db = new Database(join(dataDir, 'relayer.sqlite'), { timeout: 60_000 })
+  const seal = rightsSeal(createVault(Buffer.from(masterKey, 'hex')))
   try {
     const session = createSession(db)
     db.exec('BEGIN IMMEDIATE')

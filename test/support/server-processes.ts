@@ -8,8 +8,8 @@ import { newDatabase } from './postgres.ts'
 import { type ServiceProcess, spawnService } from './process.ts'
 import { temporaryFolder } from './service.ts'
 
-const patience_ms = 60_000
-const again_ms = 100
+const patienceMs = 60_000
+const againMs = 100
 
 /** One of several servers on one PostgreSQL database, each a separate process. */
 export interface Server extends ServiceProcess {
@@ -28,7 +28,7 @@ export interface Servers {
 
 /** Repeats requests that get 503: on a busy machine, the database may seem to be down. */
 async function patient(request: Request): Promise<Response> {
-  for (const end = performance.now() + patience_ms; ; await pause(again_ms)) {
+  for (const end = performance.now() + patienceMs; ; await pause(againMs)) {
     const response = await fetch(request.clone())
     if (response.status !== 503 || performance.now() > end) return response
   }
@@ -36,9 +36,9 @@ async function patient(request: Request): Promise<Response> {
 
 /** A database of the test's own, for any number of servers; all end with the test. */
 export async function testServers(settings: Record<string, string> = {}): Promise<Servers> {
-  const { url: DATABASE_URL, drop } = await newDatabase()
+  const { url: DatabaseUrl, drop } = await newDatabase()
   onTestFinished(drop)
-  const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 2 })
+  const pool = new pg.Pool({ connectionString: DatabaseUrl, max: 2 })
   pool.on('error', () => undefined)
   onTestFinished(() => pool.end())
   const folder = temporaryFolder()
@@ -56,7 +56,7 @@ export async function testServers(settings: Record<string, string> = {}): Promis
     async start() {
       count += 1
       const service = spawnService({
-        DATABASE_URL,
+        DATABASE_URL: DatabaseUrl,
         DATA_DIR: join(folder, `server-${count}`),
         API_KEY: token,
         MASTER_KEY: '5a'.repeat(32),

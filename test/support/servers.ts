@@ -12,22 +12,22 @@ export interface Server {
   client: RelayerClient
 }
 
-export const servers_api_key = 'servers-'.repeat(5)
+export const serversApiKey = 'servers-'.repeat(5)
 
 /** Several services of this process on one PostgreSQL database; `database_urls`: one for each. */
 export async function startServers(
-  database_urls: string[],
+  databaseUrls: string[],
   settings: Record<string, string> = {},
 ): Promise<{ servers: Server[]; stop(): Promise<void> }> {
-  const data_dir = mkdtempSync(join(dataRoot, 'relayer-servers-'))
+  const dataDir = mkdtempSync(join(dataRoot, 'relayer-servers-'))
   const contract = await compiledContract()
   const services = await Promise.all(
-    database_urls.map((url) => {
+    databaseUrls.map((url) => {
       const own = {
         PORT: '0',
-        DATA_DIR: data_dir,
+        DATA_DIR: dataDir,
         DATABASE_URL: url,
-        API_KEY: servers_api_key,
+        API_KEY: serversApiKey,
         MASTER_KEY: '5a'.repeat(32),
       }
       return startService(readConfig({ ...own, ...settings }), { contract, logger: pino({ level: 'silent' }) })
@@ -36,11 +36,11 @@ export async function startServers(
   return {
     servers: services.map(({ url }) => ({
       url,
-      client: createRelayerClient({ baseUrl: url, token: servers_api_key }),
+      client: createRelayerClient({ baseUrl: url, token: serversApiKey }),
     })),
     async stop() {
       await Promise.all(services.map((service) => service.close()))
-      rmSync(data_dir, { recursive: true, force: true })
+      rmSync(dataDir, { recursive: true, force: true })
     },
   }
 }

@@ -18,18 +18,18 @@ const databases = new Map<string, Promise<TestDatabase>>()
 const patience = { DATABASE_TIMEOUT_MS: '10000' }
 
 /** The settings of a service on the data folder. `made`: called before the first one, when there is something to drop. */
-export async function databaseSettings(data_dir: string, made = () => {}): Promise<Record<string, string>> {
+export async function databaseSettings(dataDir: string, made = () => {}): Promise<Record<string, string>> {
   if (!onPostgres) return {}
-  if (!databases.has(data_dir)) made()
-  const known = databases.get(data_dir) ?? import('./postgres.ts').then(({ newDatabase }) => newDatabase())
-  databases.set(data_dir, known)
+  if (!databases.has(dataDir)) made()
+  const known = databases.get(dataDir) ?? import('./postgres.ts').then(({ newDatabase }) => newDatabase())
+  databases.set(dataDir, known)
   return { DATABASE_URL: (await known).url, ...patience }
 }
 
 /** Removes the database of a data folder. SQLite's file is removed with the folder. */
-export async function dropDatabase(data_dir: string): Promise<void> {
-  const known = databases.get(data_dir)
-  databases.delete(data_dir)
+export async function dropDatabase(dataDir: string): Promise<void> {
+  const known = databases.get(dataDir)
+  databases.delete(dataDir)
   await (await known)?.drop()
 }
 

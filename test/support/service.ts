@@ -31,7 +31,7 @@ export function temporaryFolder(): string {
 }
 
 /** The node of the network `local`, where a developer's chain may run. */
-const development_node = 'http://127.0.0.1:8545'
+const developmentNode = 'http://127.0.0.1:8545'
 
 /** A chain that does not respond. Tests that need a chain start one. */
 const refuse = async () => {
@@ -48,16 +48,16 @@ export async function startTestService(
   settings: Record<string, string> = {},
   world: Omit<World, 'logger'> = {},
 ): Promise<TestService> {
-  const data_dir = settings.DATA_DIR ?? temporaryFolder()
-  const dropLater = () => onTestFinished(() => dropDatabase(data_dir))
-  const database = settings.DATABASE_URL ? {} : await databaseSettings(data_dir, dropLater)
+  const dataDir = settings.DATA_DIR ?? temporaryFolder()
+  const dropLater = () => onTestFinished(() => dropDatabase(dataDir))
+  const database = settings.DATABASE_URL ? {} : await databaseSettings(dataDir, dropLater)
   const logged: string[] = []
   const logger = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => done(void logged.push(`${line}`)) }))
-  const config = readConfig({ PORT: '0', DATA_DIR: data_dir, ...database, ...settings })
+  const config = readConfig({ PORT: '0', DATA_DIR: dataDir, ...database, ...settings })
   const service = await startService(config, {
     // External host names do not resolve, so that tests call no external host.
     lookup: noLookup,
-    openPost: (url) => (url === development_node ? refuse : createPost(url, world.lookup ?? noLookup)),
+    openPost: (url) => (url === developmentNode ? refuse : createPost(url, world.lookup ?? noLookup)),
     contract: await compiledContract(),
     ...world,
     logger,
@@ -72,7 +72,7 @@ export async function startTestService(
   return {
     ...service,
     close,
-    data_dir,
+    data_dir: dataDir,
     logged,
     client: createRelayerClient({ baseUrl: service.url, token: service.api_key }),
     raw: (path, init = {}) =>

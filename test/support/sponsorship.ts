@@ -108,13 +108,13 @@ const execute = new Interface([
 ])
 const account = new Interface(['function execute(bytes32 mode, bytes executionData) payable'])
 const mode = `0x${'01000000000078210001'.padEnd(64, '0')}`
-const calls_type = 'tuple(address to, uint256 value, bytes data)[]'
+const callsType = 'tuple(address to, uint256 value, bytes data)[]'
 
 /** A call that an account makes itself, which needs no signature (ERC-7821). */
 export const ownCall = (to: string, value: bigint, data: string): string =>
   account.encodeFunctionData('execute', [
     `0x${'01'.padEnd(64, '0')}`,
-    AbiCoder.defaultAbiCoder().encode([calls_type], [[[to, value, data]]]),
+    AbiCoder.defaultAbiCoder().encode([callsType], [[[to, value, data]]]),
   ])
 
 let compiled: Record<'forwarder' | 'game' | 'account' | 'keyed', CompiledContract> | undefined
@@ -129,7 +129,7 @@ function contracts() {
   return compiled
 }
 
-export const max_fee = 10n ** 16n
+export const maxFee = 10n ** 16n
 
 export const newUser = (): Wallet => Wallet.createRandom() as unknown as Wallet
 
@@ -145,15 +145,15 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
   }
   const forwarder = await deploy(contracts().forwarder, 'Forwarder')
   const game = await deploy(contracts().game, forwarder)
-  const account_code = await deploy(contracts().account)
-  const keyed_code = await deploy(contracts().keyed)
+  const accountCode = await deploy(contracts().account)
+  const keyedCode = await deploy(contracts().keyed)
   const { chainId } = await provider.getNetwork()
   const domain = { name: 'Forwarder', version: '1', chainId, verifyingContract: forwarder }
   const nonceOf = new Contract(forwarder, ['function nonces(address) view returns (uint256)'], provider)
   const gameAt = new Contract(game, gameAbi, provider)
 
   return {
-    ...{ game, forwarder, account_code, keyed_code },
+    ...{ game, forwarder, account_code: accountCode, keyed_code: keyedCode },
     plays: (user) => (user === undefined ? gameAt.plays?.() : gameAt.playsOf?.(user)) as Promise<bigint>,
     async forward(user, request = {}) {
       const { signer = user, nonce = await nonceOf.nonces?.(user.address), ...given } = request
@@ -165,30 +165,30 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
     async accountCall(user, number, used = 0, to = game, data = play(number), value = 0n) {
       const coder = AbiCoder.defaultAbiCoder()
       const its = [[to, value, data]]
-      const content = coder.encode(['uint256', 'address', 'uint256', calls_type], [chainId, user.address, used, its])
+      const content = coder.encode(['uint256', 'address', 'uint256', callsType], [chainId, user.address, used, its])
       const signature = await user.signMessage(getBytes(keccak256(content)))
-      return account.encodeFunctionData('execute', [mode, coder.encode([calls_type, 'bytes'], [its, signature])])
+      return account.encodeFunctionData('execute', [mode, coder.encode([callsType, 'bytes'], [its, signature])])
     },
     async keyedCall(user, number, key, sequence = 0) {
       const coder = AbiCoder.defaultAbiCoder()
       const its = [[game, 0n, play(number)]]
       const nonce = (key << 64n) | BigInt(sequence)
-      const content = coder.encode(['uint256', 'address', 'uint256', calls_type], [chainId, user.address, nonce, its])
+      const content = coder.encode(['uint256', 'address', 'uint256', callsType], [chainId, user.address, nonce, its])
       const signature = await user.signMessage(getBytes(keccak256(content)))
-      const op_data = concat([toBeHex(nonce, 32), signature])
-      return account.encodeFunctionData('execute', [mode, coder.encode([calls_type, 'bytes'], [its, op_data])])
+      const opData = concat([toBeHex(nonce, 32), signature])
+      return account.encodeFunctionData('execute', [mode, coder.encode([callsType, 'bytes'], [its, opData])])
     },
     async authorize(user, address, nonce = 0) {
       const { signature } = await user.authorize({ address, nonce, chainId })
-      const { r, s, yParity: y_parity } = signature
-      return { chain_id: Number(chainId), address, nonce, r, s, y_parity }
+      const { r, s, yParity } = signature
+      return { chain_id: Number(chainId), address, nonce, r, s, y_parity: yParity }
     },
     balanceOf: (address) => provider.getBalance(address),
     rules: {
       id: 'game',
       targets: [{ address: game, selectors: [selectorOf('play')] }],
-      ...{ forwarders: [forwarder], delegates: [account_code], origins: ['https://game.example'] },
-      ...{ max_gas: 300_000, max_fee: `${max_fee}`, budget_per_day: `${max_fee * 100n}` },
+      ...{ forwarders: [forwarder], delegates: [accountCode], origins: ['https://game.example'] },
+      ...{ max_gas: 300_000, max_fee: `${maxFee}`, budget_per_day: `${maxFee * 100n}` },
     },
   }
 }

@@ -7,21 +7,21 @@ const erc20 = new Interface([
 ])
 const selector = (name: string) => (erc20.getFunction(name)?.selector ?? '').slice(2)
 
-const balance_of_at = '24'
-const transfer_at = '34'
-const refused_at = '58'
+const balanceOfAt = '24'
+const transferAt = '34'
+const refusedAt = '58'
 /** The balance of an address is in the storage slot of its number. */
 const runtime = [
   '60003560e01c', // the selector
-  `8063${selector('balanceOf')}1460${balance_of_at}57`,
-  `63${selector('transfer')}1460${transfer_at}57`,
+  `8063${selector('balanceOf')}1460${balanceOfAt}57`,
+  `63${selector('transfer')}1460${transferAt}57`,
   '60006000fd',
 ].join('')
 const balanceOf = '5b60043554' + '60005260206000f3'
 const transfer = [
   '5b602435', // the amount
   '3354', // and the sender's balance
-  `80821160${refused_at}57`, // less than the amount: refused
+  `80821160${refusedAt}57`, // less than the amount: refused
   '81900333' + '55', // the sender's new balance
   '600435540160043555', // the receiver's
   '600160005260206000f3',
@@ -29,7 +29,7 @@ const transfer = [
 const refused = '5b60006000fd'
 
 const at = (code: string, hex: string) => code.padEnd(Number.parseInt(hex, 16) * 2, '00')
-const code = at(at(at(runtime, balance_of_at) + balanceOf, transfer_at) + transfer, refused_at) + refused
+const code = at(at(at(runtime, balanceOfAt) + balanceOf, transferAt) + transfer, refusedAt) + refused
 const length = (code.length / 2).toString(16).padStart(2, '0')
 
 /** Stores the supply as the sender's balance, and returns the code behind it. */

@@ -4,8 +4,8 @@ import type { Transaction } from '../../generated/openapi.ts'
 import { onPostgres, rowsOf, type Stored } from './service-database.ts'
 
 /** Rows as the store keeps them; the service has its own connection to the same database. */
-export async function insertTransactions(stored: Stored, relayer_id: string, count: number, first = 1): Promise<void> {
-  const values = { relayer_id, first, last: first + count - 1 }
+export async function insertTransactions(stored: Stored, relayerId: string, count: number, first = 1): Promise<void> {
+  const values = { relayer_id: relayerId, first, last: first + count - 1 }
   if (onPostgres) return void (await rowsOf(stored, insertInPostgres(values)))
   const db = new Database(join(stored.data_dir, 'relayer.sqlite'))
   try {
@@ -56,8 +56,8 @@ function literal(value: unknown): string {
 }
 
 /** The id that the row of that sequence has. */
-export const transactionId = (relayer_id: string, sequence: number): string =>
-  `${relayer_id}-${String(sequence).padStart(8, '0')}`
+export const transactionId = (relayerId: string, sequence: number): string =>
+  `${relayerId}-${String(sequence).padStart(8, '0')}`
 
 /** As in schema.sql. */
 export const recountTransactions = `

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-const deadline_ms = 180_000
-const poll_ms = 40
+const deadlineMs = 180_000
+const pollMs = 40
 
 /** Polls until `holds` returns true, and calls `between` after each other poll. After the deadline, throws an error with `what`. */
 export async function until(
@@ -9,10 +9,10 @@ export async function until(
   holds: () => boolean | Promise<boolean>,
   between: () => unknown = () => {},
 ): Promise<void> {
-  const end = performance.now() + deadline_ms
+  const end = performance.now() + deadlineMs
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`not reached within ${deadline_ms} ms: ${what}`)
+    if (performance.now() > end) throw new Error(`not reached within ${deadlineMs} ms: ${what}`)
     await between()
-    await pause(poll_ms)
+    await pause(pollMs)
   }
 }

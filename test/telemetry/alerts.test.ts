@@ -77,8 +77,8 @@ async function start(settings: Record<string, string> = {}, options: Parameters<
   const chain = await testChain(options)
   const service = await startTestService({ METRICS_PORT: '0', ...settings })
   const { client } = service
-  const change = (rpc_urls: string[]) =>
-    client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  const change = (rpcUrls: string[]) =>
+    client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls: rpcUrls } })
   await change([chain.url])
   const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', demo)
   await chain.setBalance(relayer.address, 10n ** 18n)
@@ -176,9 +176,9 @@ test('fires RelayerKeyServiceDown for a key service that does not sign', async (
   const { url, address } = remote
   await chain.setBalance(address, 10n ** 18n)
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'remote', config: { url, address } } })
-  const { id: relayer_id } = await createRelayer(client, { signer_id: signer.id })
+  const { id: relayerId } = await createRelayer(client, { signer_id: signer.id })
   const sign = () =>
-    client.post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id }, body: { message: 'Hello' } })
+    client.post('/api/v1/relayers/{relayer_id}/sign', { path: { relayer_id: relayerId }, body: { message: 'Hello' } })
   await sign()
   const before = await scrape(service)
   remote.faults.error = 'down'

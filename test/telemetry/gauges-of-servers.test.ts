@@ -8,10 +8,10 @@ const hasGauge = async ({ metrics_url }: TestService) =>
   (await (await fetch(metrics_url as string)).text()).includes(gauge)
 
 test('exposes the gauges of the database on one of several servers, and on another one when it stops', async () => {
-  const { url: DATABASE_URL, drop } = await newDatabase()
+  const { url: DatabaseUrl, drop } = await newDatabase()
   onTestFinished(drop)
   const settings = {
-    DATABASE_URL,
+    DATABASE_URL: DatabaseUrl,
     DATABASE_TIMEOUT_MS: '10000',
     METRICS_PORT: '0',
     API_KEY: 'k'.repeat(40),

@@ -110,8 +110,8 @@ test('nodes of relayers’ own take no label of a network’s node', async () =>
   const service = await metered()
   const path = { relayer_id: 'demo' }
   for (let first = 0; first < 120; first += 20) {
-    const custom_rpc_urls = Array.from({ length: 20 }, (_, index) => `http://127.0.0.1:${20_000 + first + index}/`)
-    await service.client.patch('/api/v1/relayers/{relayer_id}', { path, body: { custom_rpc_urls } })
+    const customRpcUrls = Array.from({ length: 20 }, (_, index) => `http://127.0.0.1:${20_000 + first + index}/`)
+    await service.client.patch('/api/v1/relayers/{relayer_id}', { path, body: { custom_rpc_urls: customRpcUrls } })
     await service.raw('/api/v1/relayers/demo/balance')
   }
   await service.client.patch('/api/v1/relayers/{relayer_id}', { path, body: { custom_rpc_urls: [] } })
@@ -180,7 +180,7 @@ test('names a port that is in use', async () => {
 test('reads balances at intervals, one after the other, and is not blocked by a silent node', async () => {
   const clock = { ms: 0 }
   const asked: string[] = []
-  const relayers = [1, 2].map((chain_id) => ({ id: `r${chain_id}`, chain_id, policies: {} }))
+  const relayers = [1, 2].map((chainId) => ({ id: `r${chainId}`, chain_id: chainId, policies: {} }))
   const silent = Promise.withResolvers<bigint>()
   const balances = createBalances({
     relayers: async (limit) => relayers.slice(0, limit),

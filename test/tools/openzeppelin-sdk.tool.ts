@@ -6,7 +6,7 @@ import { folderWith, run, startRelayer } from './tool.ts'
 
 const to = `0x${'5a'.repeat(20)}`
 const key = `0x${'5c'.repeat(32)}`
-const unsigned_transaction = Transaction.from({
+const unsignedTransaction = Transaction.from({
   type: 2,
   chainId: 31_337,
   nonce: 0,
@@ -56,7 +56,7 @@ await call('getRelayerStatus', () => relayers.getRelayerStatus('theirs'))
 await call('sign', () => relayers.sign('theirs', { message: 'Hello' }))
 await call('signTypedData', () => relayers.signTypedData('theirs',
   { domain_separator: '11'.repeat(32), hash_struct_message: '22'.repeat(32) }))
-await call('signTransaction', () => relayers.signTransaction('theirs', { unsigned_transaction: '${unsigned_transaction}' }))
+await call('signTransaction', () => relayers.signTransaction('theirs', { unsigned_transaction: '${unsignedTransaction}' }))
 await call('rpc', () => relayers.rpc(FUNDED, { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] }))
 const sent = await call('sendTransaction', () => relayers.sendTransaction(FUNDED, transaction))
 await call('getTransactionById', () => relayers.getTransactionById(FUNDED, sent.id))

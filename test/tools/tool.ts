@@ -80,8 +80,8 @@ export async function throughSpike(
 /** For a tool that sets prices itself: the service never signs above them, until somebody takes them away. */
 export async function freePrice({ rig, account }: Relayer): Promise<void> {
   const [transaction] = await account.transactions()
-  const { id: transaction_id = '', to = null, value = '0' } = transaction ?? {}
-  const path = { relayer_id: account.relayer_id, transaction_id }
+  const { id: transactionId = '', to = null, value = '0' } = transaction ?? {}
+  const path = { relayer_id: account.relayer_id, transaction_id: transactionId }
   const body = { to, value }
   await rig.client().put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', { path, body })
 }

@@ -19,13 +19,13 @@ export interface AnswerOptions {
 }
 
 /** Of all answers: 30 %. */
-const fault_shares = { error: 0.07, unavailable: 0.06, limited: 0.05, redirect: 0.03, reset: 0.04, truncated: 0.03 }
-const hang_share = 0.02
+const faultShares = { error: 0.07, unavailable: 0.06, limited: 0.05, redirect: 0.03, reset: 0.04, truncated: 0.03 }
+const hangShare = 0.02
 const successes = [200, 201, 202, 204]
-const slow_share = 0.2
-const max_delay_ms = 50
+const slowShare = 0.2
+const maxDelayMs = 50
 /** Asked for in seconds of the schedule, which are a thousandth as long in a run. */
-const max_retry_after_s = 900
+const maxRetryAfterS = 900
 
 /** The same for the same event and the same count of its arrivals, in whatever order events come. */
 export function drawAnswer(
@@ -36,14 +36,14 @@ export function drawAnswer(
   elsewhere: string,
 ): Answer {
   const random = randomFrom(crc32(`${seed} ${event} ${arrivals}`))
-  const status = (code: number, headers: Record<string, string> = {}, delay_ms = 0): Answer => ({
+  const status = (code: number, headers: Record<string, string> = {}, delayMs = 0): Answer => ({
     kind: 'status',
     status: code,
     headers,
-    delay_ms,
+    delay_ms: delayMs,
   })
-  const shares = { ...fault_shares, ...(hangs ? { hang: hang_share } : { error: fault_shares.error + hang_share }) }
-  const retryAfter = { 'Retry-After': `${Math.floor(random() * max_retry_after_s)}` }
+  const shares = { ...faultShares, ...(hangs ? { hang: hangShare } : { error: faultShares.error + hangShare }) }
+  const retryAfter = { 'Retry-After': `${Math.floor(random() * maxRetryAfterS)}` }
   let left = faults < max_faults ? random() : 1
   for (const [fault, share] of Object.entries(shares)) {
     left -= share
@@ -55,7 +55,7 @@ export function drawAnswer(
     return { kind: fault as 'hang' | 'reset' | 'truncated' }
   }
   const code = successes[Math.floor(random() * successes.length)] as number
-  return status(code, {}, random() < slow_share ? Math.floor(random() * max_delay_ms) : 0)
+  return status(code, {}, random() < slowShare ? Math.floor(random() * maxDelayMs) : 0)
 }
 
 export const isSuccess = (answer: Answer): boolean => answer.kind === 'status' && answer.status < 300

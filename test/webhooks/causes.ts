@@ -16,10 +16,10 @@ export interface Causes {
   stop(): Promise<void>
 }
 
-const at_once = 8
-const again_ms = 100
-const idle_ms = 5
-const answer_deadline_ms = 20_000
+const atOnce = 8
+const againMs = 100
+const idleMs = 5
+const answerDeadlineMs = 20_000
 /** Nobody lives there. */
 const receiver = `0x${'c0ffee'.padStart(40, '0')}`
 
@@ -38,38 +38,38 @@ export function createCauses(client: RelayerClient, switches: string[], senders:
     while (!stopping) {
       const next = queue.findIndex((id) => !busy.has(id))
       if (next < 0) {
-        await pause(idle_ms)
+        await pause(idleMs)
         continue
       }
-      const [relayer_id] = queue.splice(next, 1) as [string]
-      busy.add(relayer_id)
-      const done = toggled.get(relayer_id) ?? 0
+      const [relayerId] = queue.splice(next, 1) as [string]
+      busy.add(relayerId)
+      const done = toggled.get(relayerId) ?? 0
       const ask = () => {
-        const signal = AbortSignal.timeout(answer_deadline_ms)
+        const signal = AbortSignal.timeout(answerDeadlineMs)
         const body = { paused: done % 2 === 0 }
-        return client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id }, body, signal })
+        return client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId }, body, signal })
       }
       while (!stopping && !(await attempt(ask)));
-      toggled.set(relayer_id, done + 1)
-      busy.delete(relayer_id)
+      toggled.set(relayerId, done + 1)
+      busy.delete(relayerId)
     }
   }
 
-  async function send(relayer_id: string): Promise<void> {
+  async function send(relayerId: string): Promise<void> {
     while (!stopping) {
       if (begun >= asked) {
-        await pause(idle_ms)
+        await pause(idleMs)
         continue
       }
       begun += 1
       const value = `${begun}`
       const request = {
-        path: { relayer_id },
+        path: { relayer_id: relayerId },
         header: { 'Idempotency-Key': `transaction-${value}` },
         body: { to: receiver, value, gas_limit: 21_000, speed: 'average' as const },
       }
       const ask = async () => {
-        const signal = AbortSignal.timeout(answer_deadline_ms)
+        const signal = AbortSignal.timeout(answerDeadlineMs)
         const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', { ...request, signal })
         sent.add(data.id)
       }
@@ -83,12 +83,12 @@ export function createCauses(client: RelayerClient, switches: string[], senders:
       return true
     } catch (error) {
       if (error instanceof RelayerError && error.status !== 503) wrong.push(`${error.status} ${error.message}`)
-      await pause(again_ms)
+      await pause(againMs)
       return false
     }
   }
 
-  const working = [...Array.from({ length: at_once }, toggle), ...senders.map(send)]
+  const working = [...Array.from({ length: atOnce }, toggle), ...senders.map(send)]
   return {
     release(toggles, transactions) {
       for (let count = 0; count < toggles; count += 1) {

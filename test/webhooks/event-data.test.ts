@@ -6,7 +6,7 @@ import { startTestService } from '../support/service.ts'
 import { columnOf } from '../support/service-database.ts'
 
 const demo = { path: { relayer_id: 'demo' } }
-const signing_key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
+const signingKey = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
 const before = `0x${'ab'.repeat(2_000)}`
 const after = `0x${'cd'.repeat(2_000)}`
 
@@ -18,7 +18,7 @@ test('keeps the data of an event’s transaction byte for byte, at every attempt
   const { client, data_dir } = service
   const network = { path: { network_id: 'evm:local' } }
   await client.patch('/api/v1/networks/{network_id}', { ...network, body: { rpc_urls: [chain.url] } })
-  await client.post('/api/v1/notifications', { body: { id: 'hook', url: receiver.url, signing_key } })
+  await client.post('/api/v1/notifications', { body: { id: 'hook', url: receiver.url, signing_key: signingKey } })
   const { data: relayer } = await client.patch('/api/v1/relayers/{relayer_id}', {
     ...demo,
     body: { notification_id: 'hook' },
@@ -56,7 +56,7 @@ test('keeps the data of an event’s transaction byte for byte, at every attempt
 
   const bodies = new Map<string, Set<string>>()
   for (const { headers, body, event } of receiver.got) {
-    expect(await verifyWebhook(signing_key, headers, body)).toEqual(event)
+    expect(await verifyWebhook(signingKey, headers, body)).toEqual(event)
     bodies.set(event.id, (bodies.get(event.id) ?? new Set()).add(body))
   }
   expect([...bodies.values()].map((seen) => seen.size)).toEqual([...bodies].map(() => 1))

@@ -57,8 +57,8 @@ export interface Judged {
   repeated: number
 }
 
-const max_open = 10
-const max_repeated_share = 0.02
+const maxOpen = 10
+const maxRepeatedShare = 0.02
 /** A kill may come between a node's taking it and our writing so: then it is next seen in a block. */
 const wholeWay = /^pending sent (submitted )?mined confirmed$/
 
@@ -91,8 +91,8 @@ export async function judge(evidence: Evidence): Promise<Judged> {
     stories:
       [...toggled].filter(([id, count]) => !isToggling(bySubject.get(`relayer ${id}`) ?? [], count)).length +
       [...sent].filter((id) => !isWholeWay(bySubject.get(id) ?? [])).length,
-    again: Math.max(0, repeated - Math.floor(told.length * max_repeated_share)),
-    crowded: Math.max(0, evidence.crowd - max_open),
+    again: Math.max(0, repeated - Math.floor(told.length * maxRepeatedShare)),
+    crowded: Math.max(0, evidence.crowd - maxOpen),
     followed: evidence.followed,
     unsettled: evidence.unsettled,
     errors: evidence.errors.length,
@@ -103,9 +103,9 @@ export async function judge(evidence: Evidence): Promise<Judged> {
 
 function read(id: string, arrivals: Arrival[]): Told {
   const { event } = arrivals[0] as Arrival
-  const relayer_id = relayerOf(event.payload)
-  const subject = event.payload.payload_type === 'transaction' ? event.payload.id : `relayer ${relayer_id}`
-  return { id, event, relayer_id, subject, arrivals }
+  const relayerId = relayerOf(event.payload)
+  const subject = event.payload.payload_type === 'transaction' ? event.payload.id : `relayer ${relayerId}`
+  return { id, event, relayer_id: relayerId, subject, arrivals }
 }
 
 const isAccepted = ({ arrivals }: Told) => arrivals.some(({ accepted, sent }) => accepted !== undefined && sent)

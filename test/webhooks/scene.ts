@@ -39,14 +39,16 @@ export async function setScene(
     body: { name: 'trial', network_type: 'evm', chain_id, rpc_urls: [url], average_blocktime_ms: 500 },
   })
   for (const id of targets) {
-    const signing_key = keyOf(id)
-    await client.post('/api/v1/notifications', { body: { id, url: urlOf(id), ...(signing_key && { signing_key }) } })
+    const signingKey = keyOf(id)
+    await client.post('/api/v1/notifications', {
+      body: { id, url: urlOf(id), ...(signingKey && { signing_key: signingKey }) },
+    })
   }
   const switches = Array.from({ length: count }, (_, index) => `switch-${index}`)
   for (const [index, id] of [...switches, ...senders].entries()) {
     const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
-    const notification_id = targets[index % targets.length] as string
-    const body = { id, name: id, ...network, paused: false, signer_id: signer.id, notification_id }
+    const notificationId = targets[index % targets.length] as string
+    const body = { id, name: id, ...network, paused: false, signer_id: signer.id, notification_id: notificationId }
     const { data } = await client.post('/api/v1/relayers', { body })
     if (senders.includes(id)) await chain.setBalance(data.address, balance)
   }

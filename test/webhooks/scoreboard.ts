@@ -17,7 +17,7 @@ const meanings: Record<ColumnName, string> = {
   database: 'faults that SQLite finds in the file',
 }
 
-const max_quoted = 5
+const maxQuoted = 5
 
 /** The failed rules. */
 export const wrongIn = (verdict: Verdict): ColumnName[] =>
@@ -50,7 +50,7 @@ export function scoreboard({
       line(name, verdict[name], `${verdict[name] === 0 ? 'ok ' : 'BAD'} ${meanings[name]}`),
     ),
     line('duration', `${Math.round(rest.duration_ms / 1_000)} s`, ''),
-    ...[...new Set(errors)].slice(0, max_quoted).map((text) => `  said: ${text}`),
+    ...[...new Set(errors)].slice(0, maxQuoted).map((text) => `  said: ${text}`),
   ]
   return `${lines.map((text) => text.trimEnd()).join('\n')}\n`
 }

@@ -13,8 +13,8 @@ const create = (service: TestService, id: string, url: string, filter?: Notifica
 
 const pause = (service: TestService, paused: boolean) => service.client.patch(relayer, { ...demo, body: { paused } })
 
-const deliveries = async (service: TestService, notification_id: string) =>
-  (await service.client.get(`${hook}/deliveries`, { path: { notification_id } })).data
+const deliveries = async (service: TestService, notificationId: string) =>
+  (await service.client.get(`${hook}/deliveries`, { path: { notification_id: notificationId } })).data
 
 const statusOf = ({ payload }: Event) => ('status' in payload ? payload.status : payload.payload_type)
 
@@ -114,7 +114,7 @@ test('makes all waiting deliveries due on request, in their order, without count
   await expect.poll(attempts).toEqual([0, 0, 1])
   const retry = async () =>
     (await service.client.post(`${hook}/deliveries/retry`, { path: { notification_id: 'hook' } })).data.retried
-  const waiting_ms = async () => {
+  const waitingMs = async () => {
     const first = (await deliveries(service, 'hook')).at(-1)
     const last = first?.attempts.at(-1)
     return Date.parse(first?.next_attempt_at ?? '') - Date.parse(last?.at ?? '')
@@ -122,8 +122,8 @@ test('makes all waiting deliveries due on request, in their order, without count
   expect(await retry()).toBe(1)
   await expect.poll(attempts).toEqual([0, 0, 2])
   // Still the first step of the schedule: about 5 s, not 5 min.
-  await expect.poll(waiting_ms).toBeGreaterThan(0)
-  expect(await waiting_ms()).toBeLessThan(60_000)
+  await expect.poll(waitingMs).toBeGreaterThan(0)
+  expect(await waitingMs()).toBeLessThan(60_000)
   isDown = false
   expect(await retry()).toBe(1)
   await expect.poll(() => receiver.got.slice(2).map(({ event }) => event.sequence)).toEqual([1, 2, 3])
@@ -156,7 +156,8 @@ test('makes the waiting deliveries of other relayers due by the first success af
     const body = { id, name: id, ...network, paused: false, signer_id: signer.id, notification_ids: ['hook'] }
     await client.post('/api/v1/relayers', { body })
   }
-  for (const relayer_id of names) await client.patch(relayer, { path: { relayer_id }, body: { paused: true } })
+  for (const relayerId of names)
+    await client.patch(relayer, { path: { relayer_id: relayerId }, body: { paused: true } })
   // Three attempts of each: the next one is 18 s away (30 minutes of the schedule).
   const failures = async () => (await deliveries(service, 'hook')).map((one) => one.attempts.length)
   await expect.poll(failures, { timeout: 20_000 }).toEqual([3, 3, 3])

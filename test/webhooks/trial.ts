@@ -45,14 +45,14 @@ export interface TrialResult extends Judged {
 }
 
 /** Of the events: by a transaction come five, or four when a kill was in its way. */
-const transaction_share = 0.1
-const events_of_transaction = 4
-const start_probability = 0.1
+const transactionShare = 0.1
+const eventsOfTransaction = 4
+const startProbability = 0.1
 /** A start takes a second or so. */
-const max_start_ms = 1_000
-const max_work_ms = 2_000
-const look_ms = 100
-const release_ms = 20
+const maxStartMs = 1_000
+const maxWorkMs = 2_000
+const lookMs = 100
+const releaseMs = 20
 
 /** A second of the schedule takes a millisecond. */
 const settings = { WEBHOOK_TIME_SCALE: '0.001', RATE_LIMIT_PER_SECOND: '1000000', RATE_LIMIT_BURST: '1000000' }
@@ -76,16 +76,16 @@ export async function runTrial(options: TrialOptions): Promise<TrialResult> {
     const scene = await setScene(client, chain, receivers.urlOf, options.switches)
     const causes = createCauses(client, scene.switches, scene.senders)
 
-    const transactions = Math.ceil((options.events * transaction_share) / events_of_transaction)
-    const toggles = options.events - transactions * events_of_transaction
-    const releases = spread(causes.release, toggles, transactions, options.kills * (max_work_ms / 2))
+    const transactions = Math.ceil((options.events * transactionShare) / eventsOfTransaction)
+    const toggles = options.events - transactions * eventsOfTransaction
+    const releases = spread(causes.release, toggles, transactions, options.kills * (maxWorkMs / 2))
     for (let life = 1; life <= options.kills; life += 1) {
-      const during = life > 1 && random() < start_probability ? 'start' : 'work'
+      const during = life > 1 && random() < startProbability ? 'start' : 'work'
       kills[during] += 1
-      if (during === 'start') await pause(random() * max_start_ms)
+      if (during === 'start') await pause(random() * maxStartMs)
       else {
         await victim.ready()
-        await releases.during(random() * max_work_ms)
+        await releases.during(random() * maxWorkMs)
       }
       receivers.setAlive(false)
       await victim.kill()
@@ -130,9 +130,9 @@ export async function runTrial(options: TrialOptions): Promise<TrialResult> {
 }
 
 /** Has all that is caused begin evenly over the time that the service works, and what is left of it at the end. */
-function spread(release: Causes['release'], toggles: number, transactions: number, whole_ms: number) {
+function spread(release: Causes['release'], toggles: number, transactions: number, wholeMs: number) {
   const released = { toggles: 0, transactions: 0 }
-  let passed_ms = 0
+  let passedMs = 0
   const upTo = (share: number) => {
     const next = { toggles: Math.floor(toggles * share), transactions: Math.floor(transactions * share) }
     release(next.toggles - released.toggles, next.transactions - released.transactions)
@@ -142,9 +142,9 @@ function spread(release: Causes['release'], toggles: number, transactions: numbe
     async during(ms: number) {
       for (const end = performance.now() + ms; performance.now() < end; ) {
         const began = performance.now()
-        await pause(Math.min(release_ms, end - began))
-        passed_ms += performance.now() - began
-        upTo(Math.min(1, passed_ms / whole_ms))
+        await pause(Math.min(releaseMs, end - began))
+        passedMs += performance.now() - began
+        upTo(Math.min(1, passedMs / wholeMs))
       }
     },
     rest: () => upTo(1),
@@ -159,7 +159,7 @@ async function settled(left: () => number | Promise<number>, { patience_ms }: Tr
     if (count === 0) return
     if (count !== last) [last, since] = [count, performance.now()]
     if (performance.now() - since > patience_ms) return
-    await pause(look_ms)
+    await pause(lookMs)
   }
 }
 
@@ -179,8 +179,10 @@ function countMissing({ arrivals, accepted }: Receivers, toggled: Map<string, nu
 
 async function countPending(client: RelayerClient, targets: string[]): Promise<number> {
   let pending = 0
-  for (const notification_id of targets) {
-    const { data } = await client.get('/api/v1/notifications/{notification_id}/health', { path: { notification_id } })
+  for (const notificationId of targets) {
+    const { data } = await client.get('/api/v1/notifications/{notification_id}/health', {
+      path: { notification_id: notificationId },
+    })
     pending += data.pending
   }
   return pending

@@ -30,7 +30,7 @@ const publicOnly = (resolve?: Parameters<typeof createLookup>[1]) =>
   })
 
 /** What one attempt may cost at most, whatever the answer is. */
-const max_memory_bytes = 20 * 1024 * 1024
+const maxMemoryBytes = 20 * 1024 * 1024
 
 /** What came of the attempt, and by how much the process has grown for it; it had seen an attempt before. */
 async function weigh(port: number, send = anywhere) {
@@ -55,7 +55,7 @@ test('cuts a response of a gigabyte after 16 KiB, and shows its beginning', asyn
   })
   const { result, grown_bytes } = await weigh(port)
   expect(result).toMatchObject({ status: 200, error: null, answer: 'x'.repeat(1_000) })
-  expect(grown_bytes).toBeLessThan(max_memory_bytes)
+  expect(grown_bytes).toBeLessThan(maxMemoryBytes)
   await cut.promise
   // What the kernel holds between the two, and not a gigabyte.
   expect(written).toBeLessThan(64 * 1024 * 1024)
@@ -70,18 +70,18 @@ test('does not inflate a compressed response', async () => {
   })
   const { result, grown_bytes } = await weigh(port)
   expect(result).toMatchObject({ status: 200, answer: null })
-  expect(grown_bytes).toBeLessThan(max_memory_bytes)
+  expect(grown_bytes).toBeLessThan(maxMemoryBytes)
   await cut.promise
 })
 
 test('ends a response that arrives byte by byte at the time limit', async () => {
-  const attempt_ms = 2_000
+  const attemptMs = 2_000
   const hurried = createSendAttempt({
     checkTarget: () => undefined,
     lookup: undefined,
     publicOnly: false,
     now: Date.now,
-    attempt_ms,
+    attempt_ms: attemptMs,
   })
   const cut = Promise.withResolvers<void>()
   const port = await listen((_, response) => {
@@ -93,7 +93,7 @@ test('ends a response that arrives byte by byte at the time limit', async () => 
   })
   const { result, grown_bytes } = await weigh(port, hurried)
   expect(result).toMatchObject({ status: null, error: 'No response within 2 s' })
-  expect(grown_bytes).toBeLessThan(max_memory_bytes)
+  expect(grown_bytes).toBeLessThan(maxMemoryBytes)
   await cut.promise
 })
 

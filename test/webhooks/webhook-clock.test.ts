@@ -8,7 +8,7 @@ import { startTestService } from '../support/service.ts'
 const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
-const waits_ms = [...[5 * second, 5 * minute, 30 * minute], ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hour)]
+const waitsMs = [...[5 * second, 5 * minute, 30 * minute], ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hour)]
 const demo = { path: { relayer_id: 'demo' } }
 const hook = { path: { notification_id: 'hook' } }
 const start = Date.UTC(2030, 0, 1)
@@ -76,19 +76,19 @@ test('makes ten attempts at 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 2
     await startClocked()
   await pause(true)
   const factors: number[] = []
-  for (const [index, wait_ms] of waits_ms.entries()) {
+  for (const [index, waitMs] of waitsMs.entries()) {
     const { attempts, status, next_attempt_at } = await attempted(index + 1)
     expect(status).toBe('pending')
-    const { at: attempted_at, number } = attempts[index] ?? {}
-    expect([timeOf(attempted_at), number]).toEqual([clock.now, index + 1])
+    const { at: attemptedAt, number } = attempts[index] ?? {}
+    expect([timeOf(attemptedAt), number]).toEqual([clock.now, index + 1])
     const next = timeOf(next_attempt_at)
-    factors.push((next - clock.now) / wait_ms)
+    factors.push((next - clock.now) / waitMs)
     await at(next - 1)
     await settle()
     expect(events()).toHaveLength(index + 1)
     await at(next)
   }
-  const last = await attempted(waits_ms.length + 1)
+  const last = await attempted(waitsMs.length + 1)
   expect(last).toMatchObject({ status: 'failed', next_attempt_at: null })
   for (const factor of factors) expect(Math.abs(factor - 1)).toBeLessThanOrEqual(0.201)
   expect(new Set(factors.map((factor) => factor.toFixed(4))).size).toBeGreaterThan(1)
@@ -98,11 +98,11 @@ test('makes ten attempts at 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 2
   // Failed since then: what is older stays as it is; and the schedule begins anew.
   expect(await redeliverSince(start + 1)).toBe(0)
   expect(await redeliverSince(start)).toBe(1)
-  const again = await attempted(waits_ms.length + 2)
+  const again = await attempted(waitsMs.length + 2)
   expect((timeOf(again.next_attempt_at) - clock.now) / (5 * second)).toBeCloseTo(1, 0)
   target.answer = status(200)
   await at(timeOf(again.next_attempt_at))
-  expect(await attempted(waits_ms.length + 3)).toMatchObject({ status: 'delivered' })
+  expect(await attempted(waitsMs.length + 3)).toMatchObject({ status: 'delivered' })
   expect((await deliveries()).length).toBe(1)
   expect(await health()).toMatchObject({ failing_since: null, failed: 0 })
 })
@@ -116,14 +116,14 @@ test.each<[string, (now: number) => string, number]>([
   ['of a month: a day', () => '2592000', 24 * hour],
   ['as a date', (now) => new Date(now + 90 * second).toUTCString(), 90 * second],
   ['as a date that is past: a second', (now) => new Date(now - hour).toUTCString(), second],
-])('replaces the wait by Retry-After: %s', async (_, retryAfter, wait_ms) => {
+])('replaces the wait by Retry-After: %s', async (_, retryAfter, waitMs) => {
   const { clock, pause, attempted, at, target } = await startClocked()
   target.answer = (response) => status(503, { 'Retry-After': retryAfter(clock.now) })(response)
   await pause(true)
   const { next_attempt_at } = await attempted(1)
-  expect(timeOf(next_attempt_at)).toBe(start + wait_ms)
+  expect(timeOf(next_attempt_at)).toBe(start + waitMs)
   target.answer = status(200)
-  await at(start + wait_ms)
+  await at(start + waitMs)
   expect(await attempted(2)).toMatchObject({ status: 'delivered' })
 })
 
@@ -166,17 +166,17 @@ test('disables a notification with the reason after 120 hours of failures, and s
   await pause(true)
   await attempted(1)
   target.answer = status(200)
-  const first_end = start + 100 * hour
-  await at(first_end)
+  const firstEnd = start + 100 * hour
+  await at(firstEnd)
   await attempted(2)
   expect(await health()).toMatchObject({ status: 'enabled', failing_since: null })
 
   target.answer = status(500)
   await pause(false)
   const { next_attempt_at } = await attempted(1)
-  expect((await health()).failing_since).toBe(iso(first_end))
-  expect(timeOf(next_attempt_at)).toBeLessThan(first_end + 120 * hour)
-  await at(first_end + 120 * hour - 1)
+  expect((await health()).failing_since).toBe(iso(firstEnd))
+  expect(timeOf(next_attempt_at)).toBeLessThan(firstEnd + 120 * hour)
+  await at(firstEnd + 120 * hour - 1)
   const { status: still } = await attempted(2)
   expect([still, (await health()).status]).toEqual(['pending', 'enabled'])
   await at(clock.now + 1 * hour)

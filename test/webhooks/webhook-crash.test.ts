@@ -9,11 +9,11 @@ import { runTrial } from './trial.ts'
 // The short form of `npm run test:webhooks`.
 
 /** Everything here waits for something to happen; this ends a test in which nothing does. */
-const deadline_ms = 300_000
+const deadlineMs = 300_000
 const short = { max_faults: 2, hangs: false, patience_ms: 30_000 }
 
 test('loses and changes nothing after 3 kills and faults in three of ten responses', {
-  timeout: deadline_ms,
+  timeout: deadlineMs,
 }, async () => {
   const result = await runTrial({ ...short, events: 300, kills: 3, seed: 4, switches: 40 })
   // How many come again is a matter of how busy the machine is; `npm run test:webhooks` counts them.
@@ -24,7 +24,7 @@ test('loses and changes nothing after 3 kills and faults in three of ten respons
   expect(result.faults.count).toBeGreaterThan(result.arrivals * 0.2)
 })
 
-test('detects bodies that differ between attempts', { timeout: deadline_ms }, async () => {
+test('detects bodies that differ between attempts', { timeout: deadlineMs }, async () => {
   const result = await runTrial({ ...short, events: 60, kills: 1, seed: 5, switches: 20, fault: 'body-made-anew' })
   expect(wrongIn(result.verdict), scoreboard(result)).toContain('altered')
 })

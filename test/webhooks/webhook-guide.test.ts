@@ -14,7 +14,7 @@ const { tags } = JSON.parse(readFileSync(join(root, 'generated', 'openapi.json')
 }
 const guide = tags.find(({ name }) => name === 'Notifications')?.description ?? ''
 const block = (language: string) => new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? ''
-const signing_key = /whsec_[\w+/=]+/.exec(guide)?.[0] ?? ''
+const signingKey = /whsec_[\w+/=]+/.exec(guide)?.[0] ?? ''
 
 test('shows an authentic delivery in the webhook guide', async () => {
   const body = JSON.stringify(JSON.parse(block('json')))
@@ -26,9 +26,9 @@ test('shows an authentic delivery in the webhook guide', async () => {
       .map((line) => line.split(': ') as [string, string]),
   )
   const now = Number(headers['webhook-timestamp']) * 1_000
-  const event = await verifyWebhook(signing_key, headers, body, { now })
+  const event = await verifyWebhook(signingKey, headers, body, { now })
   expect(event.event).toBe('transaction_update')
-  const signed = await signWebhook(signing_key, event.id, body)
+  const signed = await signWebhook(signingKey, event.id, body)
   expect(headers['X-Signature']).toBe(signed['x-signature'])
 })
 
@@ -53,7 +53,7 @@ async function realDelivery(): Promise<string> {
     path: { network_id: 'evm:local' },
     body: { rpc_urls: [chain.url] },
   })
-  await client.post('/api/v1/notifications', { body: { id: 'guide', url: receiver.url, signing_key } })
+  await client.post('/api/v1/notifications', { body: { id: 'guide', url: receiver.url, signing_key: signingKey } })
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
   const network = { network: 'local', network_type: 'evm' } as const
   const relayer = { id: 'treasury', name: 'Treasury', ...network, paused: false, signer_id: signer.id }
@@ -70,7 +70,7 @@ test('shows a receiver in the webhook guide that accepts a delivery and refuses 
   const port = await startReceiver()
   const { client } = await startTestService()
   const url = `http://127.0.0.1:${port}/relayer`
-  const body = { id: 'guide', url, signing_key }
+  const body = { id: 'guide', url, signing_key: signingKey }
   await client.post('/api/v1/notifications', { body })
 
   const { data } = await client.post('/api/v1/notifications/{notification_id}/test', {
@@ -98,7 +98,7 @@ async function startReceiver(): Promise<number> {
   const anyPort = "0, '127.0.0.1', function () { console.log(this.address().port) }"
   writeFileSync(join(folder, 'receiver.ts'), block('ts').replace('3000', anyPort))
   const child = spawn(process.execPath, [join(folder, 'receiver.ts')], {
-    env: { ...process.env, SIGNING_KEY: signing_key },
+    env: { ...process.env, SIGNING_KEY: signingKey },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill())

@@ -2,7 +2,12 @@ import { expect, test } from 'vitest'
 import { judge } from '../../server/webhooks/schedule.ts'
 
 const at = 1_000_000_000_000
-const answer = (status: number | null, retry_after_s?: number) => ({ status, error: 'x', answer: '', retry_after_s })
+const answer = (status: number | null, retryAfterS?: number) => ({
+  status,
+  error: 'x',
+  answer: '',
+  retry_after_s: retryAfterS,
+})
 const second = 1_000
 const hour = 3_600 * second
 
@@ -12,7 +17,7 @@ test.each([200, 204, 299])('treats %d as a success', (status) => {
 
 test('waits longer after each failure, within a fifth, and gives up after the tenth attempt', () => {
   const waits = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
-  for (const [failures, wait_s] of waits.entries()) {
+  for (const [failures, waitS] of waits.entries()) {
     for (const [chance, factor] of [
       [0, 0.8],
       [0.5, 1],
@@ -20,7 +25,7 @@ test('waits longer after each failure, within a fifth, and gives up after the te
     ] as const) {
       const verdict = judge(answer(500), failures, undefined, at, chance, 1)
       expect(verdict).toMatchObject({ status: 'pending', failures: failures + 1 })
-      expect(Math.abs(verdict.next_at - at - wait_s * second * factor)).toBeLessThanOrEqual(1)
+      expect(Math.abs(verdict.next_at - at - waitS * second * factor)).toBeLessThanOrEqual(1)
     }
   }
   expect(judge(answer(500), 9, undefined, at, 0.5, 1)).toMatchObject({ status: 'failed', failures: 10 })
@@ -31,8 +36,8 @@ test.each([
   ['longer than the schedule', 7_200, 7_200],
   ['at least a second', 0, 1],
   ['at most a day', 1_000_000, 86_400],
-])('replaces the wait by Retry-After: %s', (_, asked_s, wait_s) => {
-  expect(judge(answer(503, asked_s), 1, undefined, at, 0, 1).next_at).toBe(at + wait_s * second)
+])('replaces the wait by Retry-After: %s', (_, askedS, waitS) => {
+  expect(judge(answer(503, askedS), 1, undefined, at, 0, 1).next_at).toBe(at + waitS * second)
 })
 
 test.each([301, 302, 307, 308, 400, 401, 404, 429, 500, null])('treats %s as a failure', (status) => {
@@ -61,7 +66,7 @@ test.each([
   ['no failures', undefined, false],
   ['failures for less than a minute', 59_000, false],
   ['failures for a minute', 60_000, true],
-])('makes the waiting deliveries due by a success after %s: %s ms', (_, failed_for_ms, recovered) => {
-  const since = failed_for_ms === undefined ? undefined : 1_000_000 - failed_for_ms
+])('makes the waiting deliveries due by a success after %s: %s ms', (_, failedForMs, recovered) => {
+  const since = failedForMs === undefined ? undefined : 1_000_000 - failedForMs
   expect(judge(answer(200), 3, since, 1_000_000, 0.5, 1)).toMatchObject({ status: 'delivered', recovered })
 })

@@ -7,12 +7,12 @@ import { startTestService, type TestService } from '../support/service.ts'
 
 const demo = { path: { relayer_id: 'demo' } }
 const other = `0x${'5a'.repeat(20)}`
-const signing_key = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
+const signingKey = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
 /** A second of the schedule takes a millisecond. */
 const fast = { WEBHOOK_TIME_SCALE: '0.001' }
 
 async function reportTo(service: TestService, url: string, id = 'hook') {
-  await service.client.post('/api/v1/notifications', { body: { id, url, signing_key } })
+  await service.client.post('/api/v1/notifications', { body: { id, url, signing_key: signingKey } })
   await service.client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { notification_id: id } })
   return { path: { notification_id: id } }
 }
@@ -43,7 +43,7 @@ test('delivers each state of a transaction once, signed, in order and without ga
   const { warnings: _, ...transaction } = data
   expect(payloads.at(-1)).toEqual({ payload_type: 'transaction', ...transaction })
   for (const { headers, body, event } of receiver.got) {
-    expect(await verifyWebhook(signing_key, headers, body)).toEqual(event)
+    expect(await verifyWebhook(signingKey, headers, body)).toEqual(event)
     expect(headers['webhook-id']).toBe(event.id)
   }
 })
@@ -72,8 +72,11 @@ test('reports a balance below the policy once, and again after a recovery', asyn
   const path = { network_id: 'evm:local' }
   await client.patch('/api/v1/networks/{network_id}', { path, body: { rpc_urls: [chain.url] } })
   await reportTo(service, receiver.url)
-  const min_balance = (10n ** 18n).toString()
-  const { data } = await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { min_balance } } })
+  const minBalance = (10n ** 18n).toString()
+  const { data } = await client.patch('/api/v1/relayers/{relayer_id}', {
+    ...demo,
+    body: { policies: { min_balance: minBalance } },
+  })
   const send = () => {
     const query = { wait: 'confirmed' } as const
     return client.post('/api/v1/relayers/{relayer_id}/transactions', {
@@ -95,7 +98,7 @@ test('reports a balance below the policy once, and again after a recovery', asyn
     await expect.poll(async () => send().then(() => 'sent', String)).toBe('sent')
   }
   expect(told()).toHaveLength(2)
-  expect(told()[0]).toMatchObject({ relayer: { id: 'demo' }, min_balance })
+  expect(told()[0]).toMatchObject({ relayer: { id: 'demo' }, min_balance: minBalance })
   expect(BigInt(told()[0]?.balance ?? '0')).toBeLessThan(10n ** 18n)
 })
 
@@ -221,7 +224,7 @@ test('signs with a replaced signing key beside the new one, and not with a remov
   await change('another key')
   const both = await send()
   await verifyWebhook('another key', both.headers, both.body)
-  await verifyWebhook(signing_key, both.headers, both.body)
+  await verifyWebhook(signingKey, both.headers, both.body)
   await change('')
   const none = await send()
   expect(none.headers['webhook-signature'] ?? none.headers['x-signature']).toBeUndefined()

@@ -20,8 +20,8 @@ export function accounts({
   chains,
   sending,
 }: Pick<OperationDependencies, 'store' | 'keyring' | 'chains' | 'sending'>): Accounts {
-  async function find(nodes: NodeAccess, relayer_id: string) {
-    const relayer = await keyring.findRelayer(relayer_id)
+  async function find(nodes: NodeAccess, relayerId: string) {
+    const relayer = await keyring.findRelayer(relayerId)
     const networkClient = await chains.clientFor(nodes, relayer)
     if (!networkClient) throw unavailable('the network of the relayer was deleted')
     return { relayer, chain: networkClient.callers }
@@ -29,7 +29,7 @@ export function accounts({
 
   /** Nodes do not see the hash of a transaction that only private relays have, whichever relayer sent it. */
   const isAboutSecret = async (method: string, [hash]: unknown[]): Promise<boolean> =>
-    by_hash.has(method) && typeof hash === 'string' && store.isSecretHash(hash.toLowerCase())
+    byHash.has(method) && typeof hash === 'string' && store.isSecretHash(hash.toLowerCase())
 
   /** Turns an unreachable node and a node's error into 503, and a response above the limit into 502. */
   async function ask<T>(question: Promise<T>): Promise<T> {
@@ -38,7 +38,7 @@ export function accounts({
     } catch (error) {
       if (!isRpcFailure(error)) throw error
       if (error instanceof RpcUnavailable && error.too_large !== undefined)
-        throw badGateway(`The node's answer ${error.too_large}; ${ask_less}`)
+        throw badGateway(`The node's answer ${error.too_large}; ${askLess}`)
       throw unavailable(error.message)
     }
   }
@@ -49,14 +49,18 @@ export function accounts({
       throw error
     })
 
-  async function nonceState(nodes: NodeAccess, relayer_id: string) {
-    const { relayer, chain } = await find(nodes, relayer_id)
-    const [latest, chain_pending] = await Promise.all([
+  async function nonceState(nodes: NodeAccess, relayerId: string) {
+    const { relayer, chain } = await find(nodes, relayerId)
+    const [latest, chainPending] = await Promise.all([
       orNull(chain.latestNonce(relayer.address)),
       orNull(chain.pendingNonce(relayer.address)),
     ])
-    const state = await sending.nonceState(relayer, latest ?? undefined, chain_pending ?? undefined)
-    return single({ ...state, chain_pending, blocking: blockingOf(await store.firstInLine(relayer.row_id)) })
+    const state = await sending.nonceState(relayer, latest ?? undefined, chainPending ?? undefined)
+    return single({
+      ...state,
+      chain_pending: chainPending,
+      blocking: blockingOf(await store.firstInLine(relayer.row_id)),
+    })
   }
 
   return {
@@ -93,7 +97,7 @@ export function accounts({
         answer.result = await chain.rpc(method, params)
       } catch (error) {
         if (!(error instanceof RpcError)) return await ask(Promise.reject(error))
-        const { code = node_error, message = 'The node answered with an error', data } = error.error
+        const { code = nodeError, message = 'The node answered with an error', data } = error.error
         answer.error = { code, message: String(message).slice(0, 10_000) }
         if (data !== undefined) answer.error.data = data
       }
@@ -125,9 +129,9 @@ export function accounts({
 }
 
 /** The code of a node's error that has none. An internal error would be one of this service. */
-const node_error = -32_000
+const nodeError = -32_000
 
-const by_hash: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_getTransactionReceipt'])
+const byHash: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_getTransactionReceipt'])
 
 const blockingOf = (row: TransactionRow | undefined): NonceState['blocking'] =>
   row && row.waiting_for !== null && row.nonce !== null
@@ -139,4 +143,4 @@ const unavailable = (message: string) =>
 
 const badGateway = (message: string) => new ApiError('bad_gateway', 'Bad Gateway', [{ path: 'node', message }])
 
-const ask_less = 'request less data, for example fewer blocks'
+const askLess = 'request less data, for example fewer blocks'

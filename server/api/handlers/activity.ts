@@ -8,17 +8,17 @@ import type { OperationDependencies } from '../../services/context.ts'
 import type { ActivityRow, CallerDayRow, DayRow, Repricing } from '../../store/store.ts'
 import { page } from './page.ts'
 
-const day_s = 86_400 as const
+const dayS = 86_400 as const
 const periods = {
   hour: { period_s: 60, points: 60 },
   day: { period_s: 900, points: 96 },
-  week: { period_s: day_s, points: 7 },
-  month: { period_s: day_s, points: 30 },
-  quarter: { period_s: day_s, points: 90 },
+  week: { period_s: dayS, points: 7 },
+  month: { period_s: dayS, points: 30 },
+  quarter: { period_s: dayS, points: 90 },
 } as const
-const wei_per_gwei = 10n ** 9n
+const weiPerGwei = 10n ** 9n
 /** Queues that are read in one turn of the event loop: a few milliseconds. */
-const turn_queues = 50
+const turnQueues = 50
 
 /** The present queues of relayers, their activity, and what they spent. */
 export function activity({
@@ -30,22 +30,30 @@ export function activity({
   'listQueues' | 'getActivity' | 'getSpending' | 'getSpendingByCaller'
 > {
   /** The relayers, of a pool or of all, that the caller may use themselves; undefined: every relayer. */
-  async function relayersOf(caller: Caller, pool_id: string | undefined) {
+  async function relayersOf(caller: Caller, poolId: string | undefined) {
     const { relayer_ids } = caller
-    if (pool_id === undefined) return relayer_ids
-    const pool = await findPool(pool_id, caller)
+    if (poolId === undefined) return relayer_ids
+    const pool = await findPool(poolId, caller)
     const ids = pool.relayers.map(({ relayer_id }) => relayer_id)
     return new Set(relayer_ids ? ids.filter((id) => relayer_ids.has(id)) : ids)
   }
 
-  async function queueOf({ row_id, id: relayer_id }: RelayerRow): Promise<Queue> {
+  async function queueOf({ row_id, id: relayerId }: RelayerRow): Promise<Queue> {
     const [unfinished, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])
-    if (!first) return { relayer_id, unfinished, first: null }
-    const { id: transaction_id, nonce, status, waiting_for, created_at, changed_at } = first
+    if (!first) return { relayer_id: relayerId, unfinished, first: null }
+    const { id: transactionId, nonce, status, waiting_for, created_at, changed_at } = first
     const reason = shownReason(first)
     const since = changed_at ?? created_at
-    const head = { transaction_id, nonce: nonce as number, status, waiting_for, reason, created_at, since }
-    return { relayer_id, unfinished, first: head }
+    const head = {
+      transaction_id: transactionId,
+      nonce: nonce as number,
+      status,
+      waiting_for,
+      reason,
+      created_at,
+      since,
+    }
+    return { relayer_id: relayerId, unfinished, first: head }
   }
 
   return {
@@ -58,7 +66,7 @@ export function activity({
       )
       const queues: Queue[] = []
       for (const [index, relayer] of data.entries()) {
-        if (index % turn_queues === turn_queues - 1) await nextTurn()
+        if (index % turnQueues === turnQueues - 1) await nextTurn()
         queues.push(await queueOf(relayer))
       }
       return { ...answer, data: queues }
@@ -76,7 +84,7 @@ export function activity({
       const last = Math.floor(now() / 1_000 / period_s) * period_s
       const first = last - (points - 1) * period_s
       const found =
-        period_s === day_s
+        period_s === dayS
           ? sumBy(await store.activityDays({ from: first, ids, network }), ({ at }) => at)
           : await store.activity({ period_s, from: first, ids, network })
       const rows = new Map(found.map((row) => [row.at, row]))
@@ -86,8 +94,8 @@ export function activity({
 
     async getSpending({ query: { days, pool_id, network, ...slice }, caller }) {
       const ids = await relayersOf(caller, pool_id)
-      const today = Math.floor(now() / 1_000 / day_s) * day_s
-      const filter = { from: today - (days - 1) * day_s, ids, network }
+      const today = Math.floor(now() / 1_000 / dayS) * dayS
+      const filter = { from: today - (days - 1) * dayS, ids, network }
       const [rows, repricings] = await Promise.all([store.activityDays(filter), store.repricings(filter)])
       const repricingOf = Map.groupBy(repricings, ({ relayer_id }) => relayer_id)
       const ofToday = sumBy(
@@ -106,15 +114,22 @@ export function activity({
         total_items: all.length,
       })
       return page(slice, read, ({ row: { relayer_id, network: its, accepted, mined, failed }, fees }): Spending => {
-        const fees_today = `${feesToday.get(relayer_id) ?? 0n}`
-        const counted = { relayer_id, network: its, accepted, mined, failed, fees: `${fees}`, fees_today }
+        const counted = {
+          relayer_id,
+          network: its,
+          accepted,
+          mined,
+          failed,
+          fees: `${fees}`,
+          fees_today: `${feesToday.get(relayer_id) ?? 0n}`,
+        }
         return { ...counted, ...repricingFees(repricingOf.get(relayer_id) ?? []) }
       })
     },
 
     async getSpendingByCaller({ query: { days, network, ...slice } }) {
-      const today = Math.floor(now() / 1_000 / day_s) * day_s
-      const from = today - (days - 1) * day_s
+      const today = Math.floor(now() / 1_000 / dayS) * dayS
+      const from = today - (days - 1) * dayS
       const rows = await store.callerDays({ from, ids: undefined, network })
       const all = [...Map.groupBy(rows, (row) => `${row.network} ${row.caller}`).values()]
         .map((its) => callerSpending(its, from, days))
@@ -132,12 +147,12 @@ export function activity({
 function callerSpending(rows: CallerDayRow[], from: number, days: number): CallerSpending {
   const [{ caller, name, network }] = rows as [CallerDayRow]
   const byDay = new Map(rows.map((row) => [row.at, feesOf(row)]))
-  const fees_by_day = Array.from({ length: days }, (_, index) => `${byDay.get(from + index * day_s) ?? 0n}`)
+  const feesByDay = Array.from({ length: days }, (_, index) => `${byDay.get(from + index * dayS) ?? 0n}`)
   return {
-    ...{ caller, name, network, fees_by_day },
+    ...{ caller, name, network, fees_by_day: feesByDay },
     mined: rows.reduce((sum, { mined }) => sum + mined, 0),
     fees: `${rows.reduce((sum, row) => sum + feesOf(row), 0n)}`,
-    fees_today: fees_by_day.at(-1) ?? '0',
+    fees_today: feesByDay.at(-1) ?? '0',
     ...repricingFees(rows),
   }
 }
@@ -146,7 +161,7 @@ function repricingFees(rows: Repricing[]): Pick<Spending, 'repriced' | 'repricin
   const gwei = rows.reduce((sum, { repricing_gwei }) => sum + repricing_gwei, 0)
   return {
     repriced: rows.reduce((sum, { repriced }) => sum + repriced, 0),
-    repricing_fees: `${BigInt(Math.round(gwei * 1e3)) * (wei_per_gwei / 1_000n)}`,
+    repricing_fees: `${BigInt(Math.round(gwei * 1e3)) * (weiPerGwei / 1_000n)}`,
   }
 }
 
@@ -154,7 +169,7 @@ const byNetwork = (a: { network: string }, b: { network: string }) =>
   a.network === b.network ? 0 : a.network < b.network ? -1 : 1
 
 const feesOf = ({ fee_gwei, fee_wei }: Pick<ActivityRow, 'fee_gwei' | 'fee_wei'>) =>
-  BigInt(fee_gwei) * wei_per_gwei + BigInt(fee_wei)
+  BigInt(fee_gwei) * weiPerGwei + BigInt(fee_wei)
 
 /** One row for each key: the sums of its rows. */
 function sumBy(rows: DayRow[], keyOf: (row: DayRow) => number | string): (DayRow & ActivityRow)[] {
@@ -179,8 +194,8 @@ const added = (sum: DayRow & ActivityRow, row: DayRow): DayRow & ActivityRow => 
   networks: sum.network === row.network ? sum.networks : 2,
 })
 
-function pointOf(at_s: number, row: ActivityRow | undefined): ActivityPoint {
-  const at = new Date(at_s * 1_000).toISOString()
+function pointOf(atS: number, row: ActivityRow | undefined): ActivityPoint {
+  const at = new Date(atS * 1_000).toISOString()
   if (!row)
     return { at, ...{ accepted: 0, mined: 0, failed: 0, mean_inclusion_ms: null, max_inclusion_ms: null }, fees: '0' }
   const { accepted, mined, failed, inclusion_ms, max_inclusion_ms, networks } = row

@@ -76,15 +76,15 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
 
     async rotateApiKey({ path, body, auditEntry }) {
       const { token, secret_hash } = makeToken(path.api_key_id)
-      const valid_ms = (body.former_valid_seconds ?? former_valid_s) * 1_000
-      const former_valid_until = valid_ms > 0 ? timestamp(now() + valid_ms) : null
-      const rotated = found(await store.rotateApiKey(path.api_key_id, secret_hash, former_valid_until, auditEntry))
+      const validMs = (body.former_valid_seconds ?? formerValidS) * 1_000
+      const formerValidUntil = validMs > 0 ? timestamp(now() + validMs) : null
+      const rotated = found(await store.rotateApiKey(path.api_key_id, secret_hash, formerValidUntil, auditEntry))
       return single({ api_key: show(rotated), token })
     },
   }
 }
 
-const former_valid_s = 86_400
+const formerValidS = 86_400
 
 const nameTaken = () => conflict('/body/name', 'an API key with this name already exists')
 const missing = () => notFound('API key not found')
@@ -94,9 +94,9 @@ const unknown = (its: UnknownLimit) =>
     ? badRequest(`/body/relayer_ids/${its.unknown_relayer}`, 'no relayer has this ID')
     : badRequest(`/body/pool_ids/${its.unknown_pool}`, 'no pool has this ID')
 
-function found(api_key: ApiKeyRow | undefined): ApiKeyRow {
-  if (!api_key) throw missing()
-  return api_key
+function found(apiKey: ApiKeyRow | undefined): ApiKeyRow {
+  if (!apiKey) throw missing()
+  return apiKey
 }
 
 /** The given members in stored form. Throws ApiError (400). */
@@ -117,22 +117,22 @@ function checkCidr(cidr: string, index: number) {
 }
 
 /** The public part of a key. */
-const show = ({ secret_hash: _, former_hash: __, ...api_key }: ApiKeyRow): ApiKey => api_key
+const show = ({ secret_hash: _, former_hash: __, ...apiKey }: ApiKeyRow): ApiKey => apiKey
 
 const scopes: GrantedScopes = ['sign', 'send', 'read', 'notifications', 'manage', 'relay']
 
 /** The rights of the API key that asks. */
 export const caller = ({ store }: Pick<OperationDependencies, 'store'>): Pick<Handlers, 'getCaller'> => ({
   async getCaller({ caller: { id, roles, relayer_ids, pool_ids } }) {
-    const api_key = await store.getApiKey(id)
+    const apiKey = await store.getApiKey(id)
     return single({
       id,
-      name: api_key?.name ?? null,
+      name: apiKey?.name ?? null,
       scopes: scopes.filter((scope) => roles.has(scope)),
       relayer_ids: relayer_ids === undefined ? null : [...relayer_ids],
       pool_ids: [...pool_ids],
       may_administer: roles.has('administer'),
-      expires_at: api_key?.expires_at ?? null,
+      expires_at: apiKey?.expires_at ?? null,
     })
   },
 })

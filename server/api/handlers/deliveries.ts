@@ -25,10 +25,10 @@ export function deliveries({
   shares,
   isStopping,
 }: Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'webhooks' | 'shares' | 'isStopping'>): Deliveries {
-  async function find(notification_id: string, caller: Caller): Promise<number> {
-    const row_id = await store.targetRowId(notification_id, creatorSeenBy(caller))
-    if (row_id === undefined) throw notificationNotFound()
-    return row_id
+  async function find(notificationId: string, caller: Caller): Promise<number> {
+    const rowId = await store.targetRowId(notificationId, creatorSeenBy(caller))
+    if (rowId === undefined) throw notificationNotFound()
+    return rowId
   }
   const disabled = () =>
     conflict('/path/notification_id', 'the notification is disabled; update its url or signing_key to enable it')
@@ -39,37 +39,37 @@ export function deliveries({
     },
 
     async listDeliveries({ path, query, caller }) {
-      const row_id = await find(path.notification_id, caller)
+      const rowId = await find(path.notification_id, caller)
       return page(
         query,
-        (slice) => store.listDeliveries(row_id, slice, query.status),
+        (slice) => store.listDeliveries(rowId, slice, query.status),
         (delivery) => delivery,
       )
     },
 
     async redeliver({ path, auditEntry, caller }) {
-      const row_id = await find(path.notification_id, caller)
-      const delivery = await store.redeliver(row_id, path.delivery_id, auditEntry)
+      const rowId = await find(path.notification_id, caller)
+      const delivery = await store.redeliver(rowId, path.delivery_id, auditEntry)
       if (delivery === 'missing') throw notFound(`Delivery with ID ${path.delivery_id} not found`)
       if (delivery === 'disabled') throw disabled()
-      webhooks.wake(row_id)
+      webhooks.wake(rowId)
       return single(delivery)
     },
 
     async redeliverFailed({ path, body, auditEntry, caller }) {
       const since = readTime(body.since, '/body/since')
-      const row_id = await find(path.notification_id, caller)
-      const redelivered = await store.redeliverFailed(row_id, since, auditEntry)
+      const rowId = await find(path.notification_id, caller)
+      const redelivered = await store.redeliverFailed(rowId, since, auditEntry)
       if (redelivered === 'disabled') throw disabled()
-      webhooks.wake(row_id)
+      webhooks.wake(rowId)
       return single({ redelivered })
     },
 
     async retryDeliveries({ path, auditEntry, caller }) {
-      const row_id = await find(path.notification_id, caller)
-      const retried = await store.retryDeliveries(row_id, auditEntry)
+      const rowId = await find(path.notification_id, caller)
+      const retried = await store.retryDeliveries(rowId, auditEntry)
       if (retried === 'disabled') throw disabled()
-      webhooks.wake(row_id)
+      webhooks.wake(rowId)
       return single({ retried })
     },
 

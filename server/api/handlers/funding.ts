@@ -24,8 +24,8 @@ type Operations = Pick<
 >
 
 /** The time limit for the answer of a node. */
-const patience_ms = 2_000
-const day_s = 24 * 3_600
+const patienceMs = 2_000
+const dayS = 24 * 3_600
 
 export function funding({
   store,
@@ -36,9 +36,9 @@ export function funding({
   now,
 }: Pick<OperationDependencies, 'store' | 'keyring' | 'findPool' | 'chains' | 'sending' | 'now'>): Operations {
   /** What counts for the daily limit now. */
-  async function spentOf(chain_id: number, { from, max_per_day }: Funding, asset: string) {
+  async function spentOf(chainId: number, { from, max_per_day }: Funding, asset: string) {
     const treasury = await store.getRelayer(from)
-    const account = treasury && { chain_id, address: treasury.address }
+    const account = treasury && { chain_id: chainId, address: treasury.address }
     const spent = account ? BigInt(await store.spentPerDay(account, asset)) : 0n
     const left = BigInt(max_per_day) - spent
     return { spent_today: `${spent}`, left_today: `${left > 0n ? left : 0n}` }
@@ -48,15 +48,15 @@ export function funding({
     const its = asCoin(given, pool.coin_token)
     const notes = await store.fundingNotes()
     const relayers: PoolFundingState['relayers'] = []
-    let chain_id = 0
+    let chainId = 0
     for (const { relayer_id } of pool.relayers) {
       const relayer = await findRelayer(relayer_id)
-      chain_id = relayer.chain_id
+      chainId = relayer.chain_id
       if ((await store.fundingOf(relayer))?.pool?.row_id !== pool.row_id) continue
       const { state, reason, since } = notes.get(relayer.row_id) ?? unexamined
       relayers.push({ relayer_id, state, reason, since })
     }
-    return { funding: its, ...(await spentOf(chain_id, its, refillsOf(0, pool))), relayers }
+    return { funding: its, ...(await spentOf(chainId, its, refillsOf(0, pool))), relayers }
   }
 
   async function stateOf(
@@ -70,9 +70,9 @@ export function funding({
       chains.clientFor(nodes, relayer),
       store.fundingNotes(),
       store.refills(row_id),
-      store.feesSince(row_id, Math.floor(now() / 1_000) - day_s),
+      store.feesSince(row_id, Math.floor(now() / 1_000) - dayS),
     ])
-    const balance = client && (await within(patience_ms, balanceOf(client.callers, its.asset, address)))
+    const balance = client && (await within(patienceMs, balanceOf(client.callers, its.asset, address)))
     const { state, reason, since } = notes.get(row_id) ?? unexamined
     return {
       funding: its,
@@ -81,7 +81,7 @@ export function funding({
       balance: balance === undefined ? null : `${balance}`,
       ...spent,
       runway_seconds:
-        balance === undefined || its.asset !== null || fees === 0n ? null : Number((balance * BigInt(day_s)) / fees),
+        balance === undefined || its.asset !== null || fees === 0n ? null : Number((balance * BigInt(dayS)) / fees),
       refills: refills.map(show),
     }
   }

@@ -14,10 +14,10 @@ import type { OperationDependencies } from '../../services/context.ts'
 import { nodeWarnings, readPrivateRpcUrls, readRpcUrls, showRpcUrls } from '../../services/rpc-urls.ts'
 import { page } from './page.ts'
 
-const defaultsOf = (chain_id: number) =>
+const defaultsOf = (chainId: number) =>
   ({
     symbol: null,
-    required_confirmations: confirmationsOf(chain_id),
+    required_confirmations: confirmationsOf(chainId),
     average_blocktime_ms: null,
     is_testnet: false,
     explorer_urls: [],
@@ -130,8 +130,8 @@ function normalized<B extends Inputs>({
 }
 
 /** RFC 7396: null removes a member, which restores its default. */
-function mergePatch(patch: { [Name in keyof Network]?: Network[Name] | null }, chain_id: number): Partial<Network> {
-  const its: Partial<Network> = defaultsOf(chain_id)
+function mergePatch(patch: { [Name in keyof Network]?: Network[Name] | null }, chainId: number): Partial<Network> {
+  const its: Partial<Network> = defaultsOf(chainId)
   return Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, value ?? its[name as keyof Network]]))
 }
 
@@ -142,25 +142,25 @@ const show = (network: Network): Network => ({
 })
 
 /** The id of a network begins with its type. */
-function missing(network_id: string): ApiError {
-  const hint = network_id.startsWith('evm:') ? '' : `; did you mean evm:${network_id}?`
+function missing(networkId: string): ApiError {
+  const hint = networkId.startsWith('evm:') ? '' : `; did you mean evm:${networkId}?`
   return new ApiError('not_found', 'Not Found', [
     { path: '/path/network_id', message: `no network has this id${hint}` },
   ])
 }
 
 /** A development chain has one node, and nothing replaces its blocks. */
-const development_confirmations = 1
+const developmentConfirmations = 1
 /**
  * For a chain that is not in the table. Twelve blocks are the customary figure for Ethereum: since the Merge no reorganization of
  * mainnet was deeper than 7 slots (the beacon chain's of 2022-05-25), and a block is final after two epochs, 64 slots.
  */
-const default_confirmations = 12
+const defaultConfirmations = 12
 
 /** The default depth of a confirmed transaction by chain id; its own block counts. */
 const confirmations: Record<number, number> = {
-  1337: development_confirmations,
-  31337: development_confirmations,
+  1337: developmentConfirmations,
+  31337: developmentConfirmations,
   1: 12,
   // BNB Smart Chain: the figure of exchanges from before its fast finality (BEP-126, two blocks as a rule).
   56: 15,
@@ -189,4 +189,4 @@ const confirmations: Record<number, number> = {
   534351: 20,
 }
 
-export const confirmationsOf = (chain_id: number): number => confirmations[chain_id] ?? default_confirmations
+export const confirmationsOf = (chainId: number): number => confirmations[chainId] ?? defaultConfirmations

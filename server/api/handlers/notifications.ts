@@ -5,9 +5,9 @@ import type { OperationDependencies } from '../../services/context.ts'
 import { page } from './page.ts'
 
 /** The limit of an API key that is limited to relayers. */
-const max_of_limited_key = 100
+const maxOfLimitedKey = 100
 /** For this long, a replaced signing key signs deliveries in addition to the new one. */
-const former_key_ms = 24 * 3_600_000
+const formerKeyMs = 24 * 3_600_000
 
 type Notifications = Pick<
   Handlers,
@@ -28,16 +28,23 @@ export function notifications({
     async createNotification({ body, caller, auditEntry }) {
       const { id = makeId(), type = 'webhook', url, signing_key = '', filter } = body
       checkUrl(url)
-      const created_by = caller.id
-      const notification = { id, type, url, signing_key: sealed(id, signing_key), created_by, filter: filter ?? null }
-      const max_of_creator = creatorSeenBy(caller) === undefined ? undefined : max_of_limited_key
+      const createdBy = caller.id
+      const notification = {
+        id,
+        type,
+        url,
+        signing_key: sealed(id, signing_key),
+        created_by: createdBy,
+        filter: filter ?? null,
+      }
+      const maxOfCreator = creatorSeenBy(caller) === undefined ? undefined : maxOfLimitedKey
       auditEntry.subject = id
-      const outcome = await store.createNotification(notification, auditEntry, max_of_creator)
+      const outcome = await store.createNotification(notification, auditEntry, maxOfCreator)
       if (outcome === 'id_taken') throw new ApiError('conflict', 'Notification with this ID already exists')
       if (outcome === 'too_many') {
         throw conflict(
           '/body',
-          `this API key has reached its limit of ${max_of_limited_key} notifications; delete one first`,
+          `this API key has reached its limit of ${maxOfLimitedKey} notifications; delete one first`,
         )
       }
       return single({ id, type, url, has_signing_key: signing_key !== '', ...(filter && { filter }) })
@@ -55,7 +62,7 @@ export function notifications({
     },
 
     async updateNotification({ path, body, caller, auditEntry }) {
-      const changes: NotificationChanges = { former_until: now() + former_key_ms }
+      const changes: NotificationChanges = { former_until: now() + formerKeyMs }
       if (body.type !== undefined) changes.type = body.type
       if (body.filter !== undefined) changes.filter = body.filter
       if (body.url !== undefined) {

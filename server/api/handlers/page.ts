@@ -2,7 +2,7 @@ import type { Pagination } from '../../../generated/openapi.ts'
 import { list } from '../../domain/operation.ts'
 import type { Listing, Slice } from '../../domain/rows.ts'
 
-const max_per_page = 1_000
+const maxPerPage = 1_000
 
 /**
  * Returns one page of a list. Page 0 is page 1. A `per_page` above 1,000 is 1,000. A page past the end is empty and has the true
@@ -13,11 +13,11 @@ export async function page<Row, T>(
   read: (slice: Slice) => Promise<Listing<Row>>,
   show: (row: Row) => T,
 ) {
-  const current_page = Math.max(query.page, 1)
-  const per_page = Math.min(query.per_page, max_per_page)
+  const currentPage = Math.max(query.page, 1)
+  const perPage = Math.min(query.per_page, maxPerPage)
   // Above 2^53 the product is inexact, but then it is past the end of every list.
-  const offset = Math.min((current_page - 1) * per_page, Number.MAX_SAFE_INTEGER)
-  const { items, total_items } = await read({ offset, limit: per_page })
-  const pagination: Pagination = { current_page, per_page, total_items }
+  const offset = Math.min((currentPage - 1) * perPage, Number.MAX_SAFE_INTEGER)
+  const { items, total_items } = await read({ offset, limit: perPage })
+  const pagination: Pagination = { current_page: currentPage, per_page: perPage, total_items }
   return list(items.map(show), pagination)
 }

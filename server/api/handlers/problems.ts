@@ -20,25 +20,25 @@ type Dependencies = Pick<OperationDependencies, 'store' | 'background' | 'sendin
 type Snapshot = { at: number; facts: Facts; problems: FoundProblem[] }
 
 /** One look serves everybody who asks within this time. */
-const snapshot_ms = 3_000
-const accounts_ms = 60_000
-const nodes_ms = 10_000
-const day_s = 24 * 3_600
-const quarter_s = 900
-const max_relayers = 1_000
-const turn_queues = 50
-const max_page = 1_000
-const minute_ms = 60_000
+const snapshotMs = 3_000
+const accountsMs = 60_000
+const nodesMs = 10_000
+const dayS = 24 * 3_600
+const quarterS = 900
+const maxRelayers = 1_000
+const turnQueues = 50
+const maxPage = 1_000
+const minuteMs = 60_000
 
 export function problems({ store, background, sending, now, elapsed, unready }: Dependencies): Operations {
-  const accounts = createLastSeen<Account>(accounts_ms, elapsed)
-  const nodes = createLastSeen<NetworkSeen>(nodes_ms, elapsed)
+  const accounts = createLastSeen<Account>(accountsMs, elapsed)
+  const nodes = createLastSeen<NetworkSeen>(nodesMs, elapsed)
   let last: { until: number; snapshot: Promise<Snapshot> } | undefined
 
   function look(): Promise<Snapshot> {
     if (last && elapsed() < last.until) return last.snapshot
     const snapshot = lookAgain()
-    last = { until: elapsed() + snapshot_ms, snapshot }
+    last = { until: elapsed() + snapshotMs, snapshot }
     snapshot.catch(() => {
       last = undefined
     })
@@ -54,7 +54,7 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
         new Map([...new Set(relayers.map(({ network }) => network))].map((name) => [name, () => nodesOf(name)])),
       ),
       queuesOf(relayers),
-      store.failuresSince((Math.floor(at / 1_000 / quarter_s) + 1) * quarter_s - day_s),
+      store.failuresSince((Math.floor(at / 1_000 / quarterS) + 1) * quarterS - dayS),
       store.notificationStates(),
       store.fundingNotes(),
       unready(),
@@ -76,9 +76,9 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
   async function allRelayers(): Promise<RelayerRow[]> {
     const relayers: RelayerRow[] = []
     for (;;) {
-      const { items } = await store.listRelayers({ offset: relayers.length, limit: max_relayers })
+      const { items } = await store.listRelayers({ offset: relayers.length, limit: maxRelayers })
       relayers.push(...items)
-      if (items.length < max_relayers) return relayers
+      if (items.length < maxRelayers) return relayers
       await nextTurn()
     }
   }
@@ -103,11 +103,11 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
   async function queuesOf(relayers: RelayerRow[]): Promise<Facts['queues']> {
     const byRowId = new Map(relayers.map((relayer) => [relayer.row_id, relayer]))
     const queues: Facts['queues'] = []
-    for (const [index, row_id] of (await store.relayersAtWork()).entries()) {
-      if (index % turn_queues === turn_queues - 1) await nextTurn()
-      const relayer = byRowId.get(row_id)
-      const first: TransactionRow | undefined = relayer && (await store.firstInLine(row_id))
-      if (relayer && first) queues.push({ relayer, first, unfinished: await store.countUnfinished(row_id) })
+    for (const [index, rowId] of (await store.relayersAtWork()).entries()) {
+      if (index % turnQueues === turnQueues - 1) await nextTurn()
+      const relayer = byRowId.get(rowId)
+      const first: TransactionRow | undefined = relayer && (await store.firstInLine(rowId))
+      if (relayer && first) queues.push({ relayer, first, unfinished: await store.countUnfinished(rowId) })
     }
     return queues
   }
@@ -124,9 +124,9 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
   }
 
   /** A problem whose acknowledgement the caller may change, for everybody. Throws ApiError (403, 404). */
-  async function findOwn(problem_id: string, caller: Caller): Promise<Problem> {
+  async function findOwn(problemId: string, caller: Caller): Promise<Problem> {
     const { seen } = await seenBy(caller)
-    const found = seen.find(({ id }) => id === problem_id)
+    const found = seen.find(({ id }) => id === problemId)
     if (!found) throw missing('problem_id', 'no present problem has this id')
     if (isShared(found) && caller.relayer_ids !== undefined) throw sharedByOthers()
     return found
@@ -135,19 +135,23 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
   return {
     async listProblems({ query, caller }) {
       const { snapshot, seen, sight } = await seenBy(caller)
-      const current_page = Math.max(query.page, 1)
-      const per_page = Math.min(query.per_page, max_page)
-      const offset = (current_page - 1) * per_page
-      const checked_at = new Date(snapshot.at).toISOString()
-      const data: Problems = { checked_at, problems: seen.slice(offset, offset + per_page), unchecked: sight.unchecked }
-      return { ...single(data), pagination: { current_page, per_page, total_items: seen.length } }
+      const currentPage = Math.max(query.page, 1)
+      const perPage = Math.min(query.per_page, maxPage)
+      const offset = (currentPage - 1) * perPage
+      const checkedAt = new Date(snapshot.at).toISOString()
+      const data: Problems = {
+        checked_at: checkedAt,
+        problems: seen.slice(offset, offset + perPage),
+        unchecked: sight.unchecked,
+      }
+      return { ...single(data), pagination: { current_page: currentPage, per_page: perPage, total_items: seen.length } }
     },
 
     async acknowledgeProblem({ path, body, caller, auditEntry }) {
       const found = await findOwn(path.problem_id, caller)
       auditEntry.subject = found.id
-      const at_ms = now()
-      const [at, until] = [at_ms, at_ms + body.minutes * minute_ms].map((ms) => new Date(ms).toISOString()) as [
+      const atMs = now()
+      const [at, until] = [atMs, atMs + body.minutes * minuteMs].map((ms) => new Date(ms).toISOString()) as [
         string,
         string,
       ]
@@ -166,11 +170,15 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
 
     async search({ query, caller }) {
       const { roles, relayer_ids } = caller
-      const created_by = creatorSeenBy(caller)
+      const createdBy = creatorSeenBy(caller)
       const { items, total_items } = await store.search(query.q.trim(), {
         relayer_ids,
         signers: roles.has('manage') && relayer_ids === undefined,
-        notifications: !roles.has('notifications') ? 'none' : created_by === undefined ? 'all' : { created_by },
+        notifications: !roles.has('notifications')
+          ? 'none'
+          : createdBy === undefined
+            ? 'all'
+            : { created_by: createdBy },
       })
       return list(items, { current_page: 1, per_page: Math.max(1, items.length), total_items })
     },
@@ -205,7 +213,7 @@ function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
   const unchecked: Problems['unchecked'] = []
   const note = (part: Problems['unchecked'][number]['part'], faults: [string, string][]) => {
     const [[, why] = ['', '']] = faults
-    const names = faults.map(([name]) => name).slice(0, max_named)
+    const names = faults.map(([name]) => name).slice(0, maxNamed)
     const reason = `${names.join(', ')}${faults.length > names.length ? ', …' : ''}: ${why}`.slice(0, 1_000)
     if (faults.length > 0) unchecked.push({ part, count: faults.length, reason })
   }
@@ -223,7 +231,7 @@ function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
   }
 }
 
-const max_named = 5
+const maxNamed = 5
 
 const faultsIn = (answers: ReadonlyMap<string, unknown>, wanted: ReadonlySet<string>): [string, string][] =>
   [...answers].flatMap(([name, answer]) =>

@@ -95,10 +95,14 @@ export function relayers({
       }
       const { row_id } = relayer
       const mined = await store.listTransactions(row_id, { offset: 0, limit: 0 }, { status: ['mined'] })
-      const pending_transactions_count = await store.countUnfinished(row_id)
-      const mined_transactions_count = mined.total_items
-      const finished = pending_transactions_count + mined_transactions_count === 0
-      return single({ pending_transactions_count, mined_transactions_count, finished })
+      const pendingTransactionsCount = await store.countUnfinished(row_id)
+      const minedTransactionsCount = mined.total_items
+      const finished = pendingTransactionsCount + minedTransactionsCount === 0
+      return single({
+        pending_transactions_count: pendingTransactionsCount,
+        mined_transactions_count: minedTransactionsCount,
+        finished,
+      })
     },
 
     async deleteRelayer({ path, auditEntry }) {
@@ -145,6 +149,6 @@ function reportsTo(id: string | null | undefined, ids: string[] | undefined): st
 
 /** The row as the contract shows it. */
 export function show({ row_id: _, chain_id: __, funding: ___, coin_token: ____, ...relayer }: RelayerRow): Relayer {
-  const notification_id = relayer.notification_ids[0] ?? null
-  return { ...relayer, notification_id, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
+  const notificationId = relayer.notification_ids[0] ?? null
+  return { ...relayer, notification_id: notificationId, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
 }

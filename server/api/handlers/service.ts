@@ -27,7 +27,7 @@ export function service({
       const asked = performance.now()
       await nextTurn()
       const started = performance.now()
-      const event_loop_ms = Math.round(started - asked)
+      const eventLoopMs = Math.round(started - asked)
       const facts = await store.databaseFacts()
       const database = { ...facts, response_ms: Math.round(performance.now() - started) }
       const [servers, reasons, noticed] = await Promise.all([store.servers(), unready(), incidents()])
@@ -37,7 +37,7 @@ export function service({
         node_version: process.versions.node,
         started_at: iso(Math.round(now() - process.uptime() * 1_000)),
         memory_bytes: process.memoryUsage.rss(),
-        event_loop_ms,
+        event_loop_ms: eventLoopMs,
         not_ready: reasons,
         database,
         servers: servers.map((its) => ({ ...its, started_at: iso(its.started_at), is_this: its.name === name })),

@@ -73,7 +73,7 @@ const isLocal = (body: CreateSignerRequest): body is LocalRequest =>
   body.type === 'plain' || body.type === 'keystore' || body.type === 'generated'
 
 async function remoteRow(
-  signer_id: string,
+  signerId: string,
   { id: _, ...asked }: Exclude<CreateSignerRequest, LocalRequest>,
   { keyServices, keyring }: SignerDependencies,
   caller: Caller,
@@ -82,7 +82,7 @@ async function remoteRow(
     asked,
     caller.roles.has('administer') ? 'administrator' : 'caller',
   )
-  return keyring.encloseReference(signer_id, reference, address)
+  return keyring.encloseReference(signerId, reference, address)
 }
 
 async function localRow(id: string, body: LocalRequest, { keyring }: SignerDependencies): Promise<SignerRow> {

@@ -159,10 +159,10 @@ export function signing(
     return { digest: messageDigest(message), preimage: () => messagePreimage(message) }
   }
 
-  function typedDataContent(separator: Uint8Array, struct_hash: Uint8Array): Content {
+  function typedDataContent(separator: Uint8Array, structHash: Uint8Array): Content {
     return {
-      digest: typedDataDigest(separator, struct_hash),
-      preimage: () => typedDataPreimage(separator, struct_hash),
+      digest: typedDataDigest(separator, structHash),
+      preimage: () => typedDataPreimage(separator, structHash),
     }
   }
 

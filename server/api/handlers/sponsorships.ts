@@ -34,13 +34,13 @@ export function sponsorships(
   }
 
   /** The sponsorship of the path, if the caller may send or read its calls. Throws ApiError (403, 404). */
-  async function ofCaller(id: string, { id: caller_id, roles, relayer_ids }: Caller): Promise<SponsorshipRow> {
+  async function ofCaller(id: string, { id: callerId, roles, relayer_ids }: Caller): Promise<SponsorshipRow> {
     if (!roles.has('relay') && relayer_ids !== undefined) {
       const message = 'this API key is limited to relayers; the operation requires a key for all relayers'
       throw new ApiError('forbidden', 'Forbidden', [{ path: 'api_key', message }])
     }
     const sponsorship = await found(id)
-    if (roles.has('relay') && sponsorship.api_key_id !== caller_id) throw missing()
+    if (roles.has('relay') && sponsorship.api_key_id !== callerId) throw missing()
     return sponsorship
   }
 
@@ -50,18 +50,22 @@ export function sponsorships(
       if ((relayer_id === undefined) === (pool_id === undefined))
         throw badRequest('/body/relayer_id', 'give exactly one of relayer_id and pool_id')
       auditEntry.subject = id
-      const created_at = new Date(now()).toISOString()
-      const key_id = makeId()
-      const { token, secret_hash } = makeToken(key_id)
+      const createdAt = new Date(now()).toISOString()
+      const keyId = makeId()
+      const { token, secret_hash } = makeToken(keyId)
       const created = await store.createSponsorship(
         {
           ...{ targets: [], forwarders: [], delegates: [], nonce_key_delegates: [], origins: [] },
           ...{ per_user: null, paused: false },
           ...readRules(body),
-          ...{ id, created_at, ...(relayer_id === undefined ? { pool_id: pool_id as string } : { relayer_id }) },
+          ...{
+            id,
+            created_at: createdAt,
+            ...(relayer_id === undefined ? { pool_id: pool_id as string } : { relayer_id }),
+          },
         },
         {
-          ...{ id: key_id, name: nameOf(id, key_id), scopes: ['relay'], created_at, secret_hash },
+          ...{ id: keyId, name: nameOf(id, keyId), scopes: ['relay'], created_at: createdAt, secret_hash },
           ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, expires_at: null },
           ...{ last_used_at: null, former_hash: null, former_valid_until: null },
         },
@@ -72,7 +76,7 @@ export function sponsorships(
       if (created === 'unknown_pool') throw badRequest('/body/pool_id', 'no pool has this ID')
       if (created === 'too_many_keys') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
       if (created === 'key_name_taken')
-        throw conflict('/body/id', `an API key already has the name of its key, ${nameOf(id, key_id)}`)
+        throw conflict('/body/id', `an API key already has the name of its key, ${nameOf(id, keyId)}`)
       return single({ sponsorship: await show(created), token })
     },
 
@@ -183,10 +187,10 @@ function readRules<Body extends CreateSponsorshipRequest | UpdateSponsorshipRequ
   return rules as Read<Body>
 }
 
-const max_name = 128
+const maxName = 128
 
 /** The name of its API key: names are unique, and short enough by the id of the key. */
-const nameOf = (id: string, key_id: string): string => {
+const nameOf = (id: string, keyId: string): string => {
   const name = `Sponsorship ${id}`
-  return name.length <= max_name ? name : `${name.slice(0, max_name - key_id.length - 1)} ${key_id}`
+  return name.length <= maxName ? name : `${name.slice(0, maxName - keyId.length - 1)} ${keyId}`
 }

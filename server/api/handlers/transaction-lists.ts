@@ -8,19 +8,19 @@ import type { OperationDependencies } from '../../services/context.ts'
 import { page } from './page.ts'
 
 /** Characters of `data` as hex in one page. */
-export const max_page_characters = 32 * 1024 * 1024
-const max_page_kib = max_page_characters / 2 / 1024
+export const maxPageCharacters = 32 * 1024 * 1024
+const maxPageKib = maxPageCharacters / 2 / 1024
 type ListDependencies = Pick<OperationDependencies, 'store'>
 type Asking = Pick<OperationRequest<'listAllTransactions'>, 'query' | 'holdAnswer'>
 
 /** Refuses a page with too much data, and holds the caller's share of the memory for it until the response is written. */
 const admission =
   ({ holdAnswer }: Pick<Asking, 'holdAnswer'>) =>
-  (data_bytes: number) => {
-    const characters = 2 * data_bytes
-    if (characters > max_page_characters) {
-      const size = `the data of these transactions has ${Math.ceil(data_bytes / 1024)} KiB`
-      throw badRequest('/query/per_page', `is too large: ${size}, and a page has at most ${max_page_kib} KiB`)
+  (dataBytes: number) => {
+    const characters = 2 * dataBytes
+    if (characters > maxPageCharacters) {
+      const size = `the data of these transactions has ${Math.ceil(dataBytes / 1024)} KiB`
+      throw badRequest('/query/per_page', `is too large: ${size}, and a page has at most ${maxPageKib} KiB`)
     }
     holdAnswer(characters)
   }
@@ -41,7 +41,7 @@ export const createListOf =
       const admit = admission(asking)
       const filter = { ...readFilter(query), ...pool }
       const listing = await store.listTransactionsOf(relayer_ids, slice, filter, admit)
-      if (listing === 'too_deep') throw badRequest('/query/page', too_deep)
+      if (listing === 'too_deep') throw badRequest('/query/page', tooDeep)
       for (const { relayer_id } of listing.items) {
         if (firsts.has(relayer_id)) continue
         const relayer = await store.getRelayer(relayer_id)
@@ -82,7 +82,7 @@ export function transactionLists(
   }
 }
 
-const too_deep = 'must end within the 10,000 newest transactions; narrow the list with created_before'
+const tooDeep = 'must end within the 10,000 newest transactions; narrow the list with created_before'
 
 type FilterQuery = Omit<TransactionFilter, 'nonce_from' | 'nonce_to' | 'metadata'> & { metadata?: string }
 

@@ -12,9 +12,9 @@ import { createAwaited } from '../../services/transactions/await-transaction.ts'
 import { stateOf } from '../../services/transactions/replace.ts'
 import { page } from './page.ts'
 
-const max_canceled_at_once = 10_000
+const maxCanceledAtOnce = 10_000
 /** Per database transaction, which takes about 10 ms. */
-const canceled_per_batch = 50
+const canceledPerBatch = 50
 
 type Transactions = Pick<
   Handlers,
@@ -42,8 +42,8 @@ export function transactions(
   const { submit, pollNow } = sending
   const awaitedBy = createAwaited(dependencies)
 
-  async function get(relayer_row_id: number, id: string): Promise<WholeTransactionRow> {
-    const row = await store.getTransaction(relayer_row_id, id)
+  async function get(relayerRowId: number, id: string): Promise<WholeTransactionRow> {
+    const row = await store.getTransaction(relayerRowId, id)
     if (!row) throw transactionNotFound(id)
     return row
   }
@@ -154,16 +154,19 @@ export function transactions(
       const failed: string[] = []
       const batch = {
         relayer_row_id: row_id,
-        limit: canceled_per_batch,
+        limit: canceledPerBatch,
         intent: 'cancel',
         reason: 'Canceled by request',
       } as const
-      let below_nonce: number | undefined = Number.MAX_SAFE_INTEGER
-      while (below_nonce !== undefined && queued.length + failed.length < max_canceled_at_once) {
-        const { withdrawn, refused, next_below } = await store.withdrawBatch(auditEntry, { ...batch, below_nonce })
+      let belowNonce: number | undefined = Number.MAX_SAFE_INTEGER
+      while (belowNonce !== undefined && queued.length + failed.length < maxCanceledAtOnce) {
+        const { withdrawn, refused, next_below } = await store.withdrawBatch(auditEntry, {
+          ...batch,
+          below_nonce: belowNonce,
+        })
         queued.push(...withdrawn)
         failed.push(...refused)
-        below_nonce = next_below
+        belowNonce = next_below
         // Other requests run between two batches.
         await nextTurn()
       }

@@ -6,7 +6,7 @@ import type { Caller, Handlers, OperationId } from '../../domain/operation.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authentication.ts'
 import { authorize, checkRoles } from './authorization.ts'
-import { checkMediaType, max_body_bytes, readBody } from './body.ts'
+import { checkMediaType, maxBodyBytes, readBody } from './body.ts'
 import type { Held, Shares } from './concurrency-limits.ts'
 import type { CountConnection } from './connections.ts'
 import type { Operation } from './contract.ts'
@@ -15,7 +15,7 @@ import { securityHeaders } from './headers.ts'
 import type { Quiet } from './idle.ts'
 import { nearestPath } from './nearest-path.ts'
 import { headerReader, queryReader } from './query.ts'
-import { bytes_each, type RateLimit } from './rate-limit.ts'
+import { bytesEach, type RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
 import type { RequestContext } from './request-context.ts'
 import { normalizeTarget, searchOf } from './request-target.ts'
@@ -93,9 +93,9 @@ export function createApp(dependencies: AppDependencies): Express {
 }
 
 /** A shorter response needs no share. */
-const unnoticed_bytes = 16 * 1024
+const unnoticedBytes = 16 * 1024
 /** A change of the configuration counts as five requests: every process reads the changed rows again. */
-const change_bytes = 4 * bytes_each
+const changeBytes = 4 * bytesEach
 
 /** Counts a request of the caller. False: it was answered meanwhile, since the rest of it cannot be read (api/http/server.ts). */
 async function countRequest(response: Response, rateLimit: RateLimit): Promise<boolean> {
@@ -117,8 +117,8 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
     const caller = context.caller as Caller
     if (operation.limited) {
       if (!(await countRequest(response, rateLimit))) return
-      const bytes = Math.min(Number(request.headers['content-length'] ?? 0), max_body_bytes)
-      rateLimit.weigh(caller, operation.configures ? bytes + change_bytes : bytes)
+      const bytes = Math.min(Number(request.headers['content-length'] ?? 0), maxBodyBytes)
+      rateLimit.weigh(caller, operation.configures ? bytes + changeBytes : bytes)
     }
     if (operation.guarded) countConnection(request.socket, caller)
     if (operation.guarded) checkRoles(caller, operation)
@@ -182,7 +182,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         },
         authorize: (id: OperationId) => authorize(request, operationOf(id), authenticate),
         holdAnswer,
-        nodes: new NodeAccess(caller?.id ?? '', () => rateLimit.weigh(caller, bytes_each)),
+        nodes: new NodeAccess(caller?.id ?? '', () => rateLimit.weigh(caller, bytesEach)),
         onClose: (callback: () => void) => onClose(response, callback),
         // A client that has closed its side gets the whole response only if it was written before.
         hasLeft: () => request.socket.readableEnded || (request.socket.destroyed && !response.writableFinished),
@@ -213,15 +213,15 @@ const securityHeaderMap = new Map(Object.entries(securityHeaders))
 /** Holds the bytes of one response until it is written or the client has disconnected. */
 function answerHolder(response: Response, hold: () => Held): (bytes: number) => void {
   let held: Held | undefined
-  let held_bytes = 0
+  let heldBytes = 0
   return (bytes) => {
-    if (bytes <= Math.max(held_bytes, unnoticed_bytes)) return
+    if (bytes <= Math.max(heldBytes, unnoticedBytes)) return
     if (!held) {
       held = hold()
       onClose(response, held.release)
     }
-    held.add(bytes - held_bytes)
-    held_bytes = bytes
+    held.add(bytes - heldBytes)
+    heldBytes = bytes
   }
 }
 

@@ -3,7 +3,7 @@ import { ApiError, statusOf } from '../../domain/errors.ts'
 import type { Observer } from '../../domain/observer.ts'
 import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
 import { looksLikeToken } from '../../lib/token.ts'
-import { first_refusal } from '../../store/audit-batches.ts'
+import { firstRefusal } from '../../store/audit-batches.ts'
 import type { Store } from '../../store/store.ts'
 import type { Operation } from './contract.ts'
 import type { RequestContext } from './request-context.ts'
@@ -32,10 +32,10 @@ interface Recorder {
 /**
  * A signature's entry is written this long after its response, or before the next work after that. A kill -9 in between loses it.
  */
-const flush_ms = 50
-const max_waiting = 10_000
-const retry_ms = 1_000
-const head_ms = 60_000
+const flushMs = 50
+const maxWaiting = 10_000
+const retryMs = 1_000
+const headMs = 60_000
 
 type AuditStore = Pick<Store, 'appendAudit' | 'auditHead'>
 
@@ -82,27 +82,27 @@ export async function createAudit(
       if (isBroken) observer.auditWritable?.(true)
       isBroken = false
       // Entries that came during the write.
-      if (waiting.length > 0) timer ??= setTimeout(flush, flush_ms)
+      if (waiting.length > 0) timer ??= setTimeout(flush, flushMs)
     } catch (error) {
       if (!isBroken) observer.auditWritable?.(false)
       isBroken = true
       logger.error({ err: error }, 'audit trail not writable')
       clearTimeout(timer)
-      timer = setTimeout(flush, retry_ms)
+      timer = setTimeout(flush, retryMs)
     }
   }
 
   function add(entry: AuditEntry): void {
     if (waiting.length === 0) waitingSince = elapsed()
     waiting.push(entry)
-    timer ??= setTimeout(flush, flush_ms)
+    timer ??= setTimeout(flush, flushMs)
   }
   const repeats = createRepeats(add, elapsed)
 
   // After a failure only the timer retries.
   const flushOverdue = () => {
     repeats.settleOverdue()
-    if (waiting.length > 0 && !isBroken && elapsed() - waitingSince >= flush_ms) void flush()
+    if (waiting.length > 0 && !isBroken && elapsed() - waitingSince >= flushMs) void flush()
   }
 
   /** The heads in the log let an auditor detect later that the end of the trail is missing. */
@@ -116,7 +116,7 @@ export async function createAudit(
       logger.error({ err: error }, 'audit trail not readable')
     }
   }
-  const heads = setInterval(tellHead, head_ms).unref()
+  const heads = setInterval(tellHead, headMs).unref()
 
   return {
     of(operation) {
@@ -125,7 +125,7 @@ export async function createAudit(
       const subject = subjectOf(operation)
       return {
         begin({ caller, request_id }, path) {
-          if (isRecorded && (isBroken || waiting.length >= max_waiting)) throw unwritable()
+          if (isRecorded && (isBroken || waiting.length >= maxWaiting)) throw unwritable()
           return {
             at: now(),
             caller: caller?.id ?? '',
@@ -143,7 +143,7 @@ export async function createAudit(
           auditEntry.recorded = true
           // What does not exist is no id: it may be a secret that was pasted into the path.
           if (result === statusOf.not_found) Object.assign(auditEntry, { relayer_id: null, subject: null })
-          if (audited === 'signature' && result < first_refusal) add(auditEntry)
+          if (audited === 'signature' && result < firstRefusal) add(auditEntry)
           else repeats.count(auditEntry)
         },
       }
@@ -177,10 +177,10 @@ const unwritable = () =>
   )
 
 /** Equal entries of this time are one, beside the first. */
-const count_ms = 60_000
-const look_ms = 10_000
+const countMs = 60_000
+const lookMs = 10_000
 /** Callers, operations and results that are counted at once. */
-const max_counted = 10_000
+const maxCounted = 10_000
 
 interface Counted {
   /** By `elapsed`. */
@@ -199,16 +199,16 @@ export function createRepeats(add: (entry: AuditEntry) => void, elapsed: () => n
 
   /** Adds the counts whose time has ended. `isLast`: of all. */
   function settle(isLast: boolean): void {
-    nextLook = elapsed() + look_ms
+    nextLook = elapsed() + lookMs
     for (const [key, its] of counted) {
       if (!isLast && elapsed() < its.until) continue
       if (its.later) add(its.later)
       // Who goes on gets no entry of its own again.
-      if (its.later && !isLast) counted.set(key, { until: elapsed() + count_ms, later: undefined })
+      if (its.later && !isLast) counted.set(key, { until: elapsed() + countMs, later: undefined })
       else counted.delete(key)
     }
   }
-  const timer = setInterval(settle, look_ms, false).unref()
+  const timer = setInterval(settle, lookMs, false).unref()
 
   return {
     count(entry: AuditEntry): void {
@@ -218,8 +218,8 @@ export function createRepeats(add: (entry: AuditEntry) => void, elapsed: () => n
         known.later = known.later ? together(known.later, entry) : { ...entry, count: 1 }
         return
       }
-      if (counted.size >= max_counted) settle(true)
-      counted.set(key, { until: elapsed() + count_ms, later: undefined })
+      if (counted.size >= maxCounted) settle(true)
+      counted.set(key, { until: elapsed() + countMs, later: undefined })
       add(entry)
     },
     /** Called before each request. */

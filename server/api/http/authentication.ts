@@ -21,7 +21,7 @@ export interface AuthenticationDependencies {
   generation(): Promise<number>
   /** Milliseconds since the epoch. */
   now(): number
-  noteUse(api_key_id: string): void
+  noteUse(apiKeyId: string): void
   /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   trusted_proxies: string[]
 }
@@ -50,7 +50,7 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
     const generation = await dependencies.generation()
     const known = holders.get(id)
     if (known && known.generation >= generation) return known.holder
-    const entry = { generation, holder: dependencies.apiKey(id).then((api_key) => api_key && holderOf(api_key)) }
+    const entry = { generation, holder: dependencies.apiKey(id).then((apiKey) => apiKey && holderOf(apiKey)) }
     holders.set(id, entry)
     // Text that is no key, and a read that failed, are not kept.
     const forget = () => void (holders.get(id) === entry && holders.delete(id))
@@ -67,19 +67,19 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
     const isRight = timingSafeEqual(token.secret_hash, holder?.secret_hash ?? nobody)
     const isFormer = timingSafeEqual(token.secret_hash, holder?.former_hash ?? nobody)
     const time = dependencies.now()
-    if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized(no_valid_key)
-    if (time >= holder.expires_at || !holder.isAllowed(addressOf(request))) throw unauthorized(no_valid_key)
+    if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized(noValidKey)
+    if (time >= holder.expires_at || !holder.isAllowed(addressOf(request))) throw unauthorized(noValidKey)
     dependencies.noteUse(holder.caller.id)
     return holder.caller
   }
 }
 
 /** One more than the longest API_KEY, so that a longer text differs in its last byte. */
-const compared_bytes = 513
+const comparedBytes = 513
 
 /** Compares texts in constant time. It takes a third of the time of comparing digests. */
 function sameAs(wanted: string): (text: string) => boolean {
-  const [its, given] = [Buffer.alloc(compared_bytes), Buffer.alloc(compared_bytes)]
+  const [its, given] = [Buffer.alloc(comparedBytes), Buffer.alloc(comparedBytes)]
   its.write(wanted, 'latin1')
   return (text) => {
     given.fill(0)
@@ -101,7 +101,7 @@ function tokenIn(request: IncomingMessage): string {
   return token
 }
 
-const no_valid_key = 'is no API key that is valid now and for your address'
+const noValidKey = 'is no API key that is valid now and for your address'
 
 const unauthorized = (message: string) =>
   new ApiError('unauthorized', 'Unauthorized', [{ path: '/headers/authorization', message }], {
@@ -119,9 +119,9 @@ interface Holder {
   isAllowed(address: string): boolean
 }
 
-function holderOf(api_key: ApiKeyRow): Holder {
-  const { id, relayer_ids, pool_ids, rate_limit, allowed_cidrs, expires_at, former_valid_until } = api_key
-  const roles = new Set<string>(api_key.scopes)
+function holderOf(apiKey: ApiKeyRow): Holder {
+  const { id, relayer_ids, pool_ids, rate_limit, allowed_cidrs, expires_at, former_valid_until } = apiKey
+  const roles = new Set<string>(apiKey.scopes)
   if (relayer_ids === null) roles.add('all_relayers')
   const isUnlimited = relayer_ids === null && allowed_cidrs === null && expires_at === null
   if (isUnlimited && scopes.every((scope) => roles.has(scope))) roles.add('administer')
@@ -131,8 +131,8 @@ function holderOf(api_key: ApiKeyRow): Holder {
       relayer_ids: relayer_ids === null ? undefined : new Set(relayer_ids),
       pool_ids: new Set(pool_ids),
     },
-    secret_hash: api_key.secret_hash,
-    former_hash: api_key.former_hash,
+    secret_hash: apiKey.secret_hash,
+    former_hash: apiKey.former_hash,
     former_until: former_valid_until === null ? 0 : Date.parse(former_valid_until),
     expires_at: expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at),
     isAllowed: allowed_cidrs === null ? () => true : networkCheck(allowed_cidrs),
@@ -140,12 +140,12 @@ function holderOf(api_key: ApiKeyRow): Holder {
 }
 
 export interface ApiKeyUses {
-  note(api_key_id: string): void
+  note(apiKeyId: string): void
   /** Writes the remaining uses and stops the timer. */
   stop(): Promise<void>
 }
 
-const flush_ms = 5_000
+const flushMs = 5_000
 
 /** Batches the last use of each API key, so that a request costs no write. `now`: milliseconds since the epoch. */
 export function createApiKeyUses(
@@ -165,10 +165,10 @@ export function createApiKeyUses(
       failed(error)
     }
   }
-  const timer = setInterval(flush, flush_ms).unref()
+  const timer = setInterval(flush, flushMs).unref()
 
   return {
-    note: (api_key_id) => void uses.set(api_key_id, now()),
+    note: (apiKeyId) => void uses.set(apiKeyId, now()),
     async stop() {
       clearInterval(timer)
       await flush()

@@ -23,7 +23,7 @@ export async function authorize(
 /** Throws ApiError (403) when the caller's key lacks a role that the operation requires. */
 export function checkRoles({ roles }: Caller, { roles: wanted, anyRole }: Pick<Operation, 'roles' | 'anyRole'>): void {
   if (roles.has('relay') && !wanted.includes('relay')) {
-    throw new ApiError('forbidden', 'Forbidden', [{ path: 'api_key', message: only_relays }])
+    throw new ApiError('forbidden', 'Forbidden', [{ path: 'api_key', message: onlyRelays }])
   }
   if (anyRole && wanted.some((role) => roles.has(role))) return
   const missing = wanted.find((role) => !roles.has(role))
@@ -34,7 +34,7 @@ export function checkRoles({ roles }: Caller, { roles: wanted, anyRole }: Pick<O
   }
 }
 
-const only_relays = 'this API key is that of a sponsorship, and does nothing else'
+const onlyRelays = 'this API key is that of a sponsorship, and does nothing else'
 const lacks = (scope: string, roles: ReadonlySet<string>) =>
   `this API key lacks the scope "${scope}" (it has: ${[...roles].filter((role) => !(role in reasons)).join(', ')})`
 const reasons: Record<string, string> = {
@@ -47,7 +47,7 @@ const reasons: Record<string, string> = {
  * Throws ApiError (404) for a relayer that the caller's key may not use. The check does not look whether the relayer exists, so
  * that the response does not reveal it.
  */
-function checkRelayer({ relayer_ids }: Caller, { id }: Pick<Operation, 'id'>, relayer_id: string | undefined): void {
-  if (!relayer_ids || relayer_id === undefined || relayer_ids.has(relayer_id)) return
-  throw id === 'signMessage' ? notFound('Not found') : relayerNotFound(relayer_id)
+function checkRelayer({ relayer_ids }: Caller, { id }: Pick<Operation, 'id'>, relayerId: string | undefined): void {
+  if (!relayer_ids || relayerId === undefined || relayer_ids.has(relayerId)) return
+  throw id === 'signMessage' ? notFound('Not found') : relayerNotFound(relayerId)
 }

@@ -6,9 +6,9 @@ import type { Held } from './concurrency-limits.ts'
 import type { AmountPlaces, OperationFacts } from './document.ts'
 import { parseJson } from './json.ts'
 
-export const max_body_bytes = 1024 * 1024
+export const maxBodyBytes = 1024 * 1024
 /** A longer body has a turn of the event loop to itself. To parse, validate and sign 1 MiB takes up to 40 ms. */
-const short_body_bytes = 16 * 1024
+const shortBodyBytes = 16 * 1024
 
 /** RFC 9112, section 6: a request without these two headers has no body. */
 const isBodyless = ({ headers }: IncomingMessage): boolean =>
@@ -40,7 +40,7 @@ export async function readBody(
   if (bodyIsOptional && isBodyless(request)) return {}
   const body = await readBytes(request, bytes)
   // After the process has waited for a CPU core, all requests that arrived meanwhile are read in one turn of the event loop.
-  if (body.length > short_body_bytes) await nextTurn()
+  if (body.length > shortBodyBytes) await nextTurn()
   return readJson(body, amounts)
 }
 
@@ -82,7 +82,7 @@ function readJson(bytes: Buffer, amounts: AmountPlaces | undefined): unknown {
  */
 async function readBytes(request: IncomingMessage, hold: () => Held): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0)
-  if (declared > max_body_bytes) throw tooLarge()
+  if (declared > maxBodyBytes) throw tooLarge()
   if (request.destroyed) throw incomplete()
   const bytes = hold()
   bytes.add(declared)
@@ -93,7 +93,7 @@ async function readBytes(request: IncomingMessage, hold: () => Held): Promise<Bu
       reject(error)
     }
     request.on('data', (chunk: Buffer) => {
-      if (body.length() + chunk.length > max_body_bytes) return stop(tooLarge())
+      if (body.length() + chunk.length > maxBodyBytes) return stop(tooLarge())
       try {
         if (declared === 0) bytes.add(chunk.length)
       } catch (error) {
@@ -121,7 +121,7 @@ function createCollector(declared: number) {
       const needed = length + chunk.length
       if (length === 0) gathered = chunk
       else if (needed > gathered.length) {
-        const larger = Buffer.allocUnsafe(Math.max(needed, declared, Math.min(2 * gathered.length, max_body_bytes)))
+        const larger = Buffer.allocUnsafe(Math.max(needed, declared, Math.min(2 * gathered.length, maxBodyBytes)))
         gathered.copy(larger, 0, 0, length)
         gathered = larger
       }
@@ -136,5 +136,5 @@ const incomplete = () => badRequest('/body', 'ended before it was complete')
 
 const tooLarge = () =>
   new ApiError('payload_too_large', 'Bad Request', [
-    { path: '/body', message: `must be at most ${max_body_bytes} bytes` },
+    { path: '/body', message: `must be at most ${maxBodyBytes} bytes` },
   ])

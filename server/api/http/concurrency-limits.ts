@@ -22,7 +22,7 @@ export interface ShareLimits {
   each: number
 }
 
-const retry_after_s = 1
+const retryAfterS = 1
 
 /**
  * Divides the resource among the keys that ask. A key may hold at most `each`, and never more than it leaves free: the more keys hold a
@@ -86,11 +86,11 @@ export function createShares({ name, limit, each }: ShareLimits): Shares {
 }
 
 const refusal = (code: 'rate_limited' | 'unavailable', message: string, path: string, reason: string) =>
-  new ApiError(code, message, [{ path, message: reason }], { 'Retry-After': String(retry_after_s) })
+  new ApiError(code, message, [{ path, message: reason }], { 'Retry-After': String(retryAfterS) })
 
 /** The characters per second that all event streams of one API key may read. */
-const characters_a_second = 8_000_000
-const max_callers = 10_000
+const charactersASecond = 8_000_000
+const maxCallers = 10_000
 
 /**
  * Limits the pace at which past events are read: an API key may have many streams, and validating and encoding their events takes
@@ -101,8 +101,8 @@ export function createStreamPace(now: () => number): (caller: Pick<Caller, 'id'>
 
   return ({ id }, characters) => {
     const time = now()
-    if (freeAt.size >= max_callers) for (const [other, at] of freeAt) if (at <= time) freeAt.delete(other)
-    const free = Math.max(freeAt.get(id) ?? 0, time) + (1_000 * characters) / characters_a_second
+    if (freeAt.size >= maxCallers) for (const [other, at] of freeAt) if (at <= time) freeAt.delete(other)
+    const free = Math.max(freeAt.get(id) ?? 0, time) + (1_000 * characters) / charactersASecond
     freeAt.set(id, free)
     return free - time
   }

@@ -22,12 +22,12 @@ export interface Connections {
 }
 
 /** A connection with more pipelined requests that wait is not read until some are carried out. */
-const few_waiting = 8
+const fewWaiting = 8
 /** Of all connections together. Above it, a connection that is not read is closed. One chunk of bytes has up to 2,400 requests. */
-const max_waiting = 20_000
+const maxWaiting = 20_000
 
 /** `patience_ms`: how long a client may leave a response or an event unread. `elapsed`: monotonic milliseconds. */
-export function createConnections(patience_ms: number, elapsed: () => number): Connections {
+export function createConnections(patienceMs: number, elapsed: () => number): Connections {
   // A client may pipeline several requests on one connection. A list stays in the map while it is empty. If the entries of a map come and
   // go with each request, V8 often allocates a new table for it. An old table refers to the next one, so that responses in old tables
   // survive minor garbage collections. That costs 60 us per request.
@@ -41,7 +41,7 @@ export function createConnections(patience_ms: number, elapsed: () => number): C
     const carryOut = next && waiting.get(next)
     if (!next || !carryOut || socket.destroyed) return
     waiting.delete(next)
-    if (answers.length === few_waiting) socket.resume()
+    if (answers.length === fewWaiting) socket.resume()
     carryOut()
   }
 
@@ -58,9 +58,9 @@ export function createConnections(patience_ms: number, elapsed: () => number): C
       answers?.push(answer)
       if (answers?.[0] === answer) return carryOut()
       waiting.set(answer, carryOut)
-      if (!answers || answers.length <= few_waiting) return
+      if (!answers || answers.length <= fewWaiting) return
       socket.pause()
-      if (waiting.size > max_waiting) socket.destroy()
+      if (waiting.size > maxWaiting) socket.destroy()
     },
     ended(socket, answer) {
       const answers = open.get(socket) ?? []
@@ -81,7 +81,7 @@ export function createConnections(patience_ms: number, elapsed: () => number): C
         const taken = socket.bytesWritten - socket.writableLength
         const known = stalled.get(socket)
         if (known?.taken !== taken) stalled.set(socket, { taken, since: now })
-        else if (now - known.since >= patience_ms) socket.destroy()
+        else if (now - known.since >= patienceMs) socket.destroy()
       }
     },
   }

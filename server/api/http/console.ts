@@ -3,7 +3,7 @@ import { extname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Request, Response } from 'express'
 import { securityHeaders } from './headers.ts'
-import { document, plain_text, type Reference, redirectToConsole } from './reference.ts'
+import { document, plainText, type Reference, redirectToConsole } from './reference.ts'
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'generated', 'console')
 
@@ -34,7 +34,7 @@ export function readConsole(): { pages: Reference; isBuilt: boolean } {
   const page = files.find(({ name }) => name === 'index.html')
   if (!page) {
     const text = 'The console is not built. Run `npm run build:console`, then start the service again.\n'
-    return { pages: [document('/console', plain_text, () => Buffer.from(text))], isBuilt: false }
+    return { pages: [document('/console', plainText, () => Buffer.from(text))], isBuilt: false }
   }
   const assets = files.filter((file) => file !== page).map(({ name, file }) => asset(`/console/${name}`, file))
   const own = [asset('/console', page.file), asset('/console/', page.file), ...assets]

@@ -37,7 +37,7 @@ export interface Contract {
 type Step = RequestHandler
 
 const contractFile = join(import.meta.dirname, '..', '..', '..', 'generated', 'openapi.json')
-const known_steps = [
+const knownSteps = [
   'pathParamsMiddleware',
   'metadataMiddleware',
   'securityMiddleware',
@@ -62,7 +62,7 @@ export async function mountContract(
   const separate = createSteps(validatorDocument(document, { failures: false }))
   warnOfUrlParse()
   const stepNames = separate.map(({ name }) => name)
-  const isKnown = stepNames.join() === known_steps.join()
+  const isKnown = stepNames.join() === knownSteps.join()
   if (!isKnown)
     logger.warn(
       { steps: stepNames },

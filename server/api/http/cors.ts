@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express'
 import { ApiError } from '../../domain/errors.ts'
 
-const not_listed = 'no sponsorship lists this origin'
+const notListed = 'no sponsorship lists this origin'
 /** The path that the pages of sponsorships call from browsers. */
 const path = '/rpc'
 const preflight = {
@@ -31,7 +31,7 @@ export function callsFromPages(origins: () => Promise<ReadonlySet<string>>): Req
       response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin')
     }
     if (request.method !== 'OPTIONS') return next()
-    if (!isListed) throw new ApiError('forbidden', 'Forbidden', [{ path: '/headers/origin', message: not_listed }])
+    if (!isListed) throw new ApiError('forbidden', 'Forbidden', [{ path: '/headers/origin', message: notListed }])
     response.writeHead(204, preflight).end()
   }
 }

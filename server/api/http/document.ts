@@ -172,7 +172,7 @@ interface Schema {
   items?: Schema
 }
 
-const max_depth = 30
+const maxDepth = 30
 const amount = 'AmountInput'
 
 /**
@@ -187,7 +187,7 @@ export function amountPlaces(bodies: Schema[], schemas: Record<string, Schema>):
 const noPlaces = (): AmountPlaces => ({ isAmount: false, properties: new Map(), items: undefined })
 
 function collect(schema: Schema, schemas: Record<string, Schema>, into: AmountPlaces, depth: number): void {
-  if (depth > max_depth) throw new Error('A schema of a request body is nested too deep or contains itself')
+  if (depth > maxDepth) throw new Error('A schema of a request body is nested too deep or contains itself')
   const name = /^#\/components\/schemas\/([\w.-]+)$/.exec(schema.$ref ?? '')?.[1]
   if (name === amount) into.isAmount = true
   else if (name !== undefined) collect(schemas[name] as Schema, schemas, into, depth + 1)

@@ -39,8 +39,8 @@ export function toFailure(error: unknown, caller?: Caller): FailureAnswer {
   return { status: statusOf[code], headers, body }
 }
 
-const mayRead = (caller: Caller | undefined, relayer_id: string): boolean =>
-  caller?.roles.has('read') === true && (caller.relayer_ids?.has(relayer_id) ?? true)
+const mayRead = (caller: Caller | undefined, relayerId: string): boolean =>
+  caller?.roles.has('read') === true && (caller.relayer_ids?.has(relayerId) ?? true)
 
 /** A body without details. */
 export const bodyOf = (code: ErrorCode, message: string): Failure => ({

@@ -9,20 +9,20 @@ export interface Quiet {
 
 /** Work that can wait, such as compiling checks ahead of their first use, runs while no requests arrive. */
 export function createQuiet(
-  quiet_ms: number,
+  quietMs: number,
   elapsed: () => number,
   sleep: (ms: number) => Promise<unknown> = pause,
 ): Quiet {
-  let request_at = Number.NEGATIVE_INFINITY
+  let requestAt = Number.NEGATIVE_INFINITY
   return {
     noteRequest() {
-      request_at = elapsed()
+      requestAt = elapsed()
     },
     async reached() {
       for (;;) {
-        const rest_ms = request_at + quiet_ms - elapsed()
-        if (rest_ms <= 0) return
-        await sleep(rest_ms)
+        const restMs = requestAt + quietMs - elapsed()
+        if (restMs <= 0) return
+        await sleep(restMs)
       }
     },
   }

@@ -3,9 +3,9 @@ import type { AmountPlaces } from './document.ts'
 import { redactName } from './violation.ts'
 
 /** More than any operation needs. Validating a megabyte of tiny values would take 0.4 s. */
-const max_values = 10_000
+const maxValues = 10_000
 /** JSON.stringify and other functions recurse. */
-const max_depth = 64
+const maxDepth = 64
 
 interface Reader {
   text: string
@@ -38,7 +38,7 @@ export function parseJson(text: string, amounts: AmountPlaces | undefined): unkn
 
 function readValue(reader: Reader, amounts: AmountPlaces | undefined): unknown {
   reader.values += 1
-  if (reader.values > max_values) throw badRequest('/body', `must have at most ${max_values} values`)
+  if (reader.values > maxValues) throw badRequest('/body', `must have at most ${maxValues} values`)
   switch (nextCharacter(reader)) {
     case '{':
       return readObject(reader, amounts)
@@ -92,7 +92,7 @@ function readArray(reader: Reader, amounts: AmountPlaces | undefined): unknown[]
 
 /** Skips the opening bracket of an object or an array. */
 function enter(reader: Reader): void {
-  if (reader.trail.length >= max_depth) throw badRequest('/body', `must be nested at most ${max_depth} levels deep`)
+  if (reader.trail.length >= maxDepth) throw badRequest('/body', `must be nested at most ${maxDepth} levels deep`)
   reader.at += 1
 }
 

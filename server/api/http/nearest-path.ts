@@ -1,11 +1,11 @@
 import { distance } from 'fastest-levenshtein'
 
 /** Longer paths are not compared: the time grows with the square of the length. */
-const max_length = 200
+const maxLength = 200
 
 /** The path of the contract that is most like a request's, with the values that it has for parameters; undefined: none is like it. */
 export function nearestPath(paths: readonly string[], requested: string): string | undefined {
-  if (requested.length > max_length) return undefined
+  if (requested.length > maxLength) return undefined
   const segments = requested.replace(/\/+$/, '').split('/')
   const [nearest] = paths
     .map((template) => {

@@ -11,7 +11,7 @@ export interface Parameter {
 /** Parses a raw query string (without `?`) into the form that the validator checks. Throws ApiError (400). */
 export type QueryReader = (search: string) => Record<string, unknown>
 
-const max_pairs = 100
+const maxPairs = 100
 
 /** Reads the headers that an operation declares, under the contract's names. */
 export function headerReader(parameters: Parameter[]) {
@@ -35,7 +35,7 @@ export function queryReader(parameters: Parameter[]): QueryReader {
     let pairs = 0
     for (const [name, value] of new URLSearchParams(search)) {
       pairs += 1
-      if (pairs > max_pairs) throw badRequest('/query', `must have at most ${max_pairs} parameters`)
+      if (pairs > maxPairs) throw badRequest('/query', `must have at most ${maxPairs} parameters`)
       if (!kinds.has(name))
         throw badRequest(`/query/${redactName(name)}`, `is not a parameter of this operation${listed(kinds)}`)
       if (value === '') throw badRequest(`/query/${name}`, 'must not be empty')

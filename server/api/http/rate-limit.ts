@@ -21,13 +21,13 @@ export interface Limit {
   burst: number
 }
 
-const max_callers = 10_000
+const maxCallers = 10_000
 /** The size of requests and responses together that counts as one request. */
-export const bytes_each = 64 * 1024
+export const bytesEach = 64 * 1024
 /** The longest time that a caller waits because of large requests and responses in the past. */
-const max_debt_ms = 60_000
+const maxDebtMs = 60_000
 /** Above the count of all bodies and responses that one process holds at once (shares.ts). */
-const max_owed = 4_096
+const maxOwed = 4_096
 
 /**
  * The generic cell rate algorithm (GCRA). It keeps one number per caller: the time at which its bucket is empty again. It is exact
@@ -46,14 +46,14 @@ export function createRateLimit(usual: Limit, processes: number, now: () => numb
       // Its limit may have been larger before.
       const before = Math.min(emptyAt.get(id) ?? 0, time + tolerance_ms + max_debt_ms)
       const empty = Math.max(before, time) + interval_ms * count
-      const room_ms = time + tolerance_ms - empty
-      if (room_ms < -rounding_ms) {
-        throw rateLimited(Math.ceil(-room_ms / 1_000), policy)
+      const roomMs = time + tolerance_ms - empty
+      if (roomMs < -rounding_ms) {
+        throw rateLimited(Math.ceil(-roomMs / 1_000), policy)
       }
       // A caller that is not in the map has an empty bucket, so idle callers can be removed.
-      if (emptyAt.size >= max_callers) for (const [other, at] of emptyAt) if (at <= time) emptyAt.delete(other)
+      if (emptyAt.size >= maxCallers) for (const [other, at] of emptyAt) if (at <= time) emptyAt.delete(other)
       emptyAt.set(id, empty)
-      const remaining = Math.max(0, Math.floor((room_ms + rounding_ms) / interval_ms))
+      const remaining = Math.max(0, Math.floor((roomMs + rounding_ms) / interval_ms))
       return {
         RateLimit: `"default";r=${remaining};t=${Math.ceil((empty - time) / 1_000)}`,
         'RateLimit-Policy': policy,
@@ -71,16 +71,16 @@ export function createRateLimit(usual: Limit, processes: number, now: () => numb
 }
 
 /** The number of additional requests that a request with this many bytes counts as. */
-export const moreFor = (bytes: number): number => Math.floor(bytes / bytes_each)
+export const moreFor = (bytes: number): number => Math.floor(bytes / bytesEach)
 
 export function checkCount(count: number, burst: number): void {
   if (count > burst) throw badRequest('/body', `must have at most ${burst} calls, the burst of the rate limit`)
 }
 
-export const rateLimited = (wait_s: number, policy: string) =>
+export const rateLimited = (waitS: number, policy: string) =>
   new ApiError('rate_limited', 'Too Many Requests', [], {
-    'Retry-After': String(wait_s),
-    RateLimit: `"default";r=0;t=${wait_s}`,
+    'Retry-After': String(waitS),
+    RateLimit: `"default";r=0;t=${waitS}`,
     'RateLimit-Policy': policy,
   })
 
@@ -101,16 +101,16 @@ export function bucketReader(usual: Limit, processes: number): (limit: Limit | n
 }
 
 function bucketOf(limit: Limit, processes: number) {
-  const interval_ms = (1_000 * processes) / limit.per_second
+  const intervalMs = (1_000 * processes) / limit.per_second
   const burst = Math.max(1, Math.floor(limit.burst / processes))
-  const tolerance_ms = interval_ms * burst
+  const toleranceMs = intervalMs * burst
   return {
     burst,
-    interval_ms,
-    tolerance_ms,
-    max_debt_ms: Math.min(max_debt_ms, max_owed * interval_ms),
+    interval_ms: intervalMs,
+    tolerance_ms: toleranceMs,
+    max_debt_ms: Math.min(maxDebtMs, maxOwed * intervalMs),
     // Tolerance for rounding in sums of fractions: without it a burst is sometimes one request short.
-    rounding_ms: interval_ms / 1_000,
-    policy: `"default";q=${burst};w=${Math.ceil(tolerance_ms / 1_000)}`,
+    rounding_ms: intervalMs / 1_000,
+    policy: `"default";q=${burst};w=${Math.ceil(toleranceMs / 1_000)}`,
   }
 }

@@ -8,18 +8,18 @@ import { securityHeaders } from './headers.ts'
 export type Reference = { path: string; serve: RequestHandler }[]
 
 const root = join(import.meta.dirname, '..', '..', '..')
-const reference_file = 'generated/reference.html'
-export const plain_text = 'text/plain; charset=utf-8'
+const referenceFile = 'generated/reference.html'
+export const plainText = 'text/plain; charset=utf-8'
 
 export function readReference(): Reference {
-  const page = existsSync(join(root, reference_file))
+  const page = existsSync(join(root, referenceFile))
   return [
     { path: '/', serve: redirectToConsole },
     document('/openapi.json', 'application/json; charset=utf-8', () => read('generated/openapi.json')),
     document('/openapi.yaml', 'application/yaml; charset=utf-8', () => read('openapi.yaml')),
     page
-      ? document('/docs', 'text/html; charset=utf-8', () => read(reference_file), pagePolicy)
-      : document('/docs', plain_text, () => Buffer.from('Run `npm run docs` to build the API reference.\n')),
+      ? document('/docs', 'text/html; charset=utf-8', () => read(referenceFile), pagePolicy)
+      : document('/docs', plainText, () => Buffer.from('Run `npm run docs` to build the API reference.\n')),
   ]
 }
 
@@ -68,12 +68,12 @@ function pagePolicy(page: Buffer): string {
 }
 
 /** The address of a service with the first settings. The samples of the documents name it. */
-const first_address = '127.0.0.1:8080'
+const firstAddress = '127.0.0.1:8080'
 
 /** The document with the port that serves it. */
 function withPort(content: Buffer, port: number | undefined): Buffer {
   const own = `127.0.0.1:${port}`
-  return own === first_address ? content : Buffer.from(content.toString('utf8').replaceAll(first_address, own))
+  return own === firstAddress ? content : Buffer.from(content.toString('utf8').replaceAll(firstAddress, own))
 }
 
 /** A public document, which its first request reads: together they are 5 MB. */

@@ -23,13 +23,13 @@ export interface RequestContext {
 
 export type Ended = (context: RequestContext) => void
 
-const request_id = /^[A-Za-z0-9._-]{1,64}$/
+const requestId = /^[A-Za-z0-9._-]{1,64}$/
 
 /** Node joins duplicate headers with a comma, which the pattern of an id refuses. */
 export function newRequestContext(request: IncomingMessage | undefined, makeId: () => string): RequestContext {
   const given = request?.headers['x-request-id'] as string | undefined
   return {
-    request_id: given !== undefined && request_id.test(given) ? given : makeId(),
+    request_id: given !== undefined && requestId.test(given) ? given : makeId(),
     method: request?.method ?? '',
     operation: undefined,
     caller: undefined,

@@ -48,7 +48,7 @@ export async function streamEvents(
   response: Response,
   events: AsyncIterable<string>,
   mayFollow: () => Promise<boolean>,
-  wait_ms: (event: string) => number,
+  waitMs: (event: string) => number,
 ): Promise<void> {
   response.set('Content-Type', 'text/event-stream; charset=utf-8')
   if (response.req.method === 'HEAD') return void response.end()
@@ -58,29 +58,29 @@ export async function streamEvents(
   const leave = () => void response.destroy()
   socket.once('end', leave)
   response.once('close', () => socket.off('end', leave))
-  await pipeline(Readable.from(whileAllowed(events, mayFollow, wait_ms)), response).catch(unlessGone)
+  await pipeline(Readable.from(whileAllowed(events, mayFollow, waitMs)), response).catch(unlessGone)
 }
 
 /** A shorter wait is not worth a timer. */
-const least_wait_ms = 5
+const leastWaitMs = 5
 /** Past events are sent for this long in one turn of the event loop: a hundred events take 40 ms. */
-const turn_ms = 5
+const turnMs = 5
 
 async function* whileAllowed(
   events: AsyncIterable<string>,
   mayFollow: () => Promise<boolean>,
-  wait_ms: (event: string) => number,
+  waitMs: (event: string) => number,
 ): AsyncGenerator<string> {
   let began = performance.now()
   for await (const event of events) {
-    if (performance.now() - began >= turn_ms) {
+    if (performance.now() - began >= turnMs) {
       await nextTurn()
       began = performance.now()
     }
     if (!(await mayFollow())) return
     yield event
-    const rest_ms = wait_ms(event)
-    if (rest_ms >= least_wait_ms) await pause(rest_ms)
+    const restMs = waitMs(event)
+    if (restMs >= leastWaitMs) await pause(restMs)
   }
 }
 

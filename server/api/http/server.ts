@@ -28,13 +28,13 @@ export interface HttpTimes {
 }
 
 const usual: HttpTimes = { headers: 10_000, request: 30_000, answer: 30_000, idle: 60_000, check: 1_000 }
-const max_header_bytes = 16_384
-const max_connections = 10_000
+const maxHeaderBytes = 16_384
+const maxConnections = 10_000
 /** How long a refused client may take to read the response and close. Node would wait forever. */
-const linger_ms = 1_000
-const grace_ms = 8_000
+const lingerMs = 1_000
+const graceMs = 8_000
 /** The grace period of connections without a request when the service stops. */
-const quiet_ms = 1_000
+const quietMs = 1_000
 
 export interface HttpServer {
   port: number
@@ -101,12 +101,12 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
       requestTimeout: times.request,
       keepAliveTimeout: times.idle,
       connectionsCheckingInterval: times.check,
-      maxHeaderSize: max_header_bytes,
+      maxHeaderSize: maxHeaderBytes,
       requireHostHeader: false,
     },
     serve,
   )
-  server.maxConnections = max_connections
+  server.maxConnections = maxConnections
   // A client that half-closes after its request still gets its response. Node's types omit the setting.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', connections.opened)
@@ -160,8 +160,8 @@ function closeGracefully(server: Server, quiet: () => Socket[]): Promise<void> {
     // A keep-alive connection can be closed only while it is idle; a half-open one is never idle.
     const idle = setInterval(() => server.closeIdleConnections(), 100)
     // Node treats a connection without a complete request as active.
-    const cut = setTimeout(() => quiet().forEach((socket) => void socket.destroy()), quiet_ms)
-    const end = setTimeout(() => server.closeAllConnections(), grace_ms)
+    const cut = setTimeout(() => quiet().forEach((socket) => void socket.destroy()), quietMs)
+    const end = setTimeout(() => server.closeAllConnections(), graceMs)
     server.once('close', () => {
       clearInterval(idle)
       clearTimeout(cut)
@@ -211,7 +211,7 @@ const isRefusable = ({ req, headersSent, locals }: ServerResponse & { locals?: R
 
 function endSocket(socket: Socket, last = '') {
   socket.end(last)
-  setTimeout(() => socket.destroy(), linger_ms).unref()
+  setTimeout(() => socket.destroy(), lingerMs).unref()
 }
 
 interface ParseError extends NodeJS.ErrnoException {
@@ -228,7 +228,7 @@ function codeOf({ code, rawPacket }: ParseError): ErrorCode {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return 'request_timeout'
     case 'HPE_INVALID_METHOD':
-      return requestLine.test(rawPacket?.toString('latin1', 0, max_header_bytes) ?? '')
+      return requestLine.test(rawPacket?.toString('latin1', 0, maxHeaderBytes) ?? '')
         ? 'not_implemented'
         : 'invalid_request'
     default:

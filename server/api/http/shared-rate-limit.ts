@@ -12,12 +12,12 @@ import {
 } from './rate-limit.ts'
 
 /** A server takes requests from the shared bucket for so much time at once. */
-const batch_s = 0.05
+const batchS = 0.05
 /** An empty bucket is asked again after this time; until then requests are refused here. */
-const pause_ms = 50
+const pauseMs = 50
 /** Requests that were taken and not used in this time go back. */
-const keep_ms = 1_000
-const max_callers = 10_000
+const keepMs = 1_000
+const maxCallers = 10_000
 
 /** The requests that a server has taken from the bucket of a caller. */
 interface LocalBucket {
@@ -43,7 +43,7 @@ export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => 
   function localBucketOf(id: string): LocalBucket {
     const known = buckets.get(id)
     if (known) return known
-    if (buckets.size >= max_callers) forgetIdle()
+    if (buckets.size >= maxCallers) forgetIdle()
     const made = {
       tokens: 0,
       filled_at_ms: 0,
@@ -59,7 +59,7 @@ export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => 
   function forgetIdle(): void {
     const time = now()
     for (const [id, { tokens, filled_at_ms, next }] of buckets) {
-      if (tokens >= 0 && next === undefined && time - filled_at_ms > keep_ms) buckets.delete(id)
+      if (tokens >= 0 && next === undefined && time - filled_at_ms > keepMs) buckets.delete(id)
     }
   }
 
@@ -89,13 +89,13 @@ export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => 
   ): Promise<void> {
     const kept = local.tokens
     local.tokens = 0
-    const wanted = Math.max(needed, Math.ceil((batch_s * 1_000) / interval_ms))
+    const wanted = Math.max(needed, Math.ceil((batchS * 1_000) / interval_ms))
     try {
       const { granted, empty_in_ms } = await ask(id, { interval_ms, tolerance_ms, max_debt_ms }, -kept, wanted)
       local.tokens += granted
       local.filled_at_ms = now()
       local.empty_in_ms = empty_in_ms
-      if (granted < needed) local.again_at_ms = local.filled_at_ms + pause_ms
+      if (granted < needed) local.again_at_ms = local.filled_at_ms + pauseMs
     } catch (error) {
       local.tokens += Math.min(0, kept)
       throw error
@@ -109,20 +109,20 @@ export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => 
       checkCount(count, burst)
       const local = localBucketOf(id)
       for (let isFilled = false; ; isFilled = true) {
-        const time_ms = now()
-        const passed_ms = time_ms - local.filled_at_ms
+        const timeMs = now()
+        const passedMs = timeMs - local.filled_at_ms
         // The requests that were just taken are used, also after a pause of this process.
-        const has = local.tokens >= count && (isFilled || passed_ms < keep_ms)
-        const full_ms = Math.max(0, local.empty_in_ms - passed_ms)
+        const has = local.tokens >= count && (isFilled || passedMs < keepMs)
+        const fullMs = Math.max(0, local.empty_in_ms - passedMs)
         if (has) {
           local.tokens -= count
-          const left = Math.min(burst, Math.floor(local.tokens + (tolerance_ms - full_ms) / interval_ms + 0.001))
-          const reset_s = Math.ceil(((burst - left) * interval_ms) / 1_000)
-          return { RateLimit: `"default";r=${Math.max(0, left)};t=${reset_s}`, 'RateLimit-Policy': policy }
+          const left = Math.min(burst, Math.floor(local.tokens + (tolerance_ms - fullMs) / interval_ms + 0.001))
+          const resetS = Math.ceil(((burst - left) * interval_ms) / 1_000)
+          return { RateLimit: `"default";r=${Math.max(0, left)};t=${resetS}`, 'RateLimit-Policy': policy }
         }
-        if (isFilled || time_ms < local.again_at_ms) {
-          const wait_ms = full_ms + (count - local.tokens) * interval_ms - tolerance_ms
-          throw rateLimited(Math.max(1, Math.ceil(wait_ms / 1_000)), policy)
+        if (isFilled || timeMs < local.again_at_ms) {
+          const waitMs = fullMs + (count - local.tokens) * interval_ms - tolerance_ms
+          throw rateLimited(Math.max(1, Math.ceil(waitMs / 1_000)), policy)
         }
         await fill(local, id, bucket, count)
       }

@@ -4,11 +4,11 @@ interface List {
   data: unknown[]
 }
 
-const rows_a_step = 100
+const rowsAStep = 100
 /** The cost of a nested row besides its texts. */
-const inner_characters = 200
+const innerCharacters = 200
 /** The amount validated and encoded in one turn of the event loop; it takes some milliseconds. */
-const step_characters = 500_000
+const stepCharacters = 500_000
 
 /** Whether a page needs steps. A thousand transactions with a megabyte of data each would block the event loop for seconds. */
 export const isLongList = (body: unknown): body is List => {
@@ -20,7 +20,7 @@ export const isLongList = (body: unknown): body is List => {
 function stepOf(data: unknown[]): number {
   let characters = 0
   let rows = 0
-  while (rows < data.length && rows < rows_a_step && characters < step_characters) {
+  while (rows < data.length && rows < rowsAStep && characters < stepCharacters) {
     characters += widthOf(data[rows])
     rows += 1
   }
@@ -28,11 +28,11 @@ function stepOf(data: unknown[]): number {
 }
 
 /** A response with a longer text is validated and encoded in a turn of the event loop of its own. */
-const long_characters = 16 * 1024
+const longCharacters = 16 * 1024
 
 export function isLong(body: unknown): boolean {
   const { data } = body as { data?: unknown }
-  return !Array.isArray(data) && widthOf(data) > long_characters
+  return !Array.isArray(data) && widthOf(data) > longCharacters
 }
 
 /**
@@ -45,7 +45,7 @@ function widthOf(row: unknown): number {
   for (const name in row) {
     const value = (row as Record<string, unknown>)[name]
     if (typeof value === 'string') characters += value.length
-    else if (Array.isArray(value)) for (const inner of value) characters += inner_characters + widthOf(inner)
+    else if (Array.isArray(value)) for (const inner of value) characters += innerCharacters + widthOf(inner)
   }
   return characters
 }

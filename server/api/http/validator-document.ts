@@ -44,13 +44,13 @@ function resolveReferences(part: unknown, document: object): unknown {
     const resolved = Object.fromEntries(Object.entries(node).map(([key, child]) => [key, resolve(child)]))
     return isTimeSchema(resolved) ? { ...resolved, type: [resolved.type] } : resolved
   }
-  const target = ($ref: string): unknown => {
-    if (!known.has($ref)) {
-      known.set($ref, unfinished)
-      known.set($ref, resolve(lookUp($ref, document)))
+  const target = (Ref: string): unknown => {
+    if (!known.has(Ref)) {
+      known.set(Ref, unfinished)
+      known.set(Ref, resolve(lookUp(Ref, document)))
     }
-    const found = known.get($ref)
-    if (found === unfinished) throw new Error(`${$ref} in the contract contains itself`)
+    const found = known.get(Ref)
+    if (found === unfinished) throw new Error(`${Ref} in the contract contains itself`)
     return found
   }
   return resolve(part)
@@ -65,11 +65,11 @@ const isTimeSchema = ({ type, format }: { type?: unknown; format?: unknown }) =>
 
 const unfinished = Symbol('unfinished')
 
-function lookUp($ref: string, document: object): unknown {
-  const [, ...names] = $ref.split('/')
+function lookUp(Ref: string, document: object): unknown {
+  const [, ...names] = Ref.split('/')
   let node: unknown = document
   for (const name of names) node = (node as Record<string, unknown> | undefined)?.[name]
-  if (node === undefined) throw new Error(`The contract has no ${$ref}`)
+  if (node === undefined) throw new Error(`The contract has no ${Ref}`)
   return node
 }
 

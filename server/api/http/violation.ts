@@ -8,8 +8,8 @@ export interface Violation {
   errors: { path: string; message?: string; errorCode?: string }[]
 }
 
-const max_details = 20
-const max_characters = 1_000
+const maxDetails = 20
+const maxCharacters = 1_000
 
 export const isViolation = (error: unknown): error is Violation =>
   error instanceof Error &&
@@ -17,7 +17,7 @@ export const isViolation = (error: unknown): error is Violation =>
   Array.isArray((error as Partial<Violation>).errors)
 
 /** A body with more violations is not described by itself, which bounds the work. */
-const max_violations = 200
+const maxViolations = 200
 
 /**
  * The failure (400) with every violation. `names`: those of the contract's properties and parameters. `ofBody`: describes the
@@ -30,17 +30,17 @@ export function requestViolation(
 ): ApiError {
   const details = new Map<string, Detail>()
   for (const { path, message = 'is invalid' } of described(errors, ofBody)) {
-    const shown = shownPath(path, names).slice(0, max_characters)
+    const shown = shownPath(path, names).slice(0, maxCharacters)
     // One violation per value, the first, is reported.
-    if (!details.has(shown)) details.set(shown, { path: shown, message: message.slice(0, max_characters) })
-    if (details.size >= max_details) break
+    if (!details.has(shown)) details.set(shown, { path: shown, message: message.slice(0, maxCharacters) })
+    if (details.size >= maxDetails) break
   }
   return new ApiError('invalid_request', 'Bad Request', [...details.values()])
 }
 
 function described(errors: Violation['errors'], ofBody: () => Detail[] | undefined): Violation['errors'] {
   const elsewhere = errors.filter(({ path }) => !/^\/body(?:\/|$)/.test(path))
-  if (elsewhere.length === errors.length || errors.length > max_violations) return errors
+  if (elsewhere.length === errors.length || errors.length > maxViolations) return errors
   const inBody = ofBody() ?? []
   return inBody.length > 0 ? [...elsewhere, ...inBody] : errors
 }
@@ -61,7 +61,7 @@ function shownPath(path: string, names: ReadonlySet<string>): string {
   return ['', root === 'params' ? 'path' : root, ...(end < 0 ? shown : shown.slice(0, end + 1))].join('/')
 }
 
-const max_names = 30
+const maxNames = 30
 
 /** Where a value violates its schema, and what would be right. `at`: the JSON pointer of the value that was checked. */
 export function violationText(
@@ -116,7 +116,7 @@ const wholeTypes = (errors: ErrorObject[]): string[] =>
   errors.filter(isOfWholeType).flatMap(({ params }) => params.type)
 
 const unknownProperty = (known: string[]): string =>
-  known.length > 0 && known.length <= max_names
+  known.length > 0 && known.length <= maxNames
     ? `is not a known property; known: ${known.join(', ')}`
     : 'is not a known property'
 

@@ -3,11 +3,11 @@ import { ApiError } from '../../domain/errors.ts'
 import { codes } from './errors.ts'
 
 /** The limits of a single node's answer. A larger response would block the process while it is checked and written. */
-const max_size = { characters: 4 * 1024 * 1024, values: 100_000 }
+const maxSize = { characters: 4 * 1024 * 1024, values: 100_000 }
 /** A smaller answer is always returned: a hash must not be lost because other answers of its batch are large. */
 const small = 1_000
 /** Of a value, with its name. */
-const value_bytes = 8
+const valueBytes = 8
 
 /**
  * Replaces large answers of a request by errors when all of them together become too large, or when the caller's other responses hold its
@@ -19,10 +19,10 @@ export function createBudget(holdAnswer: (bytes: number) => void): (answer: Json
   /** Why the answer is too large; undefined: it is counted. */
   function refusalOf({ characters, values }: typeof sum): string | undefined {
     const next = { characters: sum.characters + characters, values: sum.values + values }
-    if (next.characters > max_size.characters || next.values > max_size.values)
+    if (next.characters > maxSize.characters || next.values > maxSize.values)
       return 'the answers of this batch are larger than 4 MiB or have more than 100,000 values'
     try {
-      holdAnswer(next.characters + next.values * value_bytes)
+      holdAnswer(next.characters + next.values * valueBytes)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       return error.details.map(({ message }) => message).join('; ')
@@ -41,7 +41,7 @@ export function createBudget(holdAnswer: (bytes: number) => void): (answer: Json
   }
 }
 
-function sizeOf(value: unknown): typeof max_size {
+function sizeOf(value: unknown): typeof maxSize {
   const size = { characters: typeof value === 'string' ? value.length : 0, values: 1 }
   if (typeof value !== 'object' || value === null) return size
   for (const child of Object.values(value)) {

@@ -59,9 +59,9 @@ export interface Call {
   params: unknown[]
 }
 
-const max_id_length = 255
-const max_method_length = 100
-const max_params = 10
+const maxIdLength = 255
+const maxMethodLength = 100
+const maxParams = 10
 
 /** The id of the response, also for an invalid call; undefined: a notification, which has no response. */
 export function idOf(member: unknown): Id | undefined {
@@ -73,7 +73,7 @@ export function idOf(member: unknown): Id | undefined {
 }
 
 const isId = (id: unknown): id is Id =>
-  id === null || typeof id === 'number' || (typeof id === 'string' && id.length <= max_id_length)
+  id === null || typeof id === 'number' || (typeof id === 'string' && id.length <= maxIdLength)
 
 /** Throws JsonRpcError (-32600, -32602). */
 export function readCall(member: unknown): Call {
@@ -81,11 +81,11 @@ export function readCall(member: unknown): Call {
   const { jsonrpc, id, method, params = [] } = member as Record<string, unknown>
   if (jsonrpc !== '2.0') throw invalid('jsonrpc must be "2.0"')
   if (id !== undefined && !isId(id))
-    throw invalid(`id must be a number, a text of at most ${max_id_length} characters, or null`)
-  if (typeof method !== 'string' || method.length > max_method_length)
+    throw invalid(`id must be a number, a text of at most ${maxIdLength} characters, or null`)
+  if (typeof method !== 'string' || method.length > maxMethodLength)
     throw invalid('method must be the name of a method')
   if (!Array.isArray(params)) throw invalidParams('params must be an array')
-  if (params.length > max_params) throw invalidParams(`params must have at most ${max_params} members`)
+  if (params.length > maxParams) throw invalidParams(`params must have at most ${maxParams} members`)
   return { id, method, params }
 }
 

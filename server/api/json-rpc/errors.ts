@@ -49,7 +49,7 @@ export const methodNotFound = (method: string): JsonRpcError =>
 const insteadOf = (method: string): string =>
   method === 'eth_sign' ? ': use personal_sign or eth_signTypedData_v4' : ''
 
-const max_message_length = 2_000
+const maxMessageLength = 2_000
 
 /** The error object for a failure; undefined for one that callers do not see. `revertData`: the bytes of a revert. */
 export function errorObject(
@@ -64,7 +64,7 @@ export function errorObject(
   const { code, details } = error
   const data = code === 'execution_reverted' ? revertData(error) : { code, details }
   const text = textOf(error)
-  const message = (prefixes[code] ? `${prefixes[code]}${text && `: ${text}`}` : text).slice(0, max_message_length)
+  const message = (prefixes[code] ? `${prefixes[code]}${text && `: ${text}`}` : text).slice(0, maxMessageLength)
   return { code: byApiCode[code] ?? codes.invalid_input, message, ...(data !== undefined && { data }) }
 }
 

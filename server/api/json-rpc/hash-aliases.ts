@@ -11,7 +11,7 @@ interface Found {
 }
 
 /** The most hashes of a transaction that are looked up; each costs a call of a node. */
-const max_aliases = 50
+const maxAliases = 50
 
 /**
  * A transaction that is signed again at a higher price has several hashes, one of which is mined. A request with any of them returns
@@ -72,7 +72,7 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
   /** A node's response for the attempt that is in a block; null: no attempt is in a block. */
   async function findMined(context: Context, { row, others }: { row: WholeTransactionRow; others: string[] }) {
     const known = row.block_hash !== null && others.includes(row.hash ?? '') ? [row.hash as string] : others
-    const asked = known.slice(-max_aliases)
+    const asked = known.slice(-maxAliases)
     const answers = await Promise.allSettled(asked.map((other) => askNode(context, context.method, [other])))
     const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value as Found | null] : []))
     return found.find((answer) => answer?.blockNumber != null) ?? null

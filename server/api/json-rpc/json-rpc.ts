@@ -26,9 +26,9 @@ import { relayerOf } from './transaction-object.ts'
 
 type Answer = Exclude<Awaited<ReturnType<Handlers['callJsonRpc']>>, unknown[] | undefined>
 
-const max_calls = 1_000
+const maxCalls = 1_000
 /** Of one batch. Calls of nodes have a separate limit (reading.ts). */
-const calls_at_once = 8
+const callsAtOnce = 8
 
 /** What a request is sent to: a relayer, or a pool. */
 interface Endpoint {
@@ -133,11 +133,11 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
       const one = await answer(body, { ...parts, index: undefined })
       return one && spend(one)
     }
-    if (body.length === 0 || body.length > max_calls)
-      return refusal(invalid(`a batch must have 1 to ${max_calls} calls; it has ${body.length}`))
+    if (body.length === 0 || body.length > maxCalls)
+      return refusal(invalid(`a batch must have 1 to ${maxCalls} calls; it has ${body.length}`))
     await countCalls(request.caller, body.length - 1)
     request.nodes.extend(body.length - 1)
-    const answers = await pLimit(calls_at_once).map(body, async (member, index) => {
+    const answers = await pLimit(callsAtOnce).map(body, async (member, index) => {
       const one = await answer(member, { ...parts, index })
       return one && spend(one)
     })

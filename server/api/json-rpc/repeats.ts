@@ -34,8 +34,8 @@ interface Sent {
   broken_at: number | undefined
 }
 
-const remembered_ms = 60_000
-const max_remembered = 10_000
+const rememberedMs = 60_000
+const maxRemembered = 10_000
 
 /** `elapsed`: a monotonic clock in milliseconds. */
 export function createRepeats(elapsed: () => number): Repeats {
@@ -46,9 +46,9 @@ export function createRepeats(elapsed: () => number): Repeats {
     if (left.length > 0) sentBy.set(key, left)
     else sentBy.delete(key)
   }
-  const isFresh = ({ broken_at }: Sent) => broken_at === undefined || elapsed() - broken_at < remembered_ms
+  const isFresh = ({ broken_at }: Sent) => broken_at === undefined || elapsed() - broken_at < rememberedMs
   const sweep = () => {
-    if (sentBy.size < max_remembered) return
+    if (sentBy.size < maxRemembered) return
     for (const [key, all] of sentBy) for (const sent of all) if (!isFresh(sent)) forget(key, sent)
   }
 

@@ -25,9 +25,9 @@ interface Wanted {
 }
 
 /** Shorter than the timeout of every known library. The calls of a batch share it: it begins anew at each signature. */
-const sign_wait_ms = 5_000
+const signWaitMs = 5_000
 /** The least wait of a call: enough to see that the relayer signs again. */
-const least_wait_ms = 100
+const leastWaitMs = 100
 
 export function sendingMethods({
   store,
@@ -186,16 +186,16 @@ export function sendingMethods({
       if (!row) throw new JsonRpcError(codes.outcome_open, `the transaction ${id} was deleted`, { transaction_id: id })
       return row
     }
-    const until = patience.get(relayer.row_id) ?? elapsed() + sign_wait_ms
+    const until = patience.get(relayer.row_id) ?? elapsed() + signWaitMs
     patience.set(relayer.row_id, until)
-    const wait_ms = Math.max(until - elapsed(), least_wait_ms)
+    const waitMs = Math.max(until - elapsed(), leastWaitMs)
     // A replacement is signed when nothing is left to sign again.
-    await sending.waitUntil({ transaction_id: id, until: 'sent', isSigned: isReplacement, wait_ms }, place)
+    await sending.waitUntil({ transaction_id: id, until: 'sent', isSigned: isReplacement, wait_ms: waitMs }, place)
     const row = await read()
-    const status_reason = shownReason(row)
-    const data = { transaction_id: id, status: row.status, status_reason }
+    const statusReason = shownReason(row)
+    const data = { transaction_id: id, status: row.status, status_reason: statusReason }
     const isWaiting = row.status === 'pending' || (isReplacement && row.resign)
-    if (!isWaiting) patience.set(relayer.row_id, elapsed() + sign_wait_ms)
+    if (!isWaiting) patience.set(relayer.row_id, elapsed() + signWaitMs)
     const sent = (await store.attempts(row.row_id)).filter(({ purpose }) => purpose === 'send')
     const ordered = isReplacement ? sent.toReversed() : sent
     const wanted = contentHash(contentOf(body))
@@ -205,7 +205,7 @@ export function sendingMethods({
       const message = `the transaction ${id} was replaced by another content: do not send it again`
       throw new JsonRpcError(codes.outcome_open, message, data)
     }
-    const why = status_reason === null ? '' : `: ${status_reason}`
+    const why = statusReason === null ? '' : `: ${statusReason}`
     if (!isUnmined(row.status) && !isWaiting)
       throw new JsonRpcError(codes.transaction_rejected, `the transaction ${id} is ${row.status}${why}`, data)
     const message = `the transaction ${id} is accepted and not signed yet${why}. It will be sent: do not send it again`

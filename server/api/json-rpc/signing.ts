@@ -51,9 +51,9 @@ export function signingMethods({
       const given = readTransactionObject(call.params[0], call.relayer)
       const context = call.by(given.from)
       const request = checked(contract, 'SendTransactionRequest', given.body)
-      const unsigned_transaction = serialize(request, given.nonce, context)
+      const unsignedTransaction = serialize(request, given.nonce, context)
       return context.as('signTransaction', 200, async (auditEntry) => {
-        const parts = { ...partsOf(context), auditEntry, body: { unsigned_transaction } }
+        const parts = { ...partsOf(context), auditEntry, body: { unsigned_transaction: unsignedTransaction } }
         return (await operations.signTransaction(parts)).data.signed_transaction
       })
     },

@@ -18,11 +18,11 @@ type Method = (context: { sponsorship: SponsorshipRow; request: Request; params:
 /** The status of a call in relayer_getStatus. */
 const statuses = { pending: 100, submitted: 110, success: 200, rejected: 400, reverted: 500 } as const
 
-const max_ids = 50
-const fee_valid_s = 60
+const maxIds = 50
+const feeValidS = 60
 /** The native coin of the chain. */
-const no_address = `0x${'0'.repeat(40)}`
-const coin = { address: no_address, decimals: 18 }
+const noAddress = `0x${'0'.repeat(40)}`
+const coin = { address: noAddress, decimals: 18 }
 
 /** The JSON-RPC of a sponsorship, for its key: relayer_* of the published draft. */
 export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'callSponsoredJsonRpc'> {
@@ -30,8 +30,8 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
   const calls = createSponsoredCalls(dependencies)
 
   /** The sponsorship of the caller's key, as it is now. Throws ApiError (403) for a page that it does not list. */
-  async function sponsorshipOf(caller_id: string, { header }: Request): Promise<SponsorshipRow> {
-    const sponsorship = await store.sponsorshipOfKey(caller_id)
+  async function sponsorshipOf(callerId: string, { header }: Request): Promise<SponsorshipRow> {
+    const sponsorship = await store.sponsorshipOfKey(callerId)
     if (!sponsorship) throw forbidden('api_key', 'this API key is not that of a sponsorship')
     const { Origin } = header
     if (Origin !== undefined && !sponsorship.origins.includes(Origin))
@@ -62,15 +62,15 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
 
   const find = async (sponsorship: SponsorshipRow, id: unknown): Promise<TransactionRow> => {
     const found = typeof id === 'string' ? await calls.find(sponsorship, id) : undefined
-    if (!found) throw new JsonRpcError(relayer_codes.unknown_id, 'no call has this id')
+    if (!found) throw new JsonRpcError(relayerCodes.unknown_id, 'no call has this id')
     return found
   }
 
   async function statusOfCall(nodes: NodeAccess, sponsorship: SponsorshipRow, id: unknown) {
     const row = await find(sponsorship, id)
-    const { id: call_id, status, hash, message, data, created_at } = shownCallOf(row)
+    const { id: callId, status, hash, message, data, created_at } = shownCallOf(row)
     const base = {
-      ...{ id: call_id, chainId: `${sponsorship.chain_id}` },
+      ...{ id: callId, chainId: `${sponsorship.chain_id}` },
       createdAt: Math.floor(Date.parse(created_at) / 1_000),
     }
     const isMined = status === 'success' || status === 'reverted'
@@ -97,11 +97,11 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
     nodes: NodeAccess,
     sponsorship: SponsorshipRow,
     id: string,
-    wait_ms: number,
+    waitMs: number,
     place: WaitPlace,
   ) {
     const row = await find(sponsorship, id)
-    await sending.waitUntil({ transaction_id: row.id, until: 'mined', wait_ms }, place)
+    await sending.waitUntil({ transaction_id: row.id, until: 'mined', wait_ms: waitMs }, place)
     const known = await statusOfCall(nodes, sponsorship, id)
     return known.status === statuses.pending || known.status === statuses.submitted ? undefined : known
   }
@@ -111,37 +111,37 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
       relayer_sendTransaction: ({ sponsorship, request, params }) => send(sponsorship, request, params),
 
       async relayer_sendTransactionSync({ sponsorship, request, params }) {
-        const wait_ms = readWait(params)
+        const waitMs = readWait(params)
         // Before anything is accepted.
         const place = new WaitPlace(request, shares.waits)
         const id = await send(sponsorship, request, params)
-        const status = await untilMined(request.nodes, sponsorship, id, wait_ms, place).catch(unexpected)
+        const status = await untilMined(request.nodes, sponsorship, id, waitMs, place).catch(unexpected)
         if (status) return status
-        throw new JsonRpcError(relayer_codes.timeout, 'the call is accepted, and its outcome is not known yet', id)
+        throw new JsonRpcError(relayerCodes.timeout, 'the call is accepted, and its outcome is not known yet', id)
       },
 
       async relayer_getStatus({ sponsorship, request: { caller, nodes }, params }) {
         const [first] = params
         const ids = Array.isArray(first) ? first : typeof first === 'string' ? params : membersIn(params).id
         if (!Array.isArray(ids)) return statusOfCall(nodes, sponsorship, ids)
-        if (ids.length > max_ids) throw invalidParams(`at most ${max_ids} ids`)
+        if (ids.length > maxIds) throw invalidParams(`at most ${maxIds} ids`)
         await countCalls(caller, ids.length - 1)
         nodes.extend(ids.length - 1)
         return Promise.all(ids.map((id) => statusOfCall(nodes, sponsorship, id)))
       },
 
       relayer_getCapabilities: async ({ sponsorship: { chain_id } }) => ({
-        [chain_id]: { feeCollector: no_address, tokens: [coin] },
+        [chain_id]: { feeCollector: noAddress, tokens: [coin] },
       }),
 
       async relayer_getFeeData({ sponsorship, request: { nodes }, params }) {
-        const { chainId, token = no_address } = membersIn(params)
+        const { chainId, token = noAddress } = membersIn(params)
         checkChain(chainId, sponsorship.chain_id)
-        if (token !== no_address)
-          throw new JsonRpcError(relayer_codes.unsupported_payment, 'fees are told in the coin of the chain only')
+        if (token !== noAddress)
+          throw new JsonRpcError(relayerCodes.unsupported_payment, 'fees are told in the coin of the chain only')
         const market = await (await calls.clientOf(nodes, sponsorship)).market()
         const price = market.kind === 'legacy' ? market.gas_price : market.base_fee + market.tips.average
-        const expiry = Math.floor(now() / 1_000) + fee_valid_s
+        const expiry = Math.floor(now() / 1_000) + feeValidS
         return { chainId: `${sponsorship.chain_id}`, gasPrice: `${price}`, rate: 1, expiry, token: coin }
       },
     }),
@@ -189,20 +189,20 @@ function sponsoredError(error: unknown): ErrorObject | undefined {
   const { code, details, cause } = error
   const message = details.map((detail) => detail.message).join('; ')
   const [path = ''] = details.map((detail) => detail.path)
-  if (code === 'execution_reverted') return { code: relayer_codes.would_revert, message, data: revertIn(cause) ?? '0x' }
+  if (code === 'execution_reverted') return { code: relayerCodes.would_revert, message, data: revertIn(cause) ?? '0x' }
   if (code === 'policy_violation') {
     const isBudget = /^sponsorship\/(?:budget_per_day|per_user\/)/.test(path)
-    return { code: isBudget ? relayer_codes.budget_used : relayer_codes.not_allowed, message, data: { code, details } }
+    return { code: isBudget ? relayerCodes.budget_used : relayerCodes.not_allowed, message, data: { code, details } }
   }
   if (path.startsWith('/body/authorization_list'))
-    return { code: relayer_codes.invalid_authorization, message, data: { code, details } }
+    return { code: relayerCodes.invalid_authorization, message, data: { code, details } }
   return undefined
 }
 
 type Members = Record<string, unknown>
 
 /** The codes of the relayer_* draft (github.com/ethereum/ERCs, pull request 1716) and of the clients in use. */
-export const relayer_codes = {
+export const relayerCodes = {
   timeout: -32070,
   not_allowed: 4100,
   unsupported_payment: 4202,
@@ -213,8 +213,8 @@ export const relayer_codes = {
   would_revert: 4211,
 } as const
 
-const usual_wait_ms = 10_000
-const max_wait_ms = 60_000
+const usualWaitMs = 10_000
+const maxWaitMs = 60_000
 
 /** The members of the first parameter. Throws JsonRpcError. */
 export const membersIn = ([first]: unknown[]): Members => membersOf(first, 'params')
@@ -227,17 +227,17 @@ function membersOf(given: unknown, name: string): Members {
 }
 
 /** What clients send that changes nothing here: every call is simulated, and gas is estimated. */
-const without_effect = ['context', 'gas', 'skipSimulation', 'timeout']
-const known = new Set(['chainId', 'to', 'data', 'authorizationList', 'payment', ...without_effect])
+const withoutEffect = ['context', 'gas', 'skipSimulation', 'timeout']
+const known = new Set(['chainId', 'to', 'data', 'authorizationList', 'payment', ...withoutEffect])
 
 /** The call in the contract's form; its schema checks the members. Throws JsonRpcError. */
-export function readSend(members: Members, chain_id: number): unknown {
+export function readSend(members: Members, ownChainId: number): unknown {
   const { chainId, to, data, authorizationList, payment } = members
   const unknown = Object.keys(members).find((name) => !known.has(name))
   if (unknown !== undefined) throw invalidParams(`${/^\w{1,40}$/.test(unknown) ? unknown : 'a member'} is not known`)
-  checkChain(chainId, chain_id)
+  checkChain(chainId, ownChainId)
   if (payment !== undefined && payment !== null && membersOf(payment, 'payment').type !== 'sponsored')
-    throw new JsonRpcError(relayer_codes.unsupported_payment, 'payment must be {"type": "sponsored"}')
+    throw new JsonRpcError(relayerCodes.unsupported_payment, 'payment must be {"type": "sponsored"}')
   const hasAuthorization = authorizationList !== undefined && authorizationList !== null
   if (hasAuthorization && !Array.isArray(authorizationList)) throw invalidParams('authorizationList must be an array')
   const authorizations = hasAuthorization ? authorizationList.map(authorizationIn) : []
@@ -259,17 +259,17 @@ const numberIn = (value: unknown): unknown =>
   typeof value === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(value) ? Number(value) : value
 
 /** Throws JsonRpcError. */
-export function checkChain(given: unknown, chain_id: number): void {
+export function checkChain(given: unknown, chainId: number): void {
   if (typeof given !== 'string' || !/^[0-9]{1,16}$/.test(given))
     throw invalidParams('chainId must be a decimal text, for example "1"')
-  if (given !== `${chain_id}`)
-    throw new JsonRpcError(relayer_codes.other_chain, `the sponsorship is on chain ${chain_id}; chainId is ${given}`)
+  if (given !== `${chainId}`)
+    throw new JsonRpcError(relayerCodes.other_chain, `the sponsorship is on chain ${chainId}; chainId is ${given}`)
 }
 
 /** How long relayer_sendTransactionSync waits. Throws JsonRpcError. */
 export function readWait(params: unknown[]): number {
-  const { timeout = usual_wait_ms } = membersIn(params)
-  if (typeof timeout !== 'number' || !(timeout >= 0 && timeout <= max_wait_ms))
-    throw invalidParams(`timeout must be 0 to ${max_wait_ms} milliseconds`)
+  const { timeout = usualWaitMs } = membersIn(params)
+  if (typeof timeout !== 'number' || !(timeout >= 0 && timeout <= maxWaitMs))
+    throw invalidParams(`timeout must be 0 to ${maxWaitMs} milliseconds`)
   return timeout
 }

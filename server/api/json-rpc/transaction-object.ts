@@ -27,23 +27,22 @@ export function readTransactionObject(input: unknown, { chain_id: wanted }: Rela
     throw invalidParams('params[0] must be a transaction object, for example {"to": "0x...", "value": "0x1"}')
   const members = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null))
   checkNames(members)
-  const chain_id = numberIn(members, 'chainId')
-  if (chain_id !== undefined && chain_id !== BigInt(wanted))
-    throw invalidParams(`chainId must be ${wanted}, as the relayer's network has it; it is ${chain_id}`)
+  const chainId = numberIn(members, 'chainId')
+  if (chainId !== undefined && chainId !== BigInt(wanted))
+    throw invalidParams(`chainId must be ${wanted}, as the relayer's network has it; it is ${chainId}`)
 
   const type = typeIn(members)
-  const [gas_price, max_fee, max_tip] = ['gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas'].map((name) =>
+  const [gasPrice, maxFee, maxTip] = ['gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas'].map((name) =>
     numberIn(members, name)?.toString(),
   )
-  if (type === 2 && gas_price !== undefined) throw invalidParams('gasPrice cannot be given with type 0x2')
-  if ((type === 0 || type === 1) && (max_fee !== undefined || max_tip !== undefined))
+  if (type === 2 && gasPrice !== undefined) throw invalidParams('gasPrice cannot be given with type 0x2')
+  if ((type === 0 || type === 1) && (maxFee !== undefined || maxTip !== undefined))
     throw invalidParams(`maxFeePerGas and maxPriorityFeePerGas cannot be given with type 0x${type}`)
   const gas = numberIn(members, 'gas')
   const nonce = numberIn(members, 'nonce')
   const data = dataIn(members)
-  const access_list = accessListIn(members)
-  if (type === 0 && access_list && access_list.length > 0)
-    throw invalidParams('accessList cannot be given with type 0x0')
+  const accessList = accessListIn(members)
+  if (type === 0 && accessList && accessList.length > 0) throw invalidParams('accessList cannot be given with type 0x0')
   return {
     from: members.from,
     nonce: nonce === undefined ? undefined : safe(nonce, 'nonce'),
@@ -52,11 +51,11 @@ export function readTransactionObject(input: unknown, { chain_id: wanted }: Rela
       value: (numberIn(members, 'value') ?? 0n).toString(),
       ...(data !== undefined && { data }),
       ...(type !== undefined && { type }),
-      ...(access_list && access_list.length > 0 && { access_list }),
+      ...(accessList && accessList.length > 0 && { access_list: accessList }),
       ...(gas !== undefined && { gas_limit: safe(gas, 'gas') }),
-      ...(gas_price !== undefined && { gas_price }),
-      ...(max_fee !== undefined && { max_fee_per_gas: max_fee }),
-      ...(max_tip !== undefined && { max_priority_fee_per_gas: max_tip }),
+      ...(gasPrice !== undefined && { gas_price: gasPrice }),
+      ...(maxFee !== undefined && { max_fee_per_gas: maxFee }),
+      ...(maxTip !== undefined && { max_priority_fee_per_gas: maxTip }),
     },
   }
 }

@@ -4,16 +4,16 @@ import { badRequest } from '../errors.ts'
 // The contract ABI specification, in linear time: the library takes seconds for bytes that pointers share, and for nested values. Values
 // are those of a request: integers as decimal strings (or bigint), tuples and arrays as arrays, addresses and bytes as hex.
 
-const word_digits = 64
+const wordDigits = 64
 
 /** Hex without 0x. The values must have been checked (abi-values.ts). */
 export function encodeAbi(types: readonly ParamType[], values: readonly unknown[]): string {
   const parts = types.map((type, index) => ({ isDynamic: isDynamic(type), hex: encodeValue(type, values[index]) }))
-  const head_digits = parts.reduce((sum, { isDynamic, hex }) => sum + (isDynamic ? word_digits : hex.length), 0)
+  const headDigits = parts.reduce((sum, { isDynamic, hex }) => sum + (isDynamic ? wordDigits : hex.length), 0)
   let [head, tail] = ['', '']
   for (const { isDynamic, hex } of parts) {
     if (isDynamic) {
-      head += word((head_digits + tail.length) / 2)
+      head += word((headDigits + tail.length) / 2)
       tail += hex
     } else head += hex
   }
@@ -29,7 +29,7 @@ function encodeValue(type: ParamType, value: unknown): string {
   }
   if (components) return encodeAbi(components, value as unknown[])
   if (baseType === 'bool') return word(value === true ? 1 : 0)
-  if (baseType === 'address') return (value as string).slice(2).toLowerCase().padStart(word_digits, '0')
+  if (baseType === 'address') return (value as string).slice(2).toLowerCase().padStart(wordDigits, '0')
   if (baseType === 'string') return encodeBytes(Buffer.from(value as string, 'utf8').toString('hex'))
   if (baseType === 'bytes') return encodeBytes((value as string).slice(2).toLowerCase())
   if (baseType.startsWith('bytes')) return padded((value as string).slice(2).toLowerCase())
@@ -38,10 +38,10 @@ function encodeValue(type: ParamType, value: unknown): string {
 
 const encodeBytes = (hex: string): string => word(hex.length / 2) + padded(hex)
 
-const padded = (hex: string): string => hex.padEnd(Math.ceil(hex.length / word_digits) * word_digits, '0')
+const padded = (hex: string): string => hex.padEnd(Math.ceil(hex.length / wordDigits) * wordDigits, '0')
 
 const word = (number: number | bigint): string =>
-  BigInt.asUintN(256, BigInt(number)).toString(16).padStart(word_digits, '0')
+  BigInt.asUintN(256, BigInt(number)).toString(16).padStart(wordDigits, '0')
 
 /** The part of the data that is not read yet: pointers that share bytes would read it more than once. */
 interface Reader {
@@ -63,7 +63,7 @@ function decodeTuple(reader: Reader, types: readonly ParamType[], start: number)
       return value
     }
     const value = decodeValue(reader, type, start + 2 * readLength(reader, at))
-    at += word_digits
+    at += wordDigits
     return value
   })
 }
@@ -74,15 +74,15 @@ function decodeValue(reader: Reader, type: ParamType, at: number): unknown {
     const hasLength = arrayLength === -1
     const length = hasLength ? readLength(reader, at) : (arrayLength as number)
     // Every member takes a word or more (abi-text.ts).
-    if (length * word_digits > reader.left) throw malformed()
-    return decodeTuple(reader, Array(length).fill(arrayChildren), hasLength ? at + word_digits : at)
+    if (length * wordDigits > reader.left) throw malformed()
+    return decodeTuple(reader, Array(length).fill(arrayChildren), hasLength ? at + wordDigits : at)
   }
   if (components) return decodeTuple(reader, components, at)
   if (baseType === 'bytes' || baseType === 'string') {
-    const hex = read(reader, at + word_digits, 2 * readLength(reader, at))
+    const hex = read(reader, at + wordDigits, 2 * readLength(reader, at))
     return baseType === 'bytes' ? `0x${hex}` : utf8.decode(Buffer.from(hex, 'hex'))
   }
-  return decodeWord(baseType, read(reader, at, word_digits))
+  return decodeWord(baseType, read(reader, at, wordDigits))
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -111,7 +111,7 @@ function decodeWord(name: string, hex: string): unknown {
 
 /** A length or an offset in bytes. */
 function readLength(reader: Reader, at: number): number {
-  const number = Number(`0x${read(reader, at, word_digits)}`)
+  const number = Number(`0x${read(reader, at, wordDigits)}`)
   if (number > reader.hex.length) throw malformed()
   return number
 }
@@ -137,7 +137,7 @@ function isDynamic(type: ParamType): boolean {
 /** Of a type whose values have all the same length. */
 function digitsOf({ arrayChildren, arrayLength, components }: ParamType): number {
   if (arrayChildren) return (arrayLength ?? 0) * digitsOf(arrayChildren)
-  return components ? components.reduce((sum, part) => sum + digitsOf(part), 0) : word_digits
+  return components ? components.reduce((sum, part) => sum + digitsOf(part), 0) : wordDigits
 }
 
 const malformed = () => new Error('The data is malformed')
@@ -146,11 +146,11 @@ const malformed = () => new Error('The data is malformed')
 export type AbiEntry = string | Record<string, unknown>
 
 /** The library takes milliseconds for an entry of this size, and seconds for one of a few kilobytes of nested tuples. */
-const max_entry = { characters: 2_000, member_characters: 256, types: 256, depth: 8 }
+const maxEntry = { characters: 2_000, member_characters: 256, types: 256, depth: 8 }
 /** The product of all fixed lengths of arrays in one entry. */
-const max_fixed_members = 4_096
+const maxFixedMembers = 4_096
 /** They are stored with the transaction. */
-const max_fragments_length = 4_096
+const maxFragmentsLength = 4_096
 
 interface Size {
   /** Of the longest text. */
@@ -199,8 +199,8 @@ export function readAbiEntry(entry: AbiEntry, at: string): Fragment {
   const inputs = read.inputs.map((input) => input.format('sighash')).join()
   const lengths = inputs.matchAll(/\[(\d+)\]/g)
   const members = [...lengths].reduce((product, [, length]) => product * Math.max(1, Number(length)), 1)
-  if (members > max_fixed_members)
-    throw badRequest(at, `has arrays of more than ${max_fixed_members} members of fixed number`)
+  if (members > maxFixedMembers)
+    throw badRequest(at, `has arrays of more than ${maxFixedMembers} members of fixed number`)
   // A value without bytes would cost a decoder nothing, however often it occurs.
   if (/\(\)|\[0+\]/.test(inputs)) throw badRequest(at, 'has a tuple or an array of a fixed number of 0 members')
   return read
@@ -208,11 +208,11 @@ export function readAbiEntry(entry: AbiEntry, at: string): Fragment {
 
 function checkSize(entry: AbiEntry, at: string): void {
   const { characters, types, depth } = sizeOf(entry)
-  const longest = max_entry[typeof entry === 'string' ? 'characters' : 'member_characters']
+  const longest = maxEntry[typeof entry === 'string' ? 'characters' : 'member_characters']
   if (characters > longest) throw badRequest(at, `has a text of more than ${longest} characters`)
-  if (types > max_entry.types) throw badRequest(at, `has more than ${max_entry.types} types`)
+  if (types > maxEntry.types) throw badRequest(at, `has more than ${maxEntry.types} types`)
   // The list of the arguments is the first level.
-  if (depth > max_entry.depth + 1) throw badRequest(at, `has tuples nested more than ${max_entry.depth} levels deep`)
+  if (depth > maxEntry.depth + 1) throw badRequest(at, `has tuples nested more than ${maxEntry.depth} levels deep`)
 }
 
 export const isFunction = (entry: Fragment): entry is FunctionFragment => FunctionFragment.isFragment(entry)
@@ -224,6 +224,6 @@ export function keptFragments(entries: (FunctionFragment | ErrorFragment)[]): st
   let length = 0
   return texts.filter((text) => {
     length += text.length
-    return length <= max_fragments_length
+    return length <= maxFragmentsLength
   })
 }

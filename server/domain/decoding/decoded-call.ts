@@ -5,10 +5,10 @@ import { printable } from '../../lib/printable.ts'
 import { decodeAbi } from './abi.ts'
 
 /** Longer data is not decoded: its arguments would double the size of every answer with it. */
-const max_bytes = 4_096
-const max_text_length = 500
+const maxBytes = 4_096
+const maxTextLength = 500
 /** 0x and 4 bytes. */
-const selector_length = 10
+const selectorLength = 10
 
 type Named = FunctionFragment | ErrorFragment
 
@@ -26,13 +26,13 @@ function parse(text: string): Named | undefined {
 
 /** The entry that the data begins with, and its arguments; undefined when the ABI does not describe it. */
 function decode(fragments: string[], type: 'function' | 'error', data: string) {
-  if (data.length < selector_length || data.length > 2 + 2 * max_bytes) return undefined
-  const selector = data.slice(0, selector_length)
+  if (data.length < selectorLength || data.length > 2 + 2 * maxBytes) return undefined
+  const selector = data.slice(0, selectorLength)
   const found = fragments
     .map((text) => parsed.of(text, () => parse(text)))
     .find((fragment) => fragment?.type === type && fragment.selector === selector)
   try {
-    return found && { found, args: decodeAbi(found.inputs, data.slice(selector_length)) }
+    return found && { found, args: decodeAbi(found.inputs, data.slice(selectorLength)) }
   } catch {
     return undefined
   }
@@ -60,7 +60,7 @@ export function decodeError(fragments: string[], data: string): string | undefin
     const { name } = found.inputs[index] as ParamType
     return `${name ? `${name}: ` : ''}${typeof value === 'string' ? value : JSON.stringify(value)}`
   })
-  return printable(`${found.name}(${texts.join(', ')})`).slice(0, max_text_length)
+  return printable(`${found.name}(${texts.join(', ')})`).slice(0, maxTextLength)
 }
 
 /** The errors that Solidity defines: Error(string) and Panic(uint256). */

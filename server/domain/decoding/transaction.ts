@@ -14,9 +14,9 @@ import {
 export type Decoded = Uint8Array | NestedUint8Array
 
 /** The gas limit of a transaction (EIP-7825: 2^24) pays for 8,830 storage keys of an access list (EIP-2930: 1,900 gas each). */
-const max_items = 10_000
+const maxItems = 10_000
 /** Transaction, access list, entry, list of storage keys, storage key. */
-const max_depth = 5
+const maxDepth = 5
 
 /** Throws for malformed bytes, and for more items or depth than a transaction has. */
 export function decodeRlp(bytes: Uint8Array): Decoded {
@@ -32,10 +32,10 @@ function checkItems(bytes: Uint8Array): void {
   const ends: number[] = []
   let at = 0
   for (let items = 1; at < bytes.length; items += 1) {
-    if (items > max_items) throw new Error(`The transaction has more than ${max_items} items`)
+    if (items > maxItems) throw new Error(`The transaction has more than ${maxItems} items`)
     while (ends.length > 0 && at >= (ends.at(-1) as number)) ends.pop()
     const { isList, start, end } = headerAt(bytes, at)
-    if (ends.length >= max_depth) throw new Error(`The transaction is nested more than ${max_depth} levels deep`)
+    if (ends.length >= maxDepth) throw new Error(`The transaction is nested more than ${maxDepth} levels deep`)
     if (isList) ends.push(end)
     at = isList ? start : end
   }
@@ -111,13 +111,13 @@ type Type = 0 | 1 | 2 | 3 | 4
 
 /** The signed fields of each type, in their order, apart from v, r and s. */
 const base = ['gas_limit', 'to', 'value', 'data'] as const
-const fee_market = ['chain_id', 'nonce', 'max_priority_fee', 'max_fee', ...base, 'access_list'] as const
+const feeMarket = ['chain_id', 'nonce', 'max_priority_fee', 'max_fee', ...base, 'access_list'] as const
 const fields = {
   0: ['nonce', 'gas_price', ...base],
   1: ['chain_id', 'nonce', 'gas_price', ...base, 'access_list'],
-  2: fee_market,
-  3: [...fee_market, 'max_fee_per_blob_gas', 'blob_hashes'],
-  4: [...fee_market, 'authorization_list'],
+  2: feeMarket,
+  3: [...feeMarket, 'max_fee_per_blob_gas', 'blob_hashes'],
+  4: [...feeMarket, 'authorization_list'],
 } as const
 
 /** Reads signed bytes in canonical form. Throws for any other. */
@@ -128,23 +128,23 @@ export function readSigned(raw: Uint8Array): SignedTransaction {
   const field = (name: string) => items[names.indexOf(name)]
   const [v, r, s] = items.slice(-3).map(numberIn) as [bigint, bigint, bigint]
   const isProtected = type === 0 && v >= 35n
-  const chain_id = type === 0 ? (isProtected ? (v - 35n) / 2n : 0n) : numberIn(field('chain_id'))
-  const y_parity = Number(type === 0 ? (isProtected ? (v - 35n) % 2n : v - 27n) : v) === 1 ? 1 : 0
-  const signature = shownSignature(type, chain_id, word(r), word(s), y_parity)
+  const chainId = type === 0 ? (isProtected ? (v - 35n) / 2n : 0n) : numberIn(field('chain_id'))
+  const yParity = Number(type === 0 ? (isProtected ? (v - 35n) % 2n : v - 27n) : v) === 1 ? 1 : 0
+  const signature = shownSignature(type, chainId, word(r), word(s), yParity)
   const data = toHex(bytesIn(field('data')))
-  const access_list = type === 0 ? [] : accessListIn(field('access_list'))
+  const accessList = type === 0 ? [] : accessListIn(field('access_list'))
   return {
-    chain_id,
+    chain_id: chainId,
     signature,
     content: {
       to: receiverIn(field('to')),
       value: numberIn(field('value')).toString(),
       data: data === '0x' ? null : data,
       gas_limit: Number(numberIn(field('gas_limit'))),
-      access_list: access_list.length > 0 || type === 1 ? access_list : null,
+      access_list: accessList.length > 0 || type === 1 ? accessList : null,
       authorization_list: type === 4 ? listIn(field('authorization_list')).map(authorizationIn) : null,
     },
-    recover: () => recover(sealed(type, chain_id, items.slice(0, -3)).digest, signature.r, signature.s, y_parity),
+    recover: () => recover(sealed(type, chainId, items.slice(0, -3)).digest, signature.r, signature.s, yParity),
   }
 }
 
@@ -155,14 +155,14 @@ function typeOf([first = 0]: Uint8Array): Type {
 }
 
 function authorizationIn(item: Decoded): Authorization {
-  const [chain_id, address, nonce, y_parity, r, s] = listIn(item, [6])
+  const [chainId, address, nonce, yParity, r, s] = listIn(item, [6])
   return {
-    chain_id: Number(numberIn(chain_id)),
+    chain_id: Number(numberIn(chainId)),
     address: toHex(bytesIn(address, 20)),
     nonce: Number(numberIn(nonce)),
     r: word(numberIn(r)),
     s: word(numberIn(s)),
-    y_parity: Number(numberIn(y_parity)),
+    y_parity: Number(numberIn(yParity)),
   }
 }
 
@@ -213,33 +213,33 @@ export function parseUnsigned(hex: string): UnsignedTransaction {
   const list = listIn(decodeRlp(type === 0 ? bytes : bytes.subarray(1)), fieldCounts[type])
   // A legacy transaction may end with its chain id and two zeros in place of r and s (EIP-155).
   const [fields, domain] = type === 0 ? [list.slice(0, 6), list.slice(6)] : [list, list.slice(0, 1)]
-  const chain_id = domain.length === 0 ? 0n : numberIn(domain[0])
+  const chainId = domain.length === 0 ? 0n : numberIn(domain[0])
   if (type === 0 && domain.length > 0) {
-    if (chain_id === 0n) throw new Error('The chain id is 0')
+    if (chainId === 0n) throw new Error('The chain id is 0')
     if (numberIn(domain[1]) !== 0n || numberIn(domain[2]) !== 0n) throw new Error('The transaction is already signed')
   }
 
   const [nonce, ...rest] = type === 0 ? fields : fields.slice(1)
   const prices = rest.splice(0, type === 2 ? 2 : 1).map(numberIn)
-  const [gas_limit, receiver, amount, data, access = []] = rest
-  if (numberIn(nonce) > max_uint64 || numberIn(gas_limit) > max_uint64)
+  const [gasLimit, receiver, amount, data, access = []] = rest
+  if (numberIn(nonce) > maxUint64 || numberIn(gasLimit) > maxUint64)
     throw new Error('The nonce or gas limit exceeds 64 bits')
-  const gas_price = prices.at(-1) as bigint
-  const max_priority_fee_per_gas = type === 2 ? prices[0] : undefined
-  if (max_priority_fee_per_gas !== undefined && max_priority_fee_per_gas > gas_price)
+  const gasPrice = prices.at(-1) as bigint
+  const maxPriorityFeePerGas = type === 2 ? prices[0] : undefined
+  if (maxPriorityFeePerGas !== undefined && maxPriorityFeePerGas > gasPrice)
     throw new Error('max_priority_fee_per_gas exceeds max_fee_per_gas')
   return {
     type,
-    chain_id,
+    chain_id: chainId,
     nonce: numberIn(nonce),
     to: receiverIn(receiver),
     value: numberIn(amount),
     data: toHex(bytesIn(data)),
-    gas_price,
-    max_priority_fee_per_gas,
-    gas_limit: numberIn(gas_limit),
+    gas_price: gasPrice,
+    max_priority_fee_per_gas: maxPriorityFeePerGas,
+    gas_limit: numberIn(gasLimit),
     access_list: accessListIn(access),
-    ...sealed(type, chain_id, fields),
+    ...sealed(type, chainId, fields),
   }
 }
 
@@ -253,14 +253,14 @@ function typeOfUnsignedTransaction([first = 0]: Uint8Array): 0 | 1 | 2 {
 /** The numbers of fields of an unsigned transaction, by type. */
 const fieldCounts = { 0: [6, 9], 1: [8], 2: [9] }
 /** The limit for nonces (EIP-2681). No block has more gas than this either. */
-const max_uint64 = 2n ** 64n - 1n
+const maxUint64 = 2n ** 64n - 1n
 
 /** What nodes take as one transaction (geth's txMaxSize, which the other clients follow). No rule of a chain is known by heart: forks change them. */
-const max_bytes = 128 * 1024
+const maxBytes = 128 * 1024
 
 /** Why no node can accept these signed bytes, derived from the bytes alone; undefined when nothing is wrong with them. */
 export const flawOf = (raw: Uint8Array): string | undefined =>
-  raw.length > max_bytes ? `it has ${raw.length} bytes, and nodes accept at most ${max_bytes}` : undefined
+  raw.length > maxBytes ? `it has ${raw.length} bytes, and nodes accept at most ${maxBytes}` : undefined
 
 /** What signed bytes prove against a node's refusal; undefined when the refusal is not about the signature or the chain id. */
 export function contradictionOf(refusal: string, raw: Uint8Array): string | undefined {

@@ -7,7 +7,7 @@ export const balanceOfCall = (owner: string): string => `0x70a08231${word(owner)
 export const transferCall = (to: string, amount: bigint): string => `0xa9059cbb${word(to)}${word(amount)}`
 
 /** The predeployed contract of chains of the OP stack (specs.optimism.io, "Predeploys"). */
-export const gas_price_oracle = '0x420000000000000000000000000000000000000f'
+export const gasPriceOracle = '0x420000000000000000000000000000000000000f'
 
 /** A part of a transaction's fee besides that of its gas. */
 export interface FeePart {

@@ -49,18 +49,18 @@ export function seal(envelope: Envelope): Sealed {
   }
 }
 
-const listItems = (access_list: AccessList): Input =>
-  access_list.map(({ address, storage_keys }) => [fromHex(address), storage_keys.map(fromHex)])
+const listItems = (accessList: AccessList): Input =>
+  accessList.map(({ address, storage_keys }) => [fromHex(address), storage_keys.map(fromHex)])
 
 /** `fields`: the signed fields, in the order of the transaction type (Yellow Paper for a legacy one, EIP-2930, EIP-1559,
  * EIP-4844, EIP-7702). */
-export function sealed(type: 0 | 1 | 2 | 3 | 4, chain_id: bigint, fields: Input[]): Sealed {
+export function sealed(type: 0 | 1 | 2 | 3 | 4, chainId: bigint, fields: Input[]): Sealed {
   const serialize = (more: Input[]) => {
     const list = RLP.encode([...fields, ...more])
     return type === 0 ? Buffer.from(list) : Buffer.concat([Uint8Array.of(type), list])
   }
   // EIP-155: a signature for one chain is invalid on any other.
-  const domain = type === 0 && chain_id > 0n ? [chain_id, 0, 0] : []
+  const domain = type === 0 && chainId > 0n ? [chainId, 0, 0] : []
   return {
     digest: keccak256(serialize(domain)),
     preimage: () => serialize(domain),
@@ -69,18 +69,18 @@ export function sealed(type: 0 | 1 | 2 | 3 | 4, chain_id: bigint, fields: Input[
       const [r, s] = [hex.slice(0, 66), `0x${hex.slice(66)}`] as const
       const parity = recovery === 1 ? 1 : 0
       // RLP numbers have no leading zeros.
-      const raw = serialize([vOf(type, chain_id, parity), BigInt(r), BigInt(s)])
-      const signature = shownSignature(type, chain_id, r, s, parity)
+      const raw = serialize([vOf(type, chainId, parity), BigInt(r), BigInt(s)])
+      const signature = shownSignature(type, chainId, r, s, parity)
       return { raw, hash: toHex(keccak256(raw)), signature }
     },
   }
 }
 
-export const shownSignature = (type: number, chain_id: bigint, r: string, s: string, parity: 0 | 1) => ({
+export const shownSignature = (type: number, chainId: bigint, r: string, s: string, parity: 0 | 1) => ({
   r,
   s,
   sig: `${r}${s.slice(2)}${(27 + parity).toString(16)}`,
-  v: Number(vOf(type, chain_id, parity)),
+  v: Number(vOf(type, chainId, parity)),
 })
 
 /** An item of the list of EIP-7702. Numbers have no leading zeros there. */
@@ -103,9 +103,9 @@ export const authorizationDigest = (authorization: UnsignedAuthorization): Buffe
   keccak256(authorizationPreimage(authorization))
 
 /** `v`: the y parity for a typed transaction, the value of EIP-155 for a legacy one. */
-function vOf(type: number, chain_id: bigint, parity: 0 | 1): bigint {
+function vOf(type: number, chainId: bigint, parity: 0 | 1): bigint {
   if (type !== 0) return BigInt(parity)
-  return BigInt(parity) + (chain_id > 0n ? chain_id * 2n + 35n : 27n)
+  return BigInt(parity) + (chainId > 0n ? chainId * 2n + 35n : 27n)
 }
 
 export const fromHex = (hex: string | null): Buffer => Buffer.from((hex ?? '0x').slice(2), 'hex')

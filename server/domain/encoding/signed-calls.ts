@@ -17,7 +17,7 @@ interface Places {
 
 const permit = { order: [0], deadline: 3 }
 const transfer = { order: [0, 5], deadline: 4 }
-const from_permit2 = { order: [2, 6], deadline: 3 }
+const fromPermit2 = { order: [2, 6], deadline: 3 }
 /** Functions of standards that carry out what somebody signed: EIP-2612, DAI, EIP-3009, Permit2. */
 const functions: Record<string, Places> = {
   'permit(address,address,uint256,uint256,uint8,bytes32,bytes32)': permit,
@@ -28,24 +28,24 @@ const functions: Record<string, Places> = {
   'receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)': transfer,
   'receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)': transfer,
   'permit(address,((address,uint160,uint48,uint48),address,uint256),bytes)': { order: [0], deadline: 6 },
-  'permitTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes)': from_permit2,
+  'permitTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes)': fromPermit2,
   'permitWitnessTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes32,string,bytes)':
-    from_permit2,
+    fromPermit2,
 }
 /** With 0x. */
-const selector_digits = 10
-const word_digits = 64
+const selectorDigits = 10
+const wordDigits = 64
 const places = new Map(
-  Object.entries(functions).map(([signature, its]) => [toHex(keccak256(signature)).slice(0, selector_digits), its]),
+  Object.entries(functions).map(([signature, its]) => [toHex(keccak256(signature)).slice(0, selectorDigits), its]),
 )
 
 /** `data`: in lower case. Undefined: nothing is known of the function. */
 export function readSignedCall(data: string): SignedPart | undefined {
-  const its = places.get(data.slice(0, selector_digits))
+  const its = places.get(data.slice(0, selectorDigits))
   if (!its) return undefined
   const wordAt = (index: number) => {
-    const from = selector_digits + index * word_digits
-    return data.slice(from, from + word_digits).padEnd(word_digits, '0')
+    const from = selectorDigits + index * wordDigits
+    return data.slice(from, from + wordDigits).padEnd(wordDigits, '0')
   }
   const deadline = BigInt(`0x${wordAt(its.deadline)}`)
   // DAI: a permit that never ends.

@@ -15,8 +15,8 @@ export interface HashedTypedData {
 }
 
 /** A value takes up to 6 us, so a document blocks other requests for at most 30 ms. */
-const max_values = 5_000
-const max_types_length = 32_768
+const maxValues = 5_000
+const maxTypesLength = 32_768
 
 const domainType = 'EIP712Domain'
 /** EIP-712: the members that a domain may have, in this order. */
@@ -38,10 +38,10 @@ export function hashTypedData({ domain, types, primaryType, message }: TypedData
       members.reduce((own, member) => own + member.name.length + member.type.length, sum + name.length),
     0,
   )
-  if (length > max_types_length) throw badRequest('/body/types', `must have at most ${max_types_length} characters`)
+  if (length > maxTypesLength) throw badRequest('/body/types', `must have at most ${maxTypesLength} characters`)
   const structs = new Map(Object.entries(types))
   if (primaryType === domainType) throw badRequest('/body/primaryType', 'must not be EIP712Domain')
-  const budget = { left: max_values }
+  const budget = { left: maxValues }
   const struct = resolveStruct(structs, primaryType, '/body/primaryType')
   return {
     domain_separator: hashOf(domainStruct(structs, domain), domain, '/body/domain', budget),

@@ -4,8 +4,8 @@ import type { RelayerRow } from '../rows.ts'
 import type { Spend } from '../transaction-rows.ts'
 
 /** The default of the policy `max_fee_multiple`. */
-export const default_fee_multiple = 5
-const reference_tier: Tier = 'fastest'
+export const defaultFeeMultiple = 5
+const referenceTier: Tier = 'fastest'
 
 type Policed = Pick<RelayerRow, 'policies'>
 
@@ -19,18 +19,18 @@ export interface Cost {
 /** The highest possible fee of a transaction, in wei. */
 export const feeOf = ({ gas_limit, prices, data_fee }: Cost): bigint => BigInt(gas_limit) * most(prices) + data_fee
 
-export const multipleOf = ({ policies }: Policed): bigint => BigInt(policies.max_fee_multiple ?? default_fee_multiple)
+export const multipleOf = ({ policies }: Policed): bigint => BigInt(policies.max_fee_multiple ?? defaultFeeMultiple)
 
 /**
  * The highest gas price that the policies allow, in wei: the lower of `gas_price_cap` and `max_fee_per_transaction`, without the data fee,
  * divided by the gas limit. Undefined when neither policy is set.
  */
-export function capOf({ policies }: Policed, gas_limit?: number, data_fee = 0n): bigint | undefined {
+export function capOf({ policies }: Policed, gasLimit?: number, dataFee = 0n): bigint | undefined {
   const { gas_price_cap, max_fee_per_transaction } = policies
   const caps: bigint[] = []
   if (gas_price_cap !== undefined) caps.push(BigInt(gas_price_cap))
-  if (max_fee_per_transaction !== undefined && gas_limit !== undefined) {
-    caps.push(greatest(BigInt(max_fee_per_transaction) - data_fee, 0n) / BigInt(Math.max(gas_limit, 1)))
+  if (max_fee_per_transaction !== undefined && gasLimit !== undefined) {
+    caps.push(greatest(BigInt(max_fee_per_transaction) - dataFee, 0n) / BigInt(Math.max(gasLimit, 1)))
   }
   // biome-ignore lint/complexity/useMathMinMax: Math.min knows no bigint.
   return caps.length === 0 ? undefined : caps.reduce((a, b) => (a < b ? a : b))
@@ -59,17 +59,17 @@ function feeRule({ policies }: Policed, fee: bigint): Detail[] {
 function marketRule(relayer: Policed, prices: Prices, market: Market): Detail[] {
   if (relayer.policies.gas_price_cap !== undefined) return []
   const multiple = multipleOf(relayer)
-  const highest = greatest(multiple * most(quote(market, reference_tier)), customary_price)
+  const highest = greatest(multiple * most(quote(market, referenceTier)), customaryPrice)
   const price = nextPrice(prices, market)
   if (price <= highest) return []
   const message =
-    `The gas price ${gwei(price)} is above the limit of ${gwei(highest)}: ${multiple} times the market price for ${reference_tier}. ` +
+    `The gas price ${gwei(price)} is above the limit of ${gwei(highest)}: ${multiple} times the market price for ${referenceTier}. ` +
     'Lower the price, or set the policy gas_price_cap'
   return [{ path: 'policies/max_fee_multiple', message }]
 }
 
 /** 10 gwei is always allowed: on chains with very cheap gas, usual tips are many times the market price. */
-const customary_price = 10_000_000_000n
+const customaryPrice = 10_000_000_000n
 
 /** The amount that `max_fee_per_day` counts. `fee`: in wei. Empty when the policy is not set. */
 export function feeSpending({ policies }: Policed, fee: bigint): Spend[] {

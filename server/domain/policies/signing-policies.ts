@@ -82,7 +82,7 @@ export function checkSignTransaction(policies: RelayerPolicies): void {
   }
 }
 
-const zero_address = `0x${'00'.repeat(20)}`
+const zeroAddress = `0x${'00'.repeat(20)}`
 
 /** Throws ApiError (403). `address`: the contract whose code the account is to run; the zero address ends a delegation. */
 export function checkAuthorization(policies: RelayerPolicies, address: string): void {
@@ -91,7 +91,7 @@ export function checkAuthorization(policies: RelayerPolicies, address: string): 
   if (allow_authorizations !== true) {
     throw refused({ policy: 'allow_authorizations', message: 'This relayer does not sign authorizations' })
   }
-  if (address === zero_address) return
+  if (address === zeroAddress) return
   const [policy, list] = allowed_delegates
     ? (['allowed_delegates', allowed_delegates] as const)
     : (['whitelist_receivers', whitelist_receivers] as const)
@@ -117,7 +117,7 @@ const blindFault: Fault = {
   message: 'Typed data must be given in full; hashes alone are not signed',
 }
 
-const max_warnings = 20
+const maxWarnings = 20
 
 /**
  * Describes how the policies of relayers on one address differ: policies of others that apply to this relayer, and policies of this
@@ -136,8 +136,8 @@ export function addressWarnings({ relayer, on_address }: OnAddress, caller: Call
       ),
     ]
   })
-  const more = warnings.length - max_warnings
-  return more <= 0 ? warnings : [...warnings.slice(0, max_warnings - 1), `${more + 1} more differences`]
+  const more = warnings.length - maxWarnings
+  return more <= 0 ? warnings : [...warnings.slice(0, maxWarnings - 1), `${more + 1} more differences`]
 }
 
 /** The policies that refuse signatures which the other relayer's policies allow. */

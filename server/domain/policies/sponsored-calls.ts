@@ -93,11 +93,11 @@ function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall):
   const { calls } = batch
   for (const call of calls) checkTarget(rules, call)
   const key = nonceKeyOf(batch)
-  const keyed_lane = key === undefined ? undefined : `${to} ${key}`
+  const keyedLane = key === undefined ? undefined : `${to} ${key}`
   const receivers = [to, ...new Set(calls.map((call) => call.to))]
   const value = calls.reduce((sum, call) => sum + call.value, 0n)
   const deadlines = deadlinesOf(calls)
-  return { kind: 'account', user: to, lane: to, keyed_lane, signed: true, receivers, value, deadlines }
+  return { kind: 'account', user: to, lane: to, keyed_lane: keyedLane, signed: true, receivers, value, deadlines }
 }
 
 /**
@@ -148,16 +148,16 @@ export function checkDelegate({ delegates }: SponsorshipRules, account: string, 
 
 /** The amounts that the limits of a sponsorship count for a call that is accepted. Throws ApiError (403) when its user is not known. */
 export function sponsoredSpending(
-  sponsorship_row_id: number,
+  sponsorshipRowId: number,
   { max_fee, budget_per_day, per_user }: SponsorshipRules,
   user: string | null,
 ): Spend[] {
-  const holder = holderOf(sponsorship_row_id, null)
+  const holder = holderOf(sponsorshipRowId, null)
   const spending: Spend[] = [{ policy: 'budget_per_day', asset: 'fee', amount: max_fee, limit: budget_per_day, holder }]
   if (!per_user) return spending
   if (user === null)
     throw refused('per_user', 'a plain call needs a user, which only an API key with the scope send may give')
-  const own = holderOf(sponsorship_row_id, user)
+  const own = holderOf(sponsorshipRowId, user)
   const { count, fee } = per_user
   if (fee !== undefined)
     spending.push({ policy: 'per_user/fee', asset: 'fee', amount: max_fee, limit: fee, holder: own })
@@ -200,8 +200,8 @@ export const budgetOf = ({
 }) => ({ chain_id, holder: holderOf(row_id, null), asset: 'fee', limit: budget_per_day })
 
 /** Under which name the amounts of a sponsorship, or of one of its users, are counted. */
-export const holderOf = (sponsorship_row_id: number, user: string | null): string =>
-  `sponsorship ${sponsorship_row_id}${user === null ? '' : ` ${user}`}`
+export const holderOf = (sponsorshipRowId: number, user: string | null): string =>
+  `sponsorship ${sponsorshipRowId}${user === null ? '' : ` ${user}`}`
 
 export const refused = (rule: keyof SponsorshipRules | 'paused', message: string) =>
   refusedBy([{ path: `sponsorship/${rule}`, message }])

@@ -17,9 +17,9 @@ const counted: Record<string, ('address' | 'amount')[]> = {
   // increaseAllowance(address,uint256), an extension of OpenZeppelin's tokens
   '0x39509351': ['address', 'amount'],
 }
-const word_digits = 64
-const selector_digits = 10
-const dirty_digits = 24
+const wordDigits = 64
+const selectorDigits = 10
+const dirtyDigits = 24
 
 /**
  * Parses the data of a call (lower case hex). Data that is too short or too long, or an address with non-zero padding, is malformed,
@@ -28,13 +28,13 @@ const dirty_digits = 24
 export function readTokenCall(data: string | null): TokenCall {
   const kinds = counted[selectorOf(data) ?? '']
   if (data === null || !kinds) return { kind: 'other' }
-  if (data.length !== selector_digits + kinds.length * word_digits) return { kind: 'malformed' }
+  if (data.length !== selectorDigits + kinds.length * wordDigits) return { kind: 'malformed' }
   const words = kinds.map((_, index) => {
-    const start = selector_digits + index * word_digits
-    return data.slice(start, start + word_digits)
+    const start = selectorDigits + index * wordDigits
+    return data.slice(start, start + wordDigits)
   })
   const isClean = kinds.every(
-    (kind, index) => kind === 'amount' || /^0*$/.test(words[index]?.slice(0, dirty_digits) ?? '-'),
+    (kind, index) => kind === 'amount' || /^0*$/.test(words[index]?.slice(0, dirtyDigits) ?? '-'),
   )
   return isClean ? { kind: 'counted', amount: BigInt(`0x${words.at(-1)}`) } : { kind: 'malformed' }
 }
@@ -42,7 +42,7 @@ export function readTokenCall(data: string | null): TokenCall {
 /** The function selector of a call (lower case hex); `0x` without data; undefined for 1 to 3 bytes, which contain no selector. */
 export function selectorOf(data: string | null): string | undefined {
   if (data === null || data === '0x') return '0x'
-  return data.length >= selector_digits ? data.slice(0, selector_digits) : undefined
+  return data.length >= selectorDigits ? data.slice(0, selectorDigits) : undefined
 }
 
 /** The ERC-20 token that is the chain's coin too: one balance in two views. Null: there is none. */
@@ -56,12 +56,12 @@ export interface Moving {
   data: string | null
 }
 
-const coin_decimals = 18
+const coinDecimals = 18
 /** transfer(address,uint256) */
 const transfer = '0xa9059cbb'
 
 /** The wei of the smallest unit of the token. */
-export const unitOf = ({ decimals }: NonNullable<CoinToken>): bigint => 10n ** BigInt(coin_decimals - decimals)
+export const unitOf = ({ decimals }: NonNullable<CoinToken>): bigint => 10n ** BigInt(coinDecimals - decimals)
 
 const isCallOf = (coin: CoinToken, { to }: Moving): coin is NonNullable<CoinToken> =>
   coin !== null && coin.address === to

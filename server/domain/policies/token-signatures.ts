@@ -16,10 +16,10 @@ export type TokenSignature =
 export type JudgedSignature = TokenSignature | { outcome: 'above_limit'; reason: string }
 
 const authorization = 'address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce'
-const max_uint256 = 2n ** 256n - 1n
+const maxUint256 = 2n ** 256n - 1n
 
 /** The types whose verifying contract is the token, and the amount that each moves. */
-const token_types: Record<string, (message: Message) => bigint> = {
+const tokenTypes: Record<string, (message: Message) => bigint> = {
   // ERC-3009
   [`TransferWithAuthorization(${authorization})`]: ({ value }) => integer(value),
   [`ReceiveWithAuthorization(${authorization})`]: ({ value }) => integer(value),
@@ -28,17 +28,17 @@ const token_types: Record<string, (message: Message) => bigint> = {
   'Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)': ({ value }) => integer(value),
   // Dai's permit sets the allowance to the highest number, or to 0.
   'Permit(address holder,address spender,uint256 nonce,uint256 expiry,bool allowed)': ({ allowed }) =>
-    allowed === true ? max_uint256 : 0n,
+    allowed === true ? maxUint256 : 0n,
 }
 
 /** Permit2's address on most chains, and on those that are built like zkSync. */
-const permit2_contracts = ['0x000000000022d473030f116ddee9f6b43ac78ba3', '0x0000000000225e31d15943971f47ad3022f714fa']
+const permit2Contracts = ['0x000000000022d473030f116ddee9f6b43ac78ba3', '0x0000000000225e31d15943971f47ad3022f714fa']
 const permissions = 'TokenPermissions(address token,uint256 amount)'
 const details = 'PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)'
 const transfer = 'address spender,uint256 nonce,uint256 deadline'
 
 /** The types of Permit2, and the type of their first member, which has the tokens and the amounts. */
-const permit2_types: Record<string, string> = {
+const permit2Types: Record<string, string> = {
   [`PermitTransferFrom(TokenPermissions permitted,${transfer})`]: permissions,
   [`PermitBatchTransferFrom(TokenPermissions[] permitted,${transfer})`]: permissions,
   'PermitSingle(PermitDetails details,address spender,uint256 sigDeadline)': details,
@@ -52,14 +52,14 @@ export function readTokenSignature({ struct, message, contract, chain_id }: Hash
   if (chain_id === undefined) return uncounted('token_limits cannot count typed data without chainId in its domain')
   if (contract === undefined) return uncounted('token_limits cannot count typed data without a verifying contract')
   const amounts = new Map<string, bigint>()
-  const amountOf = Object.hasOwn(token_types, struct.text) ? token_types[struct.text] : undefined
+  const amountOf = Object.hasOwn(tokenTypes, struct.text) ? tokenTypes[struct.text] : undefined
   if (amountOf) {
     amounts.set(contract, amountOf(message))
     return { outcome: 'counted', chain_id, amounts }
   }
   const [first] = struct.members
-  const known = permit2_types[struct.text.replace(witness, '$1$2)')]
-  if (!first || known === undefined || known !== innerText(first.type) || !permit2_contracts.includes(contract)) {
+  const known = permit2Types[struct.text.replace(witness, '$1$2)')]
+  if (!first || known === undefined || known !== innerText(first.type) || !permit2Contracts.includes(contract)) {
     return uncounted(`token_limits cannot count the type ${struct.text.slice(0, 200)} of the contract ${contract}`)
   }
   for (const { token, amount } of [message[first.name]].flat() as { token: string; amount: unknown }[]) {
@@ -72,12 +72,12 @@ export function readTokenSignature({ struct, message, contract, chain_id }: Hash
 /** Whether `token_limits` of a relayer on this chain count a signature, and allow its amounts apart from those per day. */
 export function judgeTokenSignature(
   limits: TokenLimits,
-  relayer_chain_id: number,
+  relayerChainId: number,
   document: HashedTypedData,
 ): JudgedSignature {
   const signature = readTokenSignature(document)
   // It moves nothing on the chain of these limits.
-  if (signature.outcome === 'uncounted' || signature.chain_id !== BigInt(relayer_chain_id)) return signature
+  if (signature.outcome === 'uncounted' || signature.chain_id !== BigInt(relayerChainId)) return signature
   for (const [token, amount] of signature.amounts) {
     const limit = limitOf(limits, token)
     if (!limit) return uncounted(`token_limits do not count signatures of the token ${token}`)

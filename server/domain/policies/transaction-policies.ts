@@ -40,11 +40,11 @@ export function checkPolicies(relayer: Policed, transaction: Judged): void {
 type Limited = Pick<PoolRow, 'policies' | 'coin_token'>
 
 /** The path of a pool's policies in details. */
-const pool_place = 'pool/policies'
+const poolPlace = 'pool/policies'
 
 /** The same for the policies of a pool. All others are judged for the relayer that sends. */
 export function checkPoolPolicies(pool: Limited, transaction: Judged): void {
-  refuseFor(brokenRules(pool, transaction, pool_place))
+  refuseFor(brokenRules(pool, transaction, poolPlace))
 }
 
 function refuseFor(details: Detail[]): void {

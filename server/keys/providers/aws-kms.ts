@@ -15,10 +15,10 @@ import {
 } from '../key-service.ts'
 import { addressOf } from '../secp256k1.ts'
 import { fromDer, pointOfSpki } from '../signer.ts'
-import { max_in_flight } from './remote-signer.ts'
+import { maxInFlight } from './remote-signer.ts'
 
-const connect_ms = 2_000
-const max_clients = 100
+const connectMs = 2_000
+const maxClients = 100
 
 export const loadAwsSdk = () => loadPackage('@aws-sdk/client-kms', () => import('@aws-sdk/client-kms'))
 
@@ -29,20 +29,20 @@ export const loadAwsSdk = () => loadPackage('@aws-sdk/client-kms', () => import(
 export function createAwsClients({
   lookup,
 }: Pick<Outbound, 'lookup'>): (at: { region?: string; endpoint?: string }) => Promise<KMSClient> {
-  const clients = new BoundedMap<string, KMSClient>(max_clients)
+  const clients = new BoundedMap<string, KMSClient>(maxClients)
 
   return async ({ region, endpoint }) => {
     const { KMSClient } = await loadAwsSdk()
     const name = JSON.stringify([region, endpoint])
     const known = clients.get(name)
     if (known) return known
-    const agent = { keepAlive: true, maxSockets: max_in_flight, ...(lookup && { lookup }) }
+    const agent = { keepAlive: true, maxSockets: maxInFlight, ...(lookup && { lookup }) }
     const client = new KMSClient({
       ...(region !== undefined && { region }),
       ...(endpoint !== undefined && { endpoint }),
       maxAttempts: 1,
       requestHandler: {
-        connectionTimeout: connect_ms,
+        connectionTimeout: connectMs,
         httpAgent: new HttpAgent(agent),
         httpsAgent: new HttpsAgent(agent),
       },
@@ -68,8 +68,8 @@ const throttles = new Set([
 /** Errors after which, by AWS's reference, the request may be repeated. */
 const failures = new Set(['KeyUnavailableException', 'DependencyTimeoutException', 'KMSInternalException'])
 /** Raised before anything is sent. */
-const no_credentials = /^(?:CredentialsProviderError|TokenProviderError)$/
-const no_region = /Region is missing/
+const noCredentials = /^(?:CredentialsProviderError|TokenProviderError)$/
+const noRegion = /Region is missing/
 
 /** Throws KeyServiceFault for an error of the SDK. */
 export function throwFault(error: SdkError): never {
@@ -87,14 +87,14 @@ export function throwFault(error: SdkError): never {
 
 function withoutAnswer(error: SdkError): KeyServiceFault {
   const { name, message } = error
-  if (no_credentials.test(name)) {
+  if (noCredentials.test(name)) {
     return new KeyServiceFault(
       'refused',
       'the AWS SDK finds no credentials: set AWS_ACCESS_KEY_ID, or use a role',
       message,
     )
   }
-  if (no_region.test(message)) {
+  if (noRegion.test(message)) {
     return new KeyServiceFault('refused', 'the AWS SDK finds no region: give `region`, or set AWS_REGION', message)
   }
   return unanswered('AWS KMS', error)
@@ -135,8 +135,8 @@ export function createAwsKms(outbound: Outbound): (config: AwsKmsConfig) => Remo
       const { Signature, $metadata } = await client.send(command, { abortSignal: signal }).catch(throwFault)
       const rs = Signature && fromDer(Signature)
       if (!rs) throw new KeyServiceFault('wrong', 'the answer of AWS KMS is not a signature in DER')
-      const { requestId: request_id } = $metadata
-      return { rs, ...(request_id !== undefined && { request_id }) }
+      const { requestId } = $metadata
+      return { rs, ...(requestId !== undefined && { request_id: requestId }) }
     },
   })
 }

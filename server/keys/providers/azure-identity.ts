@@ -26,10 +26,10 @@ const audiences: Record<string, Audience> = {
   },
 }
 
-export const azure_domains = Object.keys(audiences)
+export const azureDomains = Object.keys(audiences)
 /** An emulator on a loopback address is a vault of the public cloud. */
-const public_cloud = audiences['vault.azure.net'] as Audience
-const max_clients = 100
+const publicCloud = audiences['vault.azure.net'] as Audience
+const maxClients = 100
 
 type Client =
   | { kind: 'application'; application: ConfidentialClientApplication }
@@ -40,19 +40,19 @@ type Client =
  * configuration: by it. Otherwise by the workload identity of the environment, or the managed identity of the machine.
  */
 export function createAzureIdentity(): (config: AzureKeyVaultConfig, signal: AbortSignal) => Promise<string> {
-  const clients = new BoundedMap<string, (signal: AbortSignal) => Promise<string | undefined>>(max_clients)
+  const clients = new BoundedMap<string, (signal: AbortSignal) => Promise<string | undefined>>(maxClients)
   const load = () => loadPackage('@azure/msal-node', () => import('@azure/msal-node'))
 
-  async function openClient(config: AzureKeyVaultConfig, authority_host: string): Promise<Client> {
+  async function openClient(config: AzureKeyVaultConfig, authorityHost: string): Promise<Client> {
     const { ConfidentialClientApplication, ManagedIdentityApplication } = await load()
     const { AZURE_TENANT_ID, AZURE_CLIENT_ID, AZURE_FEDERATED_TOKEN_FILE, AZURE_AUTHORITY_HOST } = process.env
-    const host = AZURE_AUTHORITY_HOST ?? authority_host
-    const application = (tenant_id: string, clientId: string, credential: object): Client => ({
+    const host = AZURE_AUTHORITY_HOST ?? authorityHost
+    const application = (tenantId: string, clientId: string, credential: object): Client => ({
       kind: 'application',
       application: new ConfidentialClientApplication({
         auth: {
           clientId,
-          authority: new URL(tenant_id, host.endsWith('/') ? host : `${host}/`).href,
+          authority: new URL(tenantId, host.endsWith('/') ? host : `${host}/`).href,
           knownAuthorities: [new URL(host).host],
           ...credential,
         },
@@ -61,13 +61,13 @@ export function createAzureIdentity(): (config: AzureKeyVaultConfig, signal: Abo
     if (hasSecret(config)) {
       return application(config.tenant_id, config.client_id, { clientSecret: config.client_secret })
     }
-    const client_id = config.client_id ?? AZURE_CLIENT_ID
-    if (AZURE_FEDERATED_TOKEN_FILE && AZURE_TENANT_ID && client_id) {
+    const clientId = config.client_id ?? AZURE_CLIENT_ID
+    if (AZURE_FEDERATED_TOKEN_FILE && AZURE_TENANT_ID && clientId) {
       // The platform renews the file.
       const clientAssertion = async () => (await readFile(AZURE_FEDERATED_TOKEN_FILE, 'utf8')).trim()
-      return application(AZURE_TENANT_ID, client_id, { clientAssertion })
+      return application(AZURE_TENANT_ID, clientId, { clientAssertion })
     }
-    const managedIdentityIdParams = client_id === undefined ? {} : { userAssignedClientId: client_id }
+    const managedIdentityIdParams = clientId === undefined ? {} : { userAssignedClientId: clientId }
     return { kind: 'managed', application: new ManagedIdentityApplication({ managedIdentityIdParams }) }
   }
 
@@ -92,8 +92,8 @@ export function createAzureIdentity(): (config: AzureKeyVaultConfig, signal: Abo
   return (config, signal) =>
     tokenOf('Azure Key Vault', () => {
       const { hostname } = new URL(config.vault_url)
-      const domain = azure_domains.find((suffix) => hostname.endsWith(`.${suffix}`))
-      const audience = (domain === undefined ? undefined : audiences[domain]) ?? public_cloud
+      const domain = azureDomains.find((suffix) => hostname.endsWith(`.${suffix}`))
+      const audience = (domain === undefined ? undefined : audiences[domain]) ?? publicCloud
       const of = JSON.stringify([
         audience,
         config.client_id,

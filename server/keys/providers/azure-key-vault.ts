@@ -6,7 +6,7 @@ import { createAzureIdentity } from './azure-identity.ts'
 import { createRestService, type JsonAnswer, kindOfStatus, member, textMember } from './rest-service.ts'
 
 const name = 'Azure Key Vault'
-const api_version = '7.4'
+const apiVersion = '7.4'
 
 /** Keys in Azure Key Vault and Managed HSM, by its REST reference, version 7.4 (Get Key, Sign). */
 export function createAzureKeyVault(outbound: Outbound): (config: AzureKeyVaultConfig) => RemoteKey {
@@ -23,7 +23,7 @@ export function createAzureKeyVault(outbound: Outbound): (config: AzureKeyVaultC
       const version = config.key_version === undefined ? '' : `/${config.key_version}`
       const url = `${config.vault_url.replace(/\/$/, '')}/keys/${config.key_name}${version}${path}`
       const answer = await rest.send({
-        ...{ url: `${url}?api-version=${api_version}`, method, signal },
+        ...{ url: `${url}?api-version=${apiVersion}`, method, signal },
         headers: { Authorization: `Bearer ${await tokenFor(config, signal)}` },
         ...(body !== undefined && { body }),
       })

@@ -2,42 +2,42 @@ import type { AuthClient } from 'google-auth-library'
 import type { GoogleCloudKmsConfig } from '../../../generated/openapi.ts'
 import type { GoogleKey } from '../../domain/settings.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
-import { type EncryptionKey, purpose_bytes } from '../encryption-key.ts'
+import { type EncryptionKey, purposeBytes } from '../encryption-key.ts'
 import { KeyServiceFault, loadPackage, type Outbound, type RemoteKey } from '../key-service.ts'
 import { addressOf } from '../secp256k1.ts'
 import { fromDer, pointOfSpki } from '../signer.ts'
 import { createRestService, type JsonAnswer, kindOfStatus, member, textMember, tokenOf } from './rest-service.ts'
 
-export const google_name = 'Google Cloud KMS'
+export const googleName = 'Google Cloud KMS'
 
 /** "Verifying end-to-end data integrity". An int64 in JSON is a string (proto3). */
 export function checkCrc(answer: unknown, field: string, bytes: Uint8Array): void {
   if (`${member(answer, field)}` !== `${crc32c(bytes)}`) throw damaged(`has a wrong checksum (${field})`)
 }
 
-export const damaged = (what: string) => new KeyServiceFault('wrong', `the answer of ${google_name} ${what}`)
+export const damaged = (what: string) => new KeyServiceFault('wrong', `the answer of ${googleName} ${what}`)
 
 /** Errors have the form of google.rpc.Status. RESOURCE_EXHAUSTED: a quota; it has the status 429. */
 export function googleFault({ status, body }: JsonAnswer): KeyServiceFault {
   const error = member(body, 'error')
   const word = textMember(error, 'status')
   const shown = word !== undefined && /^[A-Z_]{1,40}$/.test(word) ? `${status} ${word}` : `${status}`
-  return new KeyServiceFault(kindOfStatus(status), `${google_name} answered ${shown}`, textMember(error, 'message'))
+  return new KeyServiceFault(kindOfStatus(status), `${googleName} answered ${shown}`, textMember(error, 'message'))
 }
 
-export const google_domains = ['googleapis.com']
-export const google_endpoint = 'https://cloudkms.googleapis.com'
+export const googleDomains = ['googleapis.com']
+export const googleEndpoint = 'https://cloudkms.googleapis.com'
 
 /**
  * Keys in Google Cloud KMS, by its REST reference, version 1 (cryptoKeyVersions.getPublicKey, cryptoKeyVersions.asymmetricSign), with
  * the checksums of "Verifying end-to-end data integrity".
  */
 export function createGoogleCloudKms(outbound: Outbound): (config: GoogleCloudKmsConfig) => RemoteKey {
-  const rest = createRestService(google_name, outbound)
-  const token = createGoogleIdentity(google_name)
+  const rest = createRestService(googleName, outbound)
+  const token = createGoogleIdentity(googleName)
 
   return (config) => {
-    const base = `${(config.endpoint ?? google_endpoint).replace(/\/$/, '')}/v1/${config.key_version}`
+    const base = `${(config.endpoint ?? googleEndpoint).replace(/\/$/, '')}/v1/${config.key_version}`
 
     async function call(
       method: 'GET' | 'POST',
@@ -90,12 +90,12 @@ export function createGoogleCloudKms(outbound: Outbound): (config: GoogleCloudKm
  * A symmetric key in Google Cloud KMS, by its REST reference, version 1 (cryptoKeys.encrypt, cryptoKeys.decrypt), with the purpose as
  * additional authenticated data, and the Application Default Credentials.
  */
-export function googleEncryptionKey({ key, endpoint = google_endpoint }: GoogleKey): EncryptionKey {
-  const rest = createRestService(google_name, { lookup: undefined })
-  const token = createGoogleIdentity(google_name)
+export function googleEncryptionKey({ key, endpoint = googleEndpoint }: GoogleKey): EncryptionKey {
+  const rest = createRestService(googleName, { lookup: undefined })
+  const token = createGoogleIdentity(googleName)
   const additional = {
-    additionalAuthenticatedData: Buffer.from(purpose_bytes).toString('base64'),
-    additionalAuthenticatedDataCrc32c: `${crc32c(purpose_bytes)}`,
+    additionalAuthenticatedData: Buffer.from(purposeBytes).toString('base64'),
+    additionalAuthenticatedDataCrc32c: `${crc32c(purposeBytes)}`,
   }
 
   async function call(operation: string, field: string, bytes: Uint8Array, signal: AbortSignal): Promise<unknown> {
@@ -151,13 +151,13 @@ export function crc32c(bytes: Uint8Array): number {
 }
 
 const scopes = ['https://www.googleapis.com/auth/cloudkms']
-const max_clients = 100
+const maxClients = 100
 
 type Account = GoogleCloudKmsConfig['service_account']
 
 /** Access tokens for Google Cloud, as an Authorization header: by a service account, or the Application Default Credentials. */
 export function createGoogleIdentity(name: string): (account: Account) => Promise<string> {
-  const clients = new BoundedMap<string, Promise<AuthClient>>(max_clients)
+  const clients = new BoundedMap<string, Promise<AuthClient>>(maxClients)
 
   function clientOf(account: Account): Promise<AuthClient> {
     const of = JSON.stringify(account ?? null)

@@ -16,7 +16,7 @@ import {
  */
 
 /** Each signature in flight needs a session of its own. A token may permit fewer. */
-const max_sessions = 64
+const maxSessions = 64
 /** These faults last until the key or the token is changed. */
 const refusals = new Set([
   ...pinFaults,
@@ -27,7 +27,7 @@ const refusals = new Set([
 ])
 /** A token that has just signed is busy, not broken (AWS CloudHSM's user guide, "HSM throttling"). */
 const busy = new Set(['CKR_FUNCTION_FAILED', 'CKR_OPERATION_ACTIVE'])
-const busy_ms = 10_000
+const busyMs = 10_000
 /** CKA_EC_PARAMS of secp256k1: its object identifier 1.3.132.0.10 in DER (SEC 2, section 2.7.1). */
 const secp256k1 = '06052b8104000a'
 
@@ -49,7 +49,7 @@ const waiting: ((session: Handle) => void)[] = []
 const inputs = new Set<Buffer>()
 let sessions = 0
 /** When a signature was made last. */
-let signed_at = Number.NEGATIVE_INFINITY
+let signedAt = Number.NEGATIVE_INFINITY
 
 process.on('disconnect', () => process.exit(0))
 process.on('message', (message: TokenStart | TokenRequest) => {
@@ -76,7 +76,7 @@ async function answer(message: TokenStart | TokenRequest): Promise<void> {
 
 function kindOf(fault: string, isRefusal: boolean): TokenFault['kind'] {
   if (isRefusal || refusals.has(fault)) return 'refused'
-  return busy.has(fault) && performance.now() - signed_at < busy_ms ? 'throttled' : 'unavailable'
+  return busy.has(fault) && performance.now() - signedAt < busyMs ? 'throttled' : 'unavailable'
 }
 
 const reply = (message: TokenAnswer): void => void process.send?.(message)
@@ -127,16 +127,16 @@ function openKey(module: PKCS11, slot: Handle, key: TokenKey): OpenKey {
   if (known) return known
   const session = openSession(module, slot)
   try {
-    const private_key = findOne(module, session, pkcs11js.CKO_PRIVATE_KEY, key)
-    const public_key = findOne(module, session, pkcs11js.CKO_PUBLIC_KEY, key)
-    const [params, encoded] = module.C_GetAttributeValue(session, public_key, [
+    const privateKey = findOne(module, session, pkcs11js.CKO_PRIVATE_KEY, key)
+    const publicKey = findOne(module, session, pkcs11js.CKO_PUBLIC_KEY, key)
+    const [params, encoded] = module.C_GetAttributeValue(session, publicKey, [
       { type: pkcs11js.CKA_EC_PARAMS },
       { type: pkcs11js.CKA_EC_POINT },
     ])
     if (Buffer.from((params?.value as Buffer) ?? '').toString('hex') !== secp256k1) {
       throw new Refusal('the key is not on the curve secp256k1')
     }
-    const opened = { private_key, point: pointOf(encoded?.value as Buffer) }
+    const opened = { private_key: privateKey, point: pointOf(encoded?.value as Buffer) }
     keys.set(name, opened)
     return opened
   } finally {
@@ -174,7 +174,7 @@ async function sign(module: PKCS11, slot: Handle, { private_key }: OpenKey, dige
     module.C_SignInit(session, { mechanism: pkcs11js.CKM_ECDSA }, private_key)
     const output = Buffer.alloc(64)
     const rs = isThreaded ? await module.C_SignAsync(session, input, output) : module.C_Sign(session, input, output)
-    signed_at = performance.now()
+    signedAt = performance.now()
     return rs
   } finally {
     inputs.delete(input)
@@ -187,7 +187,7 @@ async function sign(module: PKCS11, slot: Handle, { private_key }: OpenKey, dige
 async function takeSession(module: PKCS11, slot: Handle): Promise<Handle> {
   const session = idle.pop()
   if (session) return session
-  if (sessions < max_sessions) {
+  if (sessions < maxSessions) {
     try {
       const opened = openSession(module, slot)
       sessions += 1

@@ -32,9 +32,9 @@ interface TokenProcess {
   answers: number
 }
 
-const max_tokens = 16
+const maxTokens = 16
 /** A call may have less time than this when its request waited. */
-const hang_ms = 4_000
+const hangMs = 4_000
 /** Signatures wait for a network HSM in threads of the process, not in its event loop. */
 const threads = '64'
 const gone: TokenFault = { fault: 'the process of the token ended', kind: 'unavailable', restart: true }
@@ -49,7 +49,7 @@ export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkc
   /** By token and PIN. */
   const processes = new Map<string, Promise<TokenProcess>>()
   const children = new Set<ChildProcess>()
-  let last_id = 0
+  let lastId = 0
   let isStopped = false
 
   function loginOf({ module = settings.modules[0], token_label, pin = settings.pin }: Pkcs11Config): TokenLogin {
@@ -67,7 +67,7 @@ export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkc
     const name = JSON.stringify(login)
     const known = processes.get(name)
     if (known) return known
-    if (processes.size >= max_tokens) throw new KeyServiceFault('refused', `more than ${max_tokens} tokens are in use`)
+    if (processes.size >= maxTokens) throw new KeyServiceFault('refused', `more than ${maxTokens} tokens are in use`)
     const forget = () => void (processes.get(name) === opening && processes.delete(name))
     const opening = open(login, trust, signal, forget)
     processes.set(name, opening)
@@ -130,7 +130,7 @@ export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkc
       token.calls.set(id, resolve)
       // A process that answers other calls does not hang.
       const late = () => {
-        const hangs = token.answers === answers && performance.now() - began >= hang_ms
+        const hangs = token.answers === answers && performance.now() - began >= hangMs
         resolve({ fault: 'no answer in time', kind: 'unavailable', restart: hangs })
       }
       signal.addEventListener('abort', late, { once: true })
@@ -152,8 +152,8 @@ export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkc
     if (isStopped) throw new KeyServiceFault('unavailable', 'the service stops')
     const login = loginOf(config)
     const token = await opened(login, config.pin === undefined ? 'operator' : trust, signal)
-    last_id += 1
-    const id = last_id
+    lastId += 1
+    const id = lastId
     const { key_label, key_id } = config
     const key: TokenKey = { ...(key_label !== undefined && { key_label }), ...(key_id !== undefined && { key_id }) }
     const answer = await ask(token, { id, key, ...(digest && { digest }) }, id, signal)

@@ -4,19 +4,19 @@ import { addressOf, curve } from '../secp256k1.ts'
 import { lowered, type Signature, type Signer } from '../signer.ts'
 
 /** The most calls in flight per key. At 50 ms a call, 64 of them give 1,280 signatures/s. */
-export const max_in_flight = 64
-const max_waiting = 1_000
+export const maxInFlight = 64
+const maxWaiting = 1_000
 /** From the request until the signature, with all waits and retries. */
-const deadline_ms = 10_000
-const call_ms = 5_000
+const deadlineMs = 10_000
+const callMs = 5_000
 /** Timers may be early by so much. */
-const timer_ms = 5
+const timerMs = 5
 /** A throttled call is repeated until the deadline, any other failure twice. */
-const max_attempts = 3
-const first_backoff_ms = 100
-const max_backoff_ms = 2_000
-const first_rest_ms = 500
-const max_rest_ms = 5_000
+const maxAttempts = 3
+const firstBackoffMs = 100
+const maxBackoffMs = 2_000
+const firstRestMs = 500
+const maxRestMs = 5_000
 
 export interface RemoteSignerDependencies {
   /** A monotonic clock in milliseconds. */
@@ -28,7 +28,7 @@ export interface RemoteSignerDependencies {
 
 export interface RemoteReport {
   /** A call ended. */
-  called?(outcome: FaultKind | 'signed', duration_ms: number): void
+  called?(outcome: FaultKind | 'signed', durationMs: number): void
   /** How many more requests wait, or fewer. */
   waits?(change: number): void
   /** The key service does not sign, or (null) signs again. Once per change. */
@@ -68,32 +68,32 @@ export function createRemoteSigner(
   { elapsed, limited, report }: RemoteSignerDependencies,
 ): Signer {
   const waiting: Job[] = []
-  let in_flight = 0
-  let allowed = max_in_flight
-  let backoff_ms = first_backoff_ms
+  let inFlight = 0
+  let allowed = maxInFlight
+  let backoffMs = firstBackoffMs
   /** No call starts before this time. */
-  let starts_at = 0
-  let answered_at = Number.NEGATIVE_INFINITY
-  let last_number = 0
+  let startsAt = 0
+  let answeredAt = Number.NEGATIVE_INFINITY
+  let lastNumber = 0
   let rest: { until: number; ms: number; reason: string } | undefined
   let timer: NodeJS.Timeout | undefined
 
   function start(): void {
     if (waiting.length === 0) return
-    const wait_ms = Math.max(starts_at, rest?.until ?? 0) - elapsed()
-    if (wait_ms > 0) {
-      later(wait_ms)
+    const waitMs = Math.max(startsAt, rest?.until ?? 0) - elapsed()
+    if (waitMs > 0) {
+      later(waitMs)
       return
     }
-    while (in_flight < (rest ? 1 : Math.floor(allowed)) && waiting.length > 0) {
+    while (inFlight < (rest ? 1 : Math.floor(allowed)) && waiting.length > 0) {
       const job = waiting.shift() as Job
       if (job.signal?.aborted) {
         give(job)
         continue
       }
-      in_flight += 1
+      inFlight += 1
       void attempt(job).finally(() => {
-        in_flight -= 1
+        inFlight -= 1
         start()
       })
     }
@@ -113,18 +113,18 @@ export function createRemoteSigner(
   const give = (job: Job) =>
     refuse(job, rest?.reason ?? 'the key service is too slow: no signature arrived in time', 1_000)
 
-  const refuse = (job: Job, reason: string, retry_after_ms: number) =>
-    job.reject(new KeyServiceUnavailable(reason, retry_after_ms, job.fault))
+  const refuse = (job: Job, reason: string, retryAfterMs: number) =>
+    job.reject(new KeyServiceUnavailable(reason, retryAfterMs, job.fault))
 
   async function attempt(job: Job): Promise<void> {
-    const left_ms = job.due - elapsed()
-    if (left_ms <= 0) return give(job)
+    const leftMs = job.due - elapsed()
+    if (leftMs <= 0) return give(job)
     const began = elapsed()
     if (job.attempts === 0) job.began = began
     job.attempts += 1
     try {
       await job.check?.()
-      const { rs, request_id } = await limited(Math.min(call_ms, left_ms), (signal) =>
+      const { rs, request_id } = await limited(Math.min(callMs, leftMs), (signal) =>
         key.sign(job.digest, signal, job.preimage),
       )
       const signature = {
@@ -138,34 +138,34 @@ export function createRemoteSigner(
       if (!(error instanceof KeyServiceFault)) return job.reject(error)
       report.called?.(error.kind, elapsed() - began)
       if (job.fault?.kind !== 'wrong') job.fault = error
-      if (error.kind === 'unavailable' && elapsed() >= job.due - timer_ms) late(job, error)
+      if (error.kind === 'unavailable' && elapsed() >= job.due - timerMs) late(job, error)
       else failed(job, error)
     }
   }
 
   /** The deadline cut the call short. Alone, that does not show that the key service is down. */
   function late(job: Job, fault: KeyServiceFault): void {
-    if (job.attempts > 1 && answered_at <= job.began) begin(fault, elapsed())
+    if (job.attempts > 1 && answeredAt <= job.began) begin(fault, elapsed())
     give(job)
   }
 
   function answered(): void {
-    answered_at = elapsed()
+    answeredAt = elapsed()
     if (rest) report.changed?.(null)
     rest = undefined
-    backoff_ms = first_backoff_ms
-    allowed = Math.min(max_in_flight, allowed + 1 / Math.max(1, Math.floor(allowed)))
+    backoffMs = firstBackoffMs
+    allowed = Math.min(maxInFlight, allowed + 1 / Math.max(1, Math.floor(allowed)))
   }
 
   function failed(job: Job, fault: KeyServiceFault): void {
     const now = elapsed()
-    const isThrottled = fault.kind === 'throttled' || (fault.kind === 'unavailable' && answered_at > job.began)
-    const isRepeated = isThrottled || (fault.kind === 'unavailable' && !rest && job.attempts < max_attempts)
+    const isThrottled = fault.kind === 'throttled' || (fault.kind === 'unavailable' && answeredAt > job.began)
+    const isRepeated = isThrottled || (fault.kind === 'unavailable' && !rest && job.attempts < maxAttempts)
     if (isThrottled) slowDown(now)
-    else if (isRepeated) starts_at = Math.max(starts_at, now + jittered(first_backoff_ms * job.attempts))
+    else if (isRepeated) startsAt = Math.max(startsAt, now + jittered(firstBackoffMs * job.attempts))
     else begin(fault, now)
-    if (isRepeated && job.due > starts_at) waitAgain(job)
-    else refuse(job, fault.message, Math.max(starts_at, rest?.until ?? 0) - now)
+    if (isRepeated && job.due > startsAt) waitAgain(job)
+    else refuse(job, fault.message, Math.max(startsAt, rest?.until ?? 0) - now)
   }
 
   /** Before later requests: the sender needs signatures in the order of its requests. */
@@ -176,10 +176,10 @@ export function createRemoteSigner(
 
   function slowDown(now: number): void {
     // The other calls that were in flight do not lengthen the backoff.
-    if (now < starts_at) return
+    if (now < startsAt) return
     allowed = Math.max(1, Math.floor(allowed / 2))
-    starts_at = now + jittered(backoff_ms)
-    backoff_ms = Math.min(backoff_ms * 2, max_backoff_ms)
+    startsAt = now + jittered(backoffMs)
+    backoffMs = Math.min(backoffMs * 2, maxBackoffMs)
   }
 
   /** Opens the circuit, and rejects the requests that wait for the key service. */
@@ -188,7 +188,7 @@ export function createRemoteSigner(
     // Calls that were in flight when the rest began do not lengthen it.
     if (rest && now < rest.until) return
     if (!rest) report.changed?.(fault)
-    const ms = rest ? Math.min(rest.ms * 2, max_rest_ms) : first_rest_ms
+    const ms = rest ? Math.min(rest.ms * 2, maxRestMs) : firstRestMs
     rest = { until: now + ms, ms, reason: message }
     for (const job of waiting.splice(0)) refuse(job, message, ms)
   }
@@ -203,19 +203,19 @@ export function createRemoteSigner(
       new Promise<Signature>((resolve, reject) => {
         const now = elapsed()
         if (rest && now < rest.until) return reject(new KeyServiceUnavailable(rest.reason, rest.until - now))
-        if (waiting.length >= max_waiting) {
+        if (waiting.length >= maxWaiting) {
           return reject(new KeyServiceUnavailable('too many signatures wait for the key service', 1_000))
         }
         report.waits?.(1)
-        last_number += 1
+        lastNumber += 1
         waiting.push({
           ...{
-            number: last_number,
+            number: lastNumber,
             digest,
             preimage,
             signal,
             check,
-            due: now + deadline_ms,
+            due: now + deadlineMs,
             began: now,
             attempts: 0,
             fault: undefined,
@@ -241,8 +241,8 @@ export function checked(rs: Uint8Array, digest: Uint8Array, address: string): Si
   if (rs.length === 64) {
     const low = lowered(rs)
     for (const recovery of [0, 1]) {
-      const public_key = curve.recover(digest, { rs: low, recovery })
-      if (public_key && addressOf(public_key) === address) return { rs: low, recovery }
+      const publicKey = curve.recover(digest, { rs: low, recovery })
+      if (publicKey && addressOf(publicKey) === address) return { rs: low, recovery }
     }
   }
   throw new KeyServiceFault('wrong', 'the answer of the key service is not a signature by the key of the address')

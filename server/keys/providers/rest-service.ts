@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } 
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { type FaultKind, KeyServiceFault, type Outbound, unanswered } from '../key-service.ts'
-import { max_in_flight } from './remote-signer.ts'
+import { maxInFlight } from './remote-signer.ts'
 
 /** Requests to one kind of key service with a REST interface, over connections that stay open. */
 export interface RestService {
@@ -16,7 +16,7 @@ export function createRestService(
   { lookup }: Pick<Outbound, 'lookup'>,
   tls: Pick<AgentOptions, 'ca' | 'cert' | 'key'> = {},
 ): RestService {
-  const options = { keepAlive: true, maxSockets: max_in_flight }
+  const options = { keepAlive: true, maxSockets: maxInFlight }
   const agents = { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ...tls }) }
   return {
     async send(request) {
@@ -64,7 +64,7 @@ function kindOfTokenError(error: unknown): FaultKind {
     : 'refused'
 }
 
-const max_answer_bytes = 65_536
+const maxAnswerBytes = 65_536
 
 export interface JsonRequest {
   url: string
@@ -106,7 +106,7 @@ export const requestJson = ({ url, method, headers, body, lookup, signal, agent 
       let bytes = 0
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length
-        if (bytes > max_answer_bytes) response.destroy(new Error(`The answer has more than ${max_answer_bytes} bytes`))
+        if (bytes > maxAnswerBytes) response.destroy(new Error(`The answer has more than ${maxAnswerBytes} bytes`))
         else chunks.push(chunk)
       })
       response.once('error', reject)

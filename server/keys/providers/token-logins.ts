@@ -19,7 +19,7 @@ export interface TokenLogins {
 }
 
 /** The pause before another look at the login of another process. */
-const look_ms = 100
+const lookMs = 100
 
 export function createTokenLogins(
   store: Pick<Store, 'beginLogin' | 'endLogin'>,
@@ -35,7 +35,7 @@ export function createTokenLogins(
         if (answer === 'try') return
         if (answer === 'refused') throw new KeyServiceFault('refused', refused)
         if (signal.aborted) throw new KeyServiceFault('unavailable', 'another process logs in to the token')
-        await pause(look_ms)
+        await pause(lookMs)
       }
     },
     end: (login, outcome) => store.endLogin(tokenOf(login), macOf(login), outcome),

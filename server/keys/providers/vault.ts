@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import type { VaultConfig } from '../../../generated/openapi.ts'
 import type { VaultAccess, VaultKey } from '../../domain/settings.ts'
-import { type EncryptionKey, purpose_bytes } from '../encryption-key.ts'
+import { type EncryptionKey, purposeBytes } from '../encryption-key.ts'
 import { type FaultKind, KeyServiceFault, type Outbound, type RemoteKey, shared, unanswered } from '../key-service.ts'
 import { addressOf, curve, isKey } from '../secp256k1.ts'
 import { type JsonAnswer, member, requestJson, textMember } from './rest-service.ts'
@@ -107,10 +107,15 @@ const hexKey = /^(?:0x)?[0-9a-fA-F]{64}$/
  */
 export function vaultEncryptionKey({ mount, key }: VaultKey, access: VaultAccess): EncryptionKey {
   const vault = createVaultApi(access, undefined)
-  const associated_data = Buffer.from(purpose_bytes).toString('base64')
+  const associatedData = Buffer.from(purposeBytes).toString('base64')
 
   async function call(operation: 'encrypt' | 'decrypt', input: object, field: string, signal: AbortSignal) {
-    const answer = await vault.call('POST', `${mount}/${operation}/${key}`, { ...input, associated_data }, signal)
+    const answer = await vault.call(
+      'POST',
+      `${mount}/${operation}/${key}`,
+      { ...input, associated_data: associatedData },
+      signal,
+    )
     const text = textMember(member(answer, 'data'), field)
     if (text === undefined) throw new KeyServiceFault('wrong', 'the answer of Vault has no content')
     return text

@@ -15,16 +15,16 @@ import {
 } from './rest-service.ts'
 
 const name = 'the remote signer'
-const max_connections = 1_000
+const maxConnections = 1_000
 /** EIP-1474: "Request exceeds defined limit". */
-const limit_exceeded = -32_005
+const limitExceeded = -32_005
 
 /**
  * Keys in a remote signer, by web3signer's documentation: the REST interface of eth1 (eth1/publicKeys, eth1/sign), which signs the
  * keccak-256 of the data, and its JSON-RPC interface (eth_accounts, eth_sign, eth_signTransaction).
  */
 export function createWeb3signer(outbound: Outbound, byUrl: HeadersByUrl): (config: RemoteConfig) => RemoteKey {
-  const connections = new BoundedMap<string, RestService>(max_connections)
+  const connections = new BoundedMap<string, RestService>(maxConnections)
 
   function connectionTo({ url, ca_certificate, client_certificate, client_key }: RemoteConfig): RestService {
     const tls = {
@@ -85,7 +85,7 @@ function byJsonRpc(call: Call, address: string): RemoteKey {
     const { body } = await call('POST', '', { jsonrpc: '2.0', id: 1, method, params }, signal)
     const error = member(body, 'error')
     if (error === undefined || error === null) return member(body, 'result')
-    const kind = member(error, 'code') === limit_exceeded ? 'throttled' : 'refused'
+    const kind = member(error, 'code') === limitExceeded ? 'throttled' : 'refused'
     throw new KeyServiceFault(kind, `${name} refused ${method}`, textMember(error, 'message'))
   }
 

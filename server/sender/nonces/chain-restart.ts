@@ -6,11 +6,11 @@ import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import type { NetworkClient, SendingDependencies } from '../context.ts'
 
 /** The chain ids of hardhat and anvil, and of geth's and ganache's development modes. */
-const development_chain_ids: ReadonlySet<number> = new Set([1_337, 31_337])
+const developmentChainIds: ReadonlySet<number> = new Set([1_337, 31_337])
 /** Rows per database transaction: about 10 ms. */
-const rows_per_batch = 100
+const rowsPerBatch = 100
 const reason = 'The chain was restarted: this transaction is no longer on any chain'
-const disabled_reason =
+const disabledReason =
   'The chain was restarted, and the nonces of the former chain are being deleted: repeat the request'
 
 type RestartNetwork = Pick<NetworkClient, 'network' | 'each'> & {
@@ -33,7 +33,7 @@ export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>
   ): Promise<void> {
     const { chain, network } = client
     const { id, chain_id, address } = relayer
-    const isDevelopment = development_chain_ids.has(chain_id)
+    const isDevelopment = developmentChainIds.has(chain_id)
     if (!network.is_testnet && !isDevelopment) {
       throw conflict('/body/chain_restarted', 'The network is not a test network: is_testnet must be true')
     }
@@ -48,17 +48,17 @@ export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>
       )
     }
 
-    await store.updateRelayer(id, (current) => ({ ...current, system_disabled: true, disabled_reason }))
+    await store.updateRelayer(id, (current) => ({ ...current, system_disabled: true, disabled_reason: disabledReason }))
     const account = { chain_id, address }
     do {
-      while ((await store.forgetNonces(account, reason, genesis, rows_per_batch)) > 0) await nextTurn()
+      while ((await store.forgetNonces(account, reason, genesis, rowsPerBatch)) > 0) await nextTurn()
     } while (!(await store.restartAccount(account, genesis.fact.genesis_hash, latest, auditEntry)))
     await store.updateRelayer(id, (current) => ({ ...current, system_disabled: false, disabled_reason: null }))
   }
 }
 
 /** How many nonces below and above the account's count are looked up to recognize a chain. */
-const max_looked_up = 20
+const maxLookedUp = 20
 
 /** Undefined: not proven, because too few endpoints show the first block. */
 export type Identity = { isSame: boolean; proof: Proof<unknown> } | undefined
@@ -84,8 +84,8 @@ export function createChainIdentity({ store }: Pick<SendingDependencies, 'store'
 
   /** Rows around the account's count on chain: just below it if the chain is the same, and from it on if the chain is shorter. */
   async function proveOurs({ chain_id, address }: RelayerRow, witnesses: Witnesses, latest: number) {
-    const from = Math.max(0, latest - max_looked_up)
-    const rows = await store.holders(chain_id, address, from, latest + max_looked_up, 2 * max_looked_up)
+    const from = Math.max(0, latest - maxLookedUp)
+    const rows = await store.holders(chain_id, address, from, latest + maxLookedUp, 2 * maxLookedUp)
     const hashes = rows.flatMap(({ hash, block_hash }) => (hash !== null && block_hash !== null ? [hash] : []))
     return hashes.length === 0 ? undefined : proveAnyMined(witnesses, hashes)
   }

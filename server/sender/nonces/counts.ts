@@ -1,6 +1,6 @@
 import { within } from '../../chain/ask-each.ts'
 import type { SignedTransaction } from '../../chain/nonce-search.ts'
-import { min_witnesses, proveAnyMined, proveCount, proveSigned, type Witnesses } from '../../chain/proofs.ts'
+import { minWitnesses, proveAnyMined, proveCount, proveSigned, type Witnesses } from '../../chain/proofs.ts'
 import { conflict } from '../../domain/errors.ts'
 import { judgeCount } from '../../domain/nonce-verdict.ts'
 import type { Proof } from '../../domain/proof.ts'
@@ -11,11 +11,11 @@ import type { Irreversible } from './proven-nonce-actions.ts'
 import type { UnknownTransactions } from './unknown.ts'
 
 /** A longer search continues in the background, and the next round uses its result. */
-const patience_ms = 2_000
-const first_search_ms = 2_000
-const max_search_ms = 60_000
-const max_remembered = 10_000
-const log_again_ms = 60_000
+const patienceMs = 2_000
+const firstSearchMs = 2_000
+const maxSearchMs = 60_000
+const maxRemembered = 10_000
+const logAgainMs = 60_000
 
 export interface Counts {
   /**
@@ -24,7 +24,7 @@ export interface Counts {
    */
   believe(relayer: RelayerRow, witnesses: Witnesses, latest: number, request?: HealRequest): Promise<number | undefined>
   /** Whether a node reports a count without evidence. */
-  isInDoubt(relayer_row_id: number): boolean
+  isInDoubt(relayerRowId: number): boolean
   /**
    * The nonces below this one are used by the signed transaction that raised the counter, as long as most endpoints have its receipt:
    * a lower count alone does not free them. 0: no such transaction.
@@ -41,7 +41,7 @@ interface CountsDependencies extends Pick<SendingDependencies, 'store' | 'elapse
   irreversible: Irreversible
   unknown: Pick<UnknownTransactions, 'beforeRaise'>
   /** See `Gaps`. */
-  noteHead(chain_id: number, head: number): void
+  noteHead(chainId: number, head: number): void
 }
 
 /** A count above the counter without evidence, and the search for the transaction that used its last nonce. */
@@ -61,13 +61,13 @@ export function createCounts({
   unknown,
   noteHead,
 }: CountsDependencies): Counts {
-  const doubts = new BoundedMap<number, Doubt>(max_remembered)
+  const doubts = new BoundedMap<number, Doubt>(maxRemembered)
   /** Concurrent requests for one relayer share a survey. */
   const asking = new Map<number, Promise<number | undefined>>()
   /** By relayer: the signed transaction that raised its counter last. */
-  const raisedBy = new BoundedMap<number, { hash: string; nonce: number }>(max_remembered)
+  const raisedBy = new BoundedMap<number, { hash: string; nonce: number }>(maxRemembered)
   /** By relayer: when a refused count was last logged. */
-  const logged = new BoundedMap<number, number>(max_remembered)
+  const logged = new BoundedMap<number, number>(maxRemembered)
 
   async function believe(relayer: RelayerRow, witnesses: Witnesses, latest: number, request?: HealRequest) {
     const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
@@ -92,7 +92,7 @@ export function createCounts({
       next_nonce,
       counted,
       signed: doubt?.signed,
-      isWitnessed: witnesses.each.length >= min_witnesses,
+      isWitnessed: witnesses.each.length >= minWitnesses,
       from_block: doubt?.from_block ?? 0,
       request,
     })
@@ -133,10 +133,10 @@ export function createCounts({
     doubts.delete(relayer.row_id)
   }
 
-  function noteFalse({ row_id, id }: RelayerRow, counted: number, next_nonce: number): void {
-    if ((logged.get(row_id) ?? Number.NEGATIVE_INFINITY) > elapsed() - log_again_ms) return
+  function noteFalse({ row_id, id }: RelayerRow, counted: number, nextNonce: number): void {
+    if ((logged.get(row_id) ?? Number.NEGATIVE_INFINITY) > elapsed() - logAgainMs) return
     logged.set(row_id, elapsed())
-    observer.nonceNoticed?.('transaction count refused', { relayer_id: id, counted, next_nonce })
+    observer.nonceNoticed?.('transaction count refused', { relayer_id: id, counted, next_nonce: nextNonce })
   }
 
   function doubtOf({ row_id }: RelayerRow, head: number): Doubt {
@@ -145,7 +145,7 @@ export function createCounts({
     const doubt: Doubt = {
       from_block: head,
       search_at: 0,
-      search_ms: first_search_ms,
+      search_ms: firstSearchMs,
       search: undefined,
       signed: undefined,
     }
@@ -163,10 +163,10 @@ export function createCounts({
         .finally(() => {
           doubt.search = undefined
           doubt.search_at = elapsed() + doubt.search_ms
-          doubt.search_ms = Math.min(doubt.search_ms * 2, max_search_ms)
+          doubt.search_ms = Math.min(doubt.search_ms * 2, maxSearchMs)
         })
     }
-    if (doubt.search) await within(patience_ms, doubt.search)
+    if (doubt.search) await within(patienceMs, doubt.search)
   }
 
   async function usedBelow({ row_id }: RelayerRow, witnesses: Witnesses): Promise<number> {
@@ -175,11 +175,11 @@ export function createCounts({
     return (await proveAnyMined(witnesses, [signed.hash])) ? signed.nonce + 1 : 0
   }
 
-  return { believe, isInDoubt: (relayer_row_id) => doubts.has(relayer_row_id), usedBelow }
+  return { believe, isInDoubt: (relayerRowId) => doubts.has(relayerRowId), usedBelow }
 }
 
-const explainDoubt = (counted: number, next_nonce: number): string =>
-  `The nodes count ${counted} transactions of this account, but this service has assigned ${next_nonce} nonces, and no signed ` +
+const explainDoubt = (counted: number, nextNonce: number): string =>
+  `The nodes count ${counted} transactions of this account, but this service has assigned ${nextNonce} nonces, and no signed ` +
   `transaction proves the difference. Sending is stopped until the counts agree, or until ${needed}`
 
 /** The action that resolves an uncertain count. */

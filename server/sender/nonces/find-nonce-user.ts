@@ -3,7 +3,7 @@ import type { SignedTransaction } from '../../chain/nonce-search.ts'
 import {
   type CountFact,
   type MinedFact,
-  min_witnesses,
+  minWitnesses,
   type NonceUser,
   proveCount,
   proveNonceUser,
@@ -23,15 +23,15 @@ import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { SendingDependencies } from '../context.ts'
 import type { Irreversible } from './proven-nonce-actions.ts'
 
-const first_wait_ms = 1_000
-const max_wait_ms = 60_000
+const firstWaitMs = 1_000
+const maxWaitMs = 60_000
 /** For how long every survey must report a nonce as used before a transaction that was never signed, and has no proven successor, fails. */
-const give_up_ms = 3_600_000
-const max_at_once = 4
-const max_remembered = 10_000
-const max_renumbered = 2_000
+const giveUpMs = 3_600_000
+const maxAtOnce = 4
+const maxRemembered = 10_000
+const maxRenumbered = 2_000
 /** For how many blocks most of at least two endpoints must report a nonce as used before an unsigned transaction gets a new one. */
-const unsigned_blocks = 3
+const unsignedBlocks = 3
 
 /** What an investigation found: `changed`, the row; `disputed`, that most endpoints count fewer transactions; `shown`, a receipt of ours. */
 export type Finding = 'nothing' | 'changed' | 'disputed' | 'shown'
@@ -51,7 +51,7 @@ type Used = Exclude<NonceUser, { by: 'nobody' }>
 interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' | 'elapsed'> {
   irreversible: Irreversible
   /** See `Gaps`. */
-  noteHead(chain_id: number, head: number): void
+  noteHead(chainId: number, head: number): void
 }
 
 /**
@@ -65,9 +65,9 @@ interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' 
  * nonce as used: nothing of it can be on the chain.
  */
 export function createTracing({ store, now, elapsed, irreversible, noteHead }: TracingDependencies) {
-  const cases = new BoundedMap<number, Case>(max_remembered)
+  const cases = new BoundedMap<number, Case>(maxRemembered)
   const newestAtStart = createNewestAtStart(store)
-  let in_progress = 0
+  let inProgress = 0
 
   /** `found`: called later, unless nothing was found. */
   function trace(
@@ -77,23 +77,23 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
     found: (finding: Finding) => void,
   ): void {
     const known = caseOf(row.row_id)
-    if (known.isOpen || elapsed() < known.poll_at || in_progress >= max_at_once) return
+    if (known.isOpen || elapsed() < known.poll_at || inProgress >= maxAtOnce) return
     known.isOpen = true
-    in_progress += 1
+    inProgress += 1
     investigate(relayer, witnesses, row, known)
       .then((finding) => finding !== 'nothing' && found(finding))
       // The next round tries again after a failed endpoint or a closed store.
       .catch(() => undefined)
       .finally(() => {
-        in_progress -= 1
+        inProgress -= 1
         known.isOpen = false
         known.poll_at = elapsed() + known.wait_ms
-        known.wait_ms = Math.min(known.wait_ms * 2, max_wait_ms)
+        known.wait_ms = Math.min(known.wait_ms * 2, maxWaitMs)
       })
   }
 
-  const caseOf = (row_id: number): Case =>
-    cases.of(row_id, () => ({ since: undefined, from_block: 0, poll_at: 0, wait_ms: first_wait_ms, isOpen: false }))
+  const caseOf = (rowId: number): Case =>
+    cases.of(rowId, () => ({ since: undefined, from_block: 0, poll_at: 0, wait_ms: firstWaitMs, isOpen: false }))
 
   async function investigate(
     relayer: RelayerRow,
@@ -112,7 +112,7 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
     const user = await proveNonceUser(witnesses, relayer, { nonce, hashes, counted })
     if (user?.by === 'nobody') {
       known.since = undefined
-      return witnesses.each.length >= min_witnesses ? 'disputed' : 'nothing'
+      return witnesses.each.length >= minWitnesses ? 'disputed' : 'nothing'
     }
     const isUsed = counted !== undefined && counted.fact.at_least > nonce
     if (counted) noteHead(relayer.chain_id, counted.fact.head)
@@ -136,12 +136,12 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
     const unsigned = neverSigned(row)
     if (!unsigned) return wait(row, uncertainNonce(row))
     if (used && row.intent !== 'send') return endUnsigned(row, { status: endOfIntent[row.intent], proof: unsigned })
-    const isWitnessed = witnesses.each.length >= min_witnesses
-    if (used && isWitnessed && used.fact.head - known.from_block >= unsigned_blocks && (await isNew(row))) {
+    const isWitnessed = witnesses.each.length >= minWitnesses
+    if (used && isWitnessed && used.fact.head - known.from_block >= unsignedBlocks && (await isNew(row))) {
       const reason = `Nonce ${row.nonce} was used outside this service before this was signed`
       return irreversible.renumber(row, { unsigned, used }, reason, [])
     }
-    if (elapsed() - (known.since ?? 0) < give_up_ms) return wait(row, uncertainNonce(row))
+    if (elapsed() - (known.since ?? 0) < giveUpMs) return wait(row, uncertainNonce(row))
     const text =
       `The nodes say that nonce ${row.nonce} is used, but none of them shows the transaction that used it. ` +
       'Check the chain before you send this transaction again'
@@ -165,13 +165,15 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
         return irreversible.renumber(row, proof, reason, row.hash === null ? [] : spendingOf(relayer, whole))
       }
     } else if (isSameContent(whole, proof.fact)) return takeOver(witnesses, row, proof)
-    const status_reason = (await isNew(row))
+    const statusReason = (await isNew(row))
       ? `Not sent: the transaction ${hash}, which this service did not send, used nonce ${row.nonce}`
       : `The transaction ${hash} used nonce ${row.nonce}. Another copy of this service may have sent this one at another nonce: ` +
         'check the chain before you send it again'
-    const error = errorOf('nonce_used', status_reason)
+    const error = errorOf('nonce_used', statusReason)
     return isMoved(
-      await store.move([{ row_id, revision, set: { status_reason, error }, end: { status: 'failed', proof } }]),
+      await store.move([
+        { row_id, revision, set: { status_reason: statusReason, error }, end: { status: 'failed', proof } },
+      ]),
     )
   }
 
@@ -208,7 +210,7 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
 
   /** On request: gives new nonces to unsigned transactions whose nonces are below the account's count. */
   async function renumberUnsigned({ row_id }: RelayerRow, proof: Proof<CountFact>, below: number): Promise<void> {
-    for (const row of await store.pending(row_id, 0, below, max_renumbered)) {
+    for (const row of await store.pending(row_id, 0, below, maxRenumbered)) {
       const unsigned = neverSigned(row)
       if (!unsigned || !(await isNew(row))) continue
       const reason = `Nonce ${row.nonce} was used outside this service, as POST .../nonce/heal accepted`

@@ -4,11 +4,11 @@ import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { SendingDependencies } from '../context.ts'
 import type { Counts } from './counts.ts'
 
-const max_gaps = 100
-const max_holders = 2_000
-const max_remembered = 10_000
-const max_behind_ms = 24 * 3_600_000
-const default_fills_per_hour = 10
+const maxGaps = 100
+const maxHolders = 2_000
+const maxRemembered = 10_000
+const maxBehindMs = 24 * 3_600_000
+const defaultFillsPerHour = 10
 
 type Abandoned = Awaited<ReturnType<SendingDependencies['store']['abandoned']>>[number]
 
@@ -22,7 +22,7 @@ export interface Gaps {
    */
   close(relayer: RelayerRow, witnesses: Witnesses, latest: number, isRequested?: boolean): Promise<number>
   /** Records the height of a chain by a majority of its endpoints: gaps are not closed while they are behind it. */
-  noteHead(chain_id: number, head: number): void
+  noteHead(chainId: number, head: number): void
   /** Counts one more nonce that is filled. False: the policy `max_gap_fills_per_hour` allows no more. */
   takeFill(relayer: RelayerRow): Promise<boolean>
 }
@@ -33,19 +33,19 @@ interface GapsDependencies extends Pick<SendingDependencies, 'store' | 'makeId' 
 
 export function createGaps({ store, makeId, elapsed, observer, usedBelow }: GapsDependencies): Gaps {
   /** By relayer: the last log line. */
-  const logged = new BoundedMap<number, string>(max_remembered)
+  const logged = new BoundedMap<number, string>(maxRemembered)
   /** By chain: the highest block that a majority of the endpoints had, and when. */
-  const heads = new BoundedMap<number, { head: number; at: number }>(max_remembered)
+  const heads = new BoundedMap<number, { head: number; at: number }>(maxRemembered)
 
   async function of({ chain_id, address }: Pick<RelayerRow, 'chain_id' | 'address'>, latest: number) {
     const { next_nonce } = await store.getAccount(chain_id, address)
     // A gap beyond this range is found when the transactions before it are mined.
-    const to = Math.min(next_nonce, latest + max_holders)
-    const held = new Set((await store.holders(chain_id, address, latest, to, max_holders)).map(({ nonce }) => nonce))
+    const to = Math.min(next_nonce, latest + maxHolders)
+    const held = new Set((await store.holders(chain_id, address, latest, to, maxHolders)).map(({ nonce }) => nonce))
     // A nonce that was returned meanwhile is not a gap: the next transaction gets it.
     const end = Math.min(to, (await store.getAccount(chain_id, address)).next_nonce)
     const gaps: number[] = []
-    for (let nonce = latest; nonce < end && gaps.length < max_gaps; nonce += 1) if (!held.has(nonce)) gaps.push(nonce)
+    for (let nonce = latest; nonce < end && gaps.length < maxGaps; nonce += 1) if (!held.has(nonce)) gaps.push(nonce)
     return gaps
   }
 
@@ -112,25 +112,25 @@ export function createGaps({ store, makeId, elapsed, observer, usedBelow }: Gaps
     return nonces.length
   }
 
-  function noteHead(chain_id: number, head: number): void {
-    const known = heads.get(chain_id)
-    if (known && known.head > head && elapsed() - known.at < max_behind_ms) return
-    heads.set(chain_id, { head, at: elapsed() })
+  function noteHead(chainId: number, head: number): void {
+    const known = heads.get(chainId)
+    if (known && known.head > head && elapsed() - known.at < maxBehindMs) return
+    heads.set(chainId, { head, at: elapsed() })
   }
 
   /** Nodes that lag count too few transactions. A chain that stays lower was set back. */
-  function isBehind(chain_id: number, head: number): boolean {
-    noteHead(chain_id, head)
-    return head < (heads.get(chain_id)?.head ?? 0)
+  function isBehind(chainId: number, head: number): boolean {
+    noteHead(chainId, head)
+    return head < (heads.get(chainId)?.head ?? 0)
   }
 
   return { of, close, noteHead, takeFill: async (relayer) => (await takeFills(relayer, 1)) === 1 }
 }
 
-const allowedFor = ({ policies }: RelayerRow): number => policies.max_gap_fills_per_hour ?? default_fills_per_hour
+const allowedFor = ({ policies }: RelayerRow): number => policies.max_gap_fills_per_hour ?? defaultFillsPerHour
 
-const fillerOf = ({ row_id, id, chain_id, address, policies }: RelayerRow, made_id: string, nonce: number) => ({
-  id: made_id,
+const fillerOf = ({ row_id, id, chain_id, address, policies }: RelayerRow, madeId: string, nonce: number) => ({
+  id: madeId,
   relayer_row_id: row_id,
   relayer_id: id,
   chain_id,

@@ -1,4 +1,4 @@
-import { min_witnesses, proveAbsent, proveCount, proveWrongChain, type Witnesses } from '../../chain/proofs.ts'
+import { minWitnesses, proveAbsent, proveCount, proveWrongChain, type Witnesses } from '../../chain/proofs.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { Move, TransactionRow } from '../../domain/transaction-rows.ts'
@@ -11,9 +11,9 @@ import { createGaps, type Gaps } from './gaps.ts'
 import { createIrreversible, type Irreversible } from './proven-nonce-actions.ts'
 import { createUnknown, type UnknownTransactions } from './unknown.ts'
 
-const max_compared = 10_000
+const maxCompared = 10_000
 /** Each costs three calls per endpoint. */
-const max_reopened = 20
+const maxReopened = 20
 
 export interface NonceState {
   next_nonce: number
@@ -78,7 +78,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
   const tracing = createTracing({ ...dependencies, irreversible, noteHead })
   const identify = createChainIdentity(dependencies)
   /** By relayer: the highest count at which the chain was the former one. A lower count, or a change of the account, is looked at anew. */
-  const sameAt = new BoundedMap<number, { latest: number; genesis_hash: string | null }>(max_compared)
+  const sameAt = new BoundedMap<number, { latest: number; genesis_hash: string | null }>(maxCompared)
 
   async function follow(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<Followed> {
     const { chain_id, address } = relayer
@@ -107,7 +107,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
   async function reopenAbsent(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<void> {
     const { chain_id, address } = relayer
     const moves: Move[] = []
-    for (const row of await store.holders(chain_id, address, latest, Number.MAX_SAFE_INTEGER, max_reopened)) {
+    for (const row of await store.holders(chain_id, address, latest, Number.MAX_SAFE_INTEGER, maxReopened)) {
       const { hash, block_number, nonce } = row
       if (hash === null || block_number === null || nonce === null || row.status === 'mined') continue
       if (await proveAbsent(witnesses, { from: address, nonce, hash, block_number })) moves.push(reopened(row))
@@ -166,7 +166,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
       if (believed === undefined) throw conflict('next_nonce', explainUncertain(latest, next_nonce))
       if ((await follow(relayer, witnesses, believed)) !== 'same_chain') return
       const counted = await proveCount(witnesses, relayer.address)
-      const known = stated ?? (witnesses.each.length >= min_witnesses ? counted?.fact.at_least : undefined)
+      const known = stated ?? (witnesses.each.length >= minWitnesses ? counted?.fact.at_least : undefined)
       if (counted && known !== undefined) {
         await tracing.renumberUnsigned(relayer, counted, Math.min(known, believed))
       }
@@ -228,23 +228,23 @@ const explainAhead = (latest: number): string =>
   `A node says that nonces up to ${latest - 1} are used. The counter is raised by a signed transaction that proves this, by a ` +
   `majority of at least two endpoints over 3 blocks, or when ${needed}.`
 
-const explainPooled = (next_nonce: number, pending: number): string =>
-  `A node has transactions of this account with nonces ${next_nonce} to ${pending - 1} that this service did not send: another ` +
+const explainPooled = (nextNonce: number, pending: number): string =>
+  `A node has transactions of this account with nonces ${nextNonce} to ${pending - 1} that this service did not send: another ` +
   'program uses the key, or this database is older than another copy of it. They are not replaced; new transactions wait for them.'
 
-const explainAssigned = (next_nonce: number): string =>
-  `This service has assigned all nonces below ${next_nonce}, so next_nonce must not be below that. Nonces that no transaction ` +
+const explainAssigned = (nextNonce: number): string =>
+  `This service has assigned all nonces below ${nextNonce}, so next_nonce must not be below that. Nonces that no transaction ` +
   'holds are given back without it'
 
 const explainBehind = (latest: number, stated: number): string =>
   `The nodes count ${latest} transactions of this account, fewer than next_nonce (${stated}). Check the number, or wait until the ` +
   'nodes have all blocks'
 
-const explainUncertain = (latest: number, next_nonce: number): string =>
-  `A node counts ${latest} transactions of this account, this service has assigned ${next_nonce} nonces, and no signed ` +
+const explainUncertain = (latest: number, nextNonce: number): string =>
+  `A node counts ${latest} transactions of this account, this service has assigned ${nextNonce} nonces, and no signed ` +
   `transaction proves the difference. The counter is raised when ${needed}`
 
-const explainRestart = (next_nonce: number, latest: number): string =>
-  `The chain was restarted: this account has used ${next_nonce} nonces on the former chain and ${latest} on this one. ` +
+const explainRestart = (nextNonce: number, latest: number): string =>
+  `The chain was restarted: this account has used ${nextNonce} nonces on the former chain and ${latest} on this one. ` +
   'Sending is stopped. Restore the former chain, or on a test network POST .../nonce/heal with {"chain_restarted": true} to ' +
   'start over on this one'

@@ -33,10 +33,14 @@ export interface Irreversible {
 }
 
 export function createIrreversible({ store, observer }: Pick<SendingDependencies, 'store' | 'observer'>): Irreversible {
-  async function setDisabled(relayer: RelayerRow, disabled_reason: string | null): Promise<void> {
-    if (relayer.disabled_reason === disabled_reason) return
-    const system_disabled = disabled_reason !== null
-    await store.updateRelayer(relayer.id, (current) => ({ ...current, system_disabled, disabled_reason }))
+  async function setDisabled(relayer: RelayerRow, disabledReason: string | null): Promise<void> {
+    if (relayer.disabled_reason === disabledReason) return
+    const systemDisabled = disabledReason !== null
+    await store.updateRelayer(relayer.id, (current) => ({
+      ...current,
+      system_disabled: systemDisabled,
+      disabled_reason: disabledReason,
+    }))
   }
 
   return {

@@ -13,17 +13,17 @@ import type { SendingDependencies } from '../context.ts'
 import type { Irreversible } from './proven-nonce-actions.ts'
 
 const page = 1_000
-const max_relayers = 100_000
-const compared_at_once = 16
-const max_remembered = 100_000
+const maxRelayers = 100_000
+const comparedAtOnce = 16
+const maxRemembered = 100_000
 /** The most nonces of an account in the pools of nodes that are taken for transactions of another copy. */
-const max_pooled = 1_000
-const max_searched = 10_000
+const maxPooled = 1_000
+const maxSearched = 10_000
 /** Nodes that lack the state of a block lack that of earlier ones too. */
-const max_failures = 5
+const maxFailures = 5
 /** A longer search continues in the background. */
-const patience_ms = 2_000
-const search_again_ms = 10_000
+const patienceMs = 2_000
+const searchAgainMs = 10_000
 
 type Payment = Pick<TransactionRequest, 'to' | 'value' | 'data'>
 
@@ -48,10 +48,10 @@ type Dependencies = Pick<SendingDependencies, 'store' | 'networkClient' | 'elaps
 export function createUnknown(dependencies: Dependencies): UnknownTransactions {
   const { store, networkClient, elapsed, observer, noteForeign } = dependencies
   /** By row id of the relayer: the comparison, which is made once. */
-  const compared = new BoundedMap<number, Promise<void>>(max_remembered)
+  const compared = new BoundedMap<number, Promise<void>>(maxRemembered)
   /** Relayers that existed when this process started. What waits in pools for their addresses may be another copy's. */
   const old = new Set<number>()
-  const searches = new BoundedMap<string, { at: number; work: Promise<void> }>(max_remembered)
+  const searches = new BoundedMap<string, { at: number; work: Promise<void> }>(maxRemembered)
   let hasSome: Promise<boolean> | undefined
   // A network whose nodes do not answer delays no other network.
   const passes = readRelayers().then(
@@ -61,7 +61,7 @@ export function createUnknown(dependencies: Dependencies): UnknownTransactions {
 
   async function readRelayers(): Promise<Map<string, RelayerRow[]>> {
     const relayers: RelayerRow[] = []
-    for (let offset = 0; offset < max_relayers; offset += page) {
+    for (let offset = 0; offset < maxRelayers; offset += page) {
       const { items } = await store.listRelayers({ offset, limit: page })
       relayers.push(...items)
       if (items.length < page) break
@@ -76,7 +76,7 @@ export function createUnknown(dependencies: Dependencies): UnknownTransactions {
     const next = async () => {
       for (const relayer of rest) await compareNow(relayer).catch(() => undefined)
     }
-    await Promise.all(Array.from({ length: compared_at_once }, next))
+    await Promise.all(Array.from({ length: comparedAtOnce }, next))
   }
 
   async function compareNow(relayer: RelayerRow): Promise<void> {
@@ -111,7 +111,7 @@ export function createUnknown(dependencies: Dependencies): UnknownTransactions {
       throw notCompared()
     }
     const pooled = reachedByMost(answers.map((answer) => answer?.pooled)) ?? mined
-    const below = Math.min(pooled, mined + max_pooled)
+    const below = Math.min(pooled, mined + maxPooled)
     if (!(await note(relayer, mined, below))) return
     void search({ chain_id, address }, witnesses)
     const hash = (await witnesses.each[0]?.pooledHash(address, below - 1).catch(() => undefined)) ?? null
@@ -140,7 +140,7 @@ export function createUnknown(dependencies: Dependencies): UnknownTransactions {
   function search(account: Account, witnesses: Witnesses): Promise<void> {
     const name = `${account.chain_id} ${account.address}`
     const known = searches.get(name)
-    if (known && elapsed() < known.at + search_again_ms) return known.work
+    if (known && elapsed() < known.at + searchAgainMs) return known.work
     const work = searchAll(account, witnesses).catch(() => undefined)
     searches.set(name, { at: elapsed(), work })
     return work
@@ -148,11 +148,11 @@ export function createUnknown(dependencies: Dependencies): UnknownTransactions {
 
   async function searchAll(account: Account, witnesses: Witnesses): Promise<void> {
     let failures = 0
-    for (const nonce of await store.unfoundNonces(account, max_searched)) {
+    for (const nonce of await store.unfoundNonces(account, maxSearched)) {
       const found = await searchOne(account, witnesses, nonce)
       if (found) await store.findUnknown(account, { nonce, ...found })
       failures = found ? 0 : failures + 1
-      if (failures >= max_failures) return
+      if (failures >= maxFailures) return
     }
   }
 
@@ -184,7 +184,7 @@ export function createUnknown(dependencies: Dependencies): UnknownTransactions {
       const content = contentOf(payment)
       let found = await store.possiblySent(account, content)
       if (found && found.hash === null) {
-        await within(patience_ms, search({ ...account, address: found.address }, witnesses))
+        await within(patienceMs, search({ ...account, address: found.address }, witnesses))
         found = await store.possiblySent(account, content)
       }
       if (found) throw possiblySent(relayer, found)

@@ -11,8 +11,8 @@ import { shownReason } from '../../domain/wait-reason.ts'
 import type { NetworkClient, SendingDependencies } from '../../sender/context.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
 import type { Refill } from '../../store/configuration-store.ts'
-import { default_tier } from '../transactions/quote.ts'
-import { refill_path, type Submit } from '../transactions/send.ts'
+import { defaultTier } from '../transactions/quote.ts'
+import { refillPath, type Submit } from '../transactions/send.ts'
 import type { Complete } from '../transactions/send-parts.ts'
 import { availableTo } from './balance.ts'
 
@@ -21,20 +21,20 @@ interface FundingDependencies
   submit: Pick<Submit, 'send'>
   nonces: Pick<Nonces, 'follow'>
   /** Starts the background work of a relayer. */
-  wake(relayer_row_id: number): void
+  wake(relayerRowId: number): void
 }
 
 /** How often the balance is read: while the relayer works, and while it does nothing. */
-const check_ms = 5_000
-const idle_ms = 15_000
+const checkMs = 5_000
+const idleMs = 15_000
 /** How often the transaction of a refill is looked at. */
-const refill_ms = 1_000
+const refillMs = 1_000
 /** While nodes fail for less than this, nobody is alarmed. */
-const patience_ms = 60_000
+const patienceMs = 60_000
 /** After a refill that failed. Each costs a fee. */
-const rest_ms = 10 * 60_000
+const restMs = 10 * 60_000
 const caller = 'service'
-const max_reason = 1_000
+const maxReason = 1_000
 
 interface Result {
   state: FundingStatus
@@ -43,7 +43,7 @@ interface Result {
 
 const result = (state: FundingStatus, reason: string | null = null): Result => ({
   state,
-  reason: reason === null ? null : reason.slice(0, max_reason),
+  reason: reason === null ? null : reason.slice(0, maxReason),
 })
 
 /**
@@ -97,8 +97,8 @@ export function createFunding(dependencies: FundingDependencies) {
 
   /** Why the next refill must rest; undefined: it need not. */
   function failureOf({ status, created_at }: Refill): string | undefined {
-    if (status === null || status === 'confirmed' || now() - Date.parse(created_at) > rest_ms) return undefined
-    return `The last refill ended as ${status}; the next one starts ${rest_ms / 60_000} minutes after it`
+    if (status === null || status === 'confirmed' || now() - Date.parse(created_at) > restMs) return undefined
+    return `The last refill ended as ${status}; the next one starts ${restMs / 60_000} minutes after it`
   }
 
   async function refill(
@@ -152,56 +152,56 @@ export function createFunding(dependencies: FundingDependencies) {
     const market = await client?.market().catch(() => undefined)
     if (!market) return undefined
     const kind = treasury.policies.eip1559_pricing === false ? 'legacy' : market.kind
-    return nextPrice(quote(market, default_tier, kind), market)
+    return nextPrice(quote(market, defaultTier, kind), market)
   }
 
-  const auditEntry = (relayer_id: string): PendingAuditEntry => ({
+  const auditEntry = (relayerId: string): PendingAuditEntry => ({
     at: now(),
     caller,
     operation: 'refill',
-    relayer_id,
+    relayer_id: relayerId,
     subject: null,
     result: 201,
     request_id: null,
     recorded: false,
   })
 
-  async function round(row_id: number): Promise<number | undefined> {
-    const relayer = await store.getRelayerByRowId(row_id)
+  async function round(rowId: number): Promise<number | undefined> {
+    const relayer = await store.getRelayerByRowId(rowId)
     const applied = relayer && (await store.fundingOf(relayer))
     if (!applied) return undefined
     const its = await examine(relayer, applied)
     if (its.state === 'unknown') {
-      const since = unknownSince.get(row_id) ?? elapsed()
-      unknownSince.set(row_id, since)
-      if (elapsed() - since >= patience_ms) await store.noteFunding(row_id, its)
+      const since = unknownSince.get(rowId) ?? elapsed()
+      unknownSince.set(rowId, since)
+      if (elapsed() - since >= patienceMs) await store.noteFunding(rowId, its)
     } else {
-      unknownSince.delete(row_id)
-      await store.noteFunding(row_id, its)
+      unknownSince.delete(rowId)
+      await store.noteFunding(rowId, its)
     }
-    if (its.state === 'refilling') return refill_ms
-    const isIdle = its.state === 'sufficient' && (await store.countUnfinished(row_id)) === 0
-    return isIdle ? idle_ms : check_ms
+    if (its.state === 'refilling') return refillMs
+    const isIdle = its.state === 'sufficient' && (await store.countUnfinished(rowId)) === 0
+    return isIdle ? idleMs : checkMs
   }
 
   return {
     /** Examines a relayer if it is time to, and starts or follows its refill. Resolves to the milliseconds until the next time. */
-    async work(row_id: number): Promise<number | undefined> {
+    async work(rowId: number): Promise<number | undefined> {
       // The search for work wakes every row, at each change by another process.
-      const early_ms = (nextAt.get(row_id) ?? 0) - elapsed()
-      if (early_ms > 0) return early_ms
-      nextAt.set(row_id, elapsed() + check_ms)
-      const wait_ms = await round(row_id)
-      nextAt.set(row_id, elapsed() + (wait_ms ?? 0))
-      return wait_ms
+      const earlyMs = (nextAt.get(rowId) ?? 0) - elapsed()
+      if (earlyMs > 0) return earlyMs
+      nextAt.set(rowId, elapsed() + checkMs)
+      const waitMs = await round(rowId)
+      nextAt.set(rowId, elapsed() + (waitMs ?? 0))
+      return waitMs
     },
     /** The settings were changed. */
-    again(row_id: number): void {
-      nextAt.delete(row_id)
+    again(rowId: number): void {
+      nextAt.delete(rowId)
     },
-    async leave(row_id: number): Promise<void> {
-      nextAt.delete(row_id)
-      unknownSince.delete(row_id)
+    async leave(rowId: number): Promise<void> {
+      nextAt.delete(rowId)
+      unknownSince.delete(rowId)
     },
   }
 }
@@ -221,7 +221,7 @@ function spendOf(
 function refusedAs({ code, details }: { code: string; details: Detail[] }): Result {
   const [detail] = details
   const reason = detail?.message ?? code
-  if (detail?.path === refill_path) return result('refilling')
+  if (detail?.path === refillPath) return result('refilling')
   if (detail?.path === 'policies/funding') return result('limit_reached', reason)
   if (code === 'unavailable') return result('unknown', reason)
   if (code === 'insufficient_funds')

@@ -12,12 +12,12 @@ import { readTransactionRequest } from '../../domain/transaction-request.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import type { NetworkClient, SendingDependencies } from '../../sender/context.ts'
 import { checkPause } from '../transactions/check-request.ts'
-import { asApiError, createFundsReader, default_tier } from '../transactions/quote.ts'
+import { asApiError, createFundsReader, defaultTier } from '../transactions/quote.ts'
 import type { Prepare } from '../transactions/replace.ts'
 import type { Accepted, Asker, Idempotency, SubmitParts } from '../transactions/send-parts.ts'
 
 export type Sweep = (
-  relayer_id: string,
+  relayerId: string,
   body: SweepRequest,
   idempotency: Idempotency | undefined,
   auditEntry: PendingAuditEntry,
@@ -25,16 +25,16 @@ export type Sweep = (
 ) => Promise<Accepted>
 
 interface SweepParts extends Pick<SubmitParts, 'store' | 'newTransaction' | 'wake'> {
-  findRelayer(relayer_id: string): Promise<RelayerRow>
+  findRelayer(relayerId: string): Promise<RelayerRow>
   clientFor: SendingDependencies['clientFor']
   prepare: Prepare
   hashOf(body: object): string
   /** Throws ApiError for a creation that was refused. */
-  accepted(creation: Replay, relayer_id: string): Accepted
+  accepted(creation: Replay, relayerId: string): Accepted
 }
 
 /** Other transactions may be accepted while the chain is asked. */
-const max_attempts = 3
+const maxAttempts = 3
 
 /** Sends all that a relayer has left, after everything that is unfinished. */
 export function createSweep(parts: SweepParts): Sweep {
@@ -45,25 +45,25 @@ export function createSweep(parts: SweepParts): Sweep {
   async function ofCoin(relayer: RelayerRow, client: NetworkClient, to: string, keep: bigint) {
     const market = await client.market()
     const kind = relayer.policies.eip1559_pricing === false ? 'legacy' : market.kind
-    const price = most(quote(market, default_tier, 'legacy'))
+    const price = most(quote(market, defaultTier, 'legacy'))
     const call = { from: relayer.address, to, value: 1n, data: null }
     const mempool = client.mempoolOf({ submission: readSubmission(client.network.submission, client.network) })
     // Without a balance it fails below.
-    const gas_limit = await mempool.gas.limit(call).catch((error) => {
+    const gasLimit = await mempool.gas.limit(call).catch((error) => {
       if (rpcKindOf(error) === 'insufficient_funds') return 0
       throw error
     })
     const empty = { data: null, access_list: null, authorization_list: null }
-    const data_fee = await dataFeeOf(client, empty, gas_limit)
+    const dataFee = await dataFeeOf(client, empty, gasLimit)
     const { funds, balance, account } = await readFunds.at(
       relayer,
       await client.atNewest((snapshot) => snapshot.account(relayer.address)),
     )
-    const value = funds - BigInt(account.reserved) - BigInt(gas_limit) * price - data_fee - keep
+    const value = funds - BigInt(account.reserved) - BigInt(gasLimit) * price - dataFee - keep
     if (value <= 0n) {
       throw insufficientFunds(`of ${balance} wei nothing is left after unfinished transactions, the fee and keep`)
     }
-    return { to, value: `${value}`, gas_limit, ...priceColumns(wholePrices(price, kind)) }
+    return { to, value: `${value}`, gas_limit: gasLimit, ...priceColumns(wholePrices(price, kind)) }
   }
 
   async function ofToken(relayer: RelayerRow, client: NetworkClient, asset: string, to: string, keep: bigint) {
@@ -84,8 +84,8 @@ export function createSweep(parts: SweepParts): Sweep {
     return { to: asset, value: '0', data: transferCall(to, amount) }
   }
 
-  return async (relayer_id, body, idempotency, auditEntry, asker) => {
-    const found = await findRelayer(relayer_id)
+  return async (relayerId, body, idempotency, auditEntry, asker) => {
+    const found = await findRelayer(relayerId)
     const once = idempotency && { ...idempotency, body_hash: parts.hashOf({ sweep: true, ...body }) }
     if (once) {
       const replayed = await store.replay(once.caller, found.row_id, once.key, once.body_hash)
@@ -131,7 +131,7 @@ export function createSweep(parts: SweepParts): Sweep {
       return parts.accepted(creation, relayer.id)
     }
 
-    for (let count = 0; count < max_attempts; count += 1) {
+    for (let count = 0; count < maxAttempts; count += 1) {
       const accepted = await attempt(client)
       if (accepted) return accepted
     }

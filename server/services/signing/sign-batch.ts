@@ -33,7 +33,7 @@ export interface SignBatchDependencies {
 }
 
 /** The longest time that a batch blocks the event loop. */
-const turn_ms = 10
+const turnMs = 10
 
 /**
  * Signs many items in their order. Every item is checked before the first is signed, and each has its own audit entry. Rights, pause
@@ -83,21 +83,21 @@ export function signBatch({ rightsTo, prepare, sign, countCalls }: SignBatchDepe
 function pauses(): () => Promise<boolean> {
   let began = performance.now()
   return async () => {
-    if (performance.now() - began < turn_ms) return false
+    if (performance.now() - began < turnMs) return false
     await nextTurn()
     began = performance.now()
     return true
   }
 }
 
-const give_one = 'give exactly one of message and message_hex'
+const giveOne = 'give exactly one of message and message_hex'
 
 /** The text or the bytes to sign. */
 export function messageOf({ message, message_hex }: SignMessageRequest): string | Uint8Array {
-  if (message !== undefined && message_hex !== undefined) throw badRequest('/body/message_hex', give_one)
+  if (message !== undefined && message_hex !== undefined) throw badRequest('/body/message_hex', giveOne)
   if (message !== undefined) return message
   if (message_hex !== undefined) return Buffer.from(message_hex.slice(2), 'hex')
-  throw badRequest('/body/message', give_one)
+  throw badRequest('/body/message', giveOne)
 }
 
 /** 32 bytes from 64 hex digits, with or without 0x. */

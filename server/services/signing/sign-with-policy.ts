@@ -49,7 +49,7 @@ export function createKeyUse({
   async function rightsTo(
     request: SignRequest,
     operation: OperationId,
-    missing: (relayer_id: string) => ApiError = relayerNotFound,
+    missing: (relayerId: string) => ApiError = relayerNotFound,
   ): Promise<Rights> {
     const { relayer_id } = request.path
     const [caller, held] = await Promise.all([request.authorize(operation), keyring.find(relayer_id)])
@@ -80,8 +80,8 @@ export function createKeyUse({
       return signature
     }
     const failed = (error: unknown) => {
-      const request_id = error instanceof KeyServiceUnavailable ? error.fault?.request_id : undefined
-      if (request_id !== undefined) auditEntry.key_request_id = request_id
+      const requestId = error instanceof KeyServiceUnavailable ? error.fault?.request_id : undefined
+      if (requestId !== undefined) auditEntry.key_request_id = requestId
       throw error
     }
     const signature = rights.held.signer.sign(content.digest, content.preimage, undefined, again)

@@ -32,10 +32,10 @@ export function createDryRunInPool({ store, order, dryRun }: Parts) {
       done()
     }
 
-    async function refusalsOf(its: PoolRow, chain_id: number): Promise<DryRun['refusals']> {
+    async function refusalsOf(its: PoolRow, chainId: number): Promise<DryRun['refusals']> {
       try {
         checkPoolPolicies(its, request)
-        const over = await store.wouldExceed({ chain_id, address: '' }, poolSpendingOf(its, request))
+        const over = await store.wouldExceed({ chain_id: chainId, address: '' }, poolSpendingOf(its, request))
         if (over) throw overLimit(over)
         return []
       } catch (error) {

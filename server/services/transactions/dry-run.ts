@@ -15,12 +15,12 @@ export interface DryRunDependencies extends Pick<SendingDependencies, 'store' | 
   preparation: Preparation
 }
 
-const no_prices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
+const noPrices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
 
 /** Runs every check of sending without accepting the transaction. Collects all failures instead of stopping at the first. */
 export function createDryRun({ store, findRelayer, preparation, now }: DryRunDependencies) {
-  return async (nodes: NodeAccess, relayer_id: string, body: SendTransactionRequest): Promise<DryRun> => {
-    const relayer = await findRelayer(relayer_id)
+  return async (nodes: NodeAccess, relayerId: string, body: SendTransactionRequest): Promise<DryRun> => {
+    const relayer = await findRelayer(relayerId)
     const { chain_id, address } = relayer
     const request = readTransactionRequest(body)
     const refusals = objections(relayer, request, now())
@@ -50,7 +50,7 @@ export function createDryRun({ store, findRelayer, preparation, now }: DryRunDep
       refusals: refusals.map(({ code, message, details }) => ({ status: statusOf[code], code, message, details })),
       nonce: quote ? Math.max(next_nonce, quote.latest) : null,
       gas_limit: quote?.gas_limit ?? null,
-      ...(quote ? priceColumns(quote.prices) : no_prices),
+      ...(quote ? priceColumns(quote.prices) : noPrices),
       max_cost: quote ? quote.max_cost.toString() : null,
       balance: quote && quote.balance !== unlimited ? quote.balance.toString() : null,
       reserved: quote ? quote.reserved.toString() : null,

@@ -22,9 +22,9 @@ import { type ChainPace, nextStep, reasonToWait, waitForPrice } from '../../doma
 import { ceilingOf, type NetworkClient, type SendingDependencies, tierOf } from '../../sender/context.ts'
 
 /** The time limit for the answers of the nodes. */
-const patience_ms = 2_000
+const patienceMs = 2_000
 /** The maximum age of the cached newest block. */
-const max_age_ms = 1_000
+const maxAgeMs = 1_000
 
 type ExplainDependencies = Pick<SendingDependencies, 'store' | 'clientFor' | 'now'>
 
@@ -35,14 +35,14 @@ export function createExplain({ store, clientFor, now }: ExplainDependencies) {
     nodes: NodeAccess,
     relayer: RelayerRow,
     row: WholeTransactionRow,
-    pool_row_id?: number | null,
+    poolRowId?: number | null,
   ): Promise<Explanation> => {
     const [client, first] = await Promise.all([clientFor(nodes, relayer), store.firstInLine(relayer.row_id)])
     const seen = client && (await ask(client, relayer, row))
     const facts: Facts = {
       relayer,
       first,
-      isFirstSeen: first !== undefined && isOfPool(first, pool_row_id),
+      isFirstSeen: first !== undefined && isOfPool(first, poolRowId),
       attempts: (await store.listAttempts(row.row_id, { offset: 0, limit: 0 })).total_items,
       market: seen?.market,
       head: seen?.head,
@@ -61,21 +61,21 @@ export function createExplain({ store, clientFor, now }: ExplainDependencies) {
         ? await store.getTransaction(relayer.row_id, first.id)
         : undefined
     if (blocker && !facts.isFirstSeen) return { ...explained, suggestions: [] }
-    const waiting_for = blocker ? explain(blocker, facts).waiting_for : explained.waiting_for
-    return { ...explained, suggestions: suggestionsOf(blocker ?? row, waiting_for, facts) }
+    const waitingFor = blocker ? explain(blocker, facts).waiting_for : explained.waiting_for
+    return { ...explained, suggestions: suggestionsOf(blocker ?? row, waitingFor, facts) }
   }
 }
 
 /** Each fact by itself: one that no node tells in time leaves the others. */
 async function ask(client: NetworkClient, { address }: RelayerRow, { intent }: WholeTransactionRow) {
-  const [market, poll, funds, gas_limit] = await Promise.all([
-    within(patience_ms, client.market()),
-    within(patience_ms, client.chain.poll(address, max_age_ms)),
-    within(patience_ms, client.funds(address)),
-    intent === 'send' ? undefined : within(patience_ms, transferGas(client, address)),
+  const [market, poll, funds, gasLimit] = await Promise.all([
+    within(patienceMs, client.market()),
+    within(patienceMs, client.chain.poll(address, maxAgeMs)),
+    within(patienceMs, client.funds(address)),
+    intent === 'send' ? undefined : within(patienceMs, transferGas(client, address)),
   ])
-  const { number: head, at_ms: head_at } = poll?.head ?? {}
-  return { market, head, head_at, next_nonce: poll?.latest, balance: funds?.balance, gas_limit }
+  const { number: head, at_ms: headAt } = poll?.head ?? {}
+  return { market, head, head_at: headAt, next_nonce: poll?.latest, balance: funds?.balance, gas_limit: gasLimit }
 }
 
 /** The gas limit of the transfer that uses the nonce of a withdrawn transaction. */
@@ -108,18 +108,18 @@ interface Cause {
   text: string
 }
 
-const max_multiple = 1_000
+const maxMultiple = 1_000
 
 /** Explains a transaction. Pure. */
 export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, 'suggestions'> {
   const { relayer, market, head, required_confirmations } = facts
   const prices = pricesOf(row)
   const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))
-  const base_fee = market?.kind === 'eip1559' ? market.base_fee : undefined
+  const baseFee = market?.kind === 'eip1559' ? market.base_fee : undefined
   const price = prices && most(prices)
   const ceiling = row.intent === 'send' ? ceilingOf(row).fee : undefined
   const confirmations = row.block_number === null || head === undefined ? 0 : Math.max(0, head - row.block_number + 1)
-  const { waiting_for, text } = causeOf(row, facts, { base_fee, price, cap, ceiling, confirmations })
+  const { waiting_for, text } = causeOf(row, facts, { base_fee: baseFee, price, cap, ceiling, confirmations })
   return {
     transaction_id: row.id,
     status: row.status,
@@ -131,7 +131,7 @@ export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanatio
     figures: {
       nonce: row.nonce,
       next_nonce: facts.next_nonce ?? null,
-      base_fee: base_fee?.toString() ?? null,
+      base_fee: baseFee?.toString() ?? null,
       price: price?.toString() ?? null,
       price_ceiling: ceiling?.toString() ?? null,
       price_cap: cap?.toString() ?? null,
@@ -185,22 +185,22 @@ function waitOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Cause
   }
   if (relayer.disabled_reason !== null) return { waiting_for: 'disabled', text: relayer.disabled_reason }
   if (relayer.paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
-  const waiting_for = reasonToWait(row, facts)
-  if (waiting_for !== null) return { waiting_for, text: reasonOf(row) }
+  const waitingFor = reasonToWait(row, facts)
+  if (waitingFor !== null) return { waiting_for: waitingFor, text: reasonOf(row) }
   const priceWait = row.status === 'pending' ? undefined : waitForPrice(figures)
   return priceWait ?? nextStep(row, facts)
 }
 
 /** A wait for a block is as long as a node has it, whatever it waited for meanwhile. */
-const sinceOf = (row: TransactionRow, waiting_for: Code): string =>
-  (waiting_for === 'block' ? row.sent_at : null) ?? row.changed_at ?? row.confirmed_at ?? row.sent_at ?? row.created_at
+const sinceOf = (row: TransactionRow, waitingFor: Code): string =>
+  (waitingFor === 'block' ? row.sent_at : null) ?? row.changed_at ?? row.confirmed_at ?? row.sent_at ?? row.created_at
 
 const reasonOf = ({ wait_text, status_reason }: TransactionRow): string => wait_text ?? status_reason ?? 'unknown'
 
 /** The steps that can resolve this cause, the best first. Each is accepted by its operation as it stands. */
 export function suggestionsOf(
   row: WholeTransactionRow,
-  waiting_for: Code,
+  waitingFor: Code,
   { relayer, market, gas_limit }: Facts,
 ): Suggestion[] {
   const its = { relayer_id: row.relayer_id, transaction_id: null, body: null }
@@ -213,15 +213,18 @@ export function suggestionsOf(
     isWithdrawn || row.sponsored
       ? []
       : [{ ...own, operation: 'replaceTransaction', summary, body: { ...contentOf(row), ...prices } }]
-  switch (waiting_for) {
+  switch (waitingFor) {
     case 'price_cap': {
       const asked = askedFor(row, market)
       const body = asked === undefined ? null : { policies: { gas_price_cap: asked.toString() } }
       return [update('Raise the policy gas_price_cap above the base fee.', body), ...cancel]
     }
     case 'fee_multiple': {
-      const max_fee_multiple = Math.min(Number(multipleOf(relayer)) * 2, max_multiple)
-      return [update('Raise the policy max_fee_multiple.', { policies: { max_fee_multiple } }), ...cancel]
+      const maxFeeMultiple = Math.min(Number(multipleOf(relayer)) * 2, maxMultiple)
+      return [
+        update('Raise the policy max_fee_multiple.', { policies: { max_fee_multiple: maxFeeMultiple } }),
+        ...cancel,
+      ]
     }
     case 'fee_budget':
       return [
@@ -323,11 +326,11 @@ function raisedBudget(
   row: WholeTransactionRow,
   { policies }: RelayerRow,
   market: Market | undefined,
-  gas_limit: number,
+  gasLimit: number,
 ) {
   const held = pricesOf(row)
   const least = held ? most(leastToReplace(held)) : 0n
-  const needed = (askedFor(row, market, 'fast') ?? least) * BigInt(gas_limit)
+  const needed = (askedFor(row, market, 'fast') ?? least) * BigInt(gasLimit)
   const { max_fee_per_transaction, max_fee_per_day } = policies
   if (max_fee_per_transaction !== undefined && BigInt(max_fee_per_transaction) < needed) {
     return { max_fee_per_transaction: needed.toString() }

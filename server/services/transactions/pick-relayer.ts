@@ -20,14 +20,14 @@ interface Candidate {
  * How many relayers are prepared at once, and compared in the commit: of two, the better one is nearly the best of all. One where nodes
  * must estimate the gas for each.
  */
-const prepared_at_once = { given: 2, estimated: 1 }
-const max_attempts = 5
+const preparedAtOnce = { given: 2, estimated: 1 }
+const maxAttempts = 5
 
 export interface PoolParts extends SubmitParts {
   order: PoolOrder
   makeId(): string
   /** Throws ApiError for a creation that was refused. */
-  accepted(creation: Replay, relayer_id: string): Accepted
+  accepted(creation: Replay, relayerId: string): Accepted
 }
 
 /**
@@ -90,7 +90,7 @@ export function createOffers(parts: PoolParts) {
     complete: Complete,
   ): Promise<Accepted | undefined> {
     let refusal: unknown
-    const count = prepared_at_once[request.gas_limit === null ? 'estimated' : 'given']
+    const count = preparedAtOnce[request.gas_limit === null ? 'estimated' : 'given']
     for (let from = 0; from < members.length; from += count) {
       const asked = members.slice(from, from + count)
       const { candidates, errors } = await ask(asked, request, parts.makeId(), asker, complete)
@@ -105,9 +105,9 @@ export function createOffers(parts: PoolParts) {
         transaction: { ...transaction, ...more },
         weight,
       }))
-      const { row_id: pool_row_id } = pool
+      const { row_id: poolRowId } = pool
       const { ordering_key } = request
-      const creation = await commit({ pool_row_id, ordering_key, candidates: wanted }, auditEntry)
+      const creation = await commit({ pool_row_id: poolRowId, ordering_key, candidates: wanted }, auditEntry)
       if (creation.outcome === 'pinned') return undefined
       try {
         if (creation.outcome === 'too_little') throw tooLittle(first.relayer, first.quote, BigInt(creation.reserved))
@@ -133,7 +133,7 @@ export function createOffers(parts: PoolParts) {
   ): Promise<Accepted> {
     // An early check, before the chain is asked.
     checkPoolPolicies(pool, request)
-    for (let count = 0; count < max_attempts; count += 1) {
+    for (let count = 0; count < maxAttempts; count += 1) {
       const { members, done } = await inOrder()
       try {
         const accepted = await offer(members, pool, request, more, auditEntry, asker, commit, complete)
@@ -162,9 +162,9 @@ export function countedBy(pool: PoolRow, request: TransactionRequest, its: NewTr
 const isOfRequest = (error: unknown): boolean =>
   !(error instanceof ApiError) || error.code === 'invalid_request' || error.code === 'unprocessable'
 
-const of_relayer = ['insufficient_funds', 'policy_violation', 'rate_limited', 'not_found']
+const ofRelayer = ['insufficient_funds', 'policy_violation', 'rate_limited', 'not_found']
 /** Another relayer may still take it. */
-export const isOfRelayer = (error: unknown): boolean => error instanceof ApiError && of_relayer.includes(error.code)
+export const isOfRelayer = (error: unknown): boolean => error instanceof ApiError && ofRelayer.includes(error.code)
 
 export interface Member {
   relayer: RelayerRow
@@ -185,8 +185,8 @@ export function createPoolOrder({ store, findRelayer }: Pick<SendingDependencies
   const loads = createPoolLoads(store)
 
   /** The members in the order in which they are asked: those that need help with their own transactions come last. */
-  async function inOrder(pool: PoolRow, ordering_key: string | null): Promise<Order> {
-    const pinned = ordering_key === null ? undefined : await store.pinnedRelayer(pool.row_id, ordering_key)
+  async function inOrder(pool: PoolRow, orderingKey: string | null): Promise<Order> {
+    const pinned = orderingKey === null ? undefined : await store.pinnedRelayer(pool.row_id, orderingKey)
     if (pinned !== undefined) {
       // The caller's rights are those to the relayers that the pool has now.
       if (!pool.relayers.some(({ relayer_id }) => relayer_id === pinned)) throw hasLeft()
@@ -231,50 +231,50 @@ export interface PoolLoad {
 }
 
 /** How long a number from the store is used, with this process's own choices added. */
-const max_age_ms = 250
+const maxAgeMs = 250
 
 export interface PoolLoads {
   /** Reads the numbers of these relayers if they are old. */
-  refresh(relayer_row_ids: number[]): Promise<void>
-  of(relayer_row_id: number): PoolLoad
+  refresh(relayerRowIds: number[]): Promise<void>
+  of(relayerRowId: number): PoolLoad
   /** A request asks this relayer first; it counts as chosen until the returned function is called. */
-  ask(relayer_row_id: number): () => void
+  ask(relayerRowId: number): () => void
   /** A transaction was accepted for this relayer. */
-  chose(relayer_row_id: number): void
+  chose(relayerRowId: number): void
 }
 
 export function createPoolLoads(store: Pick<SendingDependencies['store'], 'loadsOf'>): PoolLoads {
   const asked = new Map<number, number>()
   const chosen = new Map<number, number>()
   let loads = new Map<number, Omit<PoolLoad, 'chosen'>>()
-  let read_at = Number.NEGATIVE_INFINITY
+  let readAt = Number.NEGATIVE_INFINITY
   let choices = 0
 
   return {
-    async refresh(relayer_row_ids) {
-      const isOld = performance.now() - read_at > max_age_ms
-      if (!isOld && relayer_row_ids.every((row_id) => loads.has(row_id))) return
-      const read = await store.loadsOf([...new Set([...(isOld ? [] : loads.keys()), ...relayer_row_ids])])
+    async refresh(relayerRowIds) {
+      const isOld = performance.now() - readAt > maxAgeMs
+      if (!isOld && relayerRowIds.every((rowId) => loads.has(rowId))) return
+      const read = await store.loadsOf([...new Set([...(isOld ? [] : loads.keys()), ...relayerRowIds])])
       loads = new Map(read.map(({ relayer_row_id, ...load }) => [relayer_row_id, load]))
-      read_at = performance.now()
+      readAt = performance.now()
     },
-    of(row_id) {
-      const { unfinished, is_waiting } = loads.get(row_id) ?? { unfinished: 0, is_waiting: false }
-      return { unfinished: unfinished + (asked.get(row_id) ?? 0), is_waiting, chosen: chosen.get(row_id) ?? 0 }
+    of(rowId) {
+      const { unfinished, is_waiting } = loads.get(rowId) ?? { unfinished: 0, is_waiting: false }
+      return { unfinished: unfinished + (asked.get(rowId) ?? 0), is_waiting, chosen: chosen.get(rowId) ?? 0 }
     },
-    ask(row_id) {
-      asked.set(row_id, (asked.get(row_id) ?? 0) + 1)
+    ask(rowId) {
+      asked.set(rowId, (asked.get(rowId) ?? 0) + 1)
       return () => {
-        const left = (asked.get(row_id) ?? 1) - 1
-        if (left === 0) asked.delete(row_id)
-        else asked.set(row_id, left)
+        const left = (asked.get(rowId) ?? 1) - 1
+        if (left === 0) asked.delete(rowId)
+        else asked.set(rowId, left)
       }
     },
-    chose(row_id) {
-      const load = loads.get(row_id)
+    chose(rowId) {
+      const load = loads.get(rowId)
       if (load) load.unfinished += 1
       choices += 1
-      chosen.set(row_id, choices)
+      chosen.set(rowId, choices)
     },
   }
 }

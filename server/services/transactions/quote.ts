@@ -71,7 +71,7 @@ export const costColumns = ({ data_fee, coin_spent }: Quote) => ({
 })
 
 /** 0x and 4 bytes. */
-const selector_length = 10
+const selectorLength = 10
 
 type PreparationDependencies = Pick<SendingDependencies, 'store' | 'clientFor'> & { nonces: Nonces }
 
@@ -91,7 +91,7 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
     const submission = submissionOf(request, networkClient.network, replaced)
     const mempool = networkClient.mempoolOf({ submission })
     try {
-      const [known, market, gas_limit, has_code] = await Promise.all([
+      const [known, market, limit, hasCode] = await Promise.all([
         networkClient.funds(relayer.address),
         networkClient.market(),
         gasLimit(relayer, mempool, request),
@@ -103,27 +103,27 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
         throw disabled(await currentOf({ store }, relayer))
       }
       const { type, prices } = priceRequest(relayer, request, market)
-      const data_fee = await dataFeeOf(networkClient, request, gas_limit)
-      const coin_spent = coinSpentByCall(relayer.coin_token, request)
-      const max_cost = BigInt(request.value) + coin_spent + feeOf({ gas_limit, prices, data_fee })
+      const dataFee = await dataFeeOf(networkClient, request, limit)
+      const coinSpent = coinSpentByCall(relayer.coin_token, request)
+      const maxCost = BigInt(request.value) + coinSpent + feeOf({ gas_limit: limit, prices, data_fee: dataFee })
       const own = BigInt(replaced?.reserved ?? 0)
       const { min_balance = '0' } = relayer.policies
-      const { balance, funds, account } = await fundsFor(relayer, networkClient, { known, max_cost, own })
+      const { balance, funds, account } = await fundsFor(relayer, networkClient, { known, max_cost: maxCost, own })
       if (balance < BigInt(min_balance)) {
         await store.noteBalance(relayer.row_id, balance.toString(), min_balance, true)
       }
       const reserved = BigInt(account.reserved) - own
       const { next_nonce } = account
-      const cost = { data_fee, coin_spent, max_cost, balance, funds, reserved }
+      const cost = { data_fee: dataFee, coin_spent: coinSpent, max_cost: maxCost, balance, funds, reserved }
       return {
-        gas_limit,
+        gas_limit: limit,
         type,
         prices,
         market,
         ...cost,
         latest: known.latest,
         next_nonce,
-        has_code,
+        has_code: hasCode,
         fragments,
         submission,
       }
@@ -135,7 +135,7 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
 
   async function knownFragments({ network }: RelayerRow, { to, data }: TransactionRequest): Promise<string[] | null> {
     if (to === null || data === null) return null
-    const selector = data.slice(0, selector_length)
+    const selector = data.slice(0, selectorLength)
     return (await store.knownFragments({ network, address: to, selector })) ?? null
   }
 
@@ -160,11 +160,11 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
     const client = await clientFor(nodes, relayer)
     if (!client) return { needed: null, limit: request.gas_limit, creates_account: null }
     const { gas } = client.mempoolOf({ submission: submissionOf(request, client.network, undefined) })
-    const [needed, creates_account] = await Promise.all([
+    const [needed, createsIt] = await Promise.all([
       gas.estimate(callOf(relayer.address, request)).catch(() => undefined),
       createsAccount(client, request).catch(() => undefined),
     ])
-    return { needed: needed ?? null, limit: request.gas_limit, creates_account: creates_account ?? null }
+    return { needed: needed ?? null, limit: request.gas_limit, creates_account: createsIt ?? null }
   }
 
   return { quote, gasOf }
@@ -209,14 +209,13 @@ async function gasLimit(
 }
 
 function gasLimitTooLow({ needed, text }: GasShortage): ApiError {
-  const message =
-    needed === undefined ? `is too low: the transaction ${text}` : `must be at least ${needed}: ${so_much}`
+  const message = needed === undefined ? `is too low: the transaction ${text}` : `must be at least ${needed}: ${soMuch}`
   return new ApiError('gas_limit_too_low', 'Unprocessable Content', [
     { path: '/body/gas_limit', message: message.slice(0, 1_000) },
   ])
 }
 
-const so_much = 'the nodes estimate so much for this transaction'
+const soMuch = 'the nodes estimate so much for this transaction'
 
 /** Throws ApiError (403 for the policy min_balance, else 400) when the balance is too low. */
 export function checkFunds(relayer: RelayerRow, quote: Quote): void {
@@ -273,7 +272,7 @@ const unavailable = (path: string, message: string) =>
 const disabled = ({ disabled_reason }: RelayerRow) =>
   unavailable('relayer', disabled_reason ?? 'The relayer was disabled for a moment; repeat the request')
 
-export const default_tier: Tier = 'average'
+export const defaultTier: Tier = 'average'
 
 /**
  * The form and the prices of a request: the prices that it gives, and market prices for the others, up to the policies. Throws ApiError
@@ -290,7 +289,7 @@ export function priceRequest(
     throw badRequest('/body/authorization_list', 'needs a chain with a base fee, and no gas_price (EIP-7702)')
   }
   checkLists(type, request)
-  const quoted = quote(market, request.tier ?? default_tier, kind)
+  const quoted = quote(market, request.tier ?? defaultTier, kind)
   const prices = limit(atCeiling(quoted, ceilingIn(request)), capOf(relayer))
   // An assertion: it throws for a combination that the checks above should have refused.
   formOf(type, request, prices)

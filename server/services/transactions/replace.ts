@@ -26,12 +26,12 @@ import { readTransactionRequest, type TransactionRequest } from '../../domain/tr
 import type { Move, TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { type SendingDependencies, tierOf } from '../../sender/context.ts'
 import { capacityOf, ceilingColumns, checkPause, isPriced, tooMany } from './check-request.ts'
-import { costColumns, default_tier, type Quote } from './quote.ts'
+import { costColumns, defaultTier, type Quote } from './quote.ts'
 import type { Asker } from './send-parts.ts'
 
 export type Replace = (
-  relayer_id: string,
-  transaction_id: string,
+  relayerId: string,
+  transactionId: string,
   body: SendTransactionRequest,
   auditEntry: PendingAuditEntry,
   asker: Asker,
@@ -50,25 +50,25 @@ export type Prepare = (
 interface ReplaceDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'now'> {
   prepare: Prepare
   /** Starts the background work of the relayer. */
-  wake(relayer_row_id: number): void
+  wake(relayerRowId: number): void
 }
 
 /** Replaces the content or the prices of a transaction that is in no block; its nonce stays. */
 export function createReplace({ store, findRelayer, prepare, wake, now }: ReplaceDependencies): Replace {
   /** Throws ApiError (404, 409). */
-  async function findOpen(relayer: RelayerRow, transaction_id: string): Promise<WholeTransactionRow> {
-    const row = await store.getTransaction(relayer.row_id, transaction_id)
-    if (!row) throw transactionNotFound(transaction_id)
+  async function findOpen(relayer: RelayerRow, transactionId: string): Promise<WholeTransactionRow> {
+    const row = await store.getTransaction(relayer.row_id, transactionId)
+    if (!row) throw transactionNotFound(transactionId)
     if (!isOpen(row)) throw new ApiError('conflict', `The transaction is ${stateOf(row)}`)
     // Its user knows it by this id, and the sponsorship pays for this content up to `max_fee`.
     if (row.sponsored) throw new ApiError('conflict', 'The call of a sponsorship stays as it is, and can be canceled')
     return row
   }
 
-  return async (relayer_id, transaction_id, body, auditEntry, asker) => {
-    const found = await findRelayer(relayer_id)
+  return async (relayerId, transactionId, body, auditEntry, asker) => {
+    const found = await findRelayer(relayerId)
     checkPause(found)
-    const replaced = await findOpen(found, transaction_id)
+    const replaced = await findOpen(found, transactionId)
     checkContent(body)
     const request = readTransactionRequest(body)
     const { relayer, quote } = await prepare(found, request, asker, replaced)
@@ -76,8 +76,8 @@ export function createReplace({ store, findRelayer, prepare, wake, now }: Replac
 
     // The sender may change the row meanwhile; then it is read again.
     for (;;) {
-      const row = await findOpen(relayer, transaction_id)
-      const tier = request.tier ?? row.speed?.tier ?? default_tier
+      const row = await findOpen(relayer, transactionId)
+      const tier = request.tier ?? row.speed?.tier ?? defaultTier
       const attempts = await store.attempts(row.row_id)
       const before = highestTaken(attempts, row.nonce)
       const refused = isPriced(request) ? undefined : aboveRefused(attempts, row.nonce)

@@ -22,7 +22,7 @@ interface BatchParts extends SubmitParts {
 export type OfMember = <T>(index: number, work: () => T | Promise<T>) => Promise<T>
 
 export type SendBatch = (
-  relayer_id: string,
+  relayerId: string,
   bodies: SendTransactionRequest[],
   idempotency: Idempotency | undefined,
   auditEntry: PendingAuditEntry,
@@ -39,9 +39,9 @@ export type SendBatchToPool = (
   ofMember: OfMember,
 ) => Promise<AcceptedTransaction[]>
 
-const max_attempts = 5
+const maxAttempts = 5
 /** How many transactions the nodes are asked about at once. */
-const quoted_at_once = 10
+const quotedAtOnce = 10
 
 /** Accepts several transactions or none, at consecutive nonces, in one database transaction. */
 export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; sendBatchToPool: SendBatchToPool } {
@@ -51,7 +51,7 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
     const prepared: { relayer: RelayerRow; quote: Quote }[] = []
     while (prepared.length < requests.length) {
       const from = prepared.length
-      const some = requests.slice(from, from + quoted_at_once)
+      const some = requests.slice(from, from + quotedAtOnce)
       const quoted = some.map((request, index) => ofMember(from + index, () => prepare(found, request, asker)))
       prepared.push(...(await Promise.all(quoted)))
     }
@@ -111,10 +111,10 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
   }
 
   return {
-    async sendBatch(relayer_id, bodies, idempotency, auditEntry, asker, ofMember) {
-      const found = await findRelayer(relayer_id)
+    async sendBatch(relayerId, bodies, idempotency, auditEntry, asker, ofMember) {
+      const found = await findRelayer(relayerId)
       const once = idempotency && { ...idempotency, body_hash: hashOfAll(bodies.map(parts.hashOf)) }
-      const before = await replayed(once, found.row_id, relayer_id)
+      const before = await replayed(once, found.row_id, relayerId)
       if (before) return before
       checkPause(found)
       const requests = await readAll(bodies, ofMember)
@@ -123,13 +123,13 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
     },
 
     async sendBatchToPool(pool, bodies, idempotency, auditEntry, asker, ofMember) {
-      const { row_id: pool_row_id } = pool
-      const body_hash = hashOfAll(bodies.map(parts.hashOf))
-      const once = idempotency && { ...idempotency, body_hash, pool_row_id }
-      const before = await replayed(once, holderOf(0, pool_row_id), pool.id)
+      const { row_id: poolRowId } = pool
+      const bodyHash = hashOfAll(bodies.map(parts.hashOf))
+      const once = idempotency && { ...idempotency, body_hash: bodyHash, pool_row_id: poolRowId }
+      const before = await replayed(once, holderOf(0, poolRowId), pool.id)
       if (before) return before
       const requests = await readAll(bodies, ofMember)
-      const ordering_key = onlyKeyOf(requests)
+      const orderingKey = onlyKeyOf(requests)
       const checkAll = async (its: PoolRow) => {
         for (const [index, request] of requests.entries()) {
           await ofMember(index, () => checkPoolPolicies(its, request))
@@ -156,7 +156,7 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
               { ...asker, authorize },
               ofMember,
               (its, request) => ({
-                ...{ pool_row_id, ordering_key: request.ordering_key },
+                ...{ pool_row_id: poolRowId, ordering_key: request.ordering_key },
                 candidates: [{ transaction: countedBy(now, request, its), weight }],
               }),
             )
@@ -168,8 +168,8 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
         throw refusal
       }
 
-      for (let count = 0; count < max_attempts; count += 1) {
-        const { members, done } = await parts.order.inOrder(pool, ordering_key)
+      for (let count = 0; count < maxAttempts; count += 1) {
+        const { members, done } = await parts.order.inOrder(pool, orderingKey)
         try {
           const accepted = await offer(members)
           if (accepted) return accepted

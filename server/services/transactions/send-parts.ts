@@ -33,7 +33,7 @@ export interface Accepted {
 /** The parts of the submission of one transaction. */
 export interface SubmitParts {
   store: SendingDependencies['store']
-  findRelayer(relayer_id: string): Promise<RelayerRow>
+  findRelayer(relayerId: string): Promise<RelayerRow>
   prepare(
     relayer: RelayerRow,
     request: TransactionRequest,
@@ -44,5 +44,5 @@ export interface SubmitParts {
   newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction
   hashOf(body: SendTransactionRequest): string
   /** Something was accepted for the relayer. */
-  wake(relayer_row_id: number): void
+  wake(relayerRowId: number): void
 }

@@ -34,11 +34,11 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
 
   return {
     async sendToPool(pool, body, idempotency, auditEntry, asker, by, complete) {
-      const { row_id: pool_row_id } = pool
+      const { row_id: poolRowId } = pool
       const asked = by ? { ...body, from: by.relayer.id, nonce: by.nonce } : body
-      const once = idempotency && { body_hash: parts.hashOf(asked), ...idempotency, pool_row_id }
+      const once = idempotency && { body_hash: parts.hashOf(asked), ...idempotency, pool_row_id: poolRowId }
       if (once) {
-        const replayed = await store.replayInPool(once.caller, pool_row_id, once.key, once.body_hash)
+        const replayed = await store.replayInPool(once.caller, poolRowId, once.key, once.body_hash)
         if (replayed) return parts.accepted(replayed, pool.id)
       }
       const request = readTransactionRequest(body)

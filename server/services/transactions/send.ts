@@ -12,7 +12,7 @@ import type { SendingDependencies } from '../../sender/context.ts'
 import { createSweep, type Sweep } from '../funding/sweep.ts'
 import { admit, capacityOf, ceilingColumns, checkPause, dataBytes, tooMany } from './check-request.ts'
 import type { PoolOrder } from './pick-relayer.ts'
-import { checkFunds, costColumns, default_tier, type Preparation, type Quote, tooLittle } from './quote.ts'
+import { checkFunds, costColumns, defaultTier, type Preparation, type Quote, tooLittle } from './quote.ts'
 import { createReplace, type Prepare, type Replace } from './replace.ts'
 import { createSubmitBatch, type SendBatch, type SendBatchToPool } from './send-batch.ts'
 import { type Accepted, type Asker, type Complete, type Idempotency, unchanged } from './send-parts.ts'
@@ -26,12 +26,12 @@ export interface SubmitDependencies
   /** Called after every change; wakes requests that wait for a status. */
   changed(): void
   /** Starts the background work of the relayer. */
-  wake(relayer_row_id: number): void
+  wake(relayerRowId: number): void
 }
 
 export interface Submit {
   send(
-    relayer_id: string,
+    relayerId: string,
     body: SendTransactionRequest,
     idempotency: Idempotency | undefined,
     auditEntry: PendingAuditEntry,
@@ -75,7 +75,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
 
   function newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction {
     const spending = spendingOf(relayer, request, feeOf(quote))
-    const tier = request.tier ?? default_tier
+    const tier = request.tier ?? defaultTier
     return {
       id: makeId(),
       relayer_row_id: relayer.row_id,
@@ -113,8 +113,8 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   const parts = {
     ...{ store, findRelayer, prepare, check, newTransaction },
     hashOf: (body: object) => hashOf(body, undefined),
-    wake(relayer_row_id: number) {
-      wake(relayer_row_id)
+    wake(relayerRowId: number) {
+      wake(relayerRowId)
       dependencies.changed()
     },
   }
@@ -122,8 +122,8 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   const batches = createSubmitBatch({
     ...parts,
     order: dependencies.order,
-    failed(creation, relayer_id) {
-      if (creation.outcome !== 'too_little') accepted(creation, relayer_id)
+    failed(creation, relayerId) {
+      if (creation.outcome !== 'too_little') accepted(creation, relayerId)
       throw new Error('A batch was accepted and reported as refused')
     },
   })
@@ -132,8 +132,8 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     ...batches,
     ...createSubmitToPool({ ...parts, order: dependencies.order, makeId, accepted }),
     sweep: createSweep({ ...parts, clientFor, accepted }),
-    async send(relayer_id, body, idempotency, auditEntry, asker, { nonce, complete = unchanged } = {}) {
-      const found = await findRelayer(relayer_id)
+    async send(relayerId, body, idempotency, auditEntry, asker, { nonce, complete = unchanged } = {}) {
+      const found = await findRelayer(relayerId)
       // A repeated request gets its first response, even if the relayer was changed since.
       const once = idempotency && { body_hash: hashOf(body, nonce), ...idempotency }
       if (once) {
@@ -172,16 +172,16 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
 }
 
 /** Of the refusal of a refill beside another one. */
-export const refill_path = 'refill'
+export const refillPath = 'refill'
 
-function accepted(creation: Replay, relayer_id: string): Accepted {
+function accepted(creation: Replay, relayerId: string): Accepted {
   switch (creation.outcome) {
     case 'mismatch':
       throw new ApiError('unprocessable', 'Unprocessable Content', [
         { path: '/headers/idempotency-key', message: 'was used with another body' },
       ])
     case 'relayer_gone':
-      throw relayerNotFound(relayer_id)
+      throw relayerNotFound(relayerId)
     case 'over_limit':
       throw overLimit(creation)
     case 'at_capacity':
@@ -193,7 +193,7 @@ function accepted(creation: Replay, relayer_id: string): Accepted {
     case 'lane_taken':
       throw conflict('/body/data', 'another call of this user waits, and a nonce orders them; send it afterwards')
     case 'refilled':
-      throw conflict(refill_path, 'another refill of the relayer was accepted')
+      throw conflict(refillPath, 'another refill of the relayer was accepted')
     case 'held':
       throw new Error('Another transaction holds the next nonce')
     default:

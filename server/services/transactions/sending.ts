@@ -10,7 +10,7 @@ import type { Waiting } from './wait-for-status.ts'
 export interface Sending {
   submit: Submit
   /** The settings of a relayer's funding were changed. */
-  fund(relayer_row_id: number): void
+  fund(relayerRowId: number): void
   dryRun: ReturnType<typeof createDryRun>
   /** For the relayer of the pool that would take it now; if none would, for the first choice. */
   dryRunInPool(nodes: NodeAccess, pool: PoolRow, body: SendTransactionRequest): Promise<DryRun>
@@ -20,7 +20,7 @@ export interface Sending {
   /** Reports a change, to wake waiting requests here and on other servers. */
   changed(): void
   /** Makes the relayer's sender read the chain at once. `resend`: and broadcast again what is not in a block. */
-  pollNow(relayer_row_id: number, resend?: boolean): void
+  pollNow(relayerRowId: number, resend?: boolean): void
   /** `latest`, `pending`: the counts of the chain; undefined: unknown. */
   nonceState(
     relayer: RelayerRow,
@@ -33,7 +33,7 @@ export interface Sending {
    * Reconciles the nonces with the chain now, even when there is nothing to send. `stated_nonce`: the account's transaction count,
    * as the operator knows it. Throws ApiError (409).
    */
-  heal(relayer: RelayerRow, stated_nonce: number | undefined): Promise<void>
+  heal(relayer: RelayerRow, statedNonce: number | undefined): Promise<void>
   /** Notes in the background what the address of a new relayer has sent until now. */
   noteNew(relayer: RelayerRow): void
   /** Resets the relayer for a restarted test chain. Throws ApiError (409) when the chain did not restart or is not a test chain. */

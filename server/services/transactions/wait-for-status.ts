@@ -1,18 +1,18 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import type { OperationRequest, Share } from '../../domain/operation.ts'
-import { unfinished_statuses } from '../../domain/statuses.ts'
+import { unfinishedStatuses } from '../../domain/statuses.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import type { Store } from '../../store/store.ts'
 import type { TransactionState } from '../../store/transaction-store.ts'
 
-const order: TransactionStatus[] = [...unfinished_statuses, 'confirmed']
+const order: TransactionStatus[] = [...unfinishedStatuses, 'confirmed']
 /** Changes of this process wake a waiting request at once; changes of other processes are found by polling. */
-const poll_ms = 250
+const pollMs = 250
 /** A burst of changes wakes the waiting requests once: after so long, and longer when many transactions are watched. */
-const gather_ms = 10
-const gather_ms_each = 0.025
+const gatherMs = 10
+const gatherMsEach = 0.025
 /** The transactions that one statement looks at: about a millisecond. */
-const looked_at_once = 250
+const lookedAtOnce = 250
 
 /**
  * The place of one request among those that wait: a part of its caller's share, until the response is written or the connection has
@@ -85,7 +85,7 @@ export function createWaiting({ transactionStates }: Pick<Store, 'transactionSta
     void look()
   }
   const changed = () => {
-    timer ??= setTimeout(tell, gather_ms + watched.size * gather_ms_each)
+    timer ??= setTimeout(tell, gatherMs + watched.size * gatherMsEach)
   }
 
   async function look(): Promise<void> {
@@ -94,7 +94,7 @@ export function createWaiting({ transactionStates }: Pick<Store, 'transactionSta
     // Requests of one turn of the event loop are looked at together.
     while (due.size > 0) {
       await nextTurn()
-      const ids = [...due.values().take(looked_at_once)]
+      const ids = [...due.values().take(lookedAtOnce)]
       for (const id of ids) due.delete(id)
       // When the database does not answer, they are looked at again at the next poll.
       const states = await transactionStates(ids).catch(() => undefined)
@@ -111,7 +111,7 @@ export function createWaiting({ transactionStates }: Pick<Store, 'transactionSta
   function watch(id: string, listener: Listener): void {
     const listeners = watched.get(id) ?? new Set()
     watched.set(id, listeners.add(listener))
-    polling ??= setInterval(changed, poll_ms)
+    polling ??= setInterval(changed, pollMs)
     due.add(id)
     void look()
   }

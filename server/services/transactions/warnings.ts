@@ -3,10 +3,10 @@ import { gwei, most, quote } from '../../domain/fees.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import { isPriced } from './check-request.ts'
-import { default_tier, type Quote, unlimited } from './quote.ts'
+import { defaultTier, type Quote, unlimited } from './quote.ts'
 
 /** The number of earlier transactions from which on the warning `long_queue` is given. */
-const long_queue = 100
+const longQueue = 100
 
 /** Warnings about an acceptable transaction: it may be mined late, or the next ones may be refused. */
 export function warningsOf(
@@ -15,22 +15,22 @@ export function warningsOf(
   { prices, market, max_cost, reserved, balance, funds, latest, next_nonce, has_code }: Quote,
 ): Warning[] {
   const warnings: Warning[] = []
-  const warn = (code: Warning['code'], message: string, waiting_for: Warning['waiting_for'] = null) =>
-    warnings.push({ code, message, waiting_for })
+  const warn = (code: Warning['code'], message: string, waitingFor: Warning['waiting_for'] = null) =>
+    warnings.push({ code, message, waiting_for: waitingFor })
 
   const price = most(prices)
   const { gas_price_cap, min_balance } = policies
-  const base_fee = market.kind === 'eip1559' ? market.base_fee : 0n
-  const isCapped = gas_price_cap !== undefined && BigInt(gas_price_cap) < base_fee
+  const baseFee = market.kind === 'eip1559' ? market.base_fee : 0n
+  const isCapped = gas_price_cap !== undefined && BigInt(gas_price_cap) < baseFee
   if (market.kind === 'eip1559' && price < market.base_fee) {
     const message = `The price ${gwei(price)} is below the current base fee ${gwei(market.base_fee)}: it cannot be mined before the base fee falls`
     warn('price_below_base_fee', message, isCapped ? 'price_cap' : isPriced(request) ? 'fee_too_low' : 'base_fee')
   }
   if (isCapped) {
-    const message = `The policy gas_price_cap (${gwei(gas_price_cap)}) is below the current base fee ${gwei(base_fee)}: the service cannot raise its price far enough`
+    const message = `The policy gas_price_cap (${gwei(gas_price_cap)}) is below the current base fee ${gwei(baseFee)}: the service cannot raise its price far enough`
     warn('cap_below_base_fee', message, 'price_cap')
   }
-  const asked = most(quote(market, request.tier ?? default_tier, prices.kind))
+  const asked = most(quote(market, request.tier ?? defaultTier, prices.kind))
   if (gas_price_cap !== undefined && !isPriced(request) && asked > BigInt(gas_price_cap)) {
     warn(
       'price_limited_by_cap',
@@ -45,7 +45,7 @@ export function warningsOf(
     warn('low_balance_after', message)
   }
   const ahead = next_nonce - latest
-  if (ahead >= long_queue) warn('long_queue', `${ahead} accepted transactions are ahead of it`, 'earlier_nonce')
+  if (ahead >= longQueue) warn('long_queue', `${ahead} accepted transactions are ahead of it`, 'earlier_nonce')
   if (has_code) {
     const message =
       "The relayer's address has code (EIP-7702): nodes accept only one unfinished transaction of such an account"

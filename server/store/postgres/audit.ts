@@ -21,9 +21,11 @@ const begin = sql<Chain>(`
  * The chain of the audit trail that a server writes: it continues the chain of a server that has ended, so that there are as many chains
  * as there ever were servers at one time. Should that one still write an entry, the lock of the head keeps the chain whole.
  */
-export async function takeChain(read: Session, server_row_id: number): Promise<number> {
+export async function takeChain(read: Session, serverRowId: number): Promise<number> {
   for (;;) {
-    const its = (await read.one(adopt, { server_row_id })) ?? (await read.one(begin, { server_row_id, ...beginning }))
+    const its =
+      (await read.one(adopt, { server_row_id: serverRowId })) ??
+      (await read.one(begin, { server_row_id: serverRowId, ...beginning }))
     // Another server has begun the same one.
     if (its) return its.chain
   }

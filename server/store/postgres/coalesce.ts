@@ -43,10 +43,10 @@ export function oneAtATime<T>(read: () => Promise<T>): () => Promise<T> {
 }
 
 /** The name of a key that is a row id. */
-export const itself = (row_id: number): number => row_id
+export const itself = (rowId: number): number => rowId
 
 /** The most keys of one statement. */
-const max_keys = 1_000
+const maxKeys = 1_000
 
 /**
  * Reads by key, for many callers: the keys that are asked for while the previous statement is under way are read by one statement, which
@@ -60,8 +60,8 @@ export function readTogether<Key, Name, Value>(
   const readCoalesced = coalesce(async (asked: { key: Key; found(value: Value | undefined): void }[]) => {
     const keys = [...new Map(asked.map(({ key }) => [nameOf(key), key])).values()]
     const values = new Map<Name, Value>()
-    for (let at = 0; at < keys.length; at += max_keys) {
-      for (const [name, value] of await readAll(keys.slice(at, at + max_keys))) values.set(name, value)
+    for (let at = 0; at < keys.length; at += maxKeys) {
+      for (const [name, value] of await readAll(keys.slice(at, at + maxKeys))) values.set(name, value)
     }
     for (const { key, found } of asked) found(values.get(nameOf(key)))
   })

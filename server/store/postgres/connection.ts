@@ -92,30 +92,30 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
   })
 
   const writeAlone: Connection['writeAlone'] = (work, auditEntry) => {
-    const fences_now = present()
+    const fencesNow = present()
     const locked = async (transaction: Transaction) => {
       await transaction.one(lockGeneration)
       return work(transaction)
     }
-    return ordered(() => write(auditEntry, alone(locked), fences_now))
+    return ordered(() => write(auditEntry, alone(locked), fencesNow))
   }
   const group: GroupConnection = {
     currentFence: fences.current,
-    writeFor: (work, its, lock_ms) => write(undefined, work, its, lock_ms),
+    writeFor: (work, its, lockMs) => write(undefined, work, its, lockMs),
   }
-  const max_apart = Math.floor(settings.max_connections / 4)
+  const maxApart = Math.floor(settings.max_connections / 4)
   const groupCommit = createGroup(group, {
     lock: lockRelayers,
     keyOf: relayersKey,
     rowsOf: ({ transactions }) => transactions?.length ?? 1,
-    max_apart,
+    max_apart: maxApart,
   })
 
   return {
     ...group,
     groupCommit,
     groupCommitTogether: groupCommit.together,
-    groupCommitOfDeliveries: createGroup(group, { lock: lockNotifications, keyOf: String, max_apart }),
+    groupCommitOfDeliveries: createGroup(group, { lock: lockNotifications, keyOf: String, max_apart: maxApart }),
     readTogether,
     lister: (table, columns, readRow) =>
       lister(snapshot, table, typeof columns === 'string' ? columns : columns.postgres, readRow),
@@ -202,7 +202,7 @@ export interface DatabaseClock {
   /** Milliseconds since the Unix epoch. The database must have been heard. */
   now(): number
   /** The database's clock showed `database_ms` between `asked_ms`, of this process's monotonic clock, and the present. */
-  heard(database_ms: number, asked_ms: number): void
+  heard(databaseMs: number, askedMs: number): void
 }
 
 /**
@@ -212,14 +212,14 @@ export interface DatabaseClock {
  */
 export function createDatabaseClock(elapsed: () => number = () => performance.now()): DatabaseClock {
   /** What the database's clock is ahead of the monotonic one. */
-  let ahead_ms: number | undefined
+  let aheadMs: number | undefined
 
   return {
-    now: () => Math.floor((ahead_ms as number) + elapsed()),
+    now: () => Math.floor((aheadMs as number) + elapsed()),
     // An answer proves a range, which is wide when this process was stalled. A known difference within it stays.
-    heard(database_ms, asked_ms) {
-      const [least_ms, most_ms] = [database_ms - elapsed(), database_ms - asked_ms]
-      ahead_ms = Math.min(Math.max(ahead_ms ?? least_ms, least_ms), most_ms)
+    heard(databaseMs, askedMs) {
+      const [leastMs, mostMs] = [databaseMs - elapsed(), databaseMs - askedMs]
+      aheadMs = Math.min(Math.max(aheadMs ?? leastMs, leastMs), mostMs)
     },
   }
 }
@@ -244,12 +244,12 @@ export function createGeneration(dedicated: Pick<DedicatedClient, 'one'>) {
     /** Grows when the stored number has changed, also if that went back with a restored database. */
     async read(): Promise<number> {
       for (;;) {
-        const asked_ms = performance.now()
+        const askedMs = performance.now()
         const row = await dedicated.one(readGeneration)
         if (typeof row?.value !== 'number') throw new Error('The generation is missing')
         if (row.value !== stored) changes += 1
         stored = row.value
-        if (performance.now() - asked_ms < max_age_ms) return changes
+        if (performance.now() - askedMs < maxAgeMs) return changes
       }
     },
     /** Rows that were read under the present generation may be wrong: they must be read again. */
@@ -262,7 +262,7 @@ export function createGeneration(dedicated: Pick<DedicatedClient, 'one'>) {
 }
 
 /** A process that was stalled between question and answer asks again: a pause may have been answered meanwhile. */
-const max_age_ms = 1_000
+const maxAgeMs = 1_000
 
 const readGeneration = sql<{ value: number }>('SELECT value FROM generation')
 

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailable } from '../../domain/errors.ts'
 import { type Statement, sql, type Values } from '../queries/session.ts'
 import { isReadOnly, isUnavailable } from './failures.ts'
-import { beat_ms } from './lease-time.ts'
-import { type Client, connectClient, type PoolSettings, start_ms } from './pool.ts'
+import { beatMs } from './lease-time.ts'
+import { type Client, connectClient, type PoolSettings, startMs } from './pool.ts'
 import { queryOf } from './session.ts'
 
 /**
@@ -22,7 +22,7 @@ export interface DedicatedClient {
 
 export interface DedicatedClientEvents {
   /** The database's clock, in milliseconds since the Unix epoch: read after `asked_ms` of the monotonic clock. */
-  heard(database_ms: number, asked_ms: number): void
+  heard(databaseMs: number, askedMs: number): void
   /** Prepares a new connection. */
   opened(client: Client): Promise<void>
   /** The database is down: it does not answer, or is read-only. Called once until `back`. */
@@ -39,17 +39,17 @@ export interface Heartbeat<Row extends Beat = Beat> {
   statement: Statement<Row>
   values(): Values
   /** `asked_ms`: the monotonic clock before the question. */
-  answered(row: Row, asked_ms: number): void
+  answered(row: Row, askedMs: number): void
 }
 
-export const clock_columns = 'floor(extract(epoch FROM clock_timestamp()) * 1000) AS now_ms'
+export const clockColumns = 'floor(extract(epoch FROM clock_timestamp()) * 1000) AS now_ms'
 
 /** The pause after a failed attempt to connect. */
-const again_ms = 100
-const max_attempts = 2
+const againMs = 100
+const maxAttempts = 2
 
 const onlyClock: Heartbeat = {
-  statement: sql<Beat>(`SELECT ${clock_columns}`),
+  statement: sql<Beat>(`SELECT ${clockColumns}`),
   values: () => ({}),
   answered: () => undefined,
 }
@@ -60,7 +60,7 @@ export async function openDedicatedClient(
 ): Promise<DedicatedClient> {
   const closing = new AbortController()
   let heartbeat = onlyClock
-  let client = await open(start_ms)
+  let client = await open(startMs)
   /** Resolves when there is a connection again. */
   let reopened = Promise.withResolvers<void>()
   let [isLost, isDown] = [false, false]
@@ -78,22 +78,22 @@ export async function openDedicatedClient(
     }
   }
 
-  async function check(its: Client, time_ms?: number): Promise<void> {
+  async function check(its: Client, timeMs?: number): Promise<void> {
     const { statement, values, answered } = heartbeat
-    const asked_ms = performance.now()
-    const { rows } = await inTime(its.query<Beat>(queryOf(statement, values())), time_ms).catch((error) => {
+    const askedMs = performance.now()
+    const { rows } = await inTime(its.query<Beat>(queryOf(statement, values())), timeMs).catch((error) => {
       throw isReadOnly(error) ? new Unusable('The database is read-only') : error
     })
     const beat = rows[0] as Beat
-    heard(beat.now_ms, asked_ms)
-    answered(beat, asked_ms)
+    heard(beat.now_ms, askedMs)
+    answered(beat, askedMs)
   }
 
   /** Resolves when the connection has ended or cannot be used. One that has ended may have ended alone. */
   async function lost(its: Client): Promise<void> {
     const ended = new Promise((resolve) => its.once('end', resolve))
     try {
-      while (!closing.signal.aborted && (await Promise.race([ended, rest(beat_ms)])) === undefined) await check(its)
+      while (!closing.signal.aborted && (await Promise.race([ended, rest(beatMs)])) === undefined) await check(its)
     } catch (error) {
       if (error instanceof Unusable) reportDown(error)
     }
@@ -110,7 +110,7 @@ export async function openDedicatedClient(
           isLost = false
         } catch (error) {
           reportDown(error)
-          await rest(again_ms)
+          await rest(againMs)
         }
       }
       if (isDown && !closing.signal.aborted) back()
@@ -127,10 +127,10 @@ export async function openDedicatedClient(
   }
 
   /** Throws Unusable when the answer has not come in time. What came while this process was stalled is read before that. */
-  function inTime<T>(work: Promise<T>, time_ms = settings.timeout_ms): Promise<T> {
+  function inTime<T>(work: Promise<T>, timeMs = settings.timeout_ms): Promise<T> {
     return new Promise((resolve, reject) => {
       const late = () => reject(new Unusable('The database does not answer'))
-      const timer = setTimeout(() => setImmediate(late), time_ms)
+      const timer = setTimeout(() => setImmediate(late), timeMs)
       work.then(resolve, reject).finally(() => clearTimeout(timer))
     })
   }
@@ -158,7 +158,7 @@ export async function openDedicatedClient(
           return await attempt(statement, values)
         } catch (error) {
           if (!isUnavailable(error)) throw error
-          if (attempts === max_attempts) throw new StoreUnavailable()
+          if (attempts === maxAttempts) throw new StoreUnavailable()
           // The connection may have ended alone: its end is noticed before the next attempt.
           await rest(0)
         }

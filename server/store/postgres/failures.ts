@@ -23,19 +23,19 @@ export const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(e
 const unavailable =
   /^(?:08...|25006|25P03|55P03|57014|57P0[1-5]|53...|ECONN[A-Z]*|ENOENT|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH)$/
 /** pg gives these errors no code. The last one: the connections were closed because the database went down. */
-const unavailable_messages =
+const unavailableMessages =
   /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying|Query read timeout|Client was closed|timeout expired|Cannot use a pool after calling end)/
 
 export const isUnavailable = (error: unknown): boolean =>
-  error instanceof Error && (unavailable.test(codeOf(error)) || unavailable_messages.test(error.message))
+  error instanceof Error && (unavailable.test(codeOf(error)) || unavailableMessages.test(error.message))
 
 /** Whether it is unknown, after this error of a COMMIT, if it was made: PostgreSQL has not answered that it was rolled back. */
 export const isUnanswered = (error: unknown): boolean =>
   (error as { severity?: string }).severity !== 'ERROR' && !isRepeatable(error)
 
-const max_attempts = 6
+const maxAttempts = 6
 /** The first pause before a repetition; each further one is twice as long. */
-const first_pause_ms = 2
+const firstPauseMs = 2
 
 /**
  * Runs a statement or a database transaction, again after a deadlock or a serialization failure. `check`: throws while the database is
@@ -48,8 +48,8 @@ export async function repeated<T>(check: () => void, work: () => Promise<T>): Pr
       return await work()
     } catch (error) {
       if (isUnavailable(error)) throw new StoreUnavailable()
-      if (!isRepeatable(error) || attempt >= max_attempts) throw error
+      if (!isRepeatable(error) || attempt >= maxAttempts) throw error
     }
-    await pause(Math.random() * first_pause_ms * 2 ** attempt)
+    await pause(Math.random() * firstPauseMs * 2 ** attempt)
   }
 }

@@ -24,7 +24,7 @@ export interface Fences {
 /** Begins a database transaction. One message. */
 export interface Begin {
   /** `lock_ms`: a statement that waits longer for a lock fails (55P03). */
-  text(fences: readonly Fence[], lock_ms?: number): string
+  text(fences: readonly Fence[], lockMs?: number): string
   /** Throws LeaseLost. */
   check(fences: readonly Fence[], results: unknown): void
 }
@@ -40,8 +40,8 @@ export function createFences(): Fences {
     begin: {
       // FOR SHARE: a server that takes a lease over waits for the database transactions under it, and later ones do not find it.
       // Only numbers and words of this program are in the text.
-      text(fences, lock_ms) {
-        const begin = lock_ms === undefined ? 'BEGIN' : `BEGIN; SET LOCAL lock_timeout = ${lock_ms}`
+      text(fences, lockMs) {
+        const begin = lockMs === undefined ? 'BEGIN' : `BEGIN; SET LOCAL lock_timeout = ${lockMs}`
         if (fences.length === 0) return begin
         const wanted = fences.map(({ kind, row_id, token }) => `('${kind}', ${row_id}, ${token})`)
         return `${begin}; SELECT token FROM work_leases WHERE (kind, row_id, token) IN (${wanted.join(', ')})
@@ -106,6 +106,6 @@ const lockTargets = sql(
 )
 
 /** Locks the rows of notifications, by ascending row id, until the commit: no other database transaction adds or changes their deliveries. */
-export async function lockNotifications(session: Session, row_ids: number[]): Promise<void> {
-  await session.all(lockTargets, { row_ids })
+export async function lockNotifications(session: Session, rowIds: number[]): Promise<void> {
+  await session.all(lockTargets, { row_ids: rowIds })
 }

@@ -6,17 +6,17 @@ import type { Fence } from './fence.ts'
 import type { Work } from './write.ts'
 
 /** The most changes of one commit. */
-const max_batch = 200
+const maxBatch = 200
 /** The most rows that background work changes in one commit, unless a single change has more: requests wait for it. */
-const max_background_rows = 200
+const maxBackgroundRows = 200
 /** While requests come, background work pauses for this multiple of the duration of its last commit: it gets a third of the time. */
-const pause_multiplier = 2
+const pauseMultiplier = 2
 /** A commit may have waited for another server. */
-const max_pause_ms = 200
+const maxPauseMs = 200
 /** Commits of several servers for one relayer wait for each other: a few milliseconds each, and some tenths of a second under load. */
-const lock_ms = 200
+const lockMs = 200
 /** The same for the parts of a batch that has waited so long: one that is taken for locked by mistake only gets commits of its own. */
-const lock_of_part_ms = 50
+const lockOfPartMs = 50
 
 interface Waiting<ToLock> extends Requested<never> {
   fence: Fence | undefined
@@ -49,7 +49,7 @@ export interface GroupConnection {
   /** The lease under which the present work runs. */
   currentFence(): Fence | undefined
   /** A database transaction under fences that were captured earlier. `lock_ms`: throws LockHeld when a lock takes longer. */
-  writeFor<T, Ahead>(work: Work<T, Ahead>, fences: readonly Fence[], lock_ms?: number): Promise<T>
+  writeFor<T, Ahead>(work: Work<T, Ahead>, fences: readonly Fence[], lockMs?: number): Promise<T>
 }
 
 /**
@@ -68,20 +68,20 @@ export function createGroup<ToLock>(
   let isCommitting = false
   let resuming: NodeJS.Timeout | undefined
   /** When background work may go on, unless no request was committed since its last commit. */
-  let resumes_at = 0
+  let resumesAt = 0
   let hasRequests = false
   /** By key: what waits for a lock that another database transaction holds. */
   const apart = new Map<string, Waiting<ToLock>[]>()
 
   /** Empty: background work pauses. */
   function nextBatch(): Waiting<ToLock>[] {
-    const batch = requests.splice(0, max_batch)
+    const batch = requests.splice(0, maxBatch)
     hasRequests ||= batch.length > 0
-    if (hasRequests && performance.now() < resumes_at) return batch
+    if (hasRequests && performance.now() < resumesAt) return batch
     let rows = 0
-    for (const { toLock } of background.slice(0, max_batch - batch.length)) {
+    for (const { toLock } of background.slice(0, maxBatch - batch.length)) {
       rows += rowsOf(toLock)
-      if (rows > max_background_rows && rows > rowsOf(toLock)) break
+      if (rows > maxBackgroundRows && rows > rowsOf(toLock)) break
       batch.push(background.shift() as Waiting<ToLock>)
     }
     return batch
@@ -89,44 +89,44 @@ export function createGroup<ToLock>(
 
   async function commitAll(): Promise<void> {
     for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
-      const began_at = performance.now()
+      const beganAt = performance.now()
       const here =
         apart.size === 0 ? batch : batch.filter((waiting) => !apart.get(keyOfWaiting(waiting))?.push(waiting))
-      if (here.length > 0) await commitSome(here, lock_ms)
-      const ended_at = performance.now()
+      if (here.length > 0) await commitSome(here, lockMs)
+      const endedAt = performance.now()
       if (!batch.some(isBackground)) continue
-      resumes_at = ended_at + Math.min(pause_multiplier * (ended_at - began_at), max_pause_ms)
+      resumesAt = endedAt + Math.min(pauseMultiplier * (endedAt - beganAt), maxPauseMs)
       hasRequests = false
     }
     isCommitting = false
-    if (background.length > 0) resuming = setTimeout(start, Math.max(0, resumes_at - performance.now()))
+    if (background.length > 0) resuming = setTimeout(start, Math.max(0, resumesAt - performance.now()))
   }
 
   const keyOfWaiting = ({ toLock, fence }: Waiting<ToLock>) => keyOf(toLock, fence)
 
   /** `lock_ms`: they are split when a lock takes longer. */
-  async function commitSome(batch: Waiting<ToLock>[], lock_ms?: number): Promise<void> {
+  async function commitSome(batch: Waiting<ToLock>[], lockMs?: number): Promise<void> {
     try {
-      await commitTogether(connection, { lock, lock_ms }, batch)
+      await commitTogether(connection, { lock, lock_ms: lockMs }, batch)
     } catch (error) {
       // Changes that may have been committed are not made again, and none is made while the database is down.
       const isOfAll = error instanceof UnknownOutcome || error instanceof StoreUnavailable
       if (error instanceof LockHeld) await split(batch)
       else if (batch.length === 1 || isOfAll) for (const { reject } of batch) reject(error)
-      else for (const waiting of batch) await commitSome([waiting], lock_ms)
+      else for (const waiting of batch) await commitSome([waiting], lockMs)
     }
   }
 
   async function split(batch: Waiting<ToLock>[]): Promise<void> {
     const byKey = Map.groupBy(batch, keyOfWaiting)
-    if (byKey.size > 1) for (const its of byKey.values()) await commitSome(its, lock_of_part_ms)
+    if (byKey.size > 1) for (const its of byKey.values()) await commitSome(its, lockOfPartMs)
     else if (apart.size >= max_apart) await commitSome(batch)
     else for (const [key, its] of byKey) void commitApart(key, its)
   }
 
   async function commitApart(key: string, waiting: Waiting<ToLock>[]): Promise<void> {
     apart.set(key, waiting)
-    while (waiting.length > 0) await commitSome(waiting.splice(0, max_batch))
+    while (waiting.length > 0) await commitSome(waiting.splice(0, maxBatch))
     apart.delete(key)
   }
 

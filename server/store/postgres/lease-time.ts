@@ -8,16 +8,16 @@
  * busy database and a machine with twice as much to do as it can are shorter. A server that is taken for dead by mistake does its work
  * again later, and nothing twice: every commit checks its leases.
  */
-export const lease_ms = 1_500
+export const leaseMs = 1_500
 /**
  * Each is one short statement: whether the database answers, its clock, the renewal of the registration, and the search for servers whose
  * registration is over. Several fit into a lease.
  */
-export const beat_ms = 250
+export const beatMs = 250
 /** A server stops this long before its leases may be taken over: from the question whether it has a lease to the signature. */
-export const margin_ms = 200
+export const marginMs = 200
 /**
  * A database transaction of a server that is gone or stalled ends, and releases its locks, before the leases of that server are taken over.
  * Between two statements, nothing but this process is waited for.
  */
-export const idle_in_transaction_ms = 1_200
+export const idleInTransactionMs = 1_200

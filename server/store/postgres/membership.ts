@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { type Session, sql } from '../queries/session.ts'
-import { type Beat, clock_columns, type DedicatedClient } from './dedicated-client.ts'
-import { lease_ms, margin_ms } from './lease-time.ts'
+import { type Beat, clockColumns, type DedicatedClient } from './dedicated-client.ts'
+import { leaseMs, marginMs } from './lease-time.ts'
 
 /**
  * This server among all that use the database. Its registration is a row that it renews; the leases of a server are valid as long as its
@@ -22,18 +22,18 @@ export interface Membership {
   close(): Promise<void>
 }
 
-const validity = `clock_timestamp() + ${lease_ms} * INTERVAL '1 ms'`
+const validity = `clock_timestamp() + ${leaseMs} * INTERVAL '1 ms'`
 // A time far ahead was written before the clock of the database was set back.
-const is_over = `(until <= clock_timestamp() OR until > clock_timestamp() + ${10 * lease_ms} * INTERVAL '1 ms')`
+const isOver = `(until <= clock_timestamp() OR until > clock_timestamp() + ${10 * leaseMs} * INTERVAL '1 ms')`
 
 const join = sql<{ row_id: number }>(`INSERT INTO servers (name, until) VALUES ($name, ${validity}) RETURNING row_id`)
 // The search finds those whose time has passed, and ended ones that still have leases.
 const renew = sql<Renewal>(`
   WITH renewed AS (
     UPDATE servers SET until = ${validity}, state = $state WHERE row_id = $row_id AND state <> 'ended' RETURNING row_id)
-  SELECT ${clock_columns}, (SELECT row_id FROM renewed) AS renewed, (
+  SELECT ${clockColumns}, (SELECT row_id FROM renewed) AS renewed, (
     SELECT json_agg(row_id) FROM servers WHERE row_id <> $row_id AND (
-      state <> 'ended' AND ${is_over}
+      state <> 'ended' AND ${isOver}
       OR state = 'ended' AND EXISTS (SELECT 1 FROM work_leases WHERE server_row_id = servers.row_id))) AS others_over`)
 // Another server may have removed the row.
 const rejoin = sql(`
@@ -47,7 +47,7 @@ const prune = sql(`
     AND NOT EXISTS (SELECT 1 FROM audit_chains WHERE server_row_id = servers.row_id)`)
 const setState = sql('UPDATE servers SET state = $state WHERE row_id = $row_id')
 const end = sql(`
-  UPDATE servers SET state = 'ended' WHERE row_id = ANY ($row_ids::bigint[]) AND state <> 'ended' AND ${is_over}`)
+  UPDATE servers SET state = 'ended' WHERE row_id = ANY ($row_ids::bigint[]) AND state <> 'ended' AND ${isOver}`)
 // Leases under which a database transaction runs are skipped: they are deleted after it.
 const dropLeases = sql<{ dropped: number }>(`
   WITH dropped AS (
@@ -85,7 +85,7 @@ export async function joinServers(
   const name = `${hostname()} ${process.pid}`
   await read.run(prune)
   const { row_id } = (await read.one(join, { name })) as { row_id: number }
-  let validUntil = joinedAt + lease_ms - margin_ms
+  let validUntil = joinedAt + leaseMs - marginMs
   let answeredAt = joinedAt
   let state: State = 'idle'
   let isClosing = false
@@ -95,11 +95,11 @@ export async function joinServers(
 
   function answered({ renewed, others_over }: Renewal, askedAt: number): void {
     // After a pause of this server, or of the database, the others may not have had the time to renew theirs.
-    const isSteady = performance.now() - answeredAt < lease_ms / 2
+    const isSteady = performance.now() - answeredAt < leaseMs / 2
     answeredAt = performance.now()
     isOut ||= renewed === null
     // The registration lasts from before the question.
-    validUntil = isOut || isClosing ? 0 : askedAt + lease_ms - margin_ms
+    validUntil = isOut || isClosing ? 0 : askedAt + leaseMs - marginMs
     if (isClosing || consequence) return
     if (isOut) follow(joinAgain())
     else if (isSteady && others_over) follow(endOthers(others_over))
@@ -120,9 +120,9 @@ export async function joinServers(
     isOut = false
   }
 
-  async function endOthers(row_ids: number[]): Promise<void> {
-    await dedicated.one(end, { row_ids })
-    const dropped = (await dedicated.one(dropLeases, { row_ids }))?.dropped
+  async function endOthers(rowIds: number[]): Promise<void> {
+    await dedicated.one(end, { row_ids: rowIds })
+    const dropped = (await dedicated.one(dropLeases, { row_ids: rowIds }))?.dropped
     if (dropped) for (const { freed } of listeners) freed()
   }
 

@@ -2,9 +2,9 @@ import type { Client, QueryConfig } from 'pg'
 import { type AppliedMigration, missingMigrations, readMigrations, writtenByVersion0 } from '../migrations.ts'
 
 /** The advisory lock of the schema: any number that nothing else uses. */
-const schema_lock = 7_243_001
+const schemaLock = 7_243_001
 /** The time of all migrations, and of the wait for those of another server. The limits of other statements do not apply. */
-const migration_ms = 3_600_000
+const migrationMs = 3_600_000
 
 export const migrations = readMigrations(import.meta.dirname)
 
@@ -18,12 +18,12 @@ export const migrations = readMigrations(import.meta.dirname)
  */
 export async function migrate(client: Pick<Client, 'query'>): Promise<void> {
   const run = (text: string, values: unknown[] = []) => {
-    const config: QueryConfig & { query_timeout: number } = { text, values, query_timeout: migration_ms }
+    const config: QueryConfig & { query_timeout: number } = { text, values, query_timeout: migrationMs }
     return client.query(config)
   }
-  await run(`BEGIN; SET LOCAL statement_timeout = ${migration_ms}; SET LOCAL lock_timeout = 0`)
+  await run(`BEGIN; SET LOCAL statement_timeout = ${migrationMs}; SET LOCAL lock_timeout = 0`)
   try {
-    await run('SELECT pg_advisory_xact_lock($1)', [schema_lock])
+    await run('SELECT pg_advisory_xact_lock($1)', [schemaLock])
     const { rows: former } = await run("SELECT 1 WHERE to_regclass('schema_version') IS NOT NULL")
     if (former.length > 0) throw writtenByVersion0()
     await run(`CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import pg from 'pg'
 import { DatabaseDown, StoreError } from '../store-errors.ts'
 import { isUnavailable } from './failures.ts'
-import { idle_in_transaction_ms } from './lease-time.ts'
+import { idleInTransactionMs } from './lease-time.ts'
 
 export interface PoolSettings {
   url: string
@@ -12,15 +12,15 @@ export interface PoolSettings {
 }
 
 /** The time to connect, unless an answer may take longer; then the database counts as down. */
-const connect_ms = 1_000
+const connectMs = 1_000
 /** The same while a server starts, when there is much else to do. */
-export const start_ms = 10_000
+export const startMs = 10_000
 /** A caller waits this long while all connections are in use. */
-const turn_ms = 5_000
+const turnMs = 5_000
 /** A statement that takes longer is ended by the server. */
-const statement_ms = 10_000
+const statementMs = 10_000
 /** An answer that takes longer has been lost: the connection is closed. */
-const answer_ms = 12_000
+const answerMs = 12_000
 /** The server ends a connection whose other end does not answer for about 10 seconds. */
 const keepalive = '-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3'
 
@@ -48,15 +48,15 @@ function toNumber(text: string): number {
 
 type ClientSettings = Pick<PoolSettings, 'url'> & Partial<Pick<PoolSettings, 'timeout_ms'>>
 
-export function clientConfig({ url, timeout_ms = connect_ms }: ClientSettings): pg.ClientConfig {
+export function clientConfig({ url, timeout_ms = connectMs }: ClientSettings): pg.ClientConfig {
   return {
     // Without it, pg reads `sslmode` in another way than PostgreSQL's manual.
     connectionString: `${url}${url.includes('?') ? '&' : '?'}uselibpqcompat=true`,
     application_name: 'evm-relayer-service',
-    connectionTimeoutMillis: Math.max(connect_ms, timeout_ms),
-    statement_timeout: statement_ms,
-    query_timeout: answer_ms,
-    idle_in_transaction_session_timeout: idle_in_transaction_ms,
+    connectionTimeoutMillis: Math.max(connectMs, timeout_ms),
+    statement_timeout: statementMs,
+    query_timeout: answerMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 4_000,
     options: `${keepalive} ${plans}`,
@@ -113,7 +113,7 @@ export function createPool(settings: PoolSettings): Pool {
     // Statements that do not depend on each other's results are sent together.
     pipeline: true,
     max: settings.max_connections,
-    connectionTimeoutMillis: turn_ms,
+    connectionTimeoutMillis: turnMs,
     // A pool gives its connections the time of a caller's turn, which is longer.
     Client: class extends Client {
       constructor(config: pg.ClientConfig = {}) {

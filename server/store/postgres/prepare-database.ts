@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import { StoreError } from '../store-errors.ts'
 import { migrate } from './migrations.ts'
-import { connectClient, pooled, start_ms } from './pool.ts'
+import { connectClient, pooled, startMs } from './pool.ts'
 
 /** The settings of PostgreSQL that an acknowledged commit relies on, and their values with which it survives a power failure. */
 const durable = {
@@ -45,14 +45,14 @@ export interface PreparationSettings {
 }
 
 /** The oldest supported version, as `server_version_num`. */
-const oldest_version = 150_000
+const oldestVersion = 150_000
 
 /**
  * Checks the server, and migrates the database to the newest schema. Returns the settings that weaken durability and are allowed.
  * Throws StoreError when the server cannot be used.
  */
 export async function prepareDatabase({ url, allow_weak }: PreparationSettings): Promise<string[]> {
-  const client = await connectClient({ url }, { connectionTimeoutMillis: start_ms })
+  const client = await connectClient({ url }, { connectionTimeoutMillis: startMs })
   try {
     const { rows } = await client.query<{ version: string; encoding: string; is_replica: boolean; seqscan: string }>(
       `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
@@ -61,7 +61,7 @@ export async function prepareDatabase({ url, allow_weak }: PreparationSettings):
     const { version, encoding, is_replica, seqscan } = rows[0] as (typeof rows)[0]
     // The service sets it when it connects (pool.ts).
     if (seqscan !== 'off') throw pooled()
-    if (Number(version) < oldest_version) throw new StoreError('PostgreSQL must be version 15 or newer')
+    if (Number(version) < oldestVersion) throw new StoreError('PostgreSQL must be version 15 or newer')
     if (encoding !== 'UTF8') throw new StoreError(`The encoding of the database must be UTF8; it is ${encoding}`)
     if (is_replica)
       throw new StoreError('PostgreSQL is a standby, which is read-only: DATABASE_URL must name the primary')

@@ -79,16 +79,16 @@ export function createRights(dependencies: MonitorDependencies): Rights {
     })
   }
 
-  async function change(transaction: Transaction, table: RightsTable, row_id: number, isDeletion: boolean) {
-    if (!sealing || changesOf.get(transaction)?.has(nameOf({ table, row_id }))) return
-    const stored = await transaction.one(rows[table].lock, { row_id })
+  async function change(transaction: Transaction, table: RightsTable, rowId: number, isDeletion: boolean) {
+    if (!sealing || changesOf.get(transaction)?.has(nameOf({ table, row_id: rowId }))) return
+    const stored = await transaction.one(rows[table].lock, { row_id: rowId })
     if (!stored) return
     const row = contentAsText(stored)
     const known = monitor.of(table)
     const fault = faultOf(sealing, table, row, known)
     if (fault) tell([fault])
     if (fault && !isDeletion) throw distrusted()
-    const its = { table, row_id, version: row.rights_version }
+    const its = { table, row_id: rowId, version: row.rights_version }
     add(transaction, sealing, fault ? deletionOf(sealing, table, row, known) : its)
   }
 
@@ -102,11 +102,11 @@ export function createRights(dependencies: MonitorDependencies): Rights {
       sealing = seal
     },
     ...createTrust(() => sealing, monitor, tell),
-    inserted(transaction, table, row_id) {
-      if (sealing) add(transaction, sealing, { table, row_id, version: 0 })
+    inserted(transaction, table, rowId) {
+      if (sealing) add(transaction, sealing, { table, row_id: rowId, version: 0 })
     },
-    updated: (transaction, table, row_id) => change(transaction, table, row_id, false),
-    deleted: (transaction, table, row_id) => change(transaction, table, row_id, true),
+    updated: (transaction, table, rowId) => change(transaction, table, rowId, false),
+    deleted: (transaction, table, rowId) => change(transaction, table, rowId, true),
     close: monitor.ended,
   }
 }
@@ -114,9 +114,9 @@ export function createRights(dependencies: MonitorDependencies): Rights {
 const nameOf = ({ table, row_id }: Pick<RightsChange, 'table' | 'row_id'>) => `${table}:${row_id}`
 
 /** The pause after a scan: 50 times its duration, at least 1 s after a new generation of another program, and 5 s otherwise. */
-const pause_factor = 50
-const least_pause_ms = 1_000
-const longest_pause_ms = 5_000
+const pauseFactor = 50
+const leastPauseMs = 1_000
+const longestPauseMs = 5_000
 
 export interface MonitorDependencies {
   snapshot: Snapshot
@@ -139,11 +139,11 @@ export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies,
   let sinceScan: RightsChange[] | undefined
   let scanning: Promise<void> | undefined
   let foreignAtScan = 0
-  let [next_ms, late_ms] = [0, 0]
+  let [nextMs, lateMs] = [0, 0]
   let timer: NodeJS.Timeout | undefined
 
   async function scan(seal: RightsSeal): Promise<void> {
-    const started_ms = performance.now()
+    const startedMs = performance.now()
     foreignAtScan = foreign()
     sinceScan = []
     try {
@@ -155,9 +155,9 @@ export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies,
     } finally {
       if (tables) follow(tables, sinceScan)
       sinceScan = undefined
-      const ended_ms = performance.now()
-      next_ms = ended_ms + Math.max(least_pause_ms, pause_factor * (ended_ms - started_ms))
-      late_ms = Math.max(next_ms, ended_ms + longest_pause_ms)
+      const endedMs = performance.now()
+      nextMs = endedMs + Math.max(leastPauseMs, pauseFactor * (endedMs - startedMs))
+      lateMs = Math.max(nextMs, endedMs + longestPauseMs)
     }
   }
 
@@ -176,7 +176,7 @@ export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies,
 
   /** Rows that are read now may be cached until the next generation, and no later use would scan. */
   function later(seal: RightsSeal): void {
-    timer ??= setTimeout(start, next_ms - performance.now(), seal).unref()
+    timer ??= setTimeout(start, nextMs - performance.now(), seal).unref()
   }
 
   const reported = (error: unknown) => {
@@ -189,8 +189,8 @@ export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies,
     first: scan,
     /** Scans if it is time, or later; waits for the scan when another program has made a new generation. */
     async again(seal: RightsSeal): Promise<void> {
-      const [its, now_ms] = [isForeign(), performance.now()]
-      if (now_ms >= (its ? next_ms : late_ms)) start(seal)
+      const [its, nowMs] = [isForeign(), performance.now()]
+      if (nowMs >= (its ? nextMs : lateMs)) start(seal)
       else if (its && !scanning) later(seal)
       if (its) await scanning
     },

@@ -7,9 +7,9 @@ import type { Client } from './pool.ts'
 
 const channel = 'relayer_signals'
 /** Signals of one server in this time are one message. */
-const gather_ms = 5
+const gatherMs = 5
 /** A message of PostgreSQL has at most 8,000 bytes. */
-const max_ids = 250
+const maxIds = 250
 
 const notify = sql(`SELECT pg_notify('${channel}', payload) FROM unnest($payloads::text[]) AS payload`)
 
@@ -42,8 +42,8 @@ export function createSignals() {
     const all = kinds.flatMap((kind) => [...waiting[kind]].map((id) => ({ kind, id })))
     for (const kind of kinds) waiting[kind].clear()
     const payloads: string[] = []
-    for (let at = 0; at === 0 || at < all.length; at += max_ids) {
-      const some = all.slice(at, at + max_ids)
+    for (let at = 0; at === 0 || at < all.length; at += maxIds) {
+      const some = all.slice(at, at + maxIds)
       const of = (wanted: Kind) => some.filter(({ kind }) => kind === wanted).map(({ id }) => id)
       payloads.push(JSON.stringify({ from: own, leases, work: of('work'), poll: of('poll'), resend: of('resend') }))
     }
@@ -55,7 +55,7 @@ export function createSignals() {
   function receive(payload: string): void {
     const { success, output: data } = v.safeParse(payloadSchema, parsed(payload))
     if (!success || data.from === own) return
-    for (const kind of kinds) for (const relayer_row_id of data[kind] ?? []) hear({ kind, relayer_row_id })
+    for (const kind of kinds) for (const relayerRowId of data[kind] ?? []) hear({ kind, relayer_row_id: relayerRowId })
     hear({ kind: data.leases ? 'leases' : 'changed' })
   }
 
@@ -74,7 +74,7 @@ export function createSignals() {
     tell(signal: Signal): void {
       if (signal.kind === 'leases') leases = true
       else if (signal.kind !== 'changed') waiting[signal.kind].add(signal.relayer_row_id)
-      timer ??= setTimeout(send, gather_ms)
+      timer ??= setTimeout(send, gatherMs)
     },
     subscribe(heard: HearSignal): void {
       listeners.push(heard)

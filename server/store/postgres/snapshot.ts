@@ -7,8 +7,8 @@ import { isUnavailable } from './failures.ts'
 import { createSession } from './session.ts'
 
 /** No other transaction waits for the locks of one that reads, so a server may stall in it for longer than in one that writes. */
-const stall_ms = 30_000
-const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = ${stall_ms}`
+const stallMs = 30_000
+const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = ${stallMs}`
 
 export type Snapshot = <T>(work: (session: Session) => Promise<T>) => Promise<T>
 

@@ -6,11 +6,11 @@ import { coalesce } from './coalesce.ts'
 import type { Connection } from './connection.ts'
 
 /** How often the parts of all servers are compared. A refusal is remembered as long. */
-const balance_ms = 1_000
+const balanceMs = 1_000
 /** Several servers take the rows of one that failed at the same moment: each try finds fewer that another one is about to take. */
-const max_tries = 4
+const maxTries = 4
 /** A row is kept so long without work: more may follow. */
-const idle_ms = 10_000
+const idleMs = 10_000
 
 type LeaseConnection = Pick<Connection, 'read' | 'fences' | 'membership'> & {
   signals: Pick<Connection['signals'], 'tell' | 'subscribe'>
@@ -56,7 +56,7 @@ export const workShares = (connection: LeaseConnection): Pick<Store, 'share'> =>
 })
 
 function createShare({ read, fences, membership, signals }: LeaseConnection, kind: WorkKind): WorkShare {
-  const { row_id: server_row_id } = membership
+  const { row_id: serverRowId } = membership
   const entered = membership.enter()
   const held = new Map<number, Held>()
   /** Rows of others, and when to ask again. */
@@ -65,7 +65,7 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
   /** Rows that were taken since the parts were compared, and are not counted in them. */
   let claimed = 0
   let balancedAt = Number.NEGATIVE_INFINITY
-  let at_work = 0
+  let atWork = 0
   let isStale = true
   let isSurplusKnown = false
   /** The database has more leases of this server than it knows of. */
@@ -73,7 +73,7 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
   let isLeaving = false
   let free = () => {}
 
-  const holds = (row_id: number) => held.has(row_id) && membership.isValid()
+  const holds = (rowId: number) => held.has(rowId) && membership.isValid()
   const now = () => performance.now()
 
   /** Leases of others may be free. */
@@ -107,7 +107,7 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
 
   /** What was freed during a comparison is compared again. */
   async function balanced(): Promise<void> {
-    isStale ||= now() - balancedAt >= balance_ms
+    isStale ||= now() - balancedAt >= balanceMs
     while (isStale) await balance()
   }
 
@@ -116,7 +116,7 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
     refused.clear()
     await entered
     const servers = await read.all(select, { kind })
-    share = fairShare(server_row_id, servers, at_work)
+    share = fairShare(serverRowId, servers, atWork)
     claimed = 0
     hasStrays = share.held > held.size
     isSurplusKnown = true
@@ -131,7 +131,7 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
   async function dropStrays(): Promise<void> {
     if (!hasStrays) return
     const tokens = [...held.values()].map(({ token }) => token)
-    const dropped = await read.run(dropOthers, { kind, server_row_id, tokens })
+    const dropped = await read.run(dropOthers, { kind, server_row_id: serverRowId, tokens })
     hasStrays = false
     if (dropped > 0) signals.tell({ kind: 'leases' })
   }
@@ -144,10 +144,10 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
     const fresh = wanted.filter(({ isNew }) => isNew).length
     const room = (fresh > 0 ? mostWith(share, claimed + fresh) : share.most) - held.size
     if (room <= 0) return
-    const row_ids = wanted.map(({ row_id }) => row_id)
+    const rowIds = wanted.map(({ row_id }) => row_id)
     let taken = 0
-    for (let tries = 1, missed = true; missed && tries <= max_tries; tries += 1) {
-      const rows = await read.all(take, { kind, server_row_id, row_ids, room: room - taken })
+    for (let tries = 1, missed = true; missed && tries <= maxTries; tries += 1) {
+      const rows = await read.all(take, { kind, server_row_id: serverRowId, row_ids: rowIds, room: room - taken })
       for (const { row_id, token } of rows) {
         if (token === null) continue
         held.set(row_id, { token, worked_at: now() })
@@ -158,62 +158,62 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
     if (fresh > 0) claimed += taken
   })
 
-  function noteRefusals(row_ids: number[]): void {
-    for (const row_id of row_ids) if (!held.has(row_id)) refused.set(row_id, now() + balance_ms)
+  function noteRefusals(rowIds: number[]): void {
+    for (const rowId of rowIds) if (!held.has(rowId)) refused.set(rowId, now() + balanceMs)
   }
 
-  const giveBack = coalesce(async (row_ids: number[]) => {
-    const tokens = row_ids.flatMap((row_id) => held.get(row_id)?.token ?? [])
-    for (const row_id of row_ids) {
-      held.delete(row_id)
+  const giveBack = coalesce(async (rowIds: number[]) => {
+    const tokens = rowIds.flatMap((rowId) => held.get(rowId)?.token ?? [])
+    for (const rowId of rowIds) {
+      held.delete(rowId)
       // Another one has less than its share, and takes it.
-      refused.set(row_id, now() + balance_ms)
+      refused.set(rowId, now() + balanceMs)
     }
     if (tokens.length === 0) return
-    await read.run(drop, { kind, server_row_id, tokens })
+    await read.run(drop, { kind, server_row_id: serverRowId, tokens })
     signals.tell({ kind: 'leases' })
   })
 
   /** Held rows that have had no work for a while, and those beyond this server's share. */
   function surplusOf(): number[] {
-    const idle = [...held].filter(([, { worked_at }]) => now() - worked_at > idle_ms).map(([row_id]) => row_id)
-    const busy = [...held.keys()].filter((row_id) => !idle.includes(row_id))
+    const idle = [...held].filter(([, { worked_at }]) => now() - worked_at > idleMs).map(([rowId]) => rowId)
+    const busy = [...held.keys()].filter((rowId) => !idle.includes(rowId))
     return [...idle, ...busy.slice(busy.length - Math.max(0, share.surplus - idle.length))]
   }
 
   return {
-    async divide(row_ids) {
-      at_work = row_ids.length
+    async divide(rowIds) {
+      atWork = rowIds.length
       await balanced()
-      for (const row_id of row_ids) {
-        const its = held.get(row_id)
+      for (const rowId of rowIds) {
+        const its = held.get(rowId)
         if (its) its.worked_at = now()
       }
-      const wanted = row_ids.filter((row_id) => !held.has(row_id) && (refused.get(row_id) ?? 0) < now())
-      await acquire(wanted.map((row_id) => ({ row_id, isNew: false })))
+      const wanted = rowIds.filter((rowId) => !held.has(rowId) && (refused.get(rowId) ?? 0) < now())
+      await acquire(wanted.map((rowId) => ({ row_id: rowId, isNew: false })))
       noteRefusals(wanted)
       const surplus = isSurplusKnown ? surplusOf() : []
       isSurplusKnown = false
-      return { own: row_ids.filter(holds), surplus }
+      return { own: rowIds.filter(holds), surplus }
     },
-    async claim(row_id) {
-      if (holds(row_id)) return true
-      if (held.has(row_id) || isLeaving || (refused.get(row_id) ?? 0) > now()) return false
+    async claim(rowId) {
+      if (holds(rowId)) return true
+      if (held.has(rowId) || isLeaving || (refused.get(rowId) ?? 0) > now()) return false
       await balanced()
-      await acquire([{ row_id, isNew: true }])
-      noteRefusals([row_id])
-      return holds(row_id)
+      await acquire([{ row_id: rowId, isNew: true }])
+      noteRefusals([rowId])
+      return holds(rowId)
     },
     holds,
-    lease: (row_id) => held.get(row_id)?.token,
+    lease: (rowId) => held.get(rowId)?.token,
     held: () => [...held.keys()],
-    async under(row_id, work) {
-      const its = held.get(row_id)
+    async under(rowId, work) {
+      const its = held.get(rowId)
       if (!its) throw new LeaseLost()
       its.worked_at = now()
-      return fences.run({ kind, row_id, token: its.token }, work)
+      return fences.run({ kind, row_id: rowId, token: its.token }, work)
     },
-    giveBack: (row_id) => giveBack([row_id]),
+    giveBack: (rowId) => giveBack([rowId]),
     leave() {
       isLeaving = true
       void membership.leave()
@@ -257,13 +257,13 @@ export interface FairShare {
  * The share of one server. Rows are spread evenly; where they do not divide, the servers that registered first have one more. A row
  * moves only where it makes the parts more even.
  */
-export function fairShare(row_id: number, servers: readonly Server[], at_work: number): FairShare {
-  const rank = servers.findIndex((server) => server.row_id === row_id)
+export function fairShare(rowId: number, servers: readonly Server[], atWork: number): FairShare {
+  const rank = servers.findIndex((server) => server.row_id === rowId)
   const own = servers[rank]
   // Its registration has just ended.
   if (!own) return { most: 0, surplus: 0, held: 0, rows: 0, servers: 0 }
   const held = servers.reduce((sum, server) => sum + server.held, 0)
-  const rows = Math.max(at_work, held)
+  const rows = Math.max(atWork, held)
   const most = Math.floor(rows / servers.length) + (rank < rows % servers.length ? 1 : 0)
   const least = Math.min(...servers.map((server) => server.held))
   const surplus = own.held - least >= 2 ? Math.max(0, own.held - most) : 0

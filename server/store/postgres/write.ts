@@ -14,7 +14,7 @@ export interface WriteDependencies {
   begin: Begin
   trail: Pick<Trail, 'lock' | 'append'>
   /** The duration of each commit. */
-  committed?: ((duration_ms: number) => void) | undefined
+  committed?: ((durationMs: number) => void) | undefined
 }
 
 /** The work of a database transaction. */
@@ -35,7 +35,7 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
     auditEntry: PendingAuditEntry | undefined,
     work: Work<T, Ahead>,
     fences: readonly Fence[],
-    lock_ms?: number,
+    lockMs?: number,
   ): Promise<T> {
     const client = await pool.connect()
     let changes = 0
@@ -60,13 +60,13 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
     const transaction: Transaction = {
       ...session,
       lockRelayers: (wanted) => lockRelayers(session, [wanted]),
-      lockNotifications: (row_ids) => lockNotifications(session, row_ids),
+      lockNotifications: (rowIds) => lockNotifications(session, rowIds),
       record: (entry) => void entries.push(entry),
       async attributed(entry, its) {
-        const before_changes = changes
+        const beforeChanges = changes
         const done = await its()
         // A refused change has no effect, so it gets no audit entry.
-        if (entry && changes !== before_changes) entries.push(entry)
+        if (entry && changes !== beforeChanges) entries.push(entry)
         return done
       },
       beforeCommit: (its) => void before.push(its),
@@ -78,7 +78,7 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
     try {
       // They are sent together, and run one after the other.
       const [begun, ahead] = await Promise.allSettled([
-        client.query(begin.text(fences, lock_ms)),
+        client.query(begin.text(fences, lockMs)),
         work.readAhead(transaction),
       ])
       if (begun.status === 'rejected') throw begun.reason
@@ -93,7 +93,7 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
         await client.query('ROLLBACK').catch((failure: Error) => {
           lost = failure
         })
-      throw lock_ms !== undefined && isLockTimeout(error) ? new LockHeld() : error
+      throw lockMs !== undefined && isLockTimeout(error) ? new LockHeld() : error
     } finally {
       client.release(lost)
     }
@@ -106,11 +106,11 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
     auditEntry: PendingAuditEntry | undefined,
     work: Work<T, Ahead>,
     fences: readonly Fence[] = [],
-    lock_ms?: number,
+    lockMs?: number,
   ): Promise<T> => {
     const started = performance.now()
     try {
-      return await repeated(check, () => once(auditEntry, work, fences, lock_ms))
+      return await repeated(check, () => once(auditEntry, work, fences, lockMs))
     } finally {
       committed?.(performance.now() - started)
     }

@@ -38,8 +38,8 @@ export function readAccount(row: StoredAccount | undefined): AccountState {
 
 export type AccountRow = Account & ReservationSums & StoredAccount
 
-const account = (chain_id: string, address: string) =>
-  `SELECT chain_id, address, ${accountColumns} FROM accounts WHERE chain_id = ${chain_id} AND address = ${address}`
+const account = (chainId: string, address: string) =>
+  `SELECT chain_id, address, ${accountColumns} FROM accounts WHERE chain_id = ${chainId} AND address = ${address}`
 const select = sql<AccountRow>({
   sqlite: account('$chain_id', '$address'),
   // OFFSET 0: each account is looked up by the index. A join would read the whole table while it is small.

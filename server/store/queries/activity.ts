@@ -4,13 +4,13 @@ import type { Database } from './database.ts'
 import { type Statement, sql, type Values } from './session.ts'
 
 /** Periods that are read in one turn of the event loop: with a thousand relayers, some milliseconds. */
-const turn_periods = 12
+const turnPeriods = 12
 
-const day_s = 86_400
+const dayS = 86_400
 /** A day and an hour: the chart of a day shows quarters of an hour. */
-const kept_s = 25 * 3_600
-const kept_days = 100
-const max_removed = 500
+const keptS = 25 * 3_600
+const keptDays = 100
+const maxRemoved = 500
 
 const sums = `sum(accepted) AS accepted, sum(mined) AS mined, sum(failed) AS failed, sum(inclusion_ms) AS inclusion_ms,
     max(max_inclusion_ms) AS max_inclusion_ms, sum(fee_gwei) AS fee_gwei, sum(fee_wei) AS fee_wei`
@@ -27,7 +27,7 @@ const selectDays = sql<DayRow>(`
   WHERE at >= $from AND at < $to AND ${mayShow}
   GROUP BY at, relayers.id, network ORDER BY at`)
 const selectQuarters = sql<DayRow>(`
-  SELECT at / ${day_s} * ${day_s} AS at, relayers.id AS relayer_id, network, ${sums}
+  SELECT at / ${dayS} * ${dayS} AS at, relayers.id AS relayer_id, network, ${sums}
   FROM activity JOIN relayers ON relayers.row_id = relayer_row_id
   WHERE period_s = 900 AND at >= $from AND at < $to AND ${mayShow}
   GROUP BY 1, relayers.id, network ORDER BY 1`)
@@ -41,7 +41,7 @@ const rangeOfDays = sql<{ first: number | null; last: number | null }>(
 const removeQuarters = sql(`
   DELETE FROM activity WHERE (period_s, at, relayer_row_id) IN (
     SELECT period_s, at, relayer_row_id FROM activity WHERE period_s = 900 AND at < $before
-    ORDER BY at, relayer_row_id LIMIT ${max_removed})`)
+    ORDER BY at, relayer_row_id LIMIT ${maxRemoved})`)
 const selectCallers = sql<CallerDayRow>(`
   SELECT at, caller, network, (SELECT name FROM api_keys WHERE api_keys.id = caller) AS name, sum(mined) AS mined,
     sum(fee_gwei) AS fee_gwei, sum(fee_wei) AS fee_wei, sum(repriced) AS repriced, sum(repricing_gwei) AS repricing_gwei
@@ -59,11 +59,11 @@ const rangeOfCallers = sql<{ first: number | null; last: number | null }>(
 const removeCallers = sql(`
   DELETE FROM caller_days WHERE (at, relayer_row_id, caller) IN (
     SELECT at, relayer_row_id, caller FROM caller_days WHERE at < $before
-    ORDER BY at, relayer_row_id, caller LIMIT ${max_removed})`)
+    ORDER BY at, relayer_row_id, caller LIMIT ${maxRemoved})`)
 const removeDays = sql(`
   DELETE FROM activity_days WHERE (at, relayer_row_id) IN (
     SELECT at, relayer_row_id FROM activity_days WHERE at < $before
-    ORDER BY at, relayer_row_id LIMIT ${max_removed})`)
+    ORDER BY at, relayer_row_id LIMIT ${maxRemoved})`)
 
 type Rules = Pick<Store, 'activity' | 'activityDays' | 'callerDays' | 'repricings' | 'pruneActivity'>
 
@@ -72,13 +72,13 @@ export function activity({ read, write }: Database): Rules {
   /** Reads a few periods in each turn of the event loop. */
   async function inTurns<Row extends object>(
     statement: Statement<Row>,
-    period_s: number,
+    periodS: number,
     [from, end]: [number, number],
     values: Values,
   ): Promise<Row[]> {
     const rows: Row[] = []
-    for (let start = from; start <= end; start += turn_periods * period_s) {
-      rows.push(...(await read.all(statement, { ...values, from: start, to: start + turn_periods * period_s })))
+    for (let start = from; start <= end; start += turnPeriods * periodS) {
+      rows.push(...(await read.all(statement, { ...values, from: start, to: start + turnPeriods * periodS })))
       await nextTurn()
     }
     return rows
@@ -87,7 +87,7 @@ export function activity({ read, write }: Database): Rules {
   const ofCallers =
     <Row extends object>(statement: Statement<Row>) =>
     async ({ from, ids, network }: Parameters<Store['callerDays']>[0]): Promise<Row[]> =>
-      inTurns(statement, day_s, within(from, await read.one(rangeOfCallers)), {
+      inTurns(statement, dayS, within(from, await read.one(rangeOfCallers)), {
         network: network ?? null,
         ids: ids ? [...ids] : null,
       })
@@ -102,7 +102,7 @@ export function activity({ read, write }: Database): Rules {
       const values = { network, ids: ids ? [...ids] : null }
       const [quarters, days] = [await read.one(range, { period_s: 900 }), await read.one(rangeOfDays)]
       return [
-        ...(await inTurns(selectDays, day_s, within(from, days), values)),
+        ...(await inTurns(selectDays, dayS, within(from, days), values)),
         ...(await inTurns(selectQuarters, 900, within(from, quarters), values)),
       ]
     },
@@ -110,12 +110,12 @@ export function activity({ read, write }: Database): Rules {
     callerDays: ofCallers(selectCallers),
     repricings: ofCallers(selectRepricings),
 
-    pruneActivity: (now_s) =>
+    pruneActivity: (nowS) =>
       write(async (transaction) => {
-        const quarters = await transaction.run(removeQuarters, { before: now_s - kept_s })
-        const days = await transaction.run(removeDays, { before: now_s - kept_days * day_s })
-        const callers = await transaction.run(removeCallers, { before: now_s - kept_days * day_s })
-        return { more: [quarters, days, callers].includes(max_removed) }
+        const quarters = await transaction.run(removeQuarters, { before: nowS - keptS })
+        const days = await transaction.run(removeDays, { before: nowS - keptDays * dayS })
+        const callers = await transaction.run(removeCallers, { before: nowS - keptDays * dayS })
+        return { more: [quarters, days, callers].includes(maxRemoved) }
       }),
   }
 }

@@ -21,7 +21,7 @@ export interface Row {
 }
 
 /** Limited, because every process keeps all API keys in memory. */
-export const max_api_keys = 1_000
+export const maxApiKeys = 1_000
 
 const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
 
@@ -34,13 +34,13 @@ const readRow = (row: Row): ApiKeyRow => ({
   rate_limit: parse(row.rate_limit),
 })
 
-const encode = (api_key: ApiKeyRow) => ({
-  ...api_key,
-  scopes: JSON.stringify(api_key.scopes),
-  is_limited: api_key.relayer_ids === null ? 0 : 1,
-  pool_ids: api_key.pool_ids && JSON.stringify(api_key.pool_ids),
-  allowed_cidrs: api_key.allowed_cidrs && JSON.stringify(api_key.allowed_cidrs),
-  rate_limit: api_key.rate_limit && JSON.stringify(api_key.rate_limit),
+const encode = (apiKey: ApiKeyRow) => ({
+  ...apiKey,
+  scopes: JSON.stringify(apiKey.scopes),
+  is_limited: apiKey.relayer_ids === null ? 0 : 1,
+  pool_ids: apiKey.pool_ids && JSON.stringify(apiKey.pool_ids),
+  allowed_cidrs: apiKey.allowed_cidrs && JSON.stringify(apiKey.allowed_cidrs),
+  rate_limit: apiKey.rate_limit && JSON.stringify(apiKey.rate_limit),
 })
 
 const relayerIds: Record<Engine, string> = {
@@ -119,11 +119,11 @@ const limit = sql({
 export async function insertApiKey(
   transaction: Transaction,
   rights: Database['rights'],
-  api_key: ApiKeyRow,
+  apiKey: ApiKeyRow,
 ): Promise<number | 'too_many' | 'name_taken'> {
   const { count } = (await transaction.one(countAll)) as { count: number }
-  if (count >= max_api_keys) return 'too_many'
-  const inserted = await transaction.one(insert, encode(api_key))
+  if (count >= maxApiKeys) return 'too_many'
+  const inserted = await transaction.one(insert, encode(apiKey))
   if (!inserted) return 'name_taken'
   rights.inserted(transaction, 'api_keys', inserted.row_id)
   return inserted.row_id
@@ -147,9 +147,9 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
   /** The row ids of relayers; `unknown_relayer`: the index of the first id that does not exist. */
   async function rowIdsOf(transaction: Transaction, ids: string[]): Promise<number[] | { unknown_relayer: number }> {
     const rows = await transaction.all(known, { ids })
-    const row_ids = new Map(rows.map(({ id, row_id }) => [id, row_id]))
-    const unknown_relayer = ids.findIndex((id) => !row_ids.has(id))
-    return unknown_relayer >= 0 ? { unknown_relayer } : ids.map((id) => row_ids.get(id) as number)
+    const rowIds = new Map(rows.map(({ id, row_id }) => [id, row_id]))
+    const unknownRelayer = ids.findIndex((id) => !rowIds.has(id))
+    return unknownRelayer >= 0 ? { unknown_relayer: unknownRelayer } : ids.map((id) => rowIds.get(id) as number)
   }
 
   /** The index of the first id that no pool has; -1: there is none. Locked until the key names them: a pool with a key is not deleted. */
@@ -166,23 +166,23 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
     },
   )
 
-  async function limitTo(transaction: Transaction, row_id: number, relayers: number[]): Promise<void> {
-    await transaction.run(forget, { row_id })
-    const rows = relayers.map((relayer_row_id) => ({ relayer_row_id }))
-    await transaction.runOf(limit, rows, { row_id })
+  async function limitTo(transaction: Transaction, rowId: number, relayers: number[]): Promise<void> {
+    await transaction.run(forget, { row_id: rowId })
+    const rows = relayers.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
+    await transaction.runOf(limit, rows, { row_id: rowId })
   }
 
   return {
-    createApiKey: (api_key, auditEntry) =>
+    createApiKey: (apiKey, auditEntry) =>
       writeCached(async (transaction) => {
-        const relayers = await rowIdsOf(transaction, api_key.relayer_ids ?? [])
+        const relayers = await rowIdsOf(transaction, apiKey.relayer_ids ?? [])
         if (!Array.isArray(relayers)) return relayers
-        const unknown_pool = await unknownPool(transaction, api_key.pool_ids ?? [])
-        if (unknown_pool >= 0) return { unknown_pool }
-        const row_id = await insertApiKey(transaction, rights, api_key)
-        if (typeof row_id !== 'number') return row_id
-        await limitTo(transaction, row_id, relayers)
-        return (await get(transaction, api_key.id)) as ApiKeyRow
+        const index = await unknownPool(transaction, apiKey.pool_ids ?? [])
+        if (index >= 0) return { unknown_pool: index }
+        const rowId = await insertApiKey(transaction, rights, apiKey)
+        if (typeof rowId !== 'number') return rowId
+        await limitTo(transaction, rowId, relayers)
+        return (await get(transaction, apiKey.id)) as ApiKeyRow
       }, auditEntry),
     getApiKey: (id) => get(read, id),
     listApiKeys: lister('api_keys', columns, readRow),
@@ -193,8 +193,8 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
         if (!before) return 'missing'
         const relayers = await rowIdsOf(transaction, changes.relayer_ids ?? [])
         if (!Array.isArray(relayers)) return relayers
-        const unknown_pool = await unknownPool(transaction, changes.pool_ids ?? [])
-        if (unknown_pool >= 0) return { unknown_pool }
+        const index = await unknownPool(transaction, changes.pool_ids ?? [])
+        if (index >= 0) return { unknown_pool: index }
         if (changes.name !== undefined && (await transaction.one(named, { id, name: changes.name })))
           return 'name_taken'
         await rights.updated(transaction, 'api_keys', row.row_id)
@@ -202,12 +202,12 @@ export function apiKeys({ read, readTogether, lister, write, writeCached, rights
         if (changes.relayer_ids !== undefined) await limitTo(transaction, row.row_id, relayers)
         return (await get(transaction, id)) as ApiKeyRow
       }, auditEntry),
-    rotateApiKey: (id, secret_hash, former_valid_until, auditEntry) =>
+    rotateApiKey: (id, secretHash, formerValidUntil, auditEntry) =>
       writeCached(async (transaction) => {
         const row = await transaction.one(rowIdOf, { id })
         if (!row) return undefined
         await rights.updated(transaction, 'api_keys', row.row_id)
-        await transaction.run(rotate, { ...row, secret_hash, former_valid_until })
+        await transaction.run(rotate, { ...row, secret_hash: secretHash, former_valid_until: formerValidUntil })
         return get(transaction, id)
       }, auditEntry),
     deleteApiKey: (id, auditEntry) =>

@@ -13,7 +13,7 @@ export const signatureEntry = (
   { relayer_id }: TransactionRow,
   { purpose, hash }: Pick<Attempt, 'purpose' | 'hash'>,
   at: number,
-  key_request_id: string | undefined,
+  keyRequestId: string | undefined,
 ): AuditEntry => ({
   at,
   caller: 'service',
@@ -22,11 +22,11 @@ export const signatureEntry = (
   subject: hash,
   result: 200,
   request_id: null,
-  ...(key_request_id !== undefined && { key_request_id }),
+  ...(keyRequestId !== undefined && { key_request_id: keyRequestId }),
 })
 
-const attemptsAt = (transaction_row_id: string) => `
-  SELECT transaction_row_id, ${attemptColumns} FROM attempts WHERE transaction_row_id = ${transaction_row_id}`
+const attemptsAt = (transactionRowId: string) => `
+  SELECT transaction_row_id, ${attemptColumns} FROM attempts WHERE transaction_row_id = ${transactionRowId}`
 const selectAll = sql<AttemptRow & { transaction_row_id: number }>({
   sqlite: `${attemptsAt('$transaction_row_id')} ORDER BY number`,
   // OFFSET 0: each transaction is looked up by the index. A join would read the whole table while it is small.
@@ -81,16 +81,16 @@ const setRefusal = sql({
 })
 
 /** An offset beyond every number of an attempt. */
-const max_number = 2 ** 31 - 1
+const maxNumber = 2 ** 31 - 1
 
 /** Reads attempts. Their bytes, which may be large, are read one at a time. */
 export function attempts({ read, readTogether }: Database): Pick<Store, 'attempts' | 'listAttempts' | 'rawOf'> {
   // The sender asks for those of all transactions in flight at once.
   const attemptsOf = readTogether(
-    (row_id: number) => row_id,
-    async (row_ids: number[]) => {
+    (rowId: number) => rowId,
+    async (rowIds: number[]) => {
       const found = new Map<number, AttemptRow[]>()
-      const wanted = row_ids.map((transaction_row_id) => ({ transaction_row_id }))
+      const wanted = rowIds.map((transactionRowId) => ({ transaction_row_id: transactionRowId }))
       for (const { transaction_row_id, ...attempt } of await read.allOf(selectAll, wanted)) {
         found.set(transaction_row_id, [...(found.get(transaction_row_id) ?? []), attempt])
       }
@@ -98,16 +98,16 @@ export function attempts({ read, readTogether }: Database): Pick<Store, 'attempt
     },
   )
   return {
-    attempts: async (transaction_row_id) => (await attemptsOf(transaction_row_id)) ?? [],
-    async listAttempts(transaction_row_id, { offset, limit }) {
-      const page = { transaction_row_id, offset: Math.min(offset, max_number), limit }
+    attempts: async (transactionRowId) => (await attemptsOf(transactionRowId)) ?? [],
+    async listAttempts(transactionRowId, { offset, limit }) {
+      const page = { transaction_row_id: transactionRowId, offset: Math.min(offset, maxNumber), limit }
       return {
         items: await read.all(selectSlice, page),
-        total_items: (await read.one(last, { transaction_row_id }))?.last ?? 0,
+        total_items: (await read.one(last, { transaction_row_id: transactionRowId }))?.last ?? 0,
       }
     },
-    rawOf: async (transaction_row_id, number) =>
-      (await read.one(raw, { transaction_row_id, number }))?.raw ?? new Uint8Array(),
+    rawOf: async (transactionRowId, number) =>
+      (await read.one(raw, { transaction_row_id: transactionRowId, number }))?.raw ?? new Uint8Array(),
   }
 }
 
@@ -127,13 +127,13 @@ export async function writeAttempts(transaction: Transaction, changes: AttemptCh
     taken.map((number) => ({ transaction_row_id: row.row_id, number })),
   )
   const refused = changes.flatMap(({ row, refused }) => (refused ? { ...refused, transaction_row_id: row.row_id } : []))
-  const row_ids = (rows: { transaction_row_id: number }[]) => rows.map(({ transaction_row_id }) => transaction_row_id)
+  const rowIds = (rows: { transaction_row_id: number }[]) => rows.map(({ transaction_row_id }) => transaction_row_id)
   for (const { row, attempt, key_request_id } of changes) {
     if (attempt) transaction.record(signatureEntry(row, attempt, now, key_request_id))
   }
   await Promise.all([
     ...(made.length > 0 ? [transaction.runOf(insert, made, { created_at: timestamp })] : []),
-    ...(taken.length > 0 ? [transaction.runOf(setTaken, taken, { timestamp, row_ids: row_ids(taken) })] : []),
-    ...(refused.length > 0 ? [transaction.runOf(setRefusal, refused, { row_ids: row_ids(refused) })] : []),
+    ...(taken.length > 0 ? [transaction.runOf(setTaken, taken, { timestamp, row_ids: rowIds(taken) })] : []),
+    ...(refused.length > 0 ? [transaction.runOf(setRefusal, refused, { row_ids: rowIds(refused) })] : []),
   ])
 }

@@ -5,8 +5,8 @@ import type { Database } from './database.ts'
 import { sql, type Transaction } from './session.ts'
 
 /** The most batches, and about the most entries, that one database transaction removes of a chain: some milliseconds. */
-const max_batches = 500
-const max_entries = 10_000
+const maxBatches = 500
+const maxEntries = 10_000
 
 const chains = sql<{ chain: number }>({
   sqlite: 'SELECT 0 AS chain',
@@ -18,7 +18,7 @@ const oldest = sql<{ up_to: number; first: number }>(
   (engine) => `
   SELECT up_to, first FROM audit
   WHERE ${ofChain[engine]} AND up_to < (SELECT max(up_to) FROM audit WHERE ${ofChain[engine]})
-  ORDER BY up_to LIMIT ${max_batches}`,
+  ORDER BY up_to LIMIT ${maxBatches}`,
 )
 const timed = sql<{ up_to: number; hash: Uint8Array; at: number }>(
   (engine) => `
@@ -44,7 +44,7 @@ export function auditRetention(
     const batches = await transaction.all(oldest, { chain })
     const some = batches.filter(({ up_to, first }, index) => {
       entries += up_to - first + 1
-      return index === 0 || entries <= max_entries
+      return index === 0 || entries <= maxEntries
     })
     const end = some.at(-1)
     if (!end) return { removed: 0, more: false }

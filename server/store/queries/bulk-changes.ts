@@ -3,9 +3,9 @@ import type { Database } from './database.ts'
 import { greatest, indexedBy, least, sql, type Transaction } from './session.ts'
 
 /** The most deliveries that one database transaction changes. */
-export const max_batch = 500
+export const maxBatch = 500
 /** The most deliveries that one database transaction removes; each has attempts with responses of some kilobytes. */
-export const max_removed = 50
+export const maxRemoved = 50
 
 /** `retry`: the waiting deliveries become due. */
 export type BulkChangeKind = 'redeliver' | 'retry' | 'give_up' | 'remove'
@@ -50,7 +50,7 @@ export interface BulkChanges {
   begin(
     transaction: Transaction,
     kind: BulkChangeKind,
-    notification_row_id: number,
+    notificationRowId: number,
     since?: string,
   ): Promise<Pick<Batch, 'changed' | 'isDone'>>
   /** The next batch of the oldest change; false when there is none. */
@@ -76,12 +76,12 @@ const inState = sql<{ row_id: number; created_at: string }>(
   (engine) => `
   SELECT row_id, created_at FROM deliveries${indexedBy[engine]('deliveries_of')}
   WHERE notification_row_id = $notification_row_id AND status = $status AND row_id > $done_to AND row_id <= $up_to
-  ORDER BY row_id LIMIT ${max_batch}`,
+  ORDER BY row_id LIMIT ${maxBatch}`,
 )
 // Locked, so that no attempt is added meanwhile: the notification, which has the lock of its deliveries, may be gone.
 const any = sql<{ row_id: number }>(`
   SELECT row_id FROM deliveries WHERE notification_row_id = $notification_row_id
-  ORDER BY status, row_id LIMIT ${max_removed} FOR UPDATE`)
+  ORDER BY status, row_id LIMIT ${maxRemoved} FOR UPDATE`)
 const again = sql(`
   UPDATE deliveries SET status = 'pending', failures = 0, next_at = $now WHERE row_id = ANY ($row_ids::bigint[])`)
 // The attempt is brought forward, so it does not count: the schedule goes on where it is.
@@ -101,21 +101,21 @@ export function createBulkChanges(now: () => number): BulkChanges {
   async function batchOf(transaction: Transaction, change: BulkChange): Promise<Batch> {
     const { kind, notification_row_id, since, done_to, up_to } = change
     if (kind === 'remove') {
-      const row_ids = (await transaction.all(any, { notification_row_id })).map(({ row_id }) => row_id)
-      for (const removal of removals) await transaction.run(removal, { row_ids })
-      return { changed: row_ids.length, isDone: row_ids.length < max_removed, done_to }
+      const rowIds = (await transaction.all(any, { notification_row_id })).map(({ row_id }) => row_id)
+      for (const removal of removals) await transaction.run(removal, { row_ids: rowIds })
+      return { changed: rowIds.length, isDone: rowIds.length < maxRemoved, done_to }
     }
     if (!isMeant(kind, await transaction.one(state, { notification_row_id }))) {
       return { changed: 0, isDone: true, done_to }
     }
     const rows = await transaction.all(inState, { notification_row_id, status: statusBefore(kind), done_to, up_to })
-    const row_ids = rowIdsSince(rows, since)
+    const rowIds = rowIdsSince(rows, since)
     const run = {
-      redeliver: () => transaction.run(again, { now: now(), row_ids }),
-      retry: () => transaction.run(retry, { now: now(), row_ids }),
-      give_up: () => transaction.run(fail, { row_ids }),
+      redeliver: () => transaction.run(again, { now: now(), row_ids: rowIds }),
+      retry: () => transaction.run(retry, { now: now(), row_ids: rowIds }),
+      give_up: () => transaction.run(fail, { row_ids: rowIds }),
     }
-    return { changed: await run[kind](), isDone: rows.length < max_batch, done_to: rows.at(-1)?.row_id ?? up_to }
+    return { changed: await run[kind](), isDone: rows.length < maxBatch, done_to: rows.at(-1)?.row_id ?? up_to }
   }
 
   async function step(transaction: Transaction, change: BulkChange) {
@@ -127,8 +127,11 @@ export function createBulkChanges(now: () => number): BulkChanges {
   }
 
   return {
-    async begin(transaction, kind, notification_row_id, since = '') {
-      return step(transaction, (await transaction.one(insert, { kind, notification_row_id, since })) as BulkChange)
+    async begin(transaction, kind, notificationRowId, since = '') {
+      return step(
+        transaction,
+        (await transaction.one(insert, { kind, notification_row_id: notificationRowId, since })) as BulkChange,
+      )
     },
     async proceed(transaction) {
       const change = await transaction.one(oldest)

@@ -5,10 +5,10 @@ import type { Database } from './database.ts'
 import { type Session, sql } from './session.ts'
 import type { Row } from './transaction-rows.ts'
 
-const bucket_ms = 300_000
+const bucketMs = 300_000
 /** A day has 288 complete time steps and the current one, so a sum reads at most 289 rows. */
-const day_buckets = 288
-const hour_buckets = 12
+const dayBuckets = 288
+const hourBuckets = 12
 
 /** The amounts that were counted for a transaction, for whom (absent: its account), and in which time step. */
 export interface Spent extends Pick<Spend, 'holder'> {
@@ -18,20 +18,20 @@ export interface Spent extends Pick<Spend, 'holder'> {
 }
 
 /** The current time step. `now`: milliseconds since the Unix epoch. */
-export const bucketAt = (now: number): number => Math.floor(now / bucket_ms)
+export const bucketAt = (now: number): number => Math.floor(now / bucketMs)
 
-export const startOfBucket = (bucket: number): number => bucket * bucket_ms
+export const startOfBucket = (bucket: number): number => bucket * bucketMs
 
 /** When the amounts of a time step leave the sums of a day, in milliseconds since the Unix epoch. */
-export const endOfBucket = (bucket: number): number => (bucket + day_buckets + 1) * bucket_ms
+export const endOfBucket = (bucket: number): number => (bucket + dayBuckets + 1) * bucketMs
 
 /** The oldest time step that still counts for a limit per day, and for one per hour. */
-export const oldestBucket = (bucket: number): number => bucket - day_buckets
+export const oldestBucket = (bucket: number): number => bucket - dayBuckets
 
-export const oldestBucketOfHour = (bucket: number): number => bucket - hour_buckets
+export const oldestBucketOfHour = (bucket: number): number => bucket - hourBuckets
 
 /** The asset under which filled nonce gaps are counted. */
-export const gap_fill = 'gap_fill'
+export const gapFill = 'gap_fill'
 
 /** How many of `wanted` may be taken under a limit. `amounts`: those of all time steps that count. */
 export const grantedOf = (wanted: number, limit: number, amounts: string[]): number =>
@@ -297,7 +297,7 @@ const setSpent = sql('UPDATE transactions SET spent = $spent WHERE row_id = $row
 /** The amounts that daily limits count. The caller holds the lock of the account's relayer. `now`: milliseconds since the epoch. */
 export function createSpending(now: () => number) {
   const thisBucket = () => bucketAt(now())
-  const spentOf = async (session: Session, row_id: number) => (await session.one(selectSpent, { row_id }))?.spent
+  const spentOf = async (session: Session, rowId: number) => (await session.one(selectSpent, { row_id: rowId }))?.spent
 
   /** Counts all amounts, or none when a limit is exceeded. `before`: the amounts that are already counted for the transaction. */
   async function take(session: Session, account: Account, spending: Spend[], before?: string | null) {
@@ -321,13 +321,13 @@ export function createSpending(now: () => number) {
       const { chain_id, address } = account
       const bucket = thisBucket()
       const oldest = oldestBucketOfHour(bucket)
-      const taken = await session.all(amounts, { chain_id, address, asset: gap_fill, oldest })
+      const taken = await session.all(amounts, { chain_id, address, asset: gapFill, oldest })
       const granted = grantedOf(
         wanted,
         limit,
         taken.map(({ amount }) => amount),
       )
-      const place = { chain_id, address, asset: gap_fill }
+      const place = { chain_id, address, asset: gapFill }
       await session.run(pruneSpending, { ...place, oldest: oldestBucket(bucket) })
       await correctSpending(session, [{ ...place, bucket, change: BigInt(granted) }])
       return granted
@@ -394,9 +394,9 @@ export function spendings(
         await transaction.lockRelayers({ accounts: [account] })
         await correctSpending(transaction, takenBack(account, spent))
       }),
-    async wouldExceed(account, spending, transaction_row_id) {
+    async wouldExceed(account, spending, transactionRowId) {
       const { read } = database
-      const spent = transaction_row_id === undefined ? null : await spentOf(read, transaction_row_id)
+      const spent = transactionRowId === undefined ? null : await spentOf(read, transactionRowId)
       return wouldExceed(read, account, spending, spent)
     },
   }

@@ -9,7 +9,7 @@ import type { Database } from './database.ts'
 import { sql, type Transaction } from './session.ts'
 
 /** The number of attempts in a response: the last ones of a delivery. */
-export const max_shown_attempts = 20
+export const maxShownAttempts = 20
 export const states: Delivery['status'][] = ['pending', 'delivered', 'failed']
 
 export type Counts = Pick<NotificationHealth, 'pending' | 'failed'>
@@ -58,9 +58,9 @@ const numbers = sql<{ row_id: number }>(`
 const countAll = sql<Counts>(`
   SELECT coalesce(sum(pending), 0) AS pending, coalesce(sum(failed), 0) AS failed FROM delivery_blocks
   WHERE notification_row_id = $notification_row_id AND level = 1`)
-const lastAttempts = (delivery_row_id: string) => `
+const lastAttempts = (deliveryRowId: string) => `
   SELECT delivery_row_id, number, at, duration_ms, status, error, answer FROM delivery_attempts
-  WHERE delivery_row_id = ${delivery_row_id} ORDER BY number DESC LIMIT ${max_shown_attempts}`
+  WHERE delivery_row_id = ${deliveryRowId} ORDER BY number DESC LIMIT ${maxShownAttempts}`
 const attemptsOf = sql<DeliveryAttempt & { delivery_row_id: number }>({
   sqlite: `
     SELECT * FROM (${lastAttempts('$delivery_row_id')}) ORDER BY number`,
@@ -77,7 +77,7 @@ const health = sql<Health>(
 )
 
 /** Deliveries whose attempts are read in one turn of the event loop. */
-const step_rows = 100
+const stepRows = 100
 
 type Deliveries = Pick<
   Store,
@@ -89,11 +89,11 @@ export function deliveries({ read, write }: Database, { now }: Pick<StoreDepende
   const bulk = createBulkChanges(now)
 
   /** In steps, between which other work runs: each attempt may have an answer of some kilobytes. */
-  async function showAll(row_ids: number[]): Promise<Delivery[]> {
+  async function showAll(rowIds: number[]): Promise<Delivery[]> {
     const shown: Delivery[] = []
-    for (let at = 0; at < row_ids.length; at += step_rows) {
+    for (let at = 0; at < rowIds.length; at += stepRows) {
       if (at > 0) await nextTurn()
-      const step = await read.all(select, { row_ids: row_ids.slice(at, at + step_rows) })
+      const step = await read.all(select, { row_ids: rowIds.slice(at, at + stepRows) })
       const attempts = new Map<number, DeliveryAttempt[]>(step.map(({ row_id }) => [row_id, []]))
       const found = await read.allOf(
         attemptsOf,
@@ -106,65 +106,68 @@ export function deliveries({ read, write }: Database, { now }: Pick<StoreDepende
   }
 
   /** The deliveries in one of the states, created at `since` or later (RFC 3339, UTC, milliseconds). */
-  const listOf = (notification_row_id: number, wanted: Delivery['status'][], since = ''): BlockList => ({
+  const listOf = (notificationRowId: number, wanted: Delivery['status'][], since = ''): BlockList => ({
     async blocks(level, from, to) {
-      const rows = await read.all(blocks, { notification_row_id, level, from, to })
+      const rows = await read.all(blocks, { notification_row_id: notificationRowId, level, from, to })
       return rows.map((row) => countIn(row, wanted, since))
     },
     async numbers(from, to) {
-      const rows = await read.all(numbers, { notification_row_id, states: wanted, since, from, to })
+      const rows = await read.all(numbers, { notification_row_id: notificationRowId, states: wanted, since, from, to })
       return rows.map(({ row_id }) => row_id)
     },
   })
 
   /** Locks the notification until the commit. */
-  async function isDisabled(transaction: Transaction, notification_row_id: number): Promise<boolean> {
-    await transaction.lockNotifications([notification_row_id])
-    return (await transaction.one(health, { notification_row_id }))?.disabled_reason != null
+  async function isDisabled(transaction: Transaction, notificationRowId: number): Promise<boolean> {
+    await transaction.lockNotifications([notificationRowId])
+    return (await transaction.one(health, { notification_row_id: notificationRowId }))?.disabled_reason != null
   }
 
   return {
-    async listDeliveries(notification_row_id, slice, status): Promise<Listing<Delivery>> {
-      const found = await findPage(listOf(notification_row_id, status.length > 0 ? status : states), slice)
+    async listDeliveries(notificationRowId, slice, status): Promise<Listing<Delivery>> {
+      const found = await findPage(listOf(notificationRowId, status.length > 0 ? status : states), slice)
       return { items: await showAll(found.items), total_items: found.total_items }
     },
-    redeliver: (notification_row_id, id, auditEntry) =>
+    redeliver: (notificationRowId, id, auditEntry) =>
       write(async (transaction) => {
-        const isOff = await isDisabled(transaction, notification_row_id)
-        const row = await transaction.one(one, { notification_row_id, id })
+        const isOff = await isDisabled(transaction, notificationRowId)
+        const row = await transaction.one(one, { notification_row_id: notificationRowId, id })
         if (!row) return 'missing'
         if (isOff) return 'disabled'
         await transaction.run(again, { now: now(), row_id: row.row_id })
         const attempts = await transaction.allOf(attemptsOf, [{ delivery_row_id: row.row_id }])
         return show(
-          (await transaction.one(one, { notification_row_id, id })) as Row,
+          (await transaction.one(one, { notification_row_id: notificationRowId, id })) as Row,
           attempts.map(({ delivery_row_id: _, ...attempt }) => attempt),
         )
       }, auditEntry),
-    async redeliverFailed(notification_row_id, since, auditEntry) {
+    async redeliverFailed(notificationRowId, since, auditEntry) {
       const begun = await write(
         async (transaction) =>
-          (await isDisabled(transaction, notification_row_id))
+          (await isDisabled(transaction, notificationRowId))
             ? undefined
-            : bulk.begin(transaction, 'redeliver', notification_row_id, since),
+            : bulk.begin(transaction, 'redeliver', notificationRowId, since),
         auditEntry,
       )
       if (begun === undefined) return 'disabled'
       const { changed, isDone } = begun
       if (isDone) return changed
-      const rest = await findPage(listOf(notification_row_id, ['failed'], since), { offset: 0, limit: 0 })
+      const rest = await findPage(listOf(notificationRowId, ['failed'], since), { offset: 0, limit: 0 })
       return changed + rest.total_items
     },
-    retryDeliveries: (notification_row_id, auditEntry) =>
+    retryDeliveries: (notificationRowId, auditEntry) =>
       write(async (transaction) => {
-        if (await isDisabled(transaction, notification_row_id)) return 'disabled'
-        const waiting = (await transaction.one(countWaiting, { notification_row_id, now: now() })) as { count: number }
-        if (waiting.count > 0) await bulk.begin(transaction, 'retry', notification_row_id)
+        if (await isDisabled(transaction, notificationRowId)) return 'disabled'
+        const waiting = (await transaction.one(countWaiting, {
+          notification_row_id: notificationRowId,
+          now: now(),
+        })) as { count: number }
+        if (waiting.count > 0) await bulk.begin(transaction, 'retry', notificationRowId)
         return waiting.count
       }, auditEntry),
-    async notificationHealth(notification_row_id) {
-      const known = (await read.one(health, { notification_row_id })) as Health
-      return healthOf(known, (await read.one(countAll, { notification_row_id })) as Counts)
+    async notificationHealth(notificationRowId) {
+      const known = (await read.one(health, { notification_row_id: notificationRowId })) as Health
+      return healthOf(known, (await read.one(countAll, { notification_row_id: notificationRowId })) as Counts)
     },
   }
 }

@@ -4,7 +4,7 @@ import type {
   WaitingFor,
   Event as WebhookEvent,
 } from '../../../generated/openapi.ts'
-import { type EventRow, max_event_characters, type RelayerRow } from '../../domain/rows.ts'
+import { type EventRow, maxEventCharacters, type RelayerRow } from '../../domain/rows.ts'
 import { shownTransaction } from '../../domain/show-transaction.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
@@ -15,7 +15,7 @@ import { type Engine, sql, type Transaction, type Truth } from './session.ts'
 import { dataColumn, withData } from './transaction-rows.ts'
 
 /** Events that are read at once: an event may contain 128 KB of data as hex. */
-const step_rows = 20
+const stepRows = 20
 
 const select = sql<EventRow & { data: Uint8Array | null }>(`
   SELECT sequence, event, body, ${dataColumn('events')} FROM events
@@ -30,15 +30,15 @@ const whose = sql<{ sequence: number; is_of_pool: Truth }>(`
   FROM events WHERE relayer_row_id = $relayer_row_id AND sequence > $after ORDER BY sequence LIMIT $limit`)
 
 export function eventLog({ read }: Database): Pick<Store, 'events' | 'eventsOfPool' | 'lastEvent'> {
-  async function readEvents(relayer_row_id: number, after: number, limit: number): Promise<EventRow[]> {
+  async function readEvents(relayerRowId: number, after: number, limit: number): Promise<EventRow[]> {
     const events: EventRow[] = []
     let characters = 0
-    while (events.length < limit && characters < max_event_characters) {
-      const size = Math.min(step_rows, limit - events.length)
+    while (events.length < limit && characters < maxEventCharacters) {
+      const size = Math.min(stepRows, limit - events.length)
       const from = events.at(-1)?.sequence ?? after
-      const rows = await read.all(select, { relayer_row_id, after: from, limit: size })
+      const rows = await read.all(select, { relayer_row_id: relayerRowId, after: from, limit: size })
       for (const { data, ...event } of rows) {
-        if (characters >= max_event_characters) break
+        if (characters >= maxEventCharacters) break
         const body = withData(event.body, data)
         events.push({ ...event, body })
         characters += body.length
@@ -50,34 +50,39 @@ export function eventLog({ read }: Database): Pick<Store, 'events' | 'eventsOfPo
 
   return {
     events: readEvents,
-    async eventsOfPool(pool_row_id, relayer_row_id, after, limit) {
+    async eventsOfPool(poolRowId, relayerRowId, after, limit) {
       const events: EventRow[] = []
       let [characters, seen] = [0, after]
-      for (const { sequence, is_of_pool } of await read.all(whose, { pool_row_id, relayer_row_id, after, limit })) {
-        if (characters >= max_event_characters) break
-        if (is_of_pool) events.push(...(await readEvents(relayer_row_id, sequence - 1, 1)))
+      for (const { sequence, is_of_pool } of await read.all(whose, {
+        pool_row_id: poolRowId,
+        relayer_row_id: relayerRowId,
+        after,
+        limit,
+      })) {
+        if (characters >= maxEventCharacters) break
+        if (is_of_pool) events.push(...(await readEvents(relayerRowId, sequence - 1, 1)))
         characters += events.at(-1)?.body.length ?? 0
         seen = sequence
       }
       return { events, seen }
     },
-    lastEvent: async (relayer_row_id) => (await read.one(last, { relayer_row_id }))?.last ?? 0,
+    lastEvent: async (relayerRowId) => (await read.one(last, { relayer_row_id: relayerRowId }))?.last ?? 0,
   }
 }
 
 /** Writes events. The caller holds the lock of the relayer's row, so that sequences follow each other. */
 export interface Events {
   /** Reads ahead what events of these relayers need. */
-  prepare(transaction: Transaction, relayer_row_ids: number[]): Promise<unknown>
+  prepare(transaction: Transaction, relayerRowIds: number[]): Promise<unknown>
   /** The same for the relayers of transactions. */
-  prepareFor(transaction: Transaction, transaction_row_ids: number[]): Promise<unknown>
+  prepareFor(transaction: Transaction, transactionRowIds: number[]): Promise<unknown>
   /** The status of each transaction has changed. */
   ofTransactions(transaction: Transaction, rows: TransactionRow[]): Promise<void>
   /** A transaction waits, for the reason that it holds. */
   ofWait(transaction: Transaction, row: TransactionRow & { waiting_for: WaitingFor | null }): Promise<void>
   /** A relayer was changed. An event is written when it is disabled or enabled. */
   ofChange(transaction: Transaction, before: RelayerRow, after: RelayerRow): Promise<void>
-  ofLowBalance(transaction: Transaction, row: RelayerRow, balance: string, min_balance: string): Promise<void>
+  ofLowBalance(transaction: Transaction, row: RelayerRow, balance: string, minBalance: string): Promise<void>
   /** A relayer that needs funds gets none, or gets some again. */
   ofFunding(transaction: Transaction, row: RelayerRow, state: FundingStatus, reason: string | null): Promise<void>
 }
@@ -92,22 +97,22 @@ interface State {
   last: number
   listeners: Listener[]
 }
-const stateOf = (relayer_row_id: string, aggregate: string, others: string) => `
-  SELECT ${relayer_row_id} AS relayer_row_id,
-    (SELECT coalesce(max(sequence), 0) FROM events WHERE events.relayer_row_id = ${relayer_row_id}) AS last,
+const stateOf = (relayerRowId: string, aggregate: string, others: string) => `
+  SELECT ${relayerRowId} AS relayer_row_id,
+    (SELECT coalesce(max(sequence), 0) FROM events WHERE events.relayer_row_id = ${relayerRowId}) AS last,
     (SELECT ${aggregate} FROM notifications WHERE id IN (
-      SELECT notification_id FROM relayers WHERE relayers.row_id = ${relayer_row_id}
-      UNION ALL SELECT value FROM relayers, ${others} WHERE relayers.row_id = ${relayer_row_id})) AS listeners`
-const stateIn: Record<Engine, (relayer_row_id: string) => string> = {
-  sqlite: (relayer_row_id) =>
+      SELECT notification_id FROM relayers WHERE relayers.row_id = ${relayerRowId}
+      UNION ALL SELECT value FROM relayers, ${others} WHERE relayers.row_id = ${relayerRowId})) AS listeners`
+const stateIn: Record<Engine, (relayerRowId: string) => string> = {
+  sqlite: (relayerRowId) =>
     stateOf(
-      relayer_row_id,
+      relayerRowId,
       "json_group_array(json_object('row_id', row_id, 'filter', filter))",
       'json_each(other_notification_ids)',
     ),
-  postgres: (relayer_row_id) =>
+  postgres: (relayerRowId) =>
     stateOf(
-      relayer_row_id,
+      relayerRowId,
       "coalesce(json_agg(json_build_object('row_id', row_id, 'filter', filter)), '[]')::text",
       'json_array_elements_text(other_notification_ids::json)',
     ),
@@ -172,12 +177,12 @@ export function createEvents(dependencies: StoreDependencies): Events {
     }
   }
 
-  async function statesOf(transaction: Transaction, relayer_row_ids: number[]) {
+  async function statesOf(transaction: Transaction, relayerRowIds: number[]) {
     const known = inTransaction.get(transaction) ?? new Map<number, State>()
     inTransaction.set(transaction, known)
-    const unknown = [...new Set(relayer_row_ids)].filter((row_id) => !known.has(row_id))
+    const unknown = [...new Set(relayerRowIds)].filter((rowId) => !known.has(rowId))
     if (unknown.length === 0) return known
-    const wanted = unknown.map((relayer_row_id) => ({ relayer_row_id }))
+    const wanted = unknown.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
     note(known, await transaction.allOf(states, wanted))
     return known
   }
@@ -198,10 +203,10 @@ export function createEvents(dependencies: StoreDependencies): Events {
       const { body, ...rest } = serializeEvent(its, sequence, dependencies)
       const row = { relayer_row_id, sequence, event, subject, data_row_id, ...rest }
       rows.push({ ...row, body, place: rows.length })
-      for (const { row_id: notification_row_id, filter } of state.listeners) {
+      for (const { row_id: notificationRowId, filter } of state.listeners) {
         if (!isWanted(filter, its)) continue
         const place = deliveries.length
-        deliveries.push({ ...row, notification_row_id, delivery_id: dependencies.makeId(), place })
+        deliveries.push({ ...row, notification_row_id: notificationRowId, delivery_id: dependencies.makeId(), place })
       }
     }
     // They are sent together, and run one after the other.
@@ -213,8 +218,8 @@ export function createEvents(dependencies: StoreDependencies): Events {
 
   return {
     prepare: statesOf,
-    async prepareFor(transaction, row_ids) {
-      note(await statesOf(transaction, []), await transaction.all(statesFor, { row_ids }))
+    async prepareFor(transaction, rowIds) {
+      note(await statesOf(transaction, []), await transaction.all(statesFor, { row_ids: rowIds }))
     },
     async ofTransactions(transaction, rows) {
       await write(transaction, rows.map(transactionEvent))
@@ -224,18 +229,24 @@ export function createEvents(dependencies: StoreDependencies): Events {
     },
     async ofWait(transaction, row) {
       await write(transaction, [waitEvent(row)])
-      const { relayer_id, id: transaction_id, nonce, waiting_for } = row
+      const { relayer_id, id: transactionId, nonce, waiting_for } = row
       const reason = shownReason(row)
       transaction.afterCommit(() =>
-        observer.waits?.({ relayer_id, transaction_id, nonce, waiting_for: waiting_for ?? 'other', reason }),
+        observer.waits?.({
+          relayer_id,
+          transaction_id: transactionId,
+          nonce,
+          waiting_for: waiting_for ?? 'other',
+          reason,
+        }),
       )
     },
     async ofChange(transaction, before, after) {
       const event = changeEvent(before, after, showRelayer)
       if (event) await write(transaction, [event])
     },
-    ofLowBalance: (transaction, row, balance, min_balance) =>
-      write(transaction, [lowBalanceEvent(row, balance, min_balance, showRelayer)]),
+    ofLowBalance: (transaction, row, balance, minBalance) =>
+      write(transaction, [lowBalanceEvent(row, balance, minBalance, showRelayer)]),
     ofFunding: (transaction, row, state, reason) => write(transaction, [fundingEvent(row, state, reason, showRelayer)]),
   }
 }
@@ -282,8 +293,8 @@ export function changeEvent(
   const stopped = (relayer: RelayerRow) => relayer.paused || relayer.system_disabled
   const relayer = showRelayer(after)
   if (stopped(after) && (!stopped(before) || before.disabled_reason !== after.disabled_reason)) {
-    const disable_reason = after.disabled_reason ?? 'Paused by request'
-    return stateEvent(after, { payload_type: 'relayer_disabled', relayer, disable_reason })
+    const disableReason = after.disabled_reason ?? 'Paused by request'
+    return stateEvent(after, { payload_type: 'relayer_disabled', relayer, disable_reason: disableReason })
   }
   const isEnabled = stopped(before) && !stopped(after)
   return isEnabled ? stateEvent(after, { payload_type: 'relayer_enabled', relayer, retry_count: 0 }) : undefined
@@ -292,9 +303,10 @@ export function changeEvent(
 export const lowBalanceEvent = (
   row: RelayerRow,
   balance: string,
-  min_balance: string,
+  minBalance: string,
   showRelayer: StoreDependencies['showRelayer'],
-): NewEvent => stateEvent(row, { payload_type: 'relayer_low_balance', relayer: showRelayer(row), balance, min_balance })
+): NewEvent =>
+  stateEvent(row, { payload_type: 'relayer_low_balance', relayer: showRelayer(row), balance, min_balance: minBalance })
 
 export const fundingEvent = (
   row: RelayerRow,

@@ -43,23 +43,23 @@ export function funding(
 
   return {
     fundedRelayers: async () => (await database.read.all(funded)).map(({ row_id }) => row_id),
-    async fundingOf({ row_id: relayer_row_id, funding: own, coin_token }) {
+    async fundingOf({ row_id: relayerRowId, funding: own, coin_token }) {
       if (own) return { funding: asCoin(own, coin_token), pool: null }
-      const found = await database.read.one(poolThatFunds, { relayer_row_id })
+      const found = await database.read.one(poolThatFunds, { relayer_row_id: relayerRowId })
       const pool = found && (await findPool(database.read, found.id))
       return pool?.funding ? { funding: asCoin(pool.funding, coin_token), pool } : undefined
     },
-    refills: (relayer_row_id) => readRefills(database.read, relayer_row_id),
-    async noteFunding(relayer_row_id, { state, reason }) {
+    refills: (relayerRowId) => readRefills(database.read, relayerRowId),
+    async noteFunding(relayerRowId, { state, reason }) {
       // Read first, because it rarely changes and a write costs a commit.
-      const before = await database.read.one(note, { relayer_row_id })
+      const before = await database.read.one(note, { relayer_row_id: relayerRowId })
       if (before?.state === state && before.reason === reason) return
       await write(async (transaction) => {
-        await transaction.lockRelayers({ relayers: [relayer_row_id] })
-        const row = await byRowId(transaction, relayer_row_id)
+        await transaction.lockRelayers({ relayers: [relayerRowId] })
+        const row = await byRowId(transaction, relayerRowId)
         if (!row) return
         const since = before?.state === state ? before.since : timestamp()
-        await transaction.run(setNote, { relayer_row_id, state, reason, since })
+        await transaction.run(setNote, { relayer_row_id: relayerRowId, state, reason, since })
         const wasBlocked = before !== undefined && isBlocked(before.state)
         if (before?.state === state || (!isBlocked(state) && !wasBlocked)) return
         await events.ofFunding(transaction, row, state, reason)
@@ -75,12 +75,12 @@ export function funding(
       const amounts = await database.read.all(counted, place)
       return `${amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n)}`
     },
-    async hasUnfinishedCalls(relayer_row_id) {
-      const row = await database.read.one(calls, { relayer_row_id })
+    async hasUnfinishedCalls(relayerRowId) {
+      const row = await database.read.one(calls, { relayer_row_id: relayerRowId })
       return Boolean(row?.found)
     },
-    async feesSince(relayer_row_id, from) {
-      const row = await database.read.one(fees, { relayer_row_id, from })
+    async feesSince(relayerRowId, from) {
+      const row = await database.read.one(fees, { relayer_row_id: relayerRowId, from })
       return row ? BigInt(row.gwei) * 1_000_000_000n + BigInt(row.wei) : 0n
     },
   }

@@ -5,11 +5,11 @@ import { indexedBy, least, sql } from './session.ts'
 import { unfinishedOfAll } from './unfinished.ts'
 
 /** Counts stop here, so that reading the gauges never delays a request for long. */
-export const max_counted = 20_000
-export const max_relayers = 100
-export const max_pools = 100
+export const maxCounted = 20_000
+export const maxRelayers = 100
+export const maxPools = 100
 /** Gaps are searched in this many nonces: no more transactions are ever broadcast at once. */
-export const max_nonces = 1_000
+export const maxNonces = 1_000
 
 // Row ids follow the order of creation, so the lowest is the oldest.
 const groups = (
@@ -23,7 +23,7 @@ const groups = (
     (engine) => `
     SELECT status, count, (SELECT created_at FROM transactions WHERE row_id = oldest_row_id) AS oldest FROM (
       SELECT status, count(*) AS count, min(row_id) AS oldest_row_id FROM (
-        SELECT ${status} AS status, row_id FROM transactions${indexedBy[engine](index)} WHERE ${where} LIMIT ${max_counted}
+        SELECT ${status} AS status, row_id FROM transactions${indexedBy[engine](index)} WHERE ${where} LIMIT ${maxCounted}
       ) AS counted GROUP BY status
     ) AS grouped ORDER BY status`,
   ),
@@ -31,7 +31,7 @@ const groups = (
 const countDeliveries = sql<Gauges['deliveries']>(
   (engine) => `
   SELECT count(*) AS pending, count(*) FILTER (WHERE next_at <= $now) AS due FROM (
-    SELECT next_at FROM deliveries${indexedBy[engine]('deliveries_due')} WHERE status = 'pending' LIMIT ${max_counted}
+    SELECT next_at FROM deliveries${indexedBy[engine]('deliveries_due')} WHERE status = 'pending' LIMIT ${maxCounted}
   ) AS counted`,
 )
 /** Above every nonce. */
@@ -41,21 +41,21 @@ const lowestOf = (status: string) =>
 // Nonces that no transaction holds, from the lowest unfinished one to the nonce counter or the limit of the search.
 const gaps = sql<{ relayer_id: string; gaps: number }>(
   (engine) => `
-  SELECT id AS relayer_id, ${least[engine]}(next_nonce, lowest + ${max_nonces}) - lowest - (
+  SELECT id AS relayer_id, ${least[engine]}(next_nonce, lowest + ${maxNonces}) - lowest - (
       SELECT count(*) FROM transactions
       WHERE chain_id = accounts.chain_id AND "from" = accounts.address AND nonce >= lowest
-        AND nonce < ${least[engine]}(next_nonce, lowest + ${max_nonces})
+        AND nonce < ${least[engine]}(next_nonce, lowest + ${maxNonces})
     ) AS gaps
   FROM (
     SELECT id, chain_id, address,
       ${least[engine]}(${lowestOf(`status = 'pending'`)}, ${lowestOf(`status IN ('sent', 'submitted')`)}) AS lowest
-    FROM relayers ORDER BY row_id LIMIT ${max_relayers}
+    FROM relayers ORDER BY row_id LIMIT ${maxRelayers}
   ) AS lowest_nonces JOIN accounts USING (chain_id, address)
   WHERE lowest < next_nonce`,
 )
 
 const members = sql<{ pool_id: string; relayer_row_id: number; weight: number }>(`
-  SELECT pools.id AS pool_id, relayer_row_id, weight FROM (SELECT * FROM pools ORDER BY row_id LIMIT ${max_pools}) AS pools
+  SELECT pools.id AS pool_id, relayer_row_id, weight FROM (SELECT * FROM pools ORDER BY row_id LIMIT ${maxPools}) AS pools
     JOIN pool_relayers ON pool_row_id = pools.row_id`)
 
 /** Gauges from the indexes of unfinished rows: the cost depends on the unfinished rows, not on all stored ones. */
@@ -63,8 +63,8 @@ export function gauges({ read }: Database): Pick<Store, 'readGauges'> {
   async function readPools(): Promise<Gauges['pools']> {
     const rows = await read.all(members)
     const counts = await unfinishedOfAll(read, [...new Set(rows.map(({ relayer_row_id }) => relayer_row_id))])
-    return [...Map.groupBy(rows, ({ pool_id }) => pool_id)].map(([pool_id, its]) => ({
-      pool_id,
+    return [...Map.groupBy(rows, ({ pool_id }) => pool_id)].map(([poolId, its]) => ({
+      pool_id: poolId,
       relayers: its.filter(({ weight }) => weight > 0).length,
       unfinished: its.reduce((sum, { relayer_row_id }) => sum + (counts.get(relayer_row_id)?.count ?? 0), 0),
     }))

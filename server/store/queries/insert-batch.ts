@@ -126,7 +126,7 @@ export async function readLedger(
   const withData = wanted.filter(({ data }) => data !== null).length
   const refilled = wanted.flatMap(({ refill }) => refill?.relayer_row_id ?? [])
   // They are sent together, and run one after the other.
-  const [known, relayers, accounts, held, taken, sent, book, refills, row_ids] = await Promise.all([
+  const [known, relayers, accounts, held, taken, sent, book, refills, rowIds] = await Promise.all([
     keys.size === 0 ? [] : session.allOf(selectKnown, [...keys.values()]),
     session.all(selectRelayers, { row_ids: [...new Set(wanted.map((its) => its.relayer_row_id))] }),
     readAccounts(session, [...places.values()]),
@@ -139,7 +139,7 @@ export async function readLedger(
   ])
 
   const ledger: Ledger = {
-    row_ids: { transactions: row_ids.map((its) => its.transactions), data: row_ids.flatMap(({ data }) => data ?? []) },
+    row_ids: { transactions: rowIds.map((its) => its.transactions), data: rowIds.flatMap(({ data }) => data ?? []) },
     known: new Map(known.map((its) => [keyOf(its.relayer_row_id, its), its])),
     relayers: new Map(
       relayers.map(({ row_id, last_sequence, count, bytes }) => [

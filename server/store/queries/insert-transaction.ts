@@ -71,15 +71,15 @@ export interface Origin {
 }
 
 /** Whose idempotency key it is, as the column `relayer_row_id` holds it: a relayer, or a pool as minus its row id. */
-export const holderOf = (relayer_row_id: number, pool_row_id: number | undefined): number =>
-  pool_row_id === undefined ? relayer_row_id : -pool_row_id
+export const holderOf = (relayerRowId: number, poolRowId: number | undefined): number =>
+  poolRowId === undefined ? relayerRowId : -poolRowId
 export const keyOf = (
-  relayer_row_id: number,
+  relayerRowId: number,
   { caller, key, pool_row_id }: { caller: string; key: string; pool_row_id?: number },
-): string => JSON.stringify([holderOf(relayer_row_id, pool_row_id), caller, key])
+): string => JSON.stringify([holderOf(relayerRowId, pool_row_id), caller, key])
 export const accountOf = ({ chain_id, address }: Account): string => `${chain_id} ${address}`
 export const nonceOf = (account: Account, nonce: number): string => `${accountOf(account)} ${nonce}`
-export const laneOf = (chain_id: number, lane: string): string => `${chain_id} ${lane}`
+export const laneOf = (chainId: number, lane: string): string => `${chainId} ${lane}`
 /** The lane that the transaction takes, if it takes one. */
 export const lanesOf = ({ chain_id, sponsored }: NewTransaction): string[] =>
   sponsored?.lane == null ? [] : [laneOf(chain_id, sponsored.lane)]
@@ -243,15 +243,15 @@ const newRow = (its: NewTransaction): Omit<AcceptedRow, Assigned> => ({
   revision: 0,
 })
 
-function take(row_ids: number[]): number {
-  const row_id = row_ids.shift()
-  if (row_id === undefined) throw new Error('Too few row ids were assigned')
-  return row_id
+function take(rowIds: number[]): number {
+  const rowId = rowIds.shift()
+  if (rowId === undefined) throw new Error('Too few row ids were assigned')
+  return rowId
 }
 
 /** The response to a repeated batch. */
-export function answerBatchAgain({ body_hash, answer }: KnownAnswer, wanted_hash: string) {
-  if (body_hash !== wanted_hash) return { outcome: 'mismatch' } as const
+export function answerBatchAgain({ body_hash, answer }: KnownAnswer, wantedHash: string) {
+  if (body_hash !== wantedHash) return { outcome: 'mismatch' } as const
   return { outcome: 'replayed', transactions: JSON.parse(answer) as AcceptedTransaction[] } as const
 }
 
@@ -264,8 +264,8 @@ export interface KnownAnswer {
 }
 
 /** The response to a repeated request. */
-export function answerAgain({ body_hash, answer, data, transaction_row_id }: KnownAnswer, wanted_hash: string): Replay {
-  if (body_hash !== wanted_hash) return { outcome: 'mismatch' }
+export function answerAgain({ body_hash, answer, data, transaction_row_id }: KnownAnswer, wantedHash: string): Replay {
+  if (body_hash !== wantedHash) return { outcome: 'mismatch' }
   const transaction: AcceptedTransaction = JSON.parse(withData(answer, data))
   return { outcome: 'replayed', transaction, row_id: transaction_row_id }
 }
@@ -297,7 +297,7 @@ export interface Order {
   ordering_key: string
 }
 
-export const orderOf = (pool_row_id: number, ordering_key: string): string => `${pool_row_id} ${ordering_key}`
+export const orderOf = (poolRowId: number, orderingKey: string): string => `${poolRowId} ${orderingKey}`
 
 /**
  * Accepts a transaction for the candidate with the fewest unfinished transactions for its weight; among equals for the one that was idle

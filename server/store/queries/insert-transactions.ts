@@ -38,7 +38,7 @@ const moveDeduplicationId = sql(
 const orderOfTransaction = sql('SELECT 1 FROM pool_orders WHERE transaction_row_id = $row_id')
 
 /** Of transactions that nobody asked for: they fill gaps of nonces. As in the audit trail. */
-const own_caller = 'service'
+const ownCaller = 'service'
 
 interface Ahead {
   ledger: Awaited<ReturnType<typeof readLedger>>
@@ -75,8 +75,8 @@ export function creations(
   const moveAll = createMoves(events, spendings, dependencies.now)
   const withdraw = createWithdrawal(spendings, async (transaction, one) => (await moveAll(transaction, [one]))[0])
 
-  const knownOf = (session: Session, relayer_row_id: number, its: { caller: string; key: string }) =>
-    session.one(selectKnown, { caller: its.caller, key: its.key, relayer_row_id })
+  const knownOf = (session: Session, relayerRowId: number, its: { caller: string; key: string }) =>
+    session.one(selectKnown, { caller: its.caller, key: its.key, relayer_row_id: relayerRowId })
 
   /** What the acceptance of some transactions depends on. The caller holds the locks of the relayers. */
   async function readAhead(transaction: Transaction, wanted: Wanted[]): Promise<Ahead> {
@@ -95,9 +95,9 @@ export function creations(
     wanted: { input: Wanted; auditEntry?: PendingAuditEntry | undefined }[],
     { ledger, pools }: Ahead,
   ): Promise<Accepted[]> {
-    const created_at = new Date(dependencies.now()).toISOString()
+    const createdAt = new Date(dependencies.now()).toISOString()
     const creations = wanted.map(({ input, auditEntry }) => {
-      const origin = { created_at, caller: auditEntry?.caller ?? own_caller }
+      const origin = { created_at: createdAt, caller: auditEntry?.caller ?? ownCaller }
       return isForPool(input)
         ? acceptInPool(ledger, pools, origin, input)
         : { creation: accept(ledger, { ...origin, pool_row_id: null }, input) }
@@ -141,9 +141,9 @@ export function creations(
     },
   )
 
-  const replay: Store['replay'] = async (caller, relayer_row_id, key, body_hash) => {
-    const known = await knownOf(database.read, relayer_row_id, { caller, key })
-    return known && answerAgain(known, body_hash)
+  const replay: Store['replay'] = async (caller, relayerRowId, key, bodyHash) => {
+    const known = await knownOf(database.read, relayerRowId, { caller, key })
+    return known && answerAgain(known, bodyHash)
   }
 
   return {
@@ -219,11 +219,11 @@ export function creations(
         return { outcome: 'refused', index: error.index, creation: error.creation }
       }
     },
-    async replayBatch(caller, holder, key, body_hash) {
+    async replayBatch(caller, holder, key, bodyHash) {
       const known = await knownOf(database.read, holder, { caller, key })
-      return known && answerBatchAgain(known, body_hash)
+      return known && answerBatchAgain(known, bodyHash)
     },
     replay,
-    replayInPool: (caller, pool_row_id, key, body_hash) => replay(caller, holderOf(0, pool_row_id), key, body_hash),
+    replayInPool: (caller, poolRowId, key, bodyHash) => replay(caller, holderOf(0, poolRowId), key, bodyHash),
   }
 }

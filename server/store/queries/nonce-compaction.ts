@@ -6,9 +6,9 @@ import type { Database } from './database.ts'
 import { type Session, sql, type Transaction, type Truth } from './session.ts'
 
 /** The most gaps and abandoned nonces that are reported. */
-const max_found = 100
+const maxFound = 100
 /** The most nonces that one turn of the event loop reads, or that one database transaction changes: some milliseconds. */
-const batch_rows = 250
+const batchRows = 250
 
 type Compaction = Pick<Store, 'abandoned' | 'compactNonces'>
 
@@ -51,8 +51,8 @@ const renumber = sql('UPDATE transactions SET nonce = $nonce, revision = revisio
  */
 export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'>): Compaction {
   const from = (session: Session, { chain_id, address }: Account, nonce: number) =>
-    session.all(heldFrom, { chain_id, address, nonce, limit: batch_rows })
-  const below = (session: Session, { chain_id, address }: Account, nonce: number, limit = batch_rows) =>
+    session.all(heldFrom, { chain_id, address, nonce, limit: batchRows })
+  const below = (session: Session, { chain_id, address }: Account, nonce: number, limit = batchRows) =>
     session.all(heldBelow, { chain_id, address, nonce, limit })
   const usedBelowOf = async (session: Session, { chain_id, address }: Account) =>
     (await session.one(usedBelow, { chain_id, address }))?.used_below ?? 0
@@ -88,7 +88,7 @@ export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'
       while (free < nonce && (await transaction.one(isHeld, { chain_id, address, nonce: free }))) {
         free += 1
         passed += 1
-        if (passed >= batch_rows) return { free, next: nonce, moved, isEnd: false }
+        if (passed >= batchRows) return { free, next: nonce, moved, isEnd: false }
       }
       if (free !== nonce) {
         await transaction.run(renumber, { nonce: free, row_id })
@@ -97,7 +97,7 @@ export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'
       free += 1
     }
     const last = rows.at(-1)
-    if (last !== undefined && rows.length === batch_rows) return { free, next: last.nonce + 1, moved, isEnd: false }
+    if (last !== undefined && rows.length === batchRows) return { free, next: last.nonce + 1, moved, isEnd: false }
     const [highest] = await below(transaction, account, Number.MAX_SAFE_INTEGER, 1)
     await setNonce(transaction, account, Math.max(free, (highest?.nonce ?? -1) + 1))
     return { free, next: free, moved, isEnd: true }
@@ -106,21 +106,21 @@ export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'
   /** Nonces from `first` on that no transaction holds, below the nonce of a signed transaction. */
   async function gapsFrom(account: Account, first: number): Promise<number[]> {
     const free: number[] = []
-    let below_signed = 0
+    let belowSigned = 0
     for (let next = first; ; await nextTurn()) {
       const rows = await from(read, account, next)
       for (const { nonce, is_signed } of rows) {
-        for (; next < nonce && free.length < max_found; next += 1) free.push(next)
-        if (is_signed) below_signed = free.length
+        for (; next < nonce && free.length < maxFound; next += 1) free.push(next)
+        if (is_signed) belowSigned = free.length
         next = nonce + 1
       }
-      if (rows.length < batch_rows || below_signed >= max_found) return free.slice(0, below_signed)
+      if (rows.length < batchRows || belowSigned >= maxFound) return free.slice(0, belowSigned)
     }
   }
 
   return {
-    async compactNonces(chain_id, address, latest) {
-      const account = { chain_id, address }
+    async compactNonces(chainId, address, latest) {
+      const account = { chain_id: chainId, address }
       const first = Math.max(await aboveBlocks(account, latest), await usedBelowOf(read, account))
       let moved = 0
       for (let place: Place = { free: first, next: first }; ; await nextTurn()) {
@@ -130,8 +130,8 @@ export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'
         place = batch
       }
     },
-    async abandoned(chain_id, address, latest) {
-      const account = { chain_id, address }
+    async abandoned(chainId, address, latest) {
+      const account = { chain_id: chainId, address }
       const found: Awaited<ReturnType<Store['abandoned']>> = []
       for (let next = await aboveBlocks(account, latest); ; await nextTurn()) {
         const rows = await from(read, account, next)
@@ -139,8 +139,7 @@ export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'
           if (is_ended && !is_in_block) found.push({ row_id, revision, reason })
         }
         const last = rows.at(-1)
-        if (last === undefined || rows.length < batch_rows || found.length >= max_found)
-          return found.slice(0, max_found)
+        if (last === undefined || rows.length < batchRows || found.length >= maxFound) return found.slice(0, maxFound)
         next = last.nonce + 1
       }
     },

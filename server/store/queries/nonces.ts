@@ -37,8 +37,8 @@ export function nonces(database: Database, now: () => number): Nonces {
   // Every submission asks several times.
   const accountAt = readTogether(accountOf, (accounts: Account[]) => readAccounts(read, accounts))
   return {
-    async getAccount(chain_id, address) {
-      return readAccount(await accountAt({ chain_id, address }))
+    async getAccount(chainId, address) {
+      return readAccount(await accountAt({ chain_id: chainId, address }))
     },
     noteForeign: (account, foreign) =>
       write(async (transaction) => {
@@ -47,15 +47,15 @@ export function nonces(database: Database, now: () => number): Nonces {
         return (await transaction.run(setForeign, { ...account, ...foreign, at })) > 0
       }),
     accountAt: (account, latest) => readAccountAt(read, account, latest),
-    raiseNonce: (chain_id, address, nonce, isProven) =>
+    raiseNonce: (chainId, address, nonce, isProven) =>
       write(async (transaction) => {
-        await transaction.lockRelayers({ accounts: [{ chain_id, address }] })
-        await transaction.run(raise, { chain_id, address, nonce, used_below: isProven ? nonce : 0 })
+        await transaction.lockRelayers({ accounts: [{ chain_id: chainId, address }] })
+        await transaction.run(raise, { chain_id: chainId, address, nonce, used_below: isProven ? nonce : 0 })
       }),
-    setGenesis: (chain_id, address, genesis_hash) =>
+    setGenesis: (chainId, address, genesisHash) =>
       write(async (transaction) => {
-        await transaction.lockRelayers({ accounts: [{ chain_id, address }] })
-        await transaction.run(updateGenesis, { chain_id, address, genesis_hash })
+        await transaction.lockRelayers({ accounts: [{ chain_id: chainId, address }] })
+        await transaction.run(updateGenesis, { chain_id: chainId, address, genesis_hash: genesisHash })
       }),
     ...nonceCompaction(database),
   }

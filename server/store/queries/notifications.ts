@@ -73,11 +73,11 @@ export function notifications(database: Database, { now }: Pick<StoreDependencie
     creator !== undefined && creator !== created_by
 
   return {
-    createNotification: ({ id, type, url, signing_key, filter, created_by }, auditEntry, max_of_creator) =>
+    createNotification: ({ id, type, url, signing_key, filter, created_by }, auditEntry, maxOfCreator) =>
       writeAlone(async (transaction) => {
-        if (max_of_creator !== undefined) {
+        if (maxOfCreator !== undefined) {
           const { count } = (await transaction.one(countOf, { created_by })) as { count: number }
-          if (count >= max_of_creator) return 'too_many'
+          if (count >= maxOfCreator) return 'too_many'
         }
         const row = await transaction.one(insert, {
           id,

@@ -54,7 +54,7 @@ const fail = sql(`
 const disable = sql('UPDATE notifications SET disabled_reason = $reason WHERE row_id = $notification_row_id')
 
 /** The age up to which a delivery is retried out of turn: longer than the retry schedule. */
-const retried_ms = 120 * 3_600_000
+const retriedMs = 120 * 3_600_000
 
 type Outbox = Pick<
   Store,
@@ -75,7 +75,7 @@ export function outbox(database: Database, { now }: Pick<StoreDependencies, 'now
     await transaction.run(verdict.status === 'delivered' ? succeed : fail, { at, notification_row_id })
     // Older ones would be repeated for ever, where one event fails and the others do not.
     if (recovered)
-      await bulk.begin(transaction, 'retry', notification_row_id, new Date(now() - retried_ms).toISOString())
+      await bulk.begin(transaction, 'retry', notification_row_id, new Date(now() - retriedMs).toISOString())
     if (reason === undefined) return
     await transaction.run(disable, { reason, notification_row_id })
     await bulk.begin(transaction, 'give_up', notification_row_id)
@@ -83,14 +83,14 @@ export function outbox(database: Database, { now }: Pick<StoreDependencies, 'now
 
   return {
     targetsAtWork: async () => (await read.all(atWork)).map(({ target }) => target),
-    getTarget: (row_id) => rights.require('notifications', () => read.one(selectTarget, { row_id })),
+    getTarget: (rowId) => rights.require('notifications', () => read.one(selectTarget, { row_id: rowId })),
     targetRowId: async (id, creator) => (await read.one(rowIdOf, { id, creator: creator ?? null }))?.row_id,
-    dueDeliveries: (row_id, time, limit) => read.all(due, { row_id, time, limit }),
-    async bodyOf(row_id) {
-      const stored = await read.one(selectBody, { row_id })
+    dueDeliveries: (rowId, time, limit) => read.all(due, { row_id: rowId, time, limit }),
+    async bodyOf(rowId) {
+      const stored = await read.one(selectBody, { row_id: rowId })
       return stored && withData(stored.body, stored.data)
     },
-    nextDueAt: async (row_id) => (await read.one(nextDue, { row_id }))?.next ?? undefined,
+    nextDueAt: async (rowId) => (await read.one(nextDue, { row_id: rowId }))?.next ?? undefined,
     // Many attempts end at the same time, so they share a commit. After a kill, attempts that were not committed are repeated.
     settleDelivery: database.groupCommitOfDeliveries(
       ({ notification_row_id }: Settlement) => notification_row_id,

@@ -53,10 +53,10 @@ export async function readPoolState(session: Session, wanted: PoolTransaction[])
   const keys = wanted.flatMap(({ pool_row_id, ordering_key }) =>
     ordering_key === null ? [] : { pool_row_id, ordering_key },
   )
-  const row_ids = wanted.flatMap(({ candidates }) => candidates.map(({ transaction }) => transaction.relayer_row_id))
+  const rowIds = wanted.flatMap(({ candidates }) => candidates.map(({ transaction }) => transaction.relayer_row_id))
   const [pinned, last] = await Promise.all([
     keys.length === 0 ? new Map<string, number>() : readPins(session, keys),
-    session.all(newest, { row_ids: [...new Set(row_ids)] }),
+    session.all(newest, { row_ids: [...new Set(rowIds)] }),
   ])
   return { pinned, newest: new Map(last.map(({ relayer_row_id, row_id }) => [relayer_row_id, row_id])) }
 }
@@ -67,20 +67,22 @@ export const writeOrders = async (transaction: Transaction, orders: Order[]): Pr
 }
 
 export const poolOrders = ({ read }: Database): Pick<Store, 'loadsOf' | 'pinnedRelayer'> => ({
-  async loadsOf(relayer_row_ids) {
+  async loadsOf(relayerRowIds) {
     const [counts, firsts] = await Promise.all([
-      unfinishedOfAll(read, relayer_row_ids),
-      firstsInLine(read, relayer_row_ids),
+      unfinishedOfAll(read, relayerRowIds),
+      firstsInLine(read, relayerRowIds),
     ])
     const waiting = new Set(firsts.flatMap((row) => (row.waiting_for === null ? [] : row.relayer_row_id)))
-    return relayer_row_ids.map((relayer_row_id) => ({
-      relayer_row_id,
-      unfinished: (counts.get(relayer_row_id) ?? nothing).count,
-      is_waiting: waiting.has(relayer_row_id),
+    return relayerRowIds.map((relayerRowId) => ({
+      relayer_row_id: relayerRowId,
+      unfinished: (counts.get(relayerRowId) ?? nothing).count,
+      is_waiting: waiting.has(relayerRowId),
     }))
   },
-  async pinnedRelayer(pool_row_id, ordering_key) {
-    const row_id = (await readPins(read, [{ pool_row_id, ordering_key }])).get(orderOf(pool_row_id, ordering_key))
-    return row_id === undefined ? undefined : (await read.one(relayer, { row_id }))?.id
+  async pinnedRelayer(poolRowId, orderingKey) {
+    const rowId = (await readPins(read, [{ pool_row_id: poolRowId, ordering_key: orderingKey }])).get(
+      orderOf(poolRowId, orderingKey),
+    )
+    return rowId === undefined ? undefined : (await read.one(relayer, { row_id: rowId }))?.id
   },
 })

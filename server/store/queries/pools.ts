@@ -89,16 +89,17 @@ export function pools(database: Database): Pools {
     readRow(withoutSeal((await transaction.one(select, { id })) as Row & StoredSeal))
 
   /** Gives the pool these relayers. Throws UnknownRelayer, which undoes what was changed before. */
-  async function withRelayers(transaction: Transaction, id: string, relayer_ids: string[]): Promise<PoolRow> {
-    const { row_id: pool_row_id, network } = (await transaction.one(select, { id })) as Row
-    const row_ids: number[] = []
-    for (const [index, relayer_id] of relayer_ids.entries()) {
-      const its = await transaction.one(member, { id: relayer_id, network })
+  async function withRelayers(transaction: Transaction, id: string, relayerIds: string[]): Promise<PoolRow> {
+    const { row_id: poolRowId, network } = (await transaction.one(select, { id })) as Row
+    const rowIds: number[] = []
+    for (const [index, relayerId] of relayerIds.entries()) {
+      const its = await transaction.one(member, { id: relayerId, network })
       if (!its) throw new UnknownRelayer(index)
-      row_ids.push(its.row_id)
+      rowIds.push(its.row_id)
     }
-    await transaction.run(removeOthers, { pool_row_id, row_ids })
-    for (const relayer_row_id of row_ids) await transaction.run(add, { pool_row_id, relayer_row_id })
+    await transaction.run(removeOthers, { pool_row_id: poolRowId, row_ids: rowIds })
+    for (const relayerRowId of rowIds)
+      await transaction.run(add, { pool_row_id: poolRowId, relayer_row_id: relayerRowId })
     return readOne(transaction, id)
   }
 
@@ -154,9 +155,9 @@ export function pools(database: Database): Pools {
         },
         auditEntry,
       ),
-    weighPoolRelayer: (id, relayer_id, weight, auditEntry) =>
+    weighPoolRelayer: (id, relayerId, weight, auditEntry) =>
       writeCached(async (transaction) => {
-        if ((await transaction.run(weigh, { id, relayer_id, weight })) === 0) return undefined
+        if ((await transaction.run(weigh, { id, relayer_id: relayerId, weight })) === 0) return undefined
         return find(transaction, id)
       }, auditEntry),
     deletePool: (id, auditEntry) =>

@@ -4,14 +4,14 @@ import type { Failures, NotificationState, Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { sql } from './session.ts'
 
-const period_s = 900
+const periodS = 900
 /** Periods that are read in one turn of the event loop: with a thousand relayers, some milliseconds. */
-const turn_periods = 12
+const turnPeriods = 12
 
 const failures = sql<{ relayer_row_id: number; count: number }>(`
   SELECT relayer_row_id, sum(failed) AS count FROM activity
-  WHERE period_s = ${period_s} AND at >= $from AND at < $to AND failed > 0 GROUP BY relayer_row_id`)
-const newest = sql<{ at: number | null }>(`SELECT max(at) AS at FROM activity WHERE period_s = ${period_s}`)
+  WHERE period_s = ${periodS} AND at >= $from AND at < $to AND failed > 0 GROUP BY relayer_row_id`)
+const newest = sql<{ at: number | null }>(`SELECT max(at) AS at FROM activity WHERE period_s = ${periodS}`)
 const newestFailed = sql<{ id: string; status_reason: string | null }>(`
   SELECT id, status_reason FROM transactions WHERE relayer_row_id = $relayer_row_id AND status = 'failed'
   ORDER BY sequence DESC LIMIT 1`)
@@ -39,18 +39,23 @@ export const problems = ({ read, write }: Database): Problems => ({
   async failuresSince(from) {
     const counts = new Map<number, number>()
     const end = (await read.one(newest))?.at ?? 0
-    for (let start = from; start <= end; start += turn_periods * period_s) {
+    for (let start = from; start <= end; start += turnPeriods * periodS) {
       for (const { relayer_row_id, count } of await read.all(failures, {
         from: start,
-        to: start + turn_periods * period_s,
+        to: start + turnPeriods * periodS,
       }))
         counts.set(relayer_row_id, (counts.get(relayer_row_id) ?? 0) + Number(count))
       await nextTurn()
     }
     const found: Failures[] = []
-    for (const [relayer_row_id, count] of counts) {
-      const last = await read.one(newestFailed, { relayer_row_id })
-      found.push({ relayer_row_id, count, transaction_id: last?.id ?? null, reason: last?.status_reason ?? null })
+    for (const [relayerRowId, count] of counts) {
+      const last = await read.one(newestFailed, { relayer_row_id: relayerRowId })
+      found.push({
+        relayer_row_id: relayerRowId,
+        count,
+        transaction_id: last?.id ?? null,
+        reason: last?.status_reason ?? null,
+      })
     }
     return found
   },
@@ -61,11 +66,11 @@ export const problems = ({ read, write }: Database): Problems => ({
       rows.map(({ problem_id, caller: by, ...its }): [string, Acknowledgement] => [problem_id, { by, ...its }]),
     )
   },
-  acknowledge: (problem_id, its, auditEntry) =>
+  acknowledge: (problemId, its, auditEntry) =>
     write(async (transaction) => {
       await transaction.run(removeOld, { now: its.at })
-      await transaction.run(insert, { problem_id, ...its })
+      await transaction.run(insert, { problem_id: problemId, ...its })
     }, auditEntry),
-  deleteAcknowledgement: (problem_id, auditEntry) =>
-    write(async (transaction) => (await transaction.run(remove, { problem_id })) === 1, auditEntry),
+  deleteAcknowledgement: (problemId, auditEntry) =>
+    write(async (transaction) => (await transaction.run(remove, { problem_id: problemId })) === 1, auditEntry),
 })

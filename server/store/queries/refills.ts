@@ -1,21 +1,21 @@
-import { isFinal, unfinished_statuses } from '../../domain/statuses.ts'
+import { isFinal, unfinishedStatuses } from '../../domain/statuses.ts'
 import type { Refill } from '../configuration-store.ts'
 import type { Acceptance, NewestRefill } from './insert-transaction.ts'
 import { type Session, sql, type Transaction } from './session.ts'
 
-const max_shown = 20
-const max_kept = 200
+const maxShown = 20
+const maxKept = 200
 
 /** Null where its transaction was removed, long after its end. */
 type Row = Omit<Refill, 'is_open'>
 
-const unfinished = unfinished_statuses.map((status) => `'${status}'`).join(', ')
+const unfinished = unfinishedStatuses.map((status) => `'${status}'`).join(', ')
 // The row of its transaction says how far a refill is: it may be reopened by a reorganization.
 const newest = sql<Row>(`
   SELECT refills.row_id, treasury_row_id, treasury_id, amount, transaction_id, refills.created_at, status, "from",
     CASE WHEN block_hash IS NOT NULL THEN nonce END AS mined_nonce
   FROM refills LEFT JOIN transactions ON transactions.id = transaction_id
-  WHERE refills.relayer_row_id = $relayer_row_id ORDER BY refills.row_id DESC LIMIT ${max_shown}`)
+  WHERE refills.relayer_row_id = $relayer_row_id ORDER BY refills.row_id DESC LIMIT ${maxShown}`)
 const newestOf = sql<NewestRefill & { relayer_row_id: number }>(`
   SELECT refills.relayer_row_id, max(refills.row_id) AS row_id,
     max(CASE WHEN status IN (${unfinished}) THEN 1 ELSE 0 END) AS is_open
@@ -34,16 +34,16 @@ const insert = sql(
 const prune = sql(`
   DELETE FROM refills WHERE relayer_row_id = $relayer_row_id AND row_id < (
     SELECT min(row_id) FROM (
-      SELECT row_id FROM refills WHERE relayer_row_id = $relayer_row_id ORDER BY row_id DESC LIMIT ${max_kept}) AS newest)`)
+      SELECT row_id FROM refills WHERE relayer_row_id = $relayer_row_id ORDER BY row_id DESC LIMIT ${maxKept}) AS newest)`)
 
-export async function readRefills(session: Session, relayer_row_id: number): Promise<Refill[]> {
-  const rows = await session.all(newest, { relayer_row_id })
+export async function readRefills(session: Session, relayerRowId: number): Promise<Refill[]> {
+  const rows = await session.all(newest, { relayer_row_id: relayerRowId })
   return rows.map((row) => ({ ...row, is_open: row.status !== null && !isFinal(row.status) }))
 }
 
 /** The newest refills of relayers, by their row ids; absent: none. */
-export async function newestRefills(session: Session, row_ids: number[]): Promise<Map<number, NewestRefill>> {
-  const rows = row_ids.length === 0 ? [] : await session.all(newestOf, { row_ids })
+export async function newestRefills(session: Session, rowIds: number[]): Promise<Map<number, NewestRefill>> {
+  const rows = rowIds.length === 0 ? [] : await session.all(newestOf, { row_ids: rowIds })
   return new Map(rows.map(({ relayer_row_id, ...its }) => [relayer_row_id, its]))
 }
 

@@ -129,7 +129,7 @@ export function relayerReads({ rights }: Pick<Database, 'rights'>) {
   }
   return {
     byId: (session: Session, id: string) => trusted(() => session.one(select, { id }), id),
-    byRowId: (session: Session, row_id: number) => trusted(() => session.one(selectByRowId, { row_id })),
+    byRowId: (session: Session, rowId: number) => trusted(() => session.one(selectByRowId, { row_id: rowId })),
   }
 }
 
@@ -140,8 +140,8 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
   const { byId, byRowId } = relayerReads(database)
 
   /** Whether one of them does not exist, or was created by another than `creator`. */
-  async function isUnknown(transaction: Transaction, notification_ids: string[], creator?: string): Promise<boolean> {
-    for (const id of notification_ids) {
+  async function isUnknown(transaction: Transaction, notificationIds: string[], creator?: string): Promise<boolean> {
+    for (const id of notificationIds) {
       const its = await transaction.one(creatorOf, { id })
       if (its === undefined || (creator !== undefined && creator !== its.created_by)) return true
     }
@@ -168,7 +168,7 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         return readRow(row)
       }, auditEntry),
     getRelayer: (id) => byId(read, id),
-    getRelayerByRowId: (row_id) => byRowId(read, row_id),
+    getRelayerByRowId: (rowId) => byRowId(read, rowId),
     async relayersOn(address) {
       return (await rights.requireAll('relayers', () => read.all(selectOn, { address }))).map(readRow)
     },
@@ -213,14 +213,14 @@ export function relayers(database: Database, dependencies: StoreDependencies): R
         },
         auditEntry,
       ),
-    async noteBalance(row_id, balance, min_balance, isLow) {
+    async noteBalance(rowId, balance, minBalance, isLow) {
       // Read first, because the value rarely changes and a write costs a commit.
-      if (((await read.one(lowBalance, { row_id }))?.low_balance === 1) === isLow) return
+      if (((await read.one(lowBalance, { row_id: rowId }))?.low_balance === 1) === isLow) return
       await write(async (transaction) => {
-        await transaction.lockRelayers({ relayers: [row_id] })
-        const isChanged = (await transaction.run(setLowBalance, { row_id, low_balance: isLow ? 1 : 0 })) === 1
-        const row = isChanged && isLow ? await byRowId(transaction, row_id) : undefined
-        if (row) await events.ofLowBalance(transaction, row, balance, min_balance)
+        await transaction.lockRelayers({ relayers: [rowId] })
+        const isChanged = (await transaction.run(setLowBalance, { row_id: rowId, low_balance: isLow ? 1 : 0 })) === 1
+        const row = isChanged && isLow ? await byRowId(transaction, rowId) : undefined
+        if (row) await events.ofLowBalance(transaction, row, balance, minBalance)
       })
     },
     // A relayer that funds none is on no way between others, so that without it nobody gets another treasury.

@@ -6,7 +6,7 @@ import { costOf, type ReservationSums, sumsAfter, type Taken } from './reserved-
 import { type Session, sql } from './session.ts'
 
 /** The most transactions between a node's count and the last known one, in either direction. */
-const max_apart = 1_000
+const maxApart = 1_000
 
 const set = sql(
   (engine) => `
@@ -57,7 +57,7 @@ export async function readAccountAt(
   { chain_id, address }: Account,
   latest: number,
 ): Promise<AccountState & { committed: string }> {
-  const place = { chain_id, address, from: latest - max_apart, to: latest + max_apart }
+  const place = { chain_id, address, from: latest - maxApart, to: latest + maxApart }
   const rows = await session.all(selectAt, { ...place, latest })
   const account = readAccount(rows[0])
   const committed = rows.reduce((sum, { nonce, ...row }) => {

@@ -44,12 +44,12 @@ export function restarts(
         for (const row of await moveAll(transaction, moves)) done(row)
         return rows.length
       }),
-    restartAccount: ({ chain_id, address }, genesis_hash, next_nonce, auditEntry) =>
+    restartAccount: ({ chain_id, address }, genesisHash, nextNonce, auditEntry) =>
       write(async (transaction) => {
         const account = { chain_id, address }
         await transaction.lockRelayers({ accounts: [account] })
         if (await transaction.one(holders, { ...account, limit: 1 })) return false
-        await transaction.run(restart, { ...account, next_nonce, genesis_hash })
+        await transaction.run(restart, { ...account, next_nonce: nextNonce, genesis_hash: genesisHash })
         await transaction.run(forgetUnknown, account)
         return true
       }, auditEntry),
@@ -57,7 +57,7 @@ export function restarts(
 }
 
 /** As the contract says. */
-const max_reason_length = 1_000
+const maxReasonLength = 1_000
 
 /** A block of the former chain is unrelated to the block of the same height on the new chain. */
 function forgotten(
@@ -71,6 +71,6 @@ function forgotten(
   if (intent === 'send') return { set: { ...place, status_reason: reason, error }, end: { status: 'failed', proof } }
   // The reason of the withdrawal comes first.
   const reasons = status_reason === null ? reason : `${status_reason}; ${reason}`
-  const set = { ...place, status_reason: reasons.slice(0, max_reason_length), error }
+  const set = { ...place, status_reason: reasons.slice(0, maxReasonLength), error }
   return { set, end: { status: endOfIntent[intent], proof } }
 }

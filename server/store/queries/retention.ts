@@ -5,8 +5,8 @@ import type { Database } from './database.ts'
 import { greatest, indexedBy, type Statement, sql, type Transaction, type Truth } from './session.ts'
 
 /** The rows that one database transaction removes; fewer of those that have dependent rows. */
-export const max_rows = 500
-export const max_parents = 100
+export const maxRows = 500
+export const maxParents = 100
 
 export interface Aged {
   row_id: number
@@ -40,7 +40,7 @@ const oldest = sql<AgedTransaction>(
   (engine) => `
   SELECT row_id, status, chain_id, "from", nonce,
     ${greatest[engine]}(created_at, coalesce(sent_at, ''), coalesce(confirmed_at, '')) AS at
-  FROM transactions WHERE relayer_row_id = $relayer_row_id ORDER BY sequence LIMIT ${max_parents}`,
+  FROM transactions WHERE relayer_row_id = $relayer_row_id ORDER BY sequence LIMIT ${maxParents}`,
 )
 // The highest used nonce distinguishes a chain from a restarted one, so its transaction is kept. The search above a candidate is
 // limited, because a hundred thousand unfinished transactions may follow. If it finds nothing, the candidate is kept.
@@ -48,18 +48,18 @@ const usedAbove = sql<{ is_used: Truth }>(`
   SELECT EXISTS (
     SELECT 1 FROM (SELECT status, block_hash FROM transactions
                    WHERE chain_id = $chain_id AND "from" = $from AND nonce > $nonce
-                   ORDER BY nonce LIMIT ${max_rows}) AS above
+                   ORDER BY nonce LIMIT ${maxRows}) AS above
     WHERE status IN ('mined', 'confirmed') OR block_hash IS NOT NULL) AS is_used`)
 const known = sql<Aged & { status: TransactionStatus }>(
   (engine) => `
   SELECT transaction_row_id AS row_id, transactions.created_at AS at, status
   FROM idempotency${indexedBy[engine]('idempotency_by_transaction')}
     JOIN transactions ON transactions.row_id = transaction_row_id
-  WHERE transaction_row_id > $after ORDER BY transaction_row_id LIMIT ${max_rows}`,
+  WHERE transaction_row_id > $after ORDER BY transaction_row_id LIMIT ${maxRows}`,
 )
 const delivered = sql<Aged & { notification_row_id: number }>(`
   SELECT row_id, notification_row_id, created_at AS at FROM deliveries
-  WHERE row_id > $after ORDER BY row_id LIMIT ${max_parents}`)
+  WHERE row_id > $after ORDER BY row_id LIMIT ${maxParents}`)
 const finished = sql<Aged>(
   `SELECT row_id, created_at AS at FROM deliveries WHERE row_id = ANY ($row_ids::bigint[]) AND status <> 'pending'`,
 )
@@ -69,7 +69,7 @@ const happened = sql<Aged & { is_held: Truth }>(`
   SELECT row_id, created_at AS at,
     (SELECT 1 FROM deliveries WHERE event_row_id = events.row_id LIMIT 1) IS NOT NULL
       OR sequence = (SELECT max(sequence) FROM events AS its WHERE its.relayer_row_id = events.relayer_row_id) AS is_held
-  FROM events WHERE row_id > $after ORDER BY row_id LIMIT ${max_rows}`)
+  FROM events WHERE row_id > $after ORDER BY row_id LIMIT ${maxRows}`)
 
 const remove = (table: string, column: string) => sql(`DELETE FROM ${table} WHERE ${column} = ANY ($row_ids::bigint[])`)
 const removeTransactions = [
@@ -85,9 +85,9 @@ const removeDeliveries = [remove('delivery_attempts', 'delivery_row_id'), remove
 const removeEvents = [remove('events', 'row_id')]
 
 async function removeAll(transaction: Transaction, removals: Statement<object>[], rows: Aged[]): Promise<number> {
-  const row_ids = rows.map(({ row_id }) => row_id)
-  for (const its of removals) await transaction.run(its, { row_ids })
-  return row_ids.length
+  const rowIds = rows.map(({ row_id }) => row_id)
+  for (const its of removals) await transaction.run(its, { row_ids: rowIds })
+  return rowIds.length
 }
 
 async function mayEnd(transaction: Transaction, { chain_id, from, nonce }: AgedTransaction): Promise<boolean> {
@@ -106,24 +106,24 @@ const prunes: Record<Prunable, Prune> = {
       old.push(row)
     }
     const removed = await removeAll(transaction, removeTransactions, old)
-    return { removed, next: removed === max_parents ? after : relayer_row_id }
+    return { removed, next: removed === maxParents ? after : relayer_row_id }
   },
   async idempotency(transaction, before, after) {
     const old = oldOf(await transaction.all(known, { after }), before)
     // While its transaction is unfinished, a caller may still repeat the request.
     const mayGo = old.filter(({ status }) => isFinal(status))
-    return { removed: await removeAll(transaction, removeIdempotency, mayGo), next: nextAfter(old, max_rows) }
+    return { removed: await removeAll(transaction, removeIdempotency, mayGo), next: nextAfter(old, maxRows) }
   },
   async deliveries(transaction, before, after) {
     const old = oldOf(await transaction.all(delivered, { after }), before)
     await transaction.lockNotifications([...new Set(old.map((row) => row.notification_row_id))])
     const mayGo = await transaction.all(finished, { row_ids: old.map(({ row_id }) => row_id) })
-    return { removed: await removeAll(transaction, removeDeliveries, mayGo), next: nextAfter(old, max_parents) }
+    return { removed: await removeAll(transaction, removeDeliveries, mayGo), next: nextAfter(old, maxParents) }
   },
   async events(transaction, before, after) {
     const old = oldOf(await transaction.all(happened, { after }), before)
     const mayGo = old.filter(({ is_held }) => !is_held)
-    return { removed: await removeAll(transaction, removeEvents, mayGo), next: nextAfter(old, max_rows) }
+    return { removed: await removeAll(transaction, removeEvents, mayGo), next: nextAfter(old, maxRows) }
   },
 }
 

@@ -61,7 +61,7 @@ export const byTable = <T>(make: (table: RightsTable) => T) =>
   Object.fromEntries(rightsTables.map((table) => [table, make(table)])) as Record<RightsTable, T>
 
 /** A step takes some milliseconds. */
-export const max_step = 250
+export const maxStep = 250
 
 /** The rows that grant rights, with their MACs. */
 export const rows = byTable((table): Record<'one' | 'lock' | 'some', Statement<StoredRow>> => {
@@ -69,7 +69,7 @@ export const rows = byTable((table): Record<'one' | 'lock' | 'some', Statement<S
   return {
     one: sql((engine) => `${select(engine)} WHERE row_id = $row_id`),
     lock: sql((engine) => `${select(engine)} WHERE row_id = $row_id FOR NO KEY UPDATE`),
-    some: sql((engine) => `${select(engine)} WHERE row_id > $after ORDER BY row_id LIMIT ${max_step}`),
+    some: sql((engine) => `${select(engine)} WHERE row_id > $after ORDER BY row_id LIMIT ${maxStep}`),
   }
 })
 export const setSeal = byTable((table) =>
@@ -85,7 +85,7 @@ async function* stepsOf(session: Session, table: RightsTable): AsyncGenerator<St
   for (let after = 0; ; ) {
     const some = await session.all(rows[table].some, { after })
     yield some
-    if (some.length < max_step) return
+    if (some.length < maxStep) return
     after = some.at(-1)?.row_id as number
   }
 }
@@ -104,7 +104,7 @@ export async function scanRights(
   for (const table of rightsTables) {
     for await (const some of stepsOf(session, table)) {
       for (const row of some) scan.add(table, contentAsText(row))
-      if (some.length === max_step) await pause()
+      if (some.length === maxStep) await pause()
     }
   }
   return scan.end()
@@ -114,21 +114,21 @@ export async function scanRights(
  * Gives every protected row a new version and a MAC for its present content, and writes a new manifest. Must be called inside a database
  * transaction. Resolves to their number.
  */
-export async function sealAll(session: Session, seal: RightsSeal, first_version: number): Promise<number> {
+export async function sealAll(session: Session, seal: RightsSeal, firstVersion: number): Promise<number> {
   const sums = emptySums()
-  let version = first_version
+  let version = firstVersion
   for (const table of rightsTables) {
     for await (const some of stepsOf(session, table)) {
       for (const row of some) {
         version += 1
-        const rights_mac = seal.macOf(table, { ...contentAsText(row), rights_version: version })
-        await session.run(setSeal[table], { row_id: row.row_id, rights_version: version, rights_mac })
+        const rightsMac = seal.macOf(table, { ...contentAsText(row), rights_version: version })
+        await session.run(setSeal[table], { row_id: row.row_id, rights_version: version, rights_mac: rightsMac })
         toggle(sums[table], seal.element(table, row.row_id, version))
       }
     }
   }
   await session.run(setManifest, { sealed: seal.sealManifest({ version, sums }) })
-  return version - first_version
+  return version - firstVersion
 }
 
 /**
@@ -174,11 +174,11 @@ export interface Trust {
 export interface Rights extends Trust {
   /** Starts checking rows and sealing changes. Throws StoreError when the schema has triggers of other programs. */
   protect(guard: RightsGuard, report: (fault: RightsFault) => void): Promise<void>
-  inserted(transaction: Transaction, table: RightsTable, row_id: number): void
+  inserted(transaction: Transaction, table: RightsTable, rowId: number): void
   /** Must be called before the change. Throws ApiError (503) when the row is not trusted. */
-  updated(transaction: Transaction, table: RightsTable, row_id: number): Promise<void>
+  updated(transaction: Transaction, table: RightsTable, rowId: number): Promise<void>
   /** Must be called before the row is deleted. */
-  deleted(transaction: Transaction, table: RightsTable, row_id: number): Promise<void>
+  deleted(transaction: Transaction, table: RightsTable, rowId: number): Promise<void>
 }
 
 /** The state of all protected rows, as a scan found it and changes of this process moved it. */
@@ -191,7 +191,7 @@ export interface Monitor {
 }
 
 /** How often rows are read again that changed meanwhile. */
-const max_reads = 10
+const maxReads = 10
 
 /** `sealing`: undefined before `protect`, when all rows are trusted. */
 export function createTrust(sealing: () => RightsSeal | undefined, monitor: Monitor, tell: RightsReports): Trust {
@@ -210,7 +210,7 @@ export function createTrust(sealing: () => RightsSeal | undefined, monitor: Moni
       }))
       // The row may have been read before a change, and checked against the state after it.
       const mayBeOld = moves !== monitor.moves() && found.some(({ fault }) => fault?.reason === 'rolled back')
-      if (mayBeOld && reads < max_reads) continue
+      if (mayBeOld && reads < maxReads) continue
       tell(found.flatMap(({ fault }) => fault ?? []))
       return found.map(({ row, fault }) => ({ row, isTrusted: fault === undefined }))
     }

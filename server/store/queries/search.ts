@@ -3,13 +3,13 @@ import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import type { SearchSight, Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { type Engine, type Statement, sql, type Truth, type Values } from './session.ts'
-import { few, findTransactions, min_prefix } from './text-search.ts'
+import { few, findTransactions, minPrefix } from './text-search.ts'
 
-const max_found = 50
+const maxFound = 50
 /** Resources of one kind: one more than are shown tells that there are more. */
-const max_named = max_found + 1
+const maxNamed = maxFound + 1
 /** Rows that one turn of the event loop compares with the text: some milliseconds. */
-const step_rows = 25_000
+const stepRows = 25_000
 
 type Named = Pick<SearchResult, 'kind' | 'id' | 'name' | 'found_by' | 'matched'> & { is_whole: Truth }
 
@@ -37,12 +37,12 @@ function resource(kind: string, table: string, address: string, name = 'name', s
         coalesce(id = $text OR ${address} = $lower OR lower(${name}) = $lower, false) AS is_whole
       FROM ${table} WHERE row_id > $after::bigint AND row_id <= $last::bigint AND ${seen}
         AND (${hasId} OR ${hasAddress} OR ${position}(lower(${name}), $lower) > 0)
-      ORDER BY is_whole DESC, row_id LIMIT ${max_named}`
+      ORDER BY is_whole DESC, row_id LIMIT ${maxNamed}`
   }
   return {
     step: sql(`
       SELECT coalesce(max(row_id), 0) AS last, count(*) AS rows
-      FROM (SELECT row_id FROM ${table} WHERE row_id > $after::bigint ORDER BY row_id LIMIT ${step_rows}) AS its`),
+      FROM (SELECT row_id FROM ${table} WHERE row_id > $after::bigint ORDER BY row_id LIMIT ${stepRows}) AS its`),
     find: sql(find),
   }
 }
@@ -68,14 +68,14 @@ export function searchAll({ read }: Database): Pick<Store, 'search'> {
     { signers, notifications }: SearchSight,
   ): Promise<Ranked[]> {
     const lower = text.toLowerCase()
-    const its = { text, lower, prefix: text.length < min_prefix ? null : lower }
+    const its = { text, lower, prefix: text.length < minPrefix ? null : lower }
     const creator = typeof notifications === 'object' ? notifications.created_by : null
     const all = async ({ step, find }: Resource, more: Values = {}) => {
       const found: Named[] = []
-      for (let after = 0; found.length < max_named; ) {
+      for (let after = 0; found.length < maxNamed; ) {
         const { last, rows } = (await read.one(step, { after })) as { last: number; rows: number }
         if (rows > 0) found.push(...(await read.all(find, { ...its, ...more, after, last })))
-        if (rows < step_rows) break
+        if (rows < stepRows) break
         after = last
         await nextTurn()
       }
@@ -107,7 +107,7 @@ export function searchAll({ read }: Database): Pick<Store, 'search'> {
       const found = await transactions(text, ids)
       const items = [...resources, ...found.items]
         .sort((a, b) => Number(b.is_whole) - Number(a.is_whole))
-        .slice(0, max_found)
+        .slice(0, maxFound)
         .map(({ is_whole, ...result }) => result)
       return { items, total_items: resources.length + found.total }
     },

@@ -62,7 +62,7 @@ export const secrets = ({
       const highest = (await transaction.one(highestVersion))?.version ?? 0
       return sealAll(transaction, rightsSeal(guard), Math.max(await lockedVersion(transaction, guard), highest))
     }),
-  reseal: (change, new_check, { from, to }, entry) =>
+  reseal: (change, newCheck, { from, to }, entry) =>
     writeCached(async (transaction) => {
       await beAlone(transaction)
       const version = from ? await checkedVersion(transaction, from) : 0
@@ -76,7 +76,7 @@ export const secrets = ({
       await sealAll(transaction, rightsSeal(to), version)
       // Their MACs are under the old key.
       await transaction.run(forgetLogins)
-      await writeMasterKeyCheck(transaction, new_check)
+      await writeMasterKeyCheck(transaction, newCheck)
       transaction.record(entry)
       return count
     }),
@@ -131,9 +131,9 @@ export async function protectRights(
     }
     const proof = prove(held)
     if (proof.is_protected) return { proof, first_sealed: 0 }
-    const first_sealed = await sealAll(transaction, rightsSeal(proof.guard), 0)
+    const firstSealed = await sealAll(transaction, rightsSeal(proof.guard), 0)
     await writeMasterKeyCheck(transaction, proof)
-    return { proof, first_sealed }
+    return { proof, first_sealed: firstSealed }
   })
   await rights.protect(proof.guard, report)
   return { first_sealed }

@@ -20,11 +20,11 @@ const servers = sql<ServerRow>({
 })
 
 /** The row ids say how old they are: no row between them is removed. */
-const max_kept = 1_000
+const maxKept = 1_000
 
 const insert = sql(`
   INSERT INTO incidents (at, server, severity, subject, text) VALUES ($at, $server, $severity, $subject, $text)`)
-const removeOld = sql(`DELETE FROM incidents WHERE row_id <= (SELECT max(row_id) FROM incidents) - ${max_kept}`)
+const removeOld = sql(`DELETE FROM incidents WHERE row_id <= (SELECT max(row_id) FROM incidents) - ${maxKept}`)
 const newest = sql<Incident>(`
   SELECT at, server, severity, subject, text FROM incidents ORDER BY row_id DESC LIMIT $limit`)
 

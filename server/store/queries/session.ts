@@ -35,7 +35,7 @@ export interface Transaction extends Session {
   /** Locks the rows of relayers, by ascending row id, until the commit. */
   lockRelayers(wanted: RelayersToLock): Promise<void>
   /** Locks the rows of notifications until the commit: no other database transaction adds or changes their deliveries. */
-  lockNotifications(row_ids: number[]): Promise<void>
+  lockNotifications(rowIds: number[]): Promise<void>
   /** Commits an audit entry with this database transaction. */
   record(entry: AuditEntry | PendingAuditEntry): void
   /** Records the entry if `work` changes a row. */

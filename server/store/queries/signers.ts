@@ -44,7 +44,7 @@ export function signers({ read, lister, writeCached, rights }: Database): Signer
 }
 
 /** A login that is not ended after this time was cut off: its outcome is unknown. */
-const login_ms = 10_000
+const loginMs = 10_000
 
 interface Row {
   accepted: Uint8Array | null
@@ -71,7 +71,7 @@ export function tokenLogins(
       writeAlone(async (transaction) => {
         const row = await transaction.one(selectTokenLogins, { token })
         if (isSame(row?.accepted, pin)) return 'try'
-        if (row?.state === 'trying' && now() - row.since < login_ms) return 'busy'
+        if (row?.state === 'trying' && now() - row.since < loginMs) return 'busy'
         const isAgain = row?.state === 'refused' && isSame(row.tried, pin)
         const mayTry =
           row == null || row.state === null || trust === 'administrator' || (trust === 'operator' && !isAgain)

@@ -69,7 +69,7 @@ export function sponsorships(
   }
 
   return {
-    createSponsorship: ({ relayer_id, pool_id, ...given }, api_key, auditEntry) =>
+    createSponsorship: ({ relayer_id, pool_id, ...given }, apiKey, auditEntry) =>
       writeCached(async (transaction) => {
         const its = await transaction.one(relayer_id === undefined ? pool : relayer, {
           id: relayer_id ?? pool_id ?? '',
@@ -80,12 +80,12 @@ export function sponsorships(
           relayer_id === undefined
             ? { relayer_id: null, relayer_row_id: null, pool_id: pool_id as string, pool_row_id: row_id }
             : { relayer_id, relayer_row_id: row_id, pool_id: null, pool_row_id: null }
-        const row = { ...given, ...sender, network, chain_id, api_key_id: api_key.id }
+        const row = { ...given, ...sender, network, chain_id, api_key_id: apiKey.id }
         const values = { ...row, rules: rulesOf(row), paused: given.paused ? 1 : 0 }
         const created = await transaction.one(insert, pick(values))
         if (!created) return 'id_taken'
         rights.inserted(transaction, 'sponsorships', created.row_id)
-        const key = await insertApiKey(transaction, rights, api_key)
+        const key = await insertApiKey(transaction, rights, apiKey)
         if (typeof key !== 'number') throw new KeyRefused(key)
         return readRow(withoutSeal((await transaction.one(select, { id: given.id })) as Row & StoredSeal))
       }, auditEntry).catch((error) => {
@@ -93,9 +93,9 @@ export function sponsorships(
         throw error
       }),
     getSponsorship: (id) => find(read, id),
-    async sponsorshipOfKey(api_key_id) {
-      const row = await rights.require('sponsorships', () => read.one(selectByKey, { api_key_id }))
-      return row?.api_key_id === api_key_id ? readRow(row) : undefined
+    async sponsorshipOfKey(apiKeyId) {
+      const row = await rights.require('sponsorships', () => read.one(selectByKey, { api_key_id: apiKeyId }))
+      return row?.api_key_id === apiKeyId ? readRow(row) : undefined
     },
     listSponsorships: lister('sponsorships', columns, readRow),
     updateSponsorship: (id, changes, auditEntry) =>

@@ -3,22 +3,22 @@ import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import { type Session, sql, type Values } from './session.ts'
 
 /** Rows that one turn of the event loop reads: a few milliseconds. */
-const turn_rows = 5_000
+const turnRows = 5_000
 /** What one search reads for a list: of many relayers, fewer of each. */
-const list_rows = 50_000
+const listRows = 50_000
 /** Of each relayer: in the search over everything, and the most in a list. */
 export const few = 50
 const many = 1_000
 /** Prefixes of transactions and addresses that are shorter find too much. */
-export const min_prefix = 4
+export const minPrefix = 4
 /** Transactions of all relayers that a prefix is looked up for, before those that the caller may not see are left out. */
-const max_of_prefix = 1_000
+const maxOfPrefix = 1_000
 const prefix = '_prefix'
 /** What sorts after hexadecimal digits in all languages, and the last character of Unicode. */
-const after_digits = 'g'
-const last_character = '\u{10ffff}'
+const afterDigits = 'g'
+const lastCharacter = '\u{10ffff}'
 /** `12`, and `nonce 12` or `#12` for nothing else. */
-const nonce_form = /^(?:nonce\s+|#)?(\d{1,15})$/i
+const nonceForm = /^(?:nonce\s+|#)?(\d{1,15})$/i
 
 interface Row extends Pick<SearchResult, 'nonce' | 'reference' | 'value' | 'created_at'> {
   row_id: number
@@ -62,9 +62,9 @@ const globalSearches = {
   id: sql<Row>(`SELECT ${columns} FROM transactions WHERE id = $text`),
   hash: byHash('hash = $lower'),
   id_prefix: sql<Row>(
-    `SELECT ${columns} FROM transactions WHERE id >= $lower AND id < $end ORDER BY id DESC LIMIT ${max_of_prefix}`,
+    `SELECT ${columns} FROM transactions WHERE id >= $lower AND id < $end ORDER BY id DESC LIMIT ${maxOfPrefix}`,
   ),
-  hash_prefix: byHash(`hash >= $lower AND hash < $end ORDER BY hash LIMIT ${max_of_prefix}`),
+  hash_prefix: byHash(`hash >= $lower AND hash < $end ORDER BY hash LIMIT ${maxOfPrefix}`),
 }
 
 /** Searches of the transactions of each relayer. Those of a prefix have the order of their index: only the last are read. */
@@ -107,9 +107,9 @@ interface Wanted {
 function searchesFor(text: string): Wanted[] {
   const lower = text.toLowerCase()
   const pair = /^([^:]+):(.+)$/s.exec(text)
-  const nonce = nonce_form.exec(text)?.[1]
-  const isPrefix = text.length >= min_prefix
-  const ofDigits = { lower, end: `${lower}${after_digits}` }
+  const nonce = nonceForm.exec(text)?.[1]
+  const isPrefix = text.length >= minPrefix
+  const ofDigits = { lower, end: `${lower}${afterDigits}` }
   const wanted: (Wanted | false)[] = [
     { search: 'id', values: { text } },
     /^0x[0-9a-f]{64}$/.test(lower) && { search: 'hash', values: { lower } },
@@ -120,7 +120,7 @@ function searchesFor(text: string): Wanted[] {
     isPrefix && /^[0-9a-f-]{1,35}$/.test(lower) && { search: 'id_prefix', values: ofDigits },
     isPrefix && /^0x[0-9a-f]{1,63}$/.test(lower) && { search: 'hash_prefix', values: ofDigits },
     isPrefix && /^0x[0-9a-f]{1,39}$/.test(lower) && { search: 'receiver_prefix', values: ofDigits },
-    isPrefix && { search: 'reference_prefix', values: { text, end: `${text}${last_character}` } },
+    isPrefix && { search: 'reference_prefix', values: { text, end: `${text}${lastCharacter}` } },
   ]
   return wanted.filter((one) => one !== false)
 }
@@ -144,7 +144,7 @@ async function rowsOf(
   }
   let rows: Row[] = []
   let count = 0
-  const step = Math.ceil(turn_rows / limit)
+  const step = Math.ceil(turnRows / limit)
   for (let at = 0; at < relayers.length; at += step) {
     const some = relayers.slice(at, at + step).map(({ relayer_row_id }) => ({ relayer_row_id }))
     const seen = await read.allOf(searches[search], some, { ...values, limit })
@@ -156,12 +156,12 @@ async function rowsOf(
 }
 
 const matchedIn = (
-  found_by: SearchResult['found_by'],
+  foundBy: SearchResult['found_by'],
   { id, to, nonce, reference, matched_hash }: Row,
   text: string,
 ) => {
   const values = { id, hash: matched_hash, receiver: to, nonce, reference, metadata: text }
-  return `${values[found_by as keyof typeof values]}`
+  return `${values[foundBy as keyof typeof values]}`
 }
 
 /** The transactions of these relayers that the text finds: by the whole of a value first, the newest first. `limit`: of each. `total`: how many at least. */
@@ -174,13 +174,13 @@ export async function findTransactions(
   let total = 0
   const found = new Map<number, FoundTransaction>()
   for (const wanted of searchesFor(text)) {
-    const is_whole = !wanted.search.endsWith(prefix)
-    const found_by = wanted.search.replace(prefix, '') as SearchResult['found_by']
+    const isWhole = !wanted.search.endsWith(prefix)
+    const foundBy = wanted.search.replace(prefix, '') as SearchResult['found_by']
     const { rows, count } = await rowsOf(read, limit, wanted, relayers)
     total = Math.max(total, count)
     for (const row of rows)
       if (!found.has(row.row_id))
-        found.set(row.row_id, { ...row, found_by, matched: matchedIn(found_by, row, text), is_whole })
+        found.set(row.row_id, { ...row, found_by: foundBy, matched: matchedIn(foundBy, row, text), is_whole: isWhole })
   }
   return { items: [...found.values()], total: Math.max(total, found.size) }
 }
@@ -190,7 +190,7 @@ export function isNamed(text: string): (relayer: { id: string; name: string }) =
   const lower = text.toLowerCase()
   return ({ id, name }) =>
     [id.toLowerCase(), name.toLowerCase()].some((one) =>
-      lower.length < min_prefix ? one === lower : one.startsWith(lower),
+      lower.length < minPrefix ? one === lower : one.startsWith(lower),
     )
 }
 
@@ -201,9 +201,9 @@ export async function findRowIds(
   relayers: readonly RelayerRow[],
   named: readonly RelayerRow[],
 ): Promise<number[]> {
-  const limit = Math.min(many, Math.max(few, Math.floor(list_rows / relayers.length)))
+  const limit = Math.min(many, Math.max(few, Math.floor(listRows / relayers.length)))
   const { items } = await findTransactions(read, limit, text, relayers)
   const { rows } = await rowsOf(read, limit, { search: 'newest', values: {} }, named)
-  const row_ids = new Set([...items, ...rows].map(({ row_id }) => row_id))
-  return [...row_ids].sort((a, b) => b - a).slice(0, many)
+  const rowIds = new Set([...items, ...rows].map(({ row_id }) => row_id))
+  return [...rowIds].sort((a, b) => b - a).slice(0, many)
 }

@@ -25,7 +25,7 @@ const changing = allColumns.filter((name): name is Changing => !kept.some((its) 
  * What the steps of a transaction change: it waits, a node takes it, it is signed, it is in a block, it is signed again; and anything
  * else. A list, because a caller chooses what a replacement changes, and each statement is kept.
  */
-const final_columns = [
+const finalColumns = [
   'status',
   'confirmed_at',
   'receipt',
@@ -35,12 +35,12 @@ const final_columns = [
   'changed_at',
   'revision',
 ] as const
-const column_sets: readonly (readonly Changing[])[] = [
+const columnSets: readonly (readonly Changing[])[] = [
   ['waiting_for', 'wait_text', 'changed_at', 'reprice_at', 'revision'],
   ['status', 'sent_at', 'changed_at', 'revision'],
   ['hash', 'status', 'signature', 'changed_at', 'reprice_at', 'revision'],
-  final_columns,
-  [...final_columns, 'sponsored'],
+  finalColumns,
+  [...finalColumns, 'sponsored'],
   [
     ...(['hash', 'gas_price', 'max_fee_per_gas', 'max_priority_fee_per_gas', 'signature', 'resign'] as const),
     ...(['waiting_for', 'wait_text', 'reserved', 'changed_at', 'reprice_at', 'revision'] as const),
@@ -53,7 +53,7 @@ const column_sets: readonly (readonly Changing[])[] = [
  * value rewrites its indexes. In PostgreSQL, the list of row ids lets the planner look them up by the index; by a join, it would read the
  * whole table while it is small.
  */
-const updates = column_sets.map((names) => ({
+const updates = columnSets.map((names) => ({
   names,
   statement: sql<object>({
     sqlite: `

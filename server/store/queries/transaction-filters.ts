@@ -1,11 +1,11 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
-import { final_statuses, unfinished_statuses } from '../../domain/statuses.ts'
+import { finalStatuses, unfinishedStatuses } from '../../domain/statuses.ts'
 import type { TransactionFilter } from '../../domain/transaction-rows.ts'
 
 /** The depth to which lists of several relayers are merged. */
-export const max_depth = 10_000
+export const maxDepth = 10_000
 
-type Counted = (typeof final_statuses)[number]
+type Counted = (typeof finalStatuses)[number]
 /** The counts of a block of transactions. */
 export type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
 
@@ -19,13 +19,13 @@ export function countIn(
     (created_before !== undefined && row.oldest >= created_before)
   if (isNone) return 0
   const wanted = (state: TransactionStatus) => status.length === 0 || status.includes(state)
-  const some = unfinished_statuses.filter(wanted).length
-  const known = final_statuses.filter(wanted).reduce((sum, state) => sum + row[state], 0)
+  const some = unfinishedStatuses.filter(wanted).length
+  const known = finalStatuses.filter(wanted).reduce((sum, state) => sum + row[state], 0)
   const isAll =
     (created_after === undefined || row.oldest > created_after) &&
     (created_before === undefined || row.newest < created_before)
   if (isAll && (some === 0 || row.unfinished === 0)) return known
-  if (isAll && some === unfinished_statuses.length) return known + row.unfinished
+  if (isAll && some === unfinishedStatuses.length) return known + row.unfinished
   // The block has no transaction that could match.
   return known === 0 && (some === 0 || row.unfinished === 0) ? 0 : undefined
 }

@@ -7,17 +7,17 @@ import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { sql } from './session.ts'
 import { findRowIds, isNamed } from './text-search.ts'
-import { type BlockRow, countIn, max_depth, searchFor } from './transaction-filters.ts'
+import { type BlockRow, countIn, maxDepth, searchFor } from './transaction-filters.ts'
 import { hexOf, readData, type ShownRow, show, shownColumns, type WholeRow } from './transaction-rows.ts'
 import { filterRows, type Place, search } from './transaction-search.ts'
 
 /** The longest data that is read together with its row. */
-const short_bytes = 1_000
+const shortBytes = 1_000
 /** The most data that is written out in one turn of the event loop, which takes some milliseconds. */
-const turn_characters = 1_000_000
+const turnCharacters = 1_000_000
 /** The most rows that are read in one turn of the event loop, and the most whose row ids are: some milliseconds. */
-const step_rows = 250
-const merged_rows = 1_000
+const stepRows = 250
+const mergedRows = 1_000
 
 type ListedRow = ShownRow & Pick<WholeRow, 'data' | 'data_bytes' | 'data_row_id'>
 
@@ -26,7 +26,7 @@ const ends = sql<{ first: number | null; last: number | null }>(`
   SELECT (SELECT min(sequence) FROM transactions WHERE relayer_row_id = $relayer_row_id) AS first,
     (SELECT max(sequence) FROM transactions WHERE relayer_row_id = $relayer_row_id) AS last`)
 const listed = `${shownColumns}, data_bytes, data_row_id,
-  CASE WHEN data_bytes <= ${short_bytes} THEN (SELECT data FROM transaction_data WHERE row_id = data_row_id) END AS data`
+  CASE WHEN data_bytes <= ${shortBytes} THEN (SELECT data FROM transaction_data WHERE row_id = data_row_id) END AS data`
 const rowsOf = sql<ListedRow>({
   sqlite: `
     SELECT ${listed} FROM transactions
@@ -69,31 +69,31 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
   /** Rows and large data are read in steps, between which other work runs. */
   async function readPlaces(
     places: Place[],
-    admit: (data_bytes: number) => void = () => undefined,
+    admit: (dataBytes: number) => void = () => undefined,
   ): Promise<ShownColumns[]> {
     const rows: ListedRow[] = []
-    for (let first = 0; first < places.length; first += step_rows) {
+    for (let first = 0; first < places.length; first += stepRows) {
       if (first > 0) await nextTurn()
-      const step = places.slice(first, first + step_rows)
+      const step = places.slice(first, first + stepRows)
       rows.push(...(await read.allOf(rowsOf, runsOf(step))))
     }
     admit(rows.reduce((sum, { data_bytes }) => sum + data_bytes, 0))
     const items: ShownColumns[] = []
     let characters = 0
     for (const [index, row] of rows.entries()) {
-      if (characters >= turn_characters || (index > 0 && index % step_rows === 0)) {
+      if (characters >= turnCharacters || (index > 0 && index % stepRows === 0)) {
         await nextTurn()
         characters = 0
       }
-      const data = row.data_bytes > short_bytes ? await readData(read, row.data_row_id) : hexOf(row.data)
+      const data = row.data_bytes > shortBytes ? await readData(read, row.data_row_id) : hexOf(row.data)
       items.push(show(row, data))
       characters += data?.length ?? 0
     }
     return items
   }
 
-  async function all(relayer_row_id: number, { offset, limit }: Slice): Promise<Listing<number>> {
-    const { first = null, last = null } = (await read.one(ends, { relayer_row_id })) ?? {}
+  async function all(relayerRowId: number, { offset, limit }: Slice): Promise<Listing<number>> {
+    const { first = null, last = null } = (await read.one(ends, { relayer_row_id: relayerRowId })) ?? {}
     if (first === null || last === null) return { items: [], total_items: 0 }
     const to = last - offset
     const count = Math.max(0, Math.min(limit, to - first + 1))
@@ -101,16 +101,17 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
   }
 
   /** A transaction that changes its status while the page is read is shown with the new status. */
-  function filtered(relayer_row_id: number, slice: Slice, filter: TransactionFilter): Promise<Listing<number>> {
+  function filtered(relayerRowId: number, slice: Slice, filter: TransactionFilter): Promise<Listing<number>> {
     const values = {
-      relayer_row_id,
+      relayer_row_id: relayerRowId,
       states: filter.status.length > 0 ? filter.status : null,
       after: filter.created_after ?? null,
       before: filter.created_before ?? null,
     }
     const { pool_row_id } = filter
     const [counts, rows] = pool_row_id === undefined ? [blocks, numbers] : [poolBlocks, poolNumbers]
-    const its = pool_row_id === undefined ? { relayer_row_id } : { relayer_row_id, pool_row_id }
+    const its =
+      pool_row_id === undefined ? { relayer_row_id: relayerRowId } : { relayer_row_id: relayerRowId, pool_row_id }
     return findPage(
       {
         async blocks(level, from, to) {
@@ -125,46 +126,46 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
   }
 
   /** The sequence numbers of a page, and the length of the list. */
-  function find(relayer_row_id: number, slice: Slice, filter: TransactionFilter): Promise<Listing<number>> {
+  function find(relayerRowId: number, slice: Slice, filter: TransactionFilter): Promise<Listing<number>> {
     const by = searchFor(filter)
-    if (by !== undefined) return search(read, by, relayer_row_id, slice, filter)
+    if (by !== undefined) return search(read, by, relayerRowId, slice, filter)
     const { status, created_after, created_before, pool_row_id } = filter
     return status.length > 0 || created_after || created_before || pool_row_id !== undefined
-      ? filtered(relayer_row_id, slice, filter)
-      : all(relayer_row_id, slice)
+      ? filtered(relayerRowId, slice, filter)
+      : all(relayerRowId, slice)
   }
 
   /** Row ids follow the order of creation across all relayers. */
-  async function merged(relayer_row_ids: number[], depth: number, filter: TransactionFilter) {
+  async function merged(relayerRowIds: number[], depth: number, filter: TransactionFilter) {
     let newest: (Place & { row_id: number })[] = []
-    let total_items = 0
-    for (const relayer_row_id of relayer_row_ids) {
-      const found = await find(relayer_row_id, { offset: 0, limit: depth }, filter)
-      total_items += found.total_items
+    let totalItems = 0
+    for (const relayerRowId of relayerRowIds) {
+      const found = await find(relayerRowId, { offset: 0, limit: depth }, filter)
+      totalItems += found.total_items
       const places: typeof newest = []
-      for (let first = 0; first < found.items.length; first += merged_rows) {
+      for (let first = 0; first < found.items.length; first += mergedRows) {
         await nextTurn()
-        const sequences = found.items.slice(first, first + merged_rows)
-        places.push(...(await read.all(rowIdsAt, { relayer_row_id, sequences })))
+        const sequences = found.items.slice(first, first + mergedRows)
+        places.push(...(await read.all(rowIdsAt, { relayer_row_id: relayerRowId, sequences })))
       }
       if (places.length > 0) newest = [...newest, ...places].sort((a, b) => b.row_id - a.row_id).slice(0, depth)
     }
-    return { newest, total_items }
+    return { newest, total_items: totalItems }
   }
 
   /** A page of places that a text has found. */
-  async function pageOf(places: Place[], { offset, limit }: Slice, admit: ((data_bytes: number) => void) | undefined) {
+  async function pageOf(places: Place[], { offset, limit }: Slice, admit: ((dataBytes: number) => void) | undefined) {
     return { items: await readPlaces(places.slice(offset, offset + limit), admit), total_items: places.length }
   }
 
   return {
-    async listTransactions(relayer_row_id, slice, filter, admit) {
+    async listTransactions(relayerRowId, slice, filter, admit) {
       if (filter.search !== undefined) {
-        const row_ids = await findRowIds(read, filter.search, [{ relayer_row_id }], [])
-        return pageOf(await filterRows(read, row_ids, filter), slice, admit)
+        const rowIds = await findRowIds(read, filter.search, [{ relayer_row_id: relayerRowId }], [])
+        return pageOf(await filterRows(read, rowIds, filter), slice, admit)
       }
-      const { items, total_items } = await find(relayer_row_id, slice, filter)
-      const places = items.map((sequence) => ({ relayer_row_id, sequence }))
+      const { items, total_items } = await find(relayerRowId, slice, filter)
+      const places = items.map((sequence) => ({ relayer_row_id: relayerRowId, sequence }))
       return { items: await readPlaces(places, admit), total_items }
     },
     async listTransactionsOf(ids, slice, filter, admit) {
@@ -172,13 +173,13 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
       const its = { ids: ids ? [...ids] : null, pool_row_id: filter.pool_row_id ?? null }
       const relayers = await read.all(relayersOf, its)
       if (filter.search !== undefined) {
-        const row_ids = await findRowIds(read, filter.search, relayers, relayers.filter(isNamed(filter.search)))
-        return pageOf(await filterRows(read, row_ids, filter), slice, admit)
+        const rowIds = await findRowIds(read, filter.search, relayers, relayers.filter(isNamed(filter.search)))
+        return pageOf(await filterRows(read, rowIds, filter), slice, admit)
       }
-      const depth = Math.min(offset + limit, max_depth)
-      const row_ids = relayers.map(({ relayer_row_id }) => relayer_row_id)
-      const { newest, total_items } = await merged(row_ids, limit === 0 ? 0 : depth, filter)
-      if (limit > 0 && offset < total_items && offset + limit > max_depth) return 'too_deep'
+      const depth = Math.min(offset + limit, maxDepth)
+      const rowIds = relayers.map(({ relayer_row_id }) => relayer_row_id)
+      const { newest, total_items } = await merged(rowIds, limit === 0 ? 0 : depth, filter)
+      if (limit > 0 && offset < total_items && offset + limit > maxDepth) return 'too_deep'
       return { items: await readPlaces(newest.slice(offset, offset + limit), admit), total_items }
     },
   }

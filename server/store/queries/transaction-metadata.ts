@@ -10,12 +10,12 @@ const insert = sql(
 )
 
 /** Makes new transactions findable by their metadata. */
-export const indexMetadata = (transaction: Transaction, row_ids: number[]): Promise<number> =>
-  row_ids.length === 0 ? Promise.resolve(0) : transaction.run(insert, { row_ids })
+export const indexMetadata = (transaction: Transaction, rowIds: number[]): Promise<number> =>
+  rowIds.length === 0 ? Promise.resolve(0) : transaction.run(insert, { row_ids: rowIds })
 
 /** Does so again for transactions whose metadata has changed. */
-export async function indexMetadataAgain(transaction: Transaction, row_ids: number[]): Promise<void> {
-  if (row_ids.length === 0) return
-  await transaction.run(remove, { row_ids })
-  await transaction.run(insert, { row_ids })
+export async function indexMetadataAgain(transaction: Transaction, rowIds: number[]): Promise<void> {
+  if (rowIds.length === 0) return
+  await transaction.run(remove, { row_ids: rowIds })
+  await transaction.run(insert, { row_ids: rowIds })
 }

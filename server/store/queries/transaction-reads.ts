@@ -18,7 +18,7 @@ import {
 import { firstsInLine, nothing, unfinishedOfAll } from './unfinished.ts'
 
 /** The most rows that are read in one turn of the event loop: some milliseconds. */
-const turn_rows = 500
+const turnRows = 500
 
 /** Reads at most `limit` rows in steps, between which other work runs. `next` reads the rows after one, or the first ones. */
 export async function inSteps<Row>(
@@ -27,7 +27,7 @@ export async function inSteps<Row>(
 ): Promise<Row[]> {
   const rows: Row[] = []
   for (;;) {
-    const size = Math.min(turn_rows, limit - rows.length)
+    const size = Math.min(turnRows, limit - rows.length)
     const step = await next(rows.at(-1), size)
     rows.push(...step)
     if (step.length < size || rows.length >= limit) return rows
@@ -108,8 +108,8 @@ const lastConfirmed = sql<{ confirmed_at: string | null }>(`
 export function transactionReads({ read, readTogether }: Database): Reads {
   // Every submission asks, and every round of the sender.
   const unfinishedOf = readTogether(
-    (row_id: number) => row_id,
-    (row_ids) => unfinishedOfAll(read, row_ids),
+    (rowId: number) => rowId,
+    (rowIds) => unfinishedOfAll(read, rowIds),
   )
   const whole = (row: WholeRow | undefined) => row && readWhole(row)
   const rows = async (statement: Statement<Row>, values: Values) => (await read.all(statement, values)).map(readRow)
@@ -117,43 +117,46 @@ export function transactionReads({ read, readTogether }: Database): Reads {
     after === undefined ? from : (after.nonce as number) + 1
 
   return {
-    getTransaction: async (relayer_row_id, id) => whole(await read.one(byId, { id, relayer_row_id })),
-    getTransactionOfPool: async (pool_row_id, id) => whole(await read.one(ofPool, { id, pool_row_id })),
-    async getTransactionOfSponsorship(sponsorship_row_id, id) {
+    getTransaction: async (relayerRowId, id) => whole(await read.one(byId, { id, relayer_row_id: relayerRowId })),
+    getTransactionOfPool: async (poolRowId, id) => whole(await read.one(ofPool, { id, pool_row_id: poolRowId })),
+    async getTransactionOfSponsorship(sponsorshipRowId, id) {
       const row = whole(await read.one(ofSponsorship, { id }))
-      return row?.sponsored?.sponsorship_row_id === sponsorship_row_id ? row : undefined
+      return row?.sponsored?.sponsorship_row_id === sponsorshipRowId ? row : undefined
     },
     transactionStates: async (ids) => {
       const found = await read.all(states, { ids })
       return new Map(found.map(({ id, status, resign }) => [id, { status, resign: resign === 1 }]))
     },
-    getTransactionByHash: async (relayer_row_id, hash) => whole(await read.one(byHash, { hash, relayer_row_id })),
+    getTransactionByHash: async (relayerRowId, hash) =>
+      whole(await read.one(byHash, { hash, relayer_row_id: relayerRowId })),
     isSecretHash: async (hash) => (await rows(hiddenByHash, { hash })).some((row) => isSecretOf(row, hash)),
-    getTransactionByNonce: async (chain_id, address, nonce) =>
-      whole(await read.one(byNonce, { chain_id, address, nonce })),
-    dataOf: async (row_id) => hexOf((await read.one(dataOf, { row_id }))?.data ?? null),
-    pending: (relayer_row_id, from, below, limit) =>
+    getTransactionByNonce: async (chainId, address, nonce) =>
+      whole(await read.one(byNonce, { chain_id: chainId, address, nonce })),
+    dataOf: async (rowId) => hexOf((await read.one(dataOf, { row_id: rowId }))?.data ?? null),
+    pending: (relayerRowId, from, below, limit) =>
       inSteps(limit, (after, size) =>
-        rows(selectPending, { relayer_row_id, from: afterNonce(after, from), below, limit: size }),
+        rows(selectPending, { relayer_row_id: relayerRowId, from: afterNonce(after, from), below, limit: size }),
       ),
-    firstInLine: async (relayer_row_id) => (await firstsInLine(read, [relayer_row_id]))[0],
-    inFlight: (relayer_row_id, limit) =>
-      inSteps(limit, (after, size) => rows(selectInFlight, { relayer_row_id, after: after?.nonce ?? -1, limit: size })),
-    mined: (relayer_row_id, up_to_block, limit) =>
+    firstInLine: async (relayerRowId) => (await firstsInLine(read, [relayerRowId]))[0],
+    inFlight: (relayerRowId, limit) =>
+      inSteps(limit, (after, size) =>
+        rows(selectInFlight, { relayer_row_id: relayerRowId, after: after?.nonce ?? -1, limit: size }),
+      ),
+    mined: (relayerRowId, upToBlock, limit) =>
       inSteps(limit, (after, size) => {
         const place = { after_block: after?.block_number ?? -1, after_row_id: after?.row_id ?? 0 }
-        return rows(selectMined, { relayer_row_id, up_to_block, ...place, limit: size })
+        return rows(selectMined, { relayer_row_id: relayerRowId, up_to_block: upToBlock, ...place, limit: size })
       }),
-    holders: (chain_id, address, from, to, limit) =>
+    holders: (chainId, address, from, to, limit) =>
       inSteps(limit, (after, size) =>
-        rows(selectHolders, { chain_id, address, from: afterNonce(after, from), to, limit: size }),
+        rows(selectHolders, { chain_id: chainId, address, from: afterNonce(after, from), to, limit: size }),
       ),
-    isSettledFrom: async (chain_id, address, nonce) =>
-      (await read.one(settled, { chain_id, address, nonce })) !== undefined,
-    countUnfinished: async (relayer_row_id) => (await unfinishedOf(relayer_row_id))?.count ?? 0,
-    exceededCapacity: async (relayer_row_id, bytes, capacity) =>
-      exceededBy((await unfinishedOf(relayer_row_id)) ?? nothing, { count: 1, bytes }, capacity),
-    lastConfirmedAt: async (relayer_row_id) =>
-      (await read.one(lastConfirmed, { relayer_row_id }))?.confirmed_at ?? null,
+    isSettledFrom: async (chainId, address, nonce) =>
+      (await read.one(settled, { chain_id: chainId, address, nonce })) !== undefined,
+    countUnfinished: async (relayerRowId) => (await unfinishedOf(relayerRowId))?.count ?? 0,
+    exceededCapacity: async (relayerRowId, bytes, capacity) =>
+      exceededBy((await unfinishedOf(relayerRowId)) ?? nothing, { count: 1, bytes }, capacity),
+    lastConfirmedAt: async (relayerRowId) =>
+      (await read.one(lastConfirmed, { relayer_row_id: relayerRowId }))?.confirmed_at ?? null,
   }
 }

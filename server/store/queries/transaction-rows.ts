@@ -30,13 +30,13 @@ export async function addData(session: Session, data: string | null): Promise<nu
   return (await session.one(insert, { data: Buffer.from(data.slice(2), 'hex') }))?.row_id ?? null
 }
 
-export async function readData(session: Session, data_row_id: number | null): Promise<string | null> {
-  if (data_row_id === null) return null
-  return hexOf((await session.one(select, { data_row_id }))?.data ?? null)
+export async function readData(session: Session, dataRowId: number | null): Promise<string | null> {
+  if (dataRowId === null) return null
+  return hexOf((await session.one(select, { data_row_id: dataRowId }))?.data ?? null)
 }
 
 /** Columns that hold JSON. */
-const json_columns = [
+const jsonColumns = [
   'signature',
   'speed',
   'receipt',
@@ -51,7 +51,7 @@ const json_columns = [
 ] as const
 
 /** A row of the table `transactions`. */
-type JsonColumn = (typeof json_columns)[number]
+type JsonColumn = (typeof jsonColumns)[number]
 
 export type Row = Omit<
   TransactionRow,

@@ -5,9 +5,9 @@ import { least, type Session, type Statement, sql, type Truth } from './session.
 import type { Search } from './transaction-filters.ts'
 
 /** Rows that one step reads: some milliseconds at most. */
-const step_rows = 250
+const stepRows = 250
 /** The longest time that a search blocks the event loop. */
-const turn_ms = 5
+const turnMs = 5
 
 interface Step {
   sequence: number
@@ -36,7 +36,7 @@ const matches = `(transactions.relayer_row_id = $relayer_row_id AND ${fits})`
 
 const bySequence = (where: string, match = matches) => `
   SELECT sequence, sequence AS at, ${match} AS is_match FROM transactions
-  WHERE ${where} AND sequence < $below::bigint ORDER BY sequence DESC LIMIT ${step_rows}`
+  WHERE ${where} AND sequence < $below::bigint ORDER BY sequence DESC LIMIT ${stepRows}`
 
 export const searches: Record<Search, Statement<Step>> = {
   hash: sql(bySequence(`row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND ${isInRange}`)),
@@ -46,14 +46,14 @@ export const searches: Record<Search, Statement<Step>> = {
     WHERE chain_id = (SELECT chain_id FROM relayers WHERE row_id = $relayer_row_id)
       AND "from" = (SELECT address FROM relayers WHERE row_id = $relayer_row_id)
       AND nonce >= coalesce($nonce_from::bigint, 0) AND nonce <= ${least[engine]}(coalesce($nonce_to::bigint, $below::bigint), $below::bigint - 1)
-    ORDER BY nonce DESC LIMIT ${step_rows}`,
+    ORDER BY nonce DESC LIMIT ${stepRows}`,
   ),
   reference: sql(bySequence('relayer_row_id = $relayer_row_id AND reference = $reference')),
   metadata: sql(`
     SELECT its.sequence, its.sequence AS at, ${matches} AS is_match
     FROM transaction_metadata AS its JOIN transactions ON transactions.row_id = its.transaction_row_id
     WHERE its.relayer_row_id = $relayer_row_id AND its.name = $name AND its.value = $value
-      AND its.sequence < $below::bigint ORDER BY its.sequence DESC LIMIT ${step_rows}`),
+      AND its.sequence < $below::bigint ORDER BY its.sequence DESC LIMIT ${stepRows}`),
   to: sql(bySequence('relayer_row_id = $relayer_row_id AND "to" = $to')),
   // Where the index answers the whole filter, no row is read.
   reference_alone: sql(bySequence('relayer_row_id = $relayer_row_id AND reference = $reference', 'true')),
@@ -67,26 +67,26 @@ export const searches: Record<Search, Statement<Step>> = {
 export async function search(
   session: Session,
   by: Search,
-  relayer_row_id: number,
+  relayerRowId: number,
   { offset, limit }: Slice,
   filter: TransactionFilter,
 ): Promise<Listing<number>> {
-  const values = { relayer_row_id, ...valuesOf(filter) }
+  const values = { relayer_row_id: relayerRowId, ...valuesOf(filter) }
   const items: number[] = []
-  let total_items = 0
+  let totalItems = 0
   let below = Number.MAX_SAFE_INTEGER
   let began = performance.now()
   for (;;) {
     const rows = await session.all(searches[by], { ...values, below })
     for (const { sequence, is_match } of rows) {
       if (!is_match) continue
-      if (total_items >= offset && items.length < limit) items.push(sequence)
-      total_items += 1
+      if (totalItems >= offset && items.length < limit) items.push(sequence)
+      totalItems += 1
     }
     const last = rows.at(-1)
-    if (last === undefined || rows.length < step_rows) return { items, total_items }
+    if (last === undefined || rows.length < stepRows) return { items, total_items: totalItems }
     below = last.at
-    if (performance.now() - began < turn_ms) continue
+    if (performance.now() - began < turnMs) continue
     await nextTurn()
     began = performance.now()
   }
@@ -117,7 +117,7 @@ const filtered = sql<Place & { row_id: number }>(`
   WHERE row_id = ANY ($row_ids::bigint[]) AND ${fits} AND ${isInRange}`)
 
 /** The places of those of these transactions that match the filter, the newest first. */
-export async function filterRows(session: Session, row_ids: number[], filter: TransactionFilter): Promise<Place[]> {
-  const rows = await session.all(filtered, { row_ids, ...valuesOf(filter) })
+export async function filterRows(session: Session, rowIds: number[], filter: TransactionFilter): Promise<Place[]> {
+  const rows = await session.all(filtered, { row_ids: rowIds, ...valuesOf(filter) })
   return rows.sort((a, b) => b.row_id - a.row_id)
 }

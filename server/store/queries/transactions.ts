@@ -33,18 +33,23 @@ export function transactions(database: Database, dependencies: StoreDependencies
   return {
     ...attempts(database),
     ...moves(database, moveAll),
-    renumber: (row_id, revision, proof, reason, spending) =>
+    renumber: (rowId, revision, proof, reason, spending) =>
       write(async (transaction) => {
-        await transaction.lockRelayers({ transactions: [row_id] })
-        const row = await transaction.one(rowById, { row_id })
+        await transaction.lockRelayers({ transactions: [rowId] })
+        const row = await transaction.one(rowById, { row_id: rowId })
         if (row?.revision !== revision) return undefined
         const account = { chain_id: row.chain_id, address: row.from }
-        const over = await spendings.takeAgain(transaction, row, spending, await isSigned(transaction, row_id))
+        const over = await spendings.takeAgain(transaction, row, spending, await isSigned(transaction, rowId))
         if (over) {
           const { policy, limit } = over.spend
-          const status_reason = `${reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
-          const error = { code: 'policy_violation', message: status_reason, revert_data: null }
-          await move(transaction, { row_id, revision, set: { status_reason, error }, end: { status: 'failed', proof } })
+          const statusReason = `${reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
+          const error = { code: 'policy_violation', message: statusReason, revert_data: null }
+          await move(transaction, {
+            row_id: rowId,
+            revision,
+            set: { status_reason: statusReason, error },
+            end: { status: 'failed', proof },
+          })
           return over
         }
         const nonce = (await nextNonce(transaction, account)) as number
@@ -56,7 +61,7 @@ export function transactions(database: Database, dependencies: StoreDependencies
           hash: null,
           signature: null,
         }
-        return move(transaction, { row_id, revision, set })
+        return move(transaction, { row_id: rowId, revision, set })
       }),
     replaceTransaction: (wanted, spending, capacity, auditEntry) =>
       write(async (transaction) => {
@@ -68,15 +73,15 @@ export function transactions(database: Database, dependencies: StoreDependencies
         const exceeded = exceededBy(unfinished, { count: 0, bytes }, capacity)
         return exceeded ?? (await spendings.takeMore(transaction, row, spending)) ?? (await move(transaction, wanted))
       }, auditEntry),
-    withdraw: (relayer_row_id, id, intent, status_reason, more, auditEntry) =>
+    withdraw: (relayerRowId, id, intent, statusReason, more, auditEntry) =>
       write(async (transaction) => {
-        await transaction.lockRelayers({ relayers: [relayer_row_id] })
-        return withdraw(transaction, relayer_row_id, id, intent, status_reason, more)
+        await transaction.lockRelayers({ relayers: [relayerRowId] })
+        return withdraw(transaction, relayerRowId, id, intent, statusReason, more)
       }, auditEntry),
-    release: (relayer_row_id, id, auditEntry) =>
+    release: (relayerRowId, id, auditEntry) =>
       write(async (transaction) => {
-        await transaction.lockRelayers({ relayers: [relayer_row_id] })
-        const whole = await transactionById(transaction, relayer_row_id, id)
+        await transaction.lockRelayers({ relayers: [relayerRowId] })
+        const whole = await transactionById(transaction, relayerRowId, id)
         if (!whole) return 'missing'
         const row = withoutData(whole)
         const newest = row.resign ? undefined : await newestPurpose(transaction, row.row_id)

@@ -9,9 +9,9 @@ const from = (table: string): Record<Engine, string> => ({
 })
 const [ofRelayers, ofPools] = [from('relayers'), from('pools')]
 /** Of several funded pools the one that was created first. */
-const firstPool = (selected: string, relayer_row_id: string) => `
+const firstPool = (selected: string, relayerRowId: string) => `
   SELECT ${selected} FROM pool_relayers JOIN pools ON pools.row_id = pool_row_id
-  WHERE relayer_row_id = ${relayer_row_id} AND pools.funding IS NOT NULL ORDER BY pools.row_id LIMIT 1`
+  WHERE relayer_row_id = ${relayerRowId} AND pools.funding IS NOT NULL ORDER BY pools.row_id LIMIT 1`
 
 export const poolThatFunds = sql<{ id: string }>(firstPool('pools.id', '$relayer_row_id'))
 export const funded = sql<{ row_id: number }>(`

@@ -12,13 +12,13 @@ const sums = sql<Unfinished & { relayer_row_id: number }>(`
 export const nothing: Unfinished = { count: 0, bytes: 0 }
 
 /** The number and size of each relayer's unfinished transactions, from the counts per block. */
-export async function unfinishedOfAll(session: Session, relayer_row_ids: number[]): Promise<Map<number, Unfinished>> {
-  const rows = await session.all(sums, { relayer_row_ids })
+export async function unfinishedOfAll(session: Session, relayerRowIds: number[]): Promise<Map<number, Unfinished>> {
+  const rows = await session.all(sums, { relayer_row_ids: relayerRowIds })
   return new Map(rows.map(({ relayer_row_id, ...unfinished }) => [relayer_row_id, unfinished]))
 }
 
-export const unfinishedOf = async (session: Session, relayer_row_id: number): Promise<Unfinished> =>
-  (await unfinishedOfAll(session, [relayer_row_id])).get(relayer_row_id) ?? nothing
+export const unfinishedOf = async (session: Session, relayerRowId: number): Promise<Unfinished> =>
+  (await unfinishedOfAll(session, [relayerRowId])).get(relayerRowId) ?? nothing
 
 const lowest = (relayer: string, status: string) => `
   SELECT * FROM (
@@ -37,8 +37,8 @@ const firsts = sql<Row>({
 })
 
 /** The unfinished transaction of each relayer with the lowest nonce that is in no block; the nonces of all others come after it. */
-export async function firstsInLine(session: Session, relayer_row_ids: number[]): Promise<TransactionRow[]> {
-  const wanted = relayer_row_ids.map((relayer_row_id) => ({ relayer_row_id }))
+export async function firstsInLine(session: Session, relayerRowIds: number[]): Promise<TransactionRow[]> {
+  const wanted = relayerRowIds.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
   return (await session.allOf(firsts, wanted)).map(read)
 }
 

@@ -16,7 +16,7 @@ import { addData, bytesOf, columns, type Row, read, readData } from './transacti
 import { firstsInLine } from './unfinished.ts'
 
 /** The most moves that are written together. */
-const max_moves = 100
+const maxMoves = 100
 
 export const rowById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = $row_id`)
 const rowsById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = ANY ($row_ids::bigint[])`)
@@ -64,7 +64,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
       const row = present.get(before.row_id) as TransactionRow
       return row.revision === before.revision ? [] : changeOf(before, row)
     })
-    const row_ids = written.map(({ values }) => values.row_id)
+    const rowIds = written.map(({ values }) => values.row_id)
     const described = written.flatMap(({ changed, values }) => (changed.includes('metadata') ? values.row_id : []))
     // They are sent together, and run one after the other.
     const [changed] = await Promise.all([
@@ -86,7 +86,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     if (changed !== written.length) throw new Error('A transaction changed while its relayer was locked')
     await tellWaits(
       transaction,
-      row_ids.map((row_id) => present.get(row_id) as TransactionRow),
+      rowIds.map((rowId) => present.get(rowId) as TransactionRow),
     )
     return moved
   }
@@ -135,11 +135,11 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
 
   return Object.assign(moveAll, {
     async readAhead(transaction: Transaction, moves: Move[]) {
-      if (moves.length > max_moves) return undefined
-      const row_ids = rowIdsOf(moves)
+      if (moves.length > maxMoves) return undefined
+      const rowIds = rowIdsOf(moves)
       const [rows] = await Promise.all([
-        transaction.all(rowsById, { row_ids }),
-        events.prepareFor(transaction, row_ids),
+        transaction.all(rowsById, { row_ids: rowIds }),
+        events.prepareFor(transaction, rowIds),
       ])
       return rows
     },
@@ -166,7 +166,7 @@ function together(moves: Move[]): Move[][] {
   for (const move of moves) {
     const { row_id, attempt, taken, refused } = move
     const isAgain = seen.has(row_id) && (attempt || taken || refused) !== undefined
-    if (isAgain || bytes >= max_move_bytes || batches.at(-1)?.length === max_moves) {
+    if (isAgain || bytes >= maxMoveBytes || batches.at(-1)?.length === maxMoves) {
       batches.push([])
       bytes = 0
       seen.clear()
@@ -212,16 +212,16 @@ export function moves(database: Database, moveAll: MoveAll): Pick<Store, 'move'>
 }
 
 /** The most bytes that the moves of one database transaction write: some milliseconds. */
-export const max_move_bytes = 1_000_000
+export const maxMoveBytes = 1_000_000
 
 export const bytesOfMove = ({ set, attempt }: Move): number => bytesOf(set.data ?? null) + (attempt?.raw.length ?? 0)
 
 /** Moves in batches for one database transaction each, in their order. A batch ends with the move that reaches `max_move_bytes`. */
 export function batchesOfMoves(moves: Move[]): Move[][] {
   const batches: Move[][] = []
-  let bytes = max_move_bytes
+  let bytes = maxMoveBytes
   for (const move of moves) {
-    if (bytes >= max_move_bytes) {
+    if (bytes >= maxMoveBytes) {
       batches.push([])
       bytes = 0
     }

@@ -1,11 +1,11 @@
-import { final_statuses } from '../../domain/statuses.ts'
+import { finalStatuses } from '../../domain/statuses.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { sql } from './session.ts'
 import { columns, type Row, read as readRow } from './transaction-rows.ts'
 
 /** How many of a relayer's newest transactions of each status are checked after a reorganization. */
-const max_looked_through = 2_000
+const maxLookedThrough = 2_000
 
 const insert = sql(`
   INSERT INTO watches (relayer_row_id) SELECT row_id FROM relayers WHERE row_id = $relayer_row_id
@@ -14,7 +14,7 @@ const exists = sql<{ found: number }>('SELECT 1 AS found FROM watches WHERE rela
 const remove = sql('DELETE FROM watches WHERE relayer_row_id = $relayer_row_id')
 // One part for each status, so that the index of status and sequence gives the newest without a sort.
 const ofEach = (select: (status: string) => string) =>
-  final_statuses.map((status) => `SELECT * FROM (${select(status)}) AS of_${status}`).join(' UNION ALL ')
+  finalStatuses.map((status) => `SELECT * FROM (${select(status)}) AS of_${status}`).join(' UNION ALL ')
 const newest = sql<{ number: number; hash: string }>(`
   SELECT block_number AS number, block_hash AS hash FROM (${ofEach(
     (status) => `
@@ -27,7 +27,7 @@ const since = sql<Row>(`
     (status) => `
     SELECT ${columns} FROM transactions
     WHERE relayer_row_id = $relayer_row_id AND status = '${status}'
-    ORDER BY sequence DESC LIMIT ${max_looked_through}`,
+    ORDER BY sequence DESC LIMIT ${maxLookedThrough}`,
   )}) AS newest
   WHERE block_number >= $block_number`)
 const failedUnmined = sql<Row>(`
@@ -42,16 +42,17 @@ type Watches = Pick<Store, 'watch' | 'unwatch' | 'newestEnded' | 'endedSince' | 
 /** Transactions that ended in a block which a deep reorganization may still replace. */
 export function watches({ read, write }: Database): Watches {
   return {
-    async watch(relayer_row_id) {
-      if (await read.one(exists, { relayer_row_id })) return
-      await write((transaction) => transaction.run(insert, { relayer_row_id }))
+    async watch(relayerRowId) {
+      if (await read.one(exists, { relayer_row_id: relayerRowId })) return
+      await write((transaction) => transaction.run(insert, { relayer_row_id: relayerRowId }))
     },
-    unwatch: (relayer_row_id) => write(async (transaction) => void (await transaction.run(remove, { relayer_row_id }))),
-    newestEnded: (relayer_row_id) => read.one(newest, { relayer_row_id }),
-    endedSince: async (relayer_row_id, block_number) =>
-      (await read.all(since, { relayer_row_id, block_number })).map(readRow),
-    failedUnmined: async (relayer_row_id, limit) =>
-      (await read.all(failedUnmined, { relayer_row_id, limit })).map(readRow),
+    unwatch: (relayerRowId) =>
+      write(async (transaction) => void (await transaction.run(remove, { relayer_row_id: relayerRowId }))),
+    newestEnded: (relayerRowId) => read.one(newest, { relayer_row_id: relayerRowId }),
+    endedSince: async (relayerRowId, blockNumber) =>
+      (await read.all(since, { relayer_row_id: relayerRowId, block_number: blockNumber })).map(readRow),
+    failedUnmined: async (relayerRowId, limit) =>
+      (await read.all(failedUnmined, { relayer_row_id: relayerRowId, limit })).map(readRow),
     newestRowId: async () => (await read.one(newestRow))?.newest ?? 0,
   }
 }

@@ -15,28 +15,28 @@ const byId = sql<WholeRow>(
 )
 const signed = sql<{ signed: number }>('SELECT 1 AS signed FROM attempts WHERE transaction_row_id = $row_id LIMIT 1')
 
-export const isSigned = async (transaction: Transaction, row_id: number): Promise<boolean> =>
-  (await transaction.one(signed, { row_id })) !== undefined
+export const isSigned = async (transaction: Transaction, rowId: number): Promise<boolean> =>
+  (await transaction.one(signed, { row_id: rowId })) !== undefined
 
 const newest = sql<{ purpose: 'send' | 'cancel' }>(
   'SELECT purpose FROM attempts WHERE transaction_row_id = $row_id ORDER BY number DESC LIMIT 1',
 )
 
 /** Of the attempt that is broadcast; undefined: nothing is signed. */
-export const newestPurpose = async (transaction: Transaction, row_id: number) =>
-  (await transaction.one(newest, { row_id }))?.purpose
+export const newestPurpose = async (transaction: Transaction, rowId: number) =>
+  (await transaction.one(newest, { row_id: rowId }))?.purpose
 
-export const transactionById = (transaction: Transaction, relayer_row_id: number, id: string) =>
-  transaction.one(byId, { id, relayer_row_id })
+export const transactionById = (transaction: Transaction, relayerRowId: number, id: string) =>
+  transaction.one(byId, { id, relayer_row_id: relayerRowId })
 
 /** Ends transactions before they are mined. The caller holds the lock of the relayer. */
 export const createWithdrawal =
   (spendings: ReturnType<typeof createSpending>, move: MoveOne) =>
   async (
     transaction: Transaction,
-    ...[relayer_row_id, id, intent, status_reason, { error, isReleased = false } = {}]: Parameters<Store['withdraw']>
+    ...[relayerRowId, id, intent, statusReason, { error, isReleased = false } = {}]: Parameters<Store['withdraw']>
   ): ReturnType<Store['withdraw']> => {
-    const row = await transactionById(transaction, relayer_row_id, id)
+    const row = await transactionById(transaction, relayerRowId, id)
     if (!row) return 'missing'
     const { row_id, revision, chain_id, from, nonce, status } = row
     const account = { chain_id, address: from }
@@ -47,7 +47,10 @@ export const createWithdrawal =
     if (unsigned && !(await isSigned(transaction, row_id))) await spendings.giveBack(transaction, [row])
     const isHighest = unsigned && nonce !== null && (await nextNonce(transaction, account)) === nonce + 1
     if (isHighest) await setNonce(transaction, account, nonce)
-    const change = withdrawn({ intent, status_reason, error: error ?? null }, isHighest ? unsigned : undefined)
+    const change = withdrawn(
+      { intent, status_reason: statusReason, error: error ?? null },
+      isHighest ? unsigned : undefined,
+    )
     const submission = isReleased ? releasedCancellation(withoutData(row), undefined) : null
     const set = { ...change.set, ...(submission && { submission }) }
     return { ...done(await move(transaction, { row_id, revision, ...change, set })), data }

@@ -1,5 +1,5 @@
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
-import { type ListedAuditEntry, matcher, max_batch, readBatch } from '../audit-batches.ts'
+import { type ListedAuditEntry, matcher, maxBatch, readBatch } from '../audit-batches.ts'
 import type { Store } from '../store.ts'
 import { checkpointOf } from './audit.ts'
 import type { Connection } from './connection.ts'
@@ -18,7 +18,7 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
   function entriesOf(from: number, to: number): ListedAuditEntry[] {
     // The batch that contains the last number may end at most one batch after it.
     return batches
-      .all(from, to + max_batch)
+      .all(from, to + maxBatch)
       .flatMap((entries) => readBatch(chain, entries))
       .filter(({ sequence }) => sequence >= from && sequence <= to)
   }
@@ -42,15 +42,15 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
       // An index would cost every signature a write. A search reads the whole trail instead, in steps between which other work runs.
       const matches = matcher(filter)
       const items: ListedAuditEntry[] = []
-      let total_items = 0
-      for (let to = newest; to > removed; to -= max_batch) {
-        const found = entriesOf(Math.max(removed + 1, to - max_batch + 1), to).filter(matches)
-        const skip = Math.max(0, offset - total_items)
+      let totalItems = 0
+      for (let to = newest; to > removed; to -= maxBatch) {
+        const found = entriesOf(Math.max(removed + 1, to - maxBatch + 1), to).filter(matches)
+        const skip = Math.max(0, offset - totalItems)
         items.push(...found.slice(skip, skip + limit - items.length))
-        total_items += found.length
+        totalItems += found.length
         await nextTurn()
       }
-      return { items, total_items }
+      return { items, total_items: totalItems }
     },
   }
 }

@@ -5,11 +5,11 @@ import { type CheckpointOrder, isClosed, isClosing, numberOfCommits } from './ch
 // The thread of checkpoints.ts. It waits for commits without an event loop, and posts an error that SQLite has reported.
 
 /** As many pages of the log as SQLite's own automatic checkpoint waits for: 4 MB. */
-const due_pages = 1_000
+const duePages = 1_000
 /** Between two looks at the length of the log. */
-const rest_ms = 50
+const restMs = 50
 /** Commits during a checkpoint need another one, and the log restarts only when none is left. */
-const max_rounds = 5
+const maxRounds = 5
 
 interface Progress {
   busy: 0 | 1
@@ -28,8 +28,8 @@ const checkpoint = (statement: typeof noop) => statement.get() as Progress
 
 function checkpointWhatIsDue(): void {
   let { log, checkpointed } = checkpoint(noop)
-  if (log - checkpointed < due_pages) return
-  for (let round = 0; round < max_rounds && checkpointed < log; round += 1) {
+  if (log - checkpointed < duePages) return
+  for (let round = 0; round < maxRounds && checkpointed < log; round += 1) {
     const done = checkpoint(passive)
     if (done.busy === 1) return
     ;({ log, checkpointed } = done)
@@ -40,7 +40,7 @@ try {
   while (Atomics.load(state, isClosing) === 0) {
     const seen = Atomics.load(state, numberOfCommits)
     checkpointWhatIsDue()
-    Atomics.wait(state, isClosing, 0, rest_ms)
+    Atomics.wait(state, isClosing, 0, restMs)
     if (Atomics.load(state, isClosing) === 0) Atomics.wait(state, numberOfCommits, seen)
   }
 } catch (error) {

@@ -17,9 +17,9 @@ export interface Checkpoints {
   close(): void
 }
 
-const max_close_ms = 5_000
+const maxCloseMs = 5_000
 /** A thread costs 10 MB and some 50 ms of CPU. So few commits leave a short log, and `close` checkpoints it. */
-const commits_without_thread = 100
+const commitsWithoutThread = 100
 
 /**
  * Checkpoints in a thread of their own, which starts after the first commits. A checkpoint copies pages from the write-ahead log into the database file and waits for the
@@ -33,7 +33,7 @@ export function startCheckpoints(file: string, failed: (error: unknown) => void)
   return {
     committed() {
       commits += 1
-      if (commits === commits_without_thread) state = startThread(file, failed)
+      if (commits === commitsWithoutThread) state = startThread(file, failed)
       if (!state) return
       Atomics.add(state, numberOfCommits, 1)
       Atomics.notify(state, numberOfCommits)
@@ -43,7 +43,7 @@ export function startCheckpoints(file: string, failed: (error: unknown) => void)
       Atomics.store(state, isClosing, 1)
       Atomics.notify(state, isClosing)
       this.committed()
-      Atomics.wait(state, isClosed, 0, max_close_ms)
+      Atomics.wait(state, isClosed, 0, maxCloseMs)
     },
   }
 }

@@ -13,7 +13,7 @@ interface CommitDependencies {
   /** Called when the disk has failed: this process must not write any more. */
   broken(error: unknown): void
   /** The duration of each commit. */
-  committed: ((duration_ms: number) => void) | undefined
+  committed: ((durationMs: number) => void) | undefined
 }
 
 /**
@@ -38,10 +38,10 @@ export function createCommit(db: Sqlite.Database, { trail, rights, broken, commi
       lockNotifications: nothing,
       record: (entry) => void entries.push(entry),
       async attributed(entry, change) {
-        const changes_before = entry && changes()
+        const changesBefore = entry && changes()
         const done = await change()
         // A refused change has no effect, so it gets no audit entry.
-        if (entry && changes() !== changes_before) entries.push(entry)
+        if (entry && changes() !== changesBefore) entries.push(entry)
         return done
       },
       beforeCommit: (change) => void before.push(change),

@@ -59,7 +59,7 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   const rights = createRights(db, file, () => dataVersion.get() as number)
   const checkpoints = checkpointsApart ? startCheckpoints(file, checkpointsFailed) : undefined
-  if (checkpoints) db.pragma(`wal_autocheckpoint = ${max_log_pages}`)
+  if (checkpoints) db.pragma(`wal_autocheckpoint = ${maxLogPages}`)
 
   function checkpointsFailed(error: unknown): void {
     // The thread of a service that is closed at once may still report that it could not open the file.
@@ -147,4 +147,4 @@ function writersOf(file: string): InOrder {
 const writers = new Map<string, InOrder>()
 
 /** The length of the log at which a commit does the checkpoint itself, because the thread does not keep up: 64 MB. */
-const max_log_pages = 16_000
+const maxLogPages = 16_000

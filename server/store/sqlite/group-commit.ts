@@ -2,7 +2,7 @@ import type { Grouped, Together, Transaction } from '../queries/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 
 /** The longest time that one commit blocks the event loop. The rest is committed in its next turn. */
-const max_commit_ms = 10
+const maxCommitMs = 10
 
 type Write = <T>(work: (transaction: Transaction) => Promise<T>) => Promise<T>
 
@@ -26,7 +26,7 @@ export function createGroup(write: Write) {
     let failed: { error: unknown } | undefined
     try {
       await write(async (transaction) => {
-        const end = performance.now() + max_commit_ms
+        const end = performance.now() + maxCommitMs
         for (const { make } of queue) {
           if (taken > 0 && performance.now() > end) break
           taken += 1

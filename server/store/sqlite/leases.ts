@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts'
 /** The leases of background work, by name. */
 export interface Leases {
   /** Takes or renews a lease. `isAlive`: whether the present owner may still be running. */
-  take(name: string, owner: string, duration_ms: number, isAlive: (owner: string) => boolean): Promise<boolean>
+  take(name: string, owner: string, durationMs: number, isAlive: (owner: string) => boolean): Promise<boolean>
   drop(name: string, owner: string): Promise<void>
 }
 
@@ -22,20 +22,20 @@ export function createLeases(
   const dropLease = db.prepare<[string, string]>('DELETE FROM leases WHERE name = ? AND owner = ?')
 
   return {
-    async take(name, owner, duration_ms, isAlive) {
+    async take(name, owner, durationMs, isAlive) {
       const time = now()
       const mayTake = (lease: { owner: string; until: number } | undefined) =>
         // A lease that expires far ahead was written before the clock was set back, and is ignored.
         !lease ||
         lease.owner === owner ||
         lease.until <= time ||
-        lease.until > time + 10 * duration_ms ||
+        lease.until > time + 10 * durationMs ||
         !isAlive(lease.owner)
       // Read before the write, so that a waiting process causes no commits.
       if (!mayTake(readLease.get(name))) return false
       return write(() => {
         if (!mayTake(selectLease.get(name))) return false
-        setLease.run(name, owner, time + duration_ms)
+        setLease.run(name, owner, time + durationMs)
         return true
       })
     },

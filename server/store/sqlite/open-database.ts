@@ -20,13 +20,13 @@ export function migrate(db: Database.Database): void {
   bringUp.immediate()
 }
 
-const busy_timeout_ms = 5_000
+const busyTimeoutMs = 5_000
 /**
  * The page cache of a connection. better-sqlite3's default of 16 MB fills up with the rows of large transactions. A page outside the
  * cache is read from the operating system's: a random row of a file of 300 MB takes 9 us with 2 MB as with 16 MB, and a commit does
  * not take longer.
  */
-const cache_kib = 4_000
+const cacheKib = 4_000
 
 /** Opens the file in WAL mode, with every commit on the disk before it is acknowledged. `alone`: see `connect`. */
 export function openDatabase(file: string, alone: boolean): Database.Database {
@@ -44,7 +44,7 @@ export function openDatabase(file: string, alone: boolean): Database.Database {
 function openFile(file: string, alone: boolean): Database.Database {
   let db: Database.Database | undefined
   try {
-    db = new Database(file, { timeout: busy_timeout_ms })
+    db = new Database(file, { timeout: busyTimeoutMs })
     // Every process that has a WAL file open, even idle, holds a lock that conflicts with this one.
     if (alone) db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('journal_mode = WAL')
@@ -64,7 +64,7 @@ export function openReader(file: string): Database.Database {
   return reader
 }
 
-const limitCache = (db: Database.Database) => db.pragma(`cache_size = -${cache_kib}`)
+const limitCache = (db: Database.Database) => db.pragma(`cache_size = -${cacheKib}`)
 
 function assertPragma(db: Database.Database, name: string, wanted: string | number) {
   const value = db.pragma(name, { simple: true })

@@ -129,17 +129,23 @@ export function createRights(db: Database.Database, file: string, version: () =>
       const call = (
         table: RightsTable,
         kind: string,
-        row_id: number,
+        rowId: number,
         version: number,
         mac: Uint8Array,
         content: string,
       ) => {
         const id = content === '' ? '' : JSON.parse(content)[1]
-        change(seal, table, kind, { id, row_id, rights_version: version, rights_mac: mac, rights_content: content })
+        change(seal, table, kind, {
+          id,
+          row_id: rowId,
+          rights_version: version,
+          rights_mac: mac,
+          rights_content: content,
+        })
         return null
       }
       db.function('rights_change', call as (...values: unknown[]) => null)
-      const isRecorded = (table: RightsTable, row_id: number) => Number(changes.has(nameOf(table, row_id)))
+      const isRecorded = (table: RightsTable, rowId: number) => Number(changes.has(nameOf(table, rowId)))
       db.function('rights_is_recorded', isRecorded as (...values: unknown[]) => number)
       db.exec(rightsTriggers())
       await monitor.first(seal)
@@ -165,11 +171,11 @@ export function createRights(db: Database.Database, file: string, version: () =>
   }
 }
 
-const nameOf = (table: RightsTable, row_id: number) => `${table}:${row_id}`
+const nameOf = (table: RightsTable, rowId: number) => `${table}:${rowId}`
 
 /** The pause after a scan: 50 times its duration, at least 1 s. */
-const least_pause_ms = 1_000
-const pause_factor = 50
+const leastPauseMs = 1_000
+const pauseFactor = 50
 
 /**
  * The state of all protected rows. It follows the changes of this connection; a scan of all rows finds the changes of others.
@@ -180,7 +186,7 @@ export function createMonitor(db: Database.Database, file: string, version: () =
   /** The changes of this connection during a scan; version 0: deleted. */
   let sinceScan: RightsChange[] | undefined
   let scannedAt: number | undefined
-  let nextScan_at = 0
+  let nextScanAt = 0
   let timer: NodeJS.Timeout | undefined
   let reader: Database.Database | undefined
   let moves = 0
@@ -189,12 +195,12 @@ export function createMonitor(db: Database.Database, file: string, version: () =
   /** Scans all rows after a commit of another connection: few rows at once, more in steps between which other work runs. */
   function scanAgain(seal: RightsSeal): void {
     if (sinceScan || timer || version() === scannedAt) return
-    const wait_ms = nextScan_at - performance.now()
-    if (wait_ms > 0) {
+    const waitMs = nextScanAt - performance.now()
+    if (waitMs > 0) {
       timer = setTimeout(() => {
         timer = undefined
         scanAgain(seal)
-      }, wait_ms).unref()
+      }, waitMs).unref()
       return
     }
     const first = Promise.withResolvers<void>()
@@ -204,7 +210,7 @@ export function createMonitor(db: Database.Database, file: string, version: () =
 
   /** `started`: called after the first step. */
   async function scan(seal: RightsSeal, started: () => void): Promise<void> {
-    const started_at = performance.now()
+    const startedAt = performance.now()
     scannedAt = version()
     sinceScan = []
     reader ??= openReader(file)
@@ -228,7 +234,7 @@ export function createMonitor(db: Database.Database, file: string, version: () =
       started()
       if (reader.open) reader.exec('COMMIT')
       sinceScan = undefined
-      nextScan_at = performance.now() + Math.max(least_pause_ms, pause_factor * (performance.now() - started_at))
+      nextScanAt = performance.now() + Math.max(leastPauseMs, pauseFactor * (performance.now() - startedAt))
     }
   }
 

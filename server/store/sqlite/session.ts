@@ -75,9 +75,9 @@ export function translated(text: string): { text: string; lists: string[] } {
 }
 
 /** Rows that one step counts, which takes a millisecond. A table of fewer rows is listed as of one moment. */
-const step_rows = 10_000
+const stepRows = 10_000
 /** The longest time that counting blocks the event loop. */
-const turn_ms = 5
+const turnMs = 5
 
 /**
  * `Database.lister`. The rows are counted in steps, between which other work runs. Transactions use blocks.ts.
@@ -90,7 +90,7 @@ export function lister<Row extends object, T>(
 ): (slice: Slice) => Promise<Listing<T>> {
   const count = db.prepare<[number], { count: number; last: number | null }>(`
     SELECT COUNT(*) AS count, max(row_id) AS last
-    FROM (SELECT row_id FROM ${table} WHERE row_id > +? ORDER BY row_id LIMIT ${step_rows})`)
+    FROM (SELECT row_id FROM ${table} WHERE row_id > +? ORDER BY row_id LIMIT ${stepRows})`)
   const select = db.prepare<[number, number, number], Row>(
     `SELECT ${columns} FROM ${table} WHERE row_id > +? ORDER BY row_id LIMIT +? OFFSET +?`,
   )
@@ -103,16 +103,16 @@ export function lister<Row extends object, T>(
 
   return async ({ limit, offset }) => {
     let items: T[] = []
-    let total_items = 0
+    let totalItems = 0
     let after = 0
     let began = performance.now()
     for (;;) {
-      const found = step(after, limit, offset - total_items)
+      const found = step(after, limit, offset - totalItems)
       if (found.items.length > 0) items = found.items
-      total_items += found.count
-      if (found.last === null || found.count < step_rows) return { items, total_items }
+      totalItems += found.count
+      if (found.last === null || found.count < stepRows) return { items, total_items: totalItems }
       after = found.last
-      if (performance.now() - began < turn_ms) continue
+      if (performance.now() - began < turnMs) continue
       await nextTurn()
       began = performance.now()
     }

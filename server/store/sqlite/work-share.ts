@@ -4,8 +4,8 @@ import type { Store } from '../store.ts'
 import type { WorkKind, WorkShare } from '../work-share.ts'
 import type { Leases } from './leases.ts'
 
-const duration_ms = 6_000
-const renew_ms = 2_000
+const durationMs = 6_000
+const renewMs = 2_000
 
 /** The owners in this process: two services in one process (in tests) are two owners. */
 const alive = new Set<string>()
@@ -20,7 +20,7 @@ export function workShares(leases: Leases): Pick<Store, 'share'> {
 
 /** Each process of the host has a port of its own for metrics, and may be the only one that is read. */
 const everyProcess: WorkShare = {
-  divide: async (row_ids) => ({ own: row_ids, surplus: [] }),
+  divide: async (rowIds) => ({ own: rowIds, surplus: [] }),
   claim: async () => true,
   holds: () => true,
   lease: () => undefined,
@@ -43,14 +43,14 @@ function createShare(leases: Leases, kind: WorkKind): WorkShare {
   async function take(): Promise<boolean> {
     // The lease lasts from before the call.
     const time = performance.now()
-    if (!(await leases.take(kind, owner, duration_ms, isAlive))) return false
-    if (time - claimedAt >= duration_ms) lease += 1
+    if (!(await leases.take(kind, owner, durationMs, isAlive))) return false
+    if (time - claimedAt >= durationMs) lease += 1
     claimedAt = time
     return true
   }
 
   async function claim(): Promise<boolean> {
-    if (performance.now() - claimedAt < renew_ms) return true
+    if (performance.now() - claimedAt < renewMs) return true
     claiming ??= take().finally(() => {
       claiming = undefined
     })
@@ -58,9 +58,9 @@ function createShare(leases: Leases, kind: WorkKind): WorkShare {
   }
 
   return {
-    divide: async (row_ids) => ({ own: row_ids.length > 0 && (await claim()) ? row_ids : [], surplus: [] }),
+    divide: async (rowIds) => ({ own: rowIds.length > 0 && (await claim()) ? rowIds : [], surplus: [] }),
     claim,
-    holds: () => performance.now() - claimedAt < duration_ms,
+    holds: () => performance.now() - claimedAt < durationMs,
     lease: () => lease,
     held: () => [],
     under: (_, work) => work(),

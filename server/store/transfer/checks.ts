@@ -27,10 +27,10 @@ export async function checkCopy(
 ): Promise<{ audit_entries: number; secrets: number }> {
   await checkCounts(source, target, tables)
   await checkNonces(source, target)
-  const audit_entries = await checkAuditChain(target)
+  const auditEntries = await checkAuditChain(target)
   const { faults } = await scanRights(target, rightsSeal(guard))
   if (faults.length > 0) throw failed(`${faults.length} rows that grant rights do not have the right MAC`)
-  return { audit_entries, secrets: await openSecrets(target, guard) }
+  return { audit_entries: auditEntries, secrets: await openSecrets(target, guard) }
 }
 
 async function checkCounts(source: Database.Database, target: Session, tables: MovedTable[]): Promise<void> {

@@ -5,11 +5,11 @@ import { StoreError } from '../store-errors.ts'
 import { type MovedTable, seeded } from './tables.ts'
 
 /** The rows of one statement: at most this many, and about this many bytes. */
-const max_rows = 1_000
-const max_bytes = 4_000_000
+const maxRows = 1_000
+const maxBytes = 4_000_000
 
 /** The audit trail of a SQLite database is a chain of its own. The chains of servers have the numbers of these, from 1. */
-export const moved_chain = 0
+export const movedChain = 0
 
 type Cell = string | number | Uint8Array | null
 type Row = Record<string, Cell>
@@ -67,7 +67,7 @@ function* batches(rows: Iterable<Row>, complete: (row: Row) => Row): Generator<R
     batch.push(complete(row))
     for (const cell of Object.values(row))
       if (typeof cell === 'string' || cell instanceof Uint8Array) bytes += cell.length
-    if (batch.length < max_rows && bytes < max_bytes) continue
+    if (batch.length < maxRows && bytes < maxBytes) continue
     yield batch
     batch = []
     bytes = 0
@@ -80,7 +80,7 @@ function auditColumns(): (row: Row) => Row {
   let newest = 0
   return (row) => {
     for (const [, at] of JSON.parse(row.entries as string) as AuditRow[]) newest = Math.max(newest, at)
-    return { ...row, chain: moved_chain, at: newest }
+    return { ...row, chain: movedChain, at: newest }
   }
 }
 
@@ -89,14 +89,14 @@ async function beginChain(source: Database.Database, target: ClientBase): Promis
   const last = source.prepare<[], AuditHead>('SELECT up_to, hash FROM audit ORDER BY up_to DESC LIMIT 1').get()
   const { up_to, hash } = last ?? beginning
   await target.query('INSERT INTO audit_chains (chain, up_to, hash, at) VALUES ($1, $2, $3, 0)', [
-    moved_chain,
+    movedChain,
     up_to,
     hash,
   ])
 }
 
 const endChain = (target: ClientBase) =>
-  target.query('UPDATE audit_chains SET at = coalesce((SELECT max(at) FROM audit), 0) WHERE chain = $1', [moved_chain])
+  target.query('UPDATE audit_chains SET at = coalesce((SELECT max(at) FROM audit), 0) WHERE chain = $1', [movedChain])
 
 /** Row ids that SQLite has assigned once are not assigned again, even if their rows are gone. */
 async function continueIdentity(source: Database.Database, target: ClientBase, table: MovedTable): Promise<void> {

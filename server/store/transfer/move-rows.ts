@@ -18,10 +18,10 @@ export interface MovedRows {
 }
 
 /** The name of the connections of a server, and that of this one. */
-const server_name = 'evm-relayer-service'
-const own_name = `${server_name} move-database`
+const serverName = 'evm-relayer-service'
+const ownName = `${serverName} move-database`
 /** The database transaction of a run that was killed ends at its next statement. */
-const lock_ms = 30_000
+const lockMs = 30_000
 
 /**
  * Copies all rows of a SQLite database to an empty PostgreSQL database, in one database transaction, and checks them before the commit.
@@ -34,11 +34,11 @@ export async function moveRows(
 ): Promise<MovedRows | 'already'> {
   // Each start of the service checks the durability of the server.
   await prepareDatabase({ url, allow_weak: durabilitySettings })
-  const own_url = url.replace(/(?<=[?&])application_name=[^&]*&?/, '')
-  const target = await connectClient({ url: own_url }, { application_name: own_name, query_timeout: 0 })
+  const ownUrl = url.replace(/(?<=[?&])application_name=[^&]*&?/, '')
+  const target = await connectClient({ url: ownUrl }, { application_name: ownName, query_timeout: 0 })
   try {
     await target.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0')
-    await target.query(`BEGIN; SET LOCAL lock_timeout = ${lock_ms}`)
+    await target.query(`BEGIN; SET LOCAL lock_timeout = ${lockMs}`)
     const session = createSession(target)
     await refuseServers(session)
     const tables = await movedTables(source, session)
@@ -69,7 +69,7 @@ const otherServers = sql<{ count: number }>(`
     AND (usename = current_user OR application_name = $server_name) AND application_name <> $own_name`)
 
 async function refuseServers(session: Session): Promise<void> {
-  const others = await session.one(otherServers, { server_name, own_name })
+  const others = await session.one(otherServers, { server_name: serverName, own_name: ownName })
   if (others?.count === 0) return
   throw new StoreError('A service or another session is connected to the PostgreSQL database; stop it first')
 }

@@ -32,8 +32,9 @@ async function start() {
       ),
     dryRun: async (body: SendTransactionRequest) =>
       (await client.post(`${path}/dry-run`, { path: its, body: { to, ...body } })).data,
-    explain: async (transaction_id: string) =>
-      (await client.get(`${path}/{transaction_id}/explanation`, { path: { ...its, transaction_id } })).data,
+    explain: async (transactionId: string) =>
+      (await client.get(`${path}/{transaction_id}/explanation`, { path: { ...its, transaction_id: transactionId } }))
+        .data,
   }
 }
 

@@ -18,8 +18,11 @@ async function start(options: AnvilOptions = {}, policies: RelayerPoliciesInput 
   const proxy = await testFaultProxy(chain)
   const clock = { ahead_ms: 0 }
   const { client, raw } = await startTestService({}, { now: () => Date.now() + clock.ahead_ms })
-  const rpc_urls = [proxy.url]
-  await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls } })
+  const rpcUrls = [proxy.url]
+  await client.patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { rpc_urls: rpcUrls },
+  })
   const config = { key: wallet.privateKey }
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'plain', config } })
   const it = { id: 'it', name: 'It', network: 'local', network_type: 'evm', paused: false } as const
@@ -44,9 +47,9 @@ async function start(options: AnvilOptions = {}, policies: RelayerPoliciesInput 
       const body = { id: 'mine', method: method as 'eth_call', params }
       return (await client.post(`${base}/rpc`, { path, body })).data
     },
-    async send(special: Partial<SendTransactionRequest> = {}, wait: Wait = 'none', wait_seconds = 20) {
+    async send(special: Partial<SendTransactionRequest> = {}, wait: Wait = 'none', waitSeconds = 20) {
       const body = { to, value: '1', ...special }
-      return (await client.post(transactions, { path, query: { wait, wait_seconds }, body })).data
+      return (await client.post(transactions, { path, query: { wait, wait_seconds: waitSeconds }, body })).data
     },
   }
 }
@@ -111,8 +114,8 @@ test('forwards read-only RPC calls with their id, and the errors of the node', a
 
 test('signs a transaction as ethers does, sends nothing, and applies the policies', async () => {
   const { client, cut, nonce } = await start({}, { whitelist_receivers: [to], gas_price_cap: '100' })
-  const sign = async (unsigned_transaction: string) =>
-    (await client.post(`${base}/sign-transaction`, { path, body: { unsigned_transaction } })).data
+  const sign = async (unsignedTransaction: string) =>
+    (await client.post(`${base}/sign-transaction`, { path, body: { unsigned_transaction: unsignedTransaction } })).data
   const unsigned = (kind: TransactionLike) => Transaction.from(kind).unsignedSerialized
   const refuses = async (bytes: string, status: number, place = '/body/unsigned_transaction') =>
     expect([bytes, await refusal(sign(bytes))]).toMatchObject([bytes, { status, path: place }])
@@ -186,8 +189,8 @@ test('answers `wait` when the state is reached or has passed, or after the time 
   const body = { required_confirmations: 2 }
   await client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body })
   const header = { 'Idempotency-Key': 'one' }
-  const wait = async (state: Wait, wait_seconds = 20) => {
-    const query = { wait: state, wait_seconds }
+  const wait = async (state: Wait, waitSeconds = 20) => {
+    const query = { wait: state, wait_seconds: waitSeconds }
     return (await client.post(transactions, { path, header, query, body: { to, value: '1' } })).data.status
   }
   expect(await wait('submitted')).toBe('submitted')
@@ -235,9 +238,9 @@ test('keeps the revert reason of the mined version when the node has pruned the 
   await client.put(`${transactions}/{transaction_id}`, replacement)
   await expect.poll(async () => (await byNonce('0')).hash).not.toBe(hash)
   await chain.mine()
-  const status_reason = 'Reverted: original'
-  await expect.poll(() => byNonce('0')).toMatchObject({ status: 'mined', hash, status_reason })
+  const statusReason = 'Reverted: original'
+  await expect.poll(() => byNonce('0')).toMatchObject({ status: 'mined', hash, status_reason: statusReason })
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_call'] })
   await chain.mine()
-  await expect.poll(() => byNonce('0')).toMatchObject({ status: 'failed', hash, status_reason })
+  await expect.poll(() => byNonce('0')).toMatchObject({ status: 'failed', hash, status_reason: statusReason })
 })

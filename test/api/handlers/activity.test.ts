@@ -4,7 +4,7 @@ import { testRig } from '../../support/test-rig.ts'
 import { until } from '../../support/until.ts'
 
 const gwei = 10n ** 9n
-const minute_ms = 60_000
+const minuteMs = 60_000
 
 /** What a client counts in all points together. */
 async function totals(
@@ -37,7 +37,7 @@ test('counts accepted, mined and failed transactions with times and fees, limite
   expect(accepted.points).toHaveLength(60)
   expect(accepted.points.map(({ mean_inclusion_ms }) => mean_inclusion_ms)).toEqual(Array(60).fill(null))
 
-  rig.clock.passed_ms += 7 * minute_ms
+  rig.clock.passed_ms += 7 * minuteMs
   await one.finished(() => rig.chain.mine())
   await other.finished(() => rig.chain.mine())
   const paid = (await one.transactions()).reduce((all, { receipt }) => all + BigInt(receipt?.fee ?? 0), 0n)
@@ -45,7 +45,7 @@ test('counts accepted, mined and failed transactions with times and fees, limite
   for (const period of ['hour', 'day', 'week', 'month', 'quarter'] as const) {
     const its = await totals(client, { relayer_id: one.relayer_id, period })
     expect(its).toMatchObject({ accepted: 4, mined: 4, failed: 1, fees: paid })
-    expect(its.max_inclusion_ms).toBeGreaterThanOrEqual(7 * minute_ms)
+    expect(its.max_inclusion_ms).toBeGreaterThanOrEqual(7 * minuteMs)
     expect(await totals(client, { period })).toMatchObject({ accepted: 5, mined: 5, failed: 1 })
   }
   const { data } = await client.get('/api/v1/activity', { query: { relayer_id: one.relayer_id } })
@@ -53,7 +53,7 @@ test('counts accepted, mined and failed transactions with times and fees, limite
   expect(first).toMatchObject({ accepted: 4, mined: 0, fees: '0', max_inclusion_ms: null })
   expect(second).toMatchObject({ accepted: 0, mined: 4, failed: 1, fees: `${paid}` })
   expect(Number(second?.mean_inclusion_ms)).toBeLessThanOrEqual(Number(second?.max_inclusion_ms))
-  expect(Date.parse(String(second?.at)) - Date.parse(String(first?.at))).toBeGreaterThanOrEqual(6 * minute_ms)
+  expect(Date.parse(String(second?.at)) - Date.parse(String(first?.at))).toBeGreaterThanOrEqual(6 * minuteMs)
 
   const local = await totals(client, { network: 'local' })
   expect(local.accepted).toBe(5)
@@ -76,13 +76,13 @@ test('counts accepted, mined and failed transactions with times and fees, limite
   expect(both.data[0]).toMatchObject({ network: 'local', accepted: 4, mined: 4, failed: 1, fees: `${paid}` })
   expect(fees[0]).toBeGreaterThan(fees[1] ?? 0n)
   expect(both.data.every((its) => its.fees_today === its.fees || its.fees_today === '0')).toBe(true)
-  const second_page = await spending(client, { page: 2, per_page: 1 })
-  expect([second_page.data[0]?.relayer_id, second_page.pagination.total_items]).toEqual([other.relayer_id, 2])
+  const secondPage = await spending(client, { page: 2, per_page: 1 })
+  expect([secondPage.data[0]?.relayer_id, secondPage.pagination.total_items]).toEqual([other.relayer_id, 2])
   expect((await spending(limited, {})).data.map(({ relayer_id }) => relayer_id)).toEqual([one.relayer_id])
   expect((await spending(client, { network: 'elsewhere' })).data).toEqual([])
 
   // An hour and a day later the points are gone, and rows of later periods replace them.
-  rig.clock.passed_ms += 61 * minute_ms
+  rig.clock.passed_ms += 61 * minuteMs
   expect((await totals(client, {})).accepted).toBe(0)
   expect((await totals(client, { period: 'day' })).accepted).toBe(5)
 })
@@ -121,9 +121,8 @@ test('tells what each API key’s transactions cost by day, and what repricing a
     BigInt(first?.max_priority_fee_per_gas ?? 0),
     BigInt(mined.receipt?.effective_gas_price ?? 0) - BigInt(second?.max_priority_fee_per_gas ?? 0),
   ]
-  const first_price =
-    base + tip < BigInt(first?.max_fee_per_gas ?? 0) ? base + tip : BigInt(first?.max_fee_per_gas ?? 0)
-  const extra = (BigInt(mined.receipt?.effective_gas_price ?? 0) - first_price) * 21_000n
+  const firstPrice = base + tip < BigInt(first?.max_fee_per_gas ?? 0) ? base + tip : BigInt(first?.max_fee_per_gas ?? 0)
+  const extra = (BigInt(mined.receipt?.effective_gas_price ?? 0) - firstPrice) * 21_000n
   expect(extra).toBeGreaterThan(0n)
   const { data } = await client.get('/api/v1/spending/callers', { query: { days: 2 } })
   const fee = mined.receipt?.fee
@@ -261,8 +260,8 @@ test('shows an API key its rights', async () => {
     may_administer: true,
     expires_at: null,
   })
-  const expires_at = new Date(Date.now() + minute_ms).toISOString()
-  const body = { name: 'signer', scopes: ['sign' as const], relayer_ids: ['demo'], expires_at }
+  const expiresAt = new Date(Date.now() + minuteMs).toISOString()
+  const body = { name: 'signer', scopes: ['sign' as const], relayer_ids: ['demo'], expires_at: expiresAt }
   const { token, api_key } = (await client.post('/api/v1/api-keys', { body })).data
   const its = createRelayerClient({ baseUrl: rig.url(), token })
   expect(await rights(its)).toEqual({
@@ -272,8 +271,8 @@ test('shows an API key its rights', async () => {
     relayer_ids: ['demo'],
     pool_ids: [],
     may_administer: false,
-    expires_at,
+    expires_at: expiresAt,
   })
-  rig.clock.passed_ms += 2 * minute_ms
+  rig.clock.passed_ms += 2 * minuteMs
   await expect(rights(its)).rejects.toMatchObject({ status: 401 })
 })

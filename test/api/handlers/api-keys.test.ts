@@ -31,13 +31,10 @@ const sign = (service: TestService, token: string, headers: Record<string, strin
 const signs = async (...given: Parameters<typeof sign>) => (await sign(...given)).status
 
 /** A request that the contract's own example makes, to one relayer; `body` in its place. */
-function send(service: TestService, token: string, operation: ContractOperation, relayer_id: string, body?: string) {
+function send(service: TestService, token: string, operation: ContractOperation, relayerId: string, body?: string) {
   const path = parametersIn(operation, 'path').reduce(
     (filled, { name }) =>
-      filled.replace(
-        `{${name}}`,
-        name === 'relayer_id' ? relayer_id : name === 'call_id' ? `0x${'1'.repeat(64)}` : '1',
-      ),
+      filled.replace(`{${name}}`, name === 'relayer_id' ? relayerId : name === 'call_id' ? `0x${'1'.repeat(64)}` : '1'),
     operation.path,
   )
   const [example] = operation.examples

@@ -25,10 +25,11 @@ async function start(confirmations = 1) {
     explain,
     patch: (body: { paused?: boolean; policies?: RelayerPoliciesPatch }) =>
       rig.client().patch(base, { path: { relayer_id }, body }),
-    attempts: async (transaction_id: string, query = {}) =>
-      rig
-        .client()
-        .get(`${base}/transactions/{transaction_id}/attempts`, { path: { relayer_id, transaction_id }, query }),
+    attempts: async (transactionId: string, query = {}) =>
+      rig.client().get(`${base}/transactions/{transaction_id}/attempts`, {
+        path: { relayer_id, transaction_id: transactionId },
+        query,
+      }),
     /** The explanation, once it has this code and what a busy node may not have answered in time for an earlier one. */
     async waitsFor(code: string | null, nonce = 0): Promise<Explanation> {
       let explained = await explain(nonce)

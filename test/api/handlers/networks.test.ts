@@ -5,8 +5,8 @@ import { startTestService, type TestService } from '../../support/service.ts'
 const listPath = '/api/v1/networks'
 const onePath = '/api/v1/networks/{network_id}'
 
-const rpc_urls = ['https://rpc.example.com']
-const sepolia = { name: 'sepolia', network_type: 'evm' as const, chain_id: 11_155_111, rpc_urls }
+const rpcUrls = ['https://rpc.example.com']
+const sepolia = { name: 'sepolia', network_type: 'evm' as const, chain_id: 11_155_111, rpc_urls: rpcUrls }
 const bare = {
   id: 'evm:sepolia',
   name: 'sepolia',
@@ -65,8 +65,12 @@ test('keeps all settings of a network', async () => {
 test('warns of nodes on another chain when a network, and a relayer on it, is created, and not when the nodes are right', async () => {
   const chain = await testChain()
   const { client } = await startTestService()
-  const create = async (chain_id: number) =>
-    (await client.post(listPath, { body: { ...sepolia, name: `n${chain_id}`, chain_id, rpc_urls: [chain.url] } })).data
+  const create = async (chainId: number) =>
+    (
+      await client.post(listPath, {
+        body: { ...sepolia, name: `n${chainId}`, chain_id: chainId, rpc_urls: [chain.url] },
+      })
+    ).data
   const wrong = [`node ${chain.url}: No node of the network answers (It is on chain 31337 and not on 5)`]
   expect([(await create(5)).warnings, (await create(31_337)).warnings]).toEqual([wrong, undefined])
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
@@ -77,15 +81,15 @@ test('warns of nodes on another chain when a network, and a relayer on it, is cr
 
 test('stores chain ids exactly up to the maximum', async () => {
   const { client } = await startTestService()
-  for (const chain_id of [1, 2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER]) {
-    const { data } = await client.post(listPath, { body: { ...sepolia, name: `n${chain_id}`, chain_id } })
-    expect((await client.get(onePath, { path: { network_id: data.id } })).data.chain_id).toBe(chain_id)
+  for (const chainId of [1, 2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER]) {
+    const { data } = await client.post(listPath, { body: { ...sepolia, name: `n${chainId}`, chain_id: chainId } })
+    expect((await client.get(onePath, { path: { network_id: data.id } })).data.chain_id).toBe(chainId)
   }
 })
 
 test('sets the default of confirmations by chain id, 1 on development chains only', async () => {
   const { client } = await startTestService()
-  for (const [chain_id, expected] of [
+  for (const [chainId, expected] of [
     [1, 12],
     [137, 256],
     [8_453, 20],
@@ -93,12 +97,12 @@ test('sets the default of confirmations by chain id, 1 on development chains onl
     [1_337, 1],
     [4_242, 12],
   ] as const) {
-    const { data } = await client.post(listPath, { body: { ...sepolia, name: `n${chain_id}`, chain_id } })
-    expect.soft(data.required_confirmations, `${chain_id}`).toBe(expected)
+    const { data } = await client.post(listPath, { body: { ...sepolia, name: `n${chainId}`, chain_id: chainId } })
+    expect.soft(data.required_confirmations, `${chainId}`).toBe(expected)
     const path = { network_id: data.id }
     await client.patch(onePath, { path, body: { required_confirmations: 7 } })
     const reset = await client.patch(onePath, { path, body: { required_confirmations: null } })
-    expect.soft(reset.data.required_confirmations, `${chain_id}`).toBe(expected)
+    expect.soft(reset.data.required_confirmations, `${chainId}`).toBe(expected)
   }
 })
 

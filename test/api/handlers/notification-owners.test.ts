@@ -11,15 +11,15 @@ const relayerPath = '/api/v1/relayers/{relayer_id}'
 const url = 'https://hooks.example.com/relayer'
 
 /** A key that is limited to a relayer of its own, and its client. */
-async function tenant(service: TestService, relayer_id: string) {
-  await createRelayer(service.client, { id: relayer_id })
-  return limitedTo(service, [relayer_id])
+async function tenant(service: TestService, relayerId: string) {
+  await createRelayer(service.client, { id: relayerId })
+  return limitedTo(service, [relayerId])
 }
 
-async function limitedTo(service: TestService, relayer_ids: string[] | null) {
+async function limitedTo(service: TestService, relayerIds: string[] | null) {
   const scopes = ['read', 'notifications', 'manage'] as const
   const { data } = await service.client.post('/api/v1/api-keys', {
-    body: { name: randomUUID(), scopes: [...scopes], relayer_ids },
+    body: { name: randomUUID(), scopes: [...scopes], relayer_ids: relayerIds },
   })
   return { token: data.token, client: createRelayerClient({ baseUrl: service.url, token: data.token }) }
 }
@@ -44,8 +44,8 @@ test('answers 404 for another tenant’s notification in every operation', async
 
   expect(ofOne.length).toBeGreaterThan(6)
   for (const { id, method, path, examples } of ofOne) {
-    const ask = (notification_id: string) => {
-      const filled = path.replace('{notification_id}', notification_id).replace('{delivery_id}', 'd')
+    const ask = (notificationId: string) => {
+      const filled = path.replace('{notification_id}', notificationId).replace('{delivery_id}', 'd')
       return seen(service, b.token, method.toUpperCase(), filled, examples[0] as object | undefined)
     }
     const missing = await ask('nowhere')
@@ -65,7 +65,8 @@ test('refuses to attach a relayer to another tenant’s notification, and does n
   const [a, b] = [await tenant(service, 'a'), await tenant(service, 'b')]
   await a.client.post(listPath, { body: { id: 'of-a', url } })
   await service.client.post(listPath, { body: { id: 'of-admin', url } })
-  const attach = (notification_id: string) => seen(service, b.token, 'PATCH', '/api/v1/relayers/b', { notification_id })
+  const attach = (notificationId: string) =>
+    seen(service, b.token, 'PATCH', '/api/v1/relayers/b', { notification_id: notificationId })
   const missing = await attach('nowhere')
   expect(missing.status).toBe(400)
   expect([await attach('of-a'), await attach('of-admin')]).toEqual([missing, missing])

@@ -59,21 +59,21 @@ test('requires an http or https URL of at most 2048 characters without user name
     'https://[2606:4700:4700::1111]/',
     long(2_048, 'https://example.com/'),
   ]
-  for (const good_url of good) expect.soft((await create(service, { url: good_url })).status, good_url).toBe(201)
+  for (const goodUrl of good) expect.soft((await create(service, { url: goodUrl })).status, goodUrl).toBe(201)
   const bad = `ftp://example.com example.com /path https:// https://user@example.com https://u:p@example.com
     https://:p@example.com javascript:alert(1) http://exa_mple.com:x https://example.com:99999 http://[::1
     ${long(2_049, 'https://example.com/')}`.split(/\s+/)
   const spaced = ['', ' https://example.com', 'https://exam ple.com', 'https://example.com/\n']
-  for (const bad_url of [...bad, ...spaced, 1, null]) {
-    expect.soft((await create(service, { url: bad_url })).status, `${bad_url}`).toBe(400)
+  for (const badUrl of [...bad, ...spaced, 1, null]) {
+    expect.soft((await create(service, { url: badUrl })).status, `${badUrl}`).toBe(400)
   }
 })
 
 test('does not take an @ after the host for a user name, and counts the length of http and https alike', async () => {
   const service = await startTestService()
   const long = 'http://example.com/'.padEnd(2_048, 'a')
-  for (const good_url of ['https://example.com/@user', 'https://example.com/?to=a@example.com', long]) {
-    expect.soft((await create(service, { url: good_url })).status, good_url.slice(0, 60)).toBe(201)
+  for (const goodUrl of ['https://example.com/@user', 'https://example.com/?to=a@example.com', long]) {
+    expect.soft((await create(service, { url: goodUrl })).status, goodUrl.slice(0, 60)).toBe(201)
   }
 })
 
@@ -92,16 +92,16 @@ test('accepts a private address even in production, and refuses to call it', asy
 
 test('requires a signing key of 1 to 512 characters', async () => {
   const service = await startTestService()
-  for (const [signing_key, status] of [
+  for (const [signingKey, status] of [
     ['k', 201],
     ['k'.repeat(512), 201],
     ['🔑'.repeat(512), 201],
     ['k'.repeat(513), 400],
   ]) {
-    expect.soft((await create(service, { url, signing_key })).status, `${signing_key}`).toBe(status)
+    expect.soft((await create(service, { url, signing_key: signingKey })).status, `${signingKey}`).toBe(status)
   }
-  for (const signing_key of [null, 1, ['k'], {}]) {
-    expect.soft((await create(service, { url, signing_key })).status, JSON.stringify(signing_key)).toBe(400)
+  for (const signingKey of [null, 1, ['k'], {}]) {
+    expect.soft((await create(service, { url, signing_key: signingKey })).status, JSON.stringify(signingKey)).toBe(400)
   }
 })
 
@@ -184,11 +184,11 @@ test('refuses a signing key that receivers cannot decode, and takes any other te
   const service = await startTestService()
   const key = 'C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
   const refused = ['whsec_', `whsec_${key.slice(1)}`, `whsec_${key.replace('+', '-')}`, `v1,${key}`, `v1,whsec_${key}`]
-  for (const signing_key of refused) {
-    const { status, body } = await post(service, { url, signing_key })
-    expect.soft([status, body.details?.[0].path], signing_key).toEqual([400, '/body/signing_key'])
+  for (const signingKey of refused) {
+    const { status, body } = await post(service, { url, signing_key: signingKey })
+    expect.soft([status, body.details?.[0].path], signingKey).toEqual([400, '/body/signing_key'])
   }
-  for (const signing_key of [
+  for (const signingKey of [
     `whsec_${key}`,
     'whsec_QQ==',
     key,
@@ -196,7 +196,7 @@ test('refuses a signing key that receivers cannot decode, and takes any other te
     'two\nlines',
     '',
   ])
-    expect.soft((await post(service, { url, signing_key })).status, signing_key).toBe(201)
+    expect.soft((await post(service, { url, signing_key: signingKey })).status, signingKey).toBe(201)
 })
 
 async function post(service: TestService, body: object) {

@@ -13,7 +13,7 @@ import { testRig } from '../../support/test-rig.ts'
 import { until } from '../../support/until.ts'
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
-const other_receiver = `0x${'5a'.repeat(20)}`
+const otherReceiver = `0x${'5a'.repeat(20)}`
 const base = '/api/v1/pools/{pool_id}'
 const transactions = '/api/v1/relayers/{relayer_id}/transactions'
 const path = { pool_id: 'payouts' }
@@ -23,8 +23,8 @@ async function start() {
   const rig = await testRig({ chain: { noMining: true } })
   const client = rig.client()
   const accounts = [await rig.addAccount(), await rig.addAccount()] as [Account, Account]
-  const relayer_ids = accounts.map(({ relayer_id }) => relayer_id) as [string, string]
-  await client.post('/api/v1/pools', { body: { id: 'payouts', network: 'local', relayer_ids } })
+  const relayerIds = accounts.map(({ relayer_id }) => relayer_id) as [string, string]
+  await client.post('/api/v1/pools', { body: { id: 'payouts', network: 'local', relayer_ids: relayerIds } })
   const keyFor = async (body: Partial<CreateApiKeyRequest>) => {
     const its = { name: JSON.stringify(body), scopes: ['send' as const, 'read' as const], ...body }
     return (await client.post('/api/v1/api-keys', { body: its })).data
@@ -33,14 +33,18 @@ async function start() {
     createRelayerClient({ baseUrl: rig.url(), token: (await keyFor(body)).token })
   const { token } = await keyFor({ name: 'web', pool_ids: ['payouts'] })
   const web = createRelayerClient({ baseUrl: rig.url(), token })
-  const direct = async (relayer_id: string, body: SendTransactionRequest = {}) =>
-    (await client.post(transactions, { path: { relayer_id }, body: { to, value: '1', gas_limit: 21_000, ...body } }))
-      .data
+  const direct = async (relayerId: string, body: SendTransactionRequest = {}) =>
+    (
+      await client.post(transactions, {
+        path: { relayer_id: relayerId },
+        body: { to, value: '1', gas_limit: 21_000, ...body },
+      })
+    ).data
   const pooled = async (by: RelayerClient, body: SendTransactionRequest = {}) =>
     (await by.post(`${base}/transactions`, { path, body: { to, value: '1', gas_limit: 21_000, ...body } })).data
-  const weigh = (relayer_id: string, weight: number) =>
-    client.patch(`${base}/relayers/{member_id}`, { path: { ...path, member_id: relayer_id }, body: { weight } })
-  return { rig, client, web, token, accounts, relayer_ids, clientFor, direct, pooled, weigh }
+  const weigh = (relayerId: string, weight: number) =>
+    client.patch(`${base}/relayers/{member_id}`, { path: { ...path, member_id: relayerId }, body: { weight } })
+  return { rig, client, web, token, accounts, relayer_ids: relayerIds, clientFor, direct, pooled, weigh }
 }
 
 const outcomeOf = (work: Promise<unknown>) =>
@@ -59,14 +63,14 @@ test('the right to a pool is one to what was sent through it: never to what anot
     body: { custom_rpc_urls: [node.url] },
   })
   // Its node takes nothing, so nothing after this one is signed.
-  const blocker = await direct(a, { value: '10', to: other_receiver })
+  const blocker = await direct(a, { value: '10', to: otherReceiver })
   await until('it waits', async () => (await accounts[0].transactions())[0]?.status_reason !== null)
-  const payment = await direct(a, { value: '11', to: other_receiver, reference: 'salary', metadata: { order: '7' } })
+  const payment = await direct(a, { value: '11', to: otherReceiver, reference: 'salary', metadata: { order: '7' } })
   await weigh(b, 0)
   const own = await pooled(web, { value: '12', reference: 'web', metadata: { order: '7' } })
   expect(own.relayer_id).toBe(a)
 
-  const one = (transaction_id: string) => ({ path: { ...path, transaction_id } })
+  const one = (transactionId: string) => ({ path: { ...path, transaction_id: transactionId } })
   const get = `${base}/transactions/{transaction_id}` as const
   for (const { id } of [blocker, payment]) {
     expect(await outcomeOf(web.get(get, one(id)))).toBe(404)
@@ -89,7 +93,7 @@ test('the right to a pool is one to what was sent through it: never to what anot
   expect(await list({ created_after: '2020-01-01T00:00:00Z' })).toEqual(mine)
   expect(await list({ metadata: 'order:7' })).toEqual(mine)
   expect(await list({ reference: 'web' })).toEqual(mine)
-  for (const query of [{ reference: 'salary' }, { to: other_receiver }, { hash }, { search: 'salary' }])
+  for (const query of [{ reference: 'salary' }, { to: otherReceiver }, { hash }, { search: 'salary' }])
     expect(await list(query)).toEqual(none)
   expect(await list({ search: 'web' })).toEqual(mine)
 
@@ -99,7 +103,7 @@ test('the right to a pool is one to what was sent through it: never to what anot
   const explained = (await web.get(`${get}/explanation`, one(own.id))).data
   expect(explained).toMatchObject({ waiting_for: 'earlier_nonce', blocked_by: null, suggestions: [] })
   const told = JSON.stringify([shown, explained])
-  for (const secret of [blocker.id, payment.id, other_receiver, 'txpool']) expect(told).not.toContain(secret)
+  for (const secret of [blocker.id, payment.id, otherReceiver, 'txpool']) expect(told).not.toContain(secret)
 
   const rpc = jsonRpcOf(rig.url(), token, 'payouts', 'pools')
   expect(await rpc.result('eth_getTransactionByHash', [hash])).toBe(null)
@@ -144,7 +148,8 @@ test('a pool without relayers is seen by its own keys, and by no key that is lim
   await client.post('/api/v1/pools', { body: { id: 'demos', network: 'local', relayer_ids: ['demo'] } })
   const none = await clientFor({ pool_ids: ['demos'] })
   expect(await outcomeOf(limited.get(base, { path: { pool_id: 'demos' } }))).toBe('done')
-  for (const relayer_id of relayer_ids) await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id } })
+  for (const relayerId of relayer_ids)
+    await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } })
   for (const key of [limited, none]) {
     expect(await outcomeOf(key.get(base, { path }))).toBe(404)
     expect(await outcomeOf(key.get(`${base}/transactions`, { path }))).toBe(404)
@@ -163,7 +168,7 @@ test('streams the events of what was sent through a pool, and nothing else of it
   for await (const chunk of response.body ?? []) {
     text += Buffer.from(chunk).toString('utf8')
     if (sent === undefined) {
-      for (const relayer_id of relayer_ids) await direct(relayer_id)
+      for (const relayerId of relayer_ids) await direct(relayerId)
       const resume = { path: { relayer_id: relayer_ids[0] }, body: { paused: true } }
       await client.patch('/api/v1/relayers/{relayer_id}', resume)
       sent = (await pooled(web, { reference: 'of the pool' })).id

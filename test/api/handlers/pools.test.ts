@@ -25,8 +25,8 @@ async function start(count: number, { mining = false } = {}) {
   const client = rig.client()
   const accounts: Account[] = []
   while (accounts.length < count) accounts.push(await rig.addAccount())
-  const relayer_ids = accounts.map(({ relayer_id }) => relayer_id)
-  await client.post('/api/v1/pools', { body: { id: 'payouts', network: 'local', relayer_ids } })
+  const relayerIds = accounts.map(({ relayer_id }) => relayer_id)
+  await client.post('/api/v1/pools', { body: { id: 'payouts', network: 'local', relayer_ids: relayerIds } })
   const sendBy = async (its: RelayerClient, body: SendTransactionRequest = {}, key: string = randomUUID()) =>
     (
       await its.post(`${base}/transactions`, {
@@ -41,11 +41,11 @@ async function start(count: number, { mining = false } = {}) {
       () => 'done',
       (error) => (error instanceof RelayerError ? `${error.status} ${error.code} ${error.details?.[0]?.path}` : error),
     )
-  const weigh = (relayer_id: string, weight: number) =>
-    client.patch(`${base}/relayers/{member_id}`, { path: { ...path, member_id: relayer_id }, body: { weight } })
-  const change = (relayer_id: string, body: object) =>
-    client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id }, body })
-  return { rig, client, accounts, relayer_ids, send, sendBy, codeOf, weigh, change }
+  const weigh = (relayerId: string, weight: number) =>
+    client.patch(`${base}/relayers/{member_id}`, { path: { ...path, member_id: relayerId }, body: { weight } })
+  const change = (relayerId: string, body: object) =>
+    client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId }, body })
+  return { rig, client, accounts, relayer_ids: relayerIds, send, sendBy, codeOf, weigh, change }
 }
 
 const counted = (ids: string[], of: { relayer_id: string }[]) =>
@@ -123,9 +123,9 @@ test('sends authorizations (EIP-7702) through the members of a pool that allow t
   const signer = Wallet.createRandom() as unknown as Wallet
   const address = `0x${'11'.repeat(20)}`
   const { signature } = await signer.authorize({ address, nonce: 0, chainId: 31_337 })
-  const { r, s, yParity: y_parity } = signature
-  const authorization_list = [{ chain_id: 31_337, address, nonce: 0, r, s, y_parity }]
-  const body = { to: `0x${'12'.repeat(20)}`, gas_limit: 100_000, authorization_list }
+  const { r, s, yParity } = signature
+  const authorizationList = [{ chain_id: 31_337, address, nonce: 0, r, s, y_parity: yParity }]
+  const body = { to: `0x${'12'.repeat(20)}`, gas_limit: 100_000, authorization_list: authorizationList }
   // @ts-expect-error The policies of a relayer are not asked of a pool, which lacks them.
   const _: Parameters<typeof checkPolicies>[0] = {} as PoolRow
   expect(await codeOf(send(body))).toBe('403 policy_violation policies/allow_authorizations')
@@ -515,7 +515,7 @@ test('counts a transaction once for the limit of its pool, also when it moves, a
   const { rig, client, relayer_ids, accounts, send, codeOf, change, weigh } = await start(2)
   const [a = '', b = ''] = relayer_ids
   const [first] = accounts as [Account]
-  const one = (transaction_id: string) => ({ path: { ...path, transaction_id } })
+  const one = (transactionId: string) => ({ path: { ...path, transaction_id: transactionId } })
   await client.patch(base, { path, body: { policies: { max_value_per_day: '30' } } })
   await weigh(b, 0)
   const node = await testLiar(rig.chain)

@@ -7,19 +7,19 @@ import { testRig } from '../../support/test-rig.ts'
 import { until } from '../../support/until.ts'
 
 const relayers = '/api/v1/relayers/{relayer_id}'
-const hour_ms = 3_600_000
+const hourMs = 3_600_000
 /** Longer than a list, an account or a node is kept. */
-const later_ms = 61_000
+const laterMs = 61_000
 
 async function start(options: Parameters<typeof testRig>[0] = {}) {
   const rig = await testRig(options)
   const client = rig.client()
   const list = async (its: RelayerClient = client) => {
-    rig.clock.passed_ms += later_ms
+    rig.clock.passed_ms += laterMs
     return (await its.get('/api/v1/problems', { query: { per_page: 1_000 } })).data
   }
-  const kindsOf = async (relayer_id: string) =>
-    (await list()).problems.filter((problem) => problem.relayer_id === relayer_id).map(({ kind }) => kind)
+  const kindsOf = async (relayerId: string) =>
+    (await list()).problems.filter((problem) => problem.relayer_id === relayerId).map(({ kind }) => kind)
   return { ...rig, client, list, kindsOf }
 }
 
@@ -66,20 +66,20 @@ test('finds what waits, failed long after it was accepted, is paused, low, or ou
   const path = { relayer_id: account.relayer_id }
   expect(await kindsOf(account.relayer_id)).toEqual([])
   const still = async () => (await list()).problems.find(({ kind }) => kind === 'network_still')
-  clock.passed_ms += hour_ms
+  clock.passed_ms += hourMs
   expect(await still(), 'nothing waits for its blocks').toBeUndefined()
 
   const reverting = `0x${'fd'.repeat(20)}`
   await chain.rpc('anvil_setCode', [reverting, '0x5f5ffd'])
   await account.send(1, { to: reverting, gas_limit: 50_000 })
   await until('a node has it', async () => (await account.transactions())[0]?.status === 'submitted')
-  clock.passed_ms += 2 * 24 * hour_ms
+  clock.passed_ms += 2 * 24 * hourMs
   expect(await kindsOf(account.relayer_id)).toEqual(['transaction_slow'])
   expect(await still()).toMatchObject({ network_id: 'evm:local', relayer_id: null, count: 1, severity: 'critical' })
   await account.finished(chain.mine)
   expect(await still()).toBeUndefined()
   const [failed] = await account.transactions()
-  expect(Date.parse(failed?.ended_at as string) - Date.parse(failed?.created_at as string)).toBeGreaterThan(hour_ms)
+  expect(Date.parse(failed?.ended_at as string) - Date.parse(failed?.created_at as string)).toBeGreaterThan(hourMs)
   const { problems } = await list()
   expect(problems.find(({ kind }) => kind === 'transactions_failed')).toMatchObject({
     ...path,
@@ -87,7 +87,7 @@ test('finds what waits, failed long after it was accepted, is paused, low, or ou
     severity: 'critical',
     transaction_id: failed?.id,
   })
-  clock.passed_ms += 25 * hour_ms
+  clock.passed_ms += 25 * hourMs
   expect(await kindsOf(account.relayer_id)).toEqual([])
 
   await client.patch(relayers, { path, body: { paused: true, policies: { min_balance: `${10n ** 30n}` } } })
@@ -99,7 +99,7 @@ test('finds what waits, failed long after it was accepted, is paused, low, or ou
 })
 
 test('a webhook that fails, and then is disabled, is a problem of those who may see it', async () => {
-  const { client, list, addAccount, url: service_url } = await start({ settings: { WEBHOOK_TIME_SCALE: '0.01' } })
+  const { client, list, addAccount, url: serviceUrl } = await start({ settings: { WEBHOOK_TIME_SCALE: '0.01' } })
   let status = 500
   const hook = createServer((_, response) => response.writeHead(status).end())
   onTestFinished(() => void hook.close())
@@ -120,7 +120,7 @@ test('a webhook that fails, and then is disabled, is a problem of those who may 
 
   const body = { name: 'limited', scopes: ['read' as const, 'notifications' as const], relayer_ids: ['demo'] }
   const { data } = await client.post('/api/v1/api-keys', { body })
-  const limited = createRelayerClient({ baseUrl: service_url(), token: data.token })
+  const limited = createRelayerClient({ baseUrl: serviceUrl(), token: data.token })
   const { problems } = await list(limited)
   expect(problems.map(({ relayer_id, notification_id }) => [relayer_id, notification_id])).toEqual([['demo', null]])
 })
@@ -129,8 +129,8 @@ test('a problem is acknowledged until a time, for everybody, in the audit trail'
   const { client, list, clock } = await start()
   const demo = async (): Promise<Problem | undefined> =>
     (await list()).problems.find(({ relayer_id }) => relayer_id === 'demo')
-  const { id: problem_id } = (await demo()) as Problem
-  const acknowledge = (minutes: number, id = problem_id) =>
+  const { id: problemId } = (await demo()) as Problem
+  const acknowledge = (minutes: number, id = problemId) =>
     client.put('/api/v1/problems/{problem_id}/acknowledgement', {
       path: { problem_id: id },
       body: { minutes, note: 'known' },
@@ -138,12 +138,12 @@ test('a problem is acknowledged until a time, for everybody, in the audit trail'
   await acknowledge(60)
   expect((await demo())?.acknowledgement).toMatchObject({ by: 'environment', note: 'known' })
   const { data: entries } = await client.get('/api/v1/audit', { query: { operation: 'acknowledgeProblem' } })
-  expect(entries).toMatchObject([{ subject: problem_id, result: 200 }])
-  clock.passed_ms += 2 * hour_ms
+  expect(entries).toMatchObject([{ subject: problemId, result: 200 }])
+  clock.passed_ms += 2 * hourMs
   expect((await demo())?.acknowledgement).toBeNull()
 
   await acknowledge(60)
-  const path = { problem_id }
+  const path = { problem_id: problemId }
   const { data } = await client.delete('/api/v1/problems/{problem_id}/acknowledgement', { path })
   expect([data.acknowledgement, (await demo())?.acknowledgement]).toEqual([null, null])
   const refusal = (asked: Promise<unknown>) =>
@@ -215,7 +215,7 @@ test('the search finds everything that the key may see, and nothing else', async
   const limited = createRelayerClient({ baseUrl: url(), token: key.token })
   const find = async (q: string, its = client) =>
     (await its.get('/api/v1/search', { query: { q } })).data.map(({ kind, id, found_by }) => [kind, id, found_by])
-  const mine = (found_by: string) => ['transaction', sent?.id, found_by]
+  const mine = (foundBy: string) => ['transaction', sent?.id, foundBy]
 
   for (const its of [client, limited]) {
     expect(await find(sent?.id as string, its)).toEqual([mine('id')])

@@ -19,10 +19,13 @@ const bare = {
 
 test('creates a relayer with its signer’s address and defaults', async () => {
   const { client, raw } = await startTestService()
-  const { id: signer_id, address } = await createSigner(client)
-  const response = await raw(listPath, { method: 'POST', body: JSON.stringify({ ...given, id: 'a', signer_id }) })
+  const { id: signerId, address } = await createSigner(client)
+  const response = await raw(listPath, {
+    method: 'POST',
+    body: JSON.stringify({ ...given, id: 'a', signer_id: signerId }),
+  })
   expect(response.status).toBe(201)
-  const relayer = { ...bare, id: 'a', signer_id, address }
+  const relayer = { ...bare, id: 'a', signer_id: signerId, address }
   expect(await response.json()).toMatchObject({
     success: true,
     data: relayer,
@@ -38,15 +41,15 @@ test('creates a relayer with its signer’s address and defaults', async () => {
 test('rejects a taken id with 409, and leaves the first relayer unchanged', async () => {
   const { client } = await startTestService()
   const first = await createRelayer(client, { id: 'a' })
-  const { id: signer_id } = await createSigner(client)
-  const again = client.post(listPath, { body: { ...given, id: 'a', name: 'Other', signer_id } })
+  const { id: signerId } = await createSigner(client)
+  const again = client.post(listPath, { body: { ...given, id: 'a', name: 'Other', signer_id: signerId } })
   await expect(again).rejects.toMatchObject({ status: 409 })
   expect((await client.get(onePath, { path: { relayer_id: 'a' } })).data).toEqual(first)
 })
 
 test('refuses a relayer that names missing resources, and names each of them', async () => {
   const { client } = await startTestService()
-  const { id: signer_id } = await createSigner(client)
+  const { id: signerId } = await createSigner(client)
   const wrong = [
     [{ network: 'nowhere' }, '/body/network'],
     // The network's name, not its id.
@@ -57,7 +60,7 @@ test('refuses a relayer that names missing resources, and names each of them', a
     [{ notification_id: 'a', notification_ids: ['a'] }, '/body/notification_ids'],
   ] as const
   for (const [change, path] of wrong) {
-    const create = client.post(listPath, { body: { ...given, signer_id, ...(change as object) } })
+    const create = client.post(listPath, { body: { ...given, signer_id: signerId, ...(change as object) } })
     await expect(create).rejects.toMatchObject({ status: 400, details: [{ path }] })
   }
   expect((await client.get(listPath)).pagination.total_items).toBe(1)
@@ -66,21 +69,21 @@ test('refuses a relayer that names missing resources, and names each of them', a
 test('allows one relayer per address and chain id, also through another signer or network', async () => {
   const { client } = await startTestService()
   const first = await relayerOf(client, cow)
-  const { id: other_signer } = await createSigner(client, { type: 'plain', config: { key: cow } })
+  const { id: otherSigner } = await createSigner(client, { type: 'plain', config: { key: cow } })
   const network = { network_type: 'evm' as const, rpc_urls: ['https://rpc.example.com'] }
   await client.post('/api/v1/networks', { body: { ...network, name: 'same', chain_id: 31_337 } })
   await client.post('/api/v1/networks', { body: { ...network, name: 'another', chain_id: 31_338 } })
-  for (const signer_id of [first.signer_id, other_signer]) {
+  for (const signerId of [first.signer_id, otherSigner]) {
     for (const name of ['local', 'same']) {
-      const create = client.post(listPath, { body: { ...given, network: name, signer_id } })
+      const create = client.post(listPath, { body: { ...given, network: name, signer_id: signerId } })
       const refused = { status: 400, details: [{ path: '/body/signer_id' }] }
-      await expect(create, `${signer_id} on ${name}`).rejects.toMatchObject(refused)
+      await expect(create, `${signerId} on ${name}`).rejects.toMatchObject(refused)
     }
   }
   const elsewhere = await createRelayer(client, { network: 'another', signer_id: first.signer_id })
   expect(elsewhere.address).toBe(first.address)
   await client.delete(onePath, { path: { relayer_id: first.id } })
-  await createRelayer(client, { network: 'same', signer_id: other_signer })
+  await createRelayer(client, { network: 'same', signer_id: otherSigner })
 })
 
 test('PATCH: merges by RFC 7396: keeps absent members, removes null, merges policies by member, replaces lists', async () => {
@@ -148,8 +151,8 @@ test('PATCH: accepts application/merge-patch+json, and rejects fixed or invalid 
 
 test('masks a relayer’s own RPC URLs in every response', async () => {
   const { client, raw, logged } = await startTestService()
-  const custom_rpc_urls = ['https://rpc.example.com/v3/secret', { url: 'http://b.example.com?k=secret', weight: 0 }]
-  const { id } = await createRelayer(client, { custom_rpc_urls })
+  const customRpcUrls = ['https://rpc.example.com/v3/secret', { url: 'http://b.example.com?k=secret', weight: 0 }]
+  const { id } = await createRelayer(client, { custom_rpc_urls: customRpcUrls })
   const shown = [
     { url: 'https://rpc.example.com/***', weight: 100 },
     { url: 'http://b.example.com/***', weight: 0 },

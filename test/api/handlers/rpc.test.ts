@@ -302,9 +302,9 @@ describe('sizes', () => {
   const kilobytes = (count: number) => `0x${'00'.repeat(count * 512)}`
   /** As a node behind a proxy that takes so many bytes. */
   const upTo =
-    (max_bytes: number, refuse: Behaviour): Behaviour =>
+    (maxBytes: number, refuse: Behaviour): Behaviour =>
     (calls, response, isBatch) =>
-      JSON.stringify(calls).length > max_bytes ? refuse(calls, response, isBatch) : well(calls, response, isBatch)
+      JSON.stringify(calls).length > maxBytes ? refuse(calls, response, isBatch) : well(calls, response, isBatch)
 
   test('limits a batch to 500 kB, and sends a larger single call by itself', async () => {
     const node = await startNode()

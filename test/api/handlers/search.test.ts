@@ -24,7 +24,7 @@ test('the search finds hashes, addresses, references, ids and names by their beg
   const limited = createRelayerClient({ baseUrl: url(), token: key.token })
   const find = async (q: string, its = client) => (await its.get('/api/v1/search', { query: { q } })).data
   const ids = async (q: string, its = client) => (await find(q, its)).map(({ id, found_by }) => `${id} ${found_by}`)
-  const own = (found_by: string) => `${sent?.id} ${found_by}`
+  const own = (foundBy: string) => `${sent?.id} ${foundBy}`
 
   for (const its of [client, limited]) {
     expect(await ids((done.hash as string).slice(0, 12), its)).toEqual([own('hash')])

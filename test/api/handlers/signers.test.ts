@@ -11,8 +11,8 @@ const cowAddress = '0xcd2a3d9f938e13cd947ec05abc7fe734df8dd826'
 const create = ({ raw }: TestService, body: unknown) => raw(listPath, { method: 'POST', body: JSON.stringify(body) })
 
 /** The address that a relayer with this signer signs with. */
-async function signingAddress({ client }: TestService, signer_id: string): Promise<string> {
-  const { id } = await createRelayer(client, { signer_id })
+async function signingAddress({ client }: TestService, signerId: string): Promise<string> {
+  const { id } = await createRelayer(client, { signer_id: signerId })
   const path = { relayer_id: id }
   const { data } = await client.post('/api/v1/relayers/{relayer_id}/sign', { path, body: { message: 'Hello' } })
   return verifyMessage('Hello', data.sig).toLowerCase()

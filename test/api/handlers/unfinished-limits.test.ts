@@ -19,14 +19,17 @@ async function start(policies: RelayerPoliciesInput) {
   const { id, address } = await createRelayer(obeying, { policies })
   await chain.setBalance(address, 10n ** 20n)
   const path = { relayer_id: id }
-  const request = (data_bytes: number) => ({ to, value: '1', data: dataOf(data_bytes), gas_limit: 1_000_000 })
+  const request = (dataBytes: number) => ({ to, value: '1', data: dataOf(dataBytes), gas_limit: 1_000_000 })
   return {
     chain,
-    send: async (data_bytes = 0) => (await client.post(transactions, { path, body: request(data_bytes) })).data.id,
-    dryRun: async (data_bytes = 0) =>
-      (await client.post(`${transactions}/dry-run`, { path, body: request(data_bytes) })).data.refusals,
-    replace: async (transaction_id: string, data_bytes: number) =>
-      client.put(`${transactions}/{transaction_id}`, { path: { ...path, transaction_id }, body: request(data_bytes) }),
+    send: async (dataBytes = 0) => (await client.post(transactions, { path, body: request(dataBytes) })).data.id,
+    dryRun: async (dataBytes = 0) =>
+      (await client.post(`${transactions}/dry-run`, { path, body: request(dataBytes) })).data.refusals,
+    replace: async (transactionId: string, dataBytes: number) =>
+      client.put(`${transactions}/{transaction_id}`, {
+        path: { ...path, transaction_id: transactionId },
+        body: request(dataBytes),
+      }),
     unfinished: async () =>
       (await client.get('/api/v1/relayers/{relayer_id}/status', { path })).data.pending_transactions_count,
   }

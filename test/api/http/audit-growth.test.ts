@@ -4,7 +4,7 @@ import { startTestService, type TestService } from '../../support/service.ts'
 import { sponsoredRig } from '../../support/sponsorship.ts'
 import { testRig } from '../../support/test-rig.ts'
 
-const minute_ms = 60_000
+const minuteMs = 60_000
 const to = `0x${'5a'.repeat(20)}`
 
 async function start() {
@@ -32,15 +32,15 @@ test('equal refusals are one entry with their number a minute, beside the first,
     path: { relayer_id: 'demo' },
     body: { policies: { whitelist_receivers: [] } },
   })
-  const refuse = async (relayer_id: string) =>
-    expect(await ask(service, 'POST', `/relayers/${relayer_id}/transactions`, { to, value: '1' })).toBe(403)
+  const refuse = async (relayerId: string) =>
+    expect(await ask(service, 'POST', `/relayers/${relayerId}/transactions`, { to, value: '1' })).toBe(403)
   for (let count = 0; count < 100; count += 1) await refuse('demo')
   const of = { operation: 'sendTransaction' }
   await expect.poll(async () => (await entries(of)).length).toBe(1)
   expect(await entries(of)).toMatchObject([{ result: 403, relayer_id: 'demo', count: 1 }])
   // Another result is another entry.
   expect(await ask(service, 'POST', '/relayers/none/transactions', { to, value: '1' })).toBe(404)
-  clock.passed_ms += minute_ms
+  clock.passed_ms += minuteMs
   await service.client.patch('/api/v1/relayers/{relayer_id}', {
     path: { relayer_id: others.id },
     body: { policies: { whitelist_receivers: [] } },
@@ -50,7 +50,7 @@ test('equal refusals are one entry with their number a minute, beside the first,
   // They go on: no entry of its own for the first of this minute. What differs among them is left out.
   for (const id of ['demo', others.id, 'demo']) await refuse(id)
   await expect.poll(async () => (await entries(of)).length).toBe(3)
-  clock.passed_ms += minute_ms
+  clock.passed_ms += minuteMs
   expect(await ask(service, 'GET', '/relayers')).toBe(200)
   await expect.poll(async () => (await entries(of)).length).toBe(4)
   expect((await entries(of)).at(-1)).toMatchObject({ result: 403, relayer_id: null, count: 3 })

@@ -158,11 +158,11 @@ describe('recorded entries', () => {
   })
 
   test('keeps the entry of a response that was sent 50 ms before a kill -9', async () => {
-    const DATA_DIR = join(temporaryFolder(), 'data')
-    const API_KEY = 'k'.repeat(40)
-    const service = spawnService({ DATA_DIR, API_KEY })
+    const DataDir = join(temporaryFolder(), 'data')
+    const ApiKey = 'k'.repeat(40)
+    const service = spawnService({ DATA_DIR: DataDir, API_KEY: ApiKey })
     const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
-    const headers = { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' }
+    const headers = { Authorization: `Bearer ${ApiKey}`, 'Content-Type': 'application/json' }
     const ask = (path: string, body?: string) =>
       fetch(`${url}${path}`, { headers, ...(body && { method: 'POST', body }) })
     await ask('/api/v1/relayers/demo/sign', '{"message":"a"}')
@@ -170,7 +170,7 @@ describe('recorded entries', () => {
     await ask('/api/v1/notifications', '{"url":"http://127.0.0.1:1"}')
     service.signal('SIGKILL')
     await service.ended
-    const db = new Database(join(DATA_DIR, 'relayer.sqlite'))
+    const db = new Database(join(DataDir, 'relayer.sqlite'))
     expect(db.prepare('SELECT entries FROM audit ORDER BY up_to').pluck().all()).toEqual([
       expect.stringContaining('signMessage'),
       expect.stringContaining('createNotification'),
@@ -180,11 +180,11 @@ describe('recorded entries', () => {
   })
 
   test('keeps the entries of earlier responses after a kill -9 under load', async () => {
-    const DATA_DIR = temporaryFolder()
-    const service = spawnService({ DATA_DIR, LOG_LEVEL: 'silent' })
+    const DataDir = temporaryFolder()
+    const service = spawnService({ DATA_DIR: DataDir, LOG_LEVEL: 'silent' })
     const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
-    const api_key = readFileSync(join(DATA_DIR, 'api-key'), 'utf8').trim()
-    const authorization = `Authorization: Bearer ${api_key}`
+    const apiKey = readFileSync(join(DataDir, 'api-key'), 'utf8').trim()
+    const authorization = `Authorization: Bearer ${apiKey}`
     const request = (path: string, body: string) =>
       rawRequest(`POST /api/v1/relayers/demo/${path}`, [authorization, ...json(body)], body)
     // Each takes some milliseconds, and many are read in one turn of the event loop.
@@ -219,7 +219,7 @@ describe('recorded entries', () => {
     })
     await service.ended
     for (const socket of sockets) socket.destroy()
-    const db = new Database(join(DATA_DIR, 'relayer.sqlite'))
+    const db = new Database(join(DataDir, 'relayer.sqlite'))
     const trail = db.prepare('SELECT entries FROM audit ORDER BY up_to').pluck().all().join()
     expect(messages.filter((message) => isOlder(message) && !trail.includes(hashMessage(message)))).toEqual([])
     db.close()
@@ -287,8 +287,8 @@ describe('the chain', () => {
       entries: string
     }[]
     const batch = fc.constantFrom(...batches)
-    const setEntries = (up_to: number, entries: unknown[]) =>
-      db.prepare('UPDATE audit SET entries = ? WHERE up_to = ?').run(JSON.stringify(entries), up_to)
+    const setEntries = (upTo: number, entries: unknown[]) =>
+      db.prepare('UPDATE audit SET entries = ? WHERE up_to = ?').run(JSON.stringify(entries), upTo)
     const changed = (name: string, change: (entries: unknown[][], at: number) => void) =>
       fc.tuple(batch, fc.nat()).map(([{ up_to, entries }, seed]) => ({
         name: `${name} in ${up_to}`,

@@ -3,7 +3,7 @@ import { exchange, json } from '../../support/raw-http.ts'
 import { bad, type Case, expectRefused, get, missing, planted, withBody } from '../../support/refusals.ts'
 import { startTestService } from '../../support/service.ts'
 
-const max_body_bytes = 1024 * 1024
+const maxBodyBytes = 1024 * 1024
 
 const post = (body: string | Buffer, headers?: string[]) => withBody('POST /api/v1/notifications', body, headers)
 const untyped = (name: string, send: Case['send'], at: string): Case => ({ ...bad(name, send, at), status: 415 })
@@ -58,7 +58,7 @@ test('rejects bodies that are not JSON or violate the contract', async () => {
 
 test('rejects bodies of the wrong size, type or encoding', async () => {
   const body = '{"url":"https://example.com/"}'
-  const large = Buffer.alloc(max_body_bytes + 1, ' ')
+  const large = Buffer.alloc(maxBodyBytes + 1, ' ')
   const chunked = Buffer.from(`${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`)
   const length = `Content-Length: ${body.length}`
   const tooLarge = (name: string, send: Case['send']): Case => ({ ...bad(name, send, '/body'), status: 413 })
@@ -82,7 +82,7 @@ test('rejects bodies of the wrong size, type or encoding', async () => {
 
 test('accepts a body of exactly 1 MiB', async () => {
   const { url, api_key } = await startTestService()
-  const body = `{"message":"${'x'.repeat(max_body_bytes - 14)}"}`
+  const body = `{"message":"${'x'.repeat(maxBodyBytes - 14)}"}`
   const answer = await exchange(url, withBody('POST /api/v1/relayers/demo/sign', body)(api_key))
   expect(answer.status).toBe(200)
 })

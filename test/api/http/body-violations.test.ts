@@ -8,7 +8,7 @@ const violations = (name: string, body: unknown) =>
   of(document.components.schemas[name] as object)(body).map(({ path, message }) => `${path} ${message}`)
 
 const wei = 'must be a whole number of wei as a decimal string, for example "1000000000000000"'
-const signer_types =
+const signerTypes =
   '"plain", "keystore", "generated", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "remote", "vault"'
 const vault = { url: 'https://vault.example.com', path: 'signers/treasury' }
 
@@ -29,9 +29,9 @@ test.each<[string, string, unknown, string[]]>([
     'an unknown type',
     'CreateSignerRequest',
     { type: 'vult', config: vault },
-    [`/body/type must be one of ${signer_types}`],
+    [`/body/type must be one of ${signerTypes}`],
   ],
-  ['no type', 'CreateSignerRequest', { config: vault }, [`/body/type must be one of ${signer_types}`]],
+  ['no type', 'CreateSignerRequest', { config: vault }, [`/body/type must be one of ${signerTypes}`]],
   ['not an object', 'CreateSignerRequest', [], ['/body must be an object']],
   [
     'a property of the type that was meant',

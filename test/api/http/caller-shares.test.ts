@@ -15,9 +15,9 @@ const receiver = `0x${'5a'.repeat(20)}`
 const mebibyte = 1024 * 1024
 
 /** The token of an API key that may read these relayers only. */
-async function readToken(client: RelayerClient, relayer_ids: string[]): Promise<string> {
+async function readToken(client: RelayerClient, relayerIds: string[]): Promise<string> {
   const { data } = await client.post('/api/v1/api-keys', {
-    body: { name: randomUUID(), scopes: ['read'], relayer_ids },
+    body: { name: randomUUID(), scopes: ['read'], relayer_ids: relayerIds },
   })
   return data.token
 }
@@ -81,15 +81,20 @@ async function startHeld(methods: string[]) {
     held.calls += 1
     return end
   })
-  const rate_limit = { per_second: 1, burst: 10_000 }
-  const key = { name: 'slow', scopes: ['read' as const, 'send' as const], relayer_ids: [slow.id], rate_limit }
+  const rateLimit = { per_second: 1, burst: 10_000 }
+  const key = {
+    name: 'slow',
+    scopes: ['read' as const, 'send' as const],
+    relayer_ids: [slow.id],
+    rate_limit: rateLimit,
+  }
   const { token } = (await client.post('/api/v1/api-keys', { body: key })).data
   /** How many requests of the key have arrived; each second one is forgotten. */
   const arrived = async () => {
     const { headers } = await fetch(`${url}/api/v1/relayers/${slow.id}`, {
       headers: { Authorization: `Bearer ${token}` },
     })
-    return rate_limit.burst - Number(/r=(\d+)/.exec(headers.get('RateLimit') ?? '')?.[1])
+    return rateLimit.burst - Number(/r=(\d+)/.exec(headers.get('RateLimit') ?? '')?.[1])
   }
   return { client, held, slow, other, arrived, tenant: createRelayerClient({ baseUrl: url, token, maxRetries: 0 }) }
 }

@@ -44,8 +44,8 @@ test('counts each URL of a node that a change names as a request more', async ()
   const tenant = createRelayerClient({ baseUrl: url, token: data.token, maxRetries: 0 })
   const path = { relayer_id: id }
   const change = (index: number) => {
-    const custom_rpc_urls = Array.from({ length: 20 }, (_, its) => `http://127.0.0.1:1/${index}-${its}`)
-    return tenant.patch('/api/v1/relayers/{relayer_id}', { path, body: { custom_rpc_urls } })
+    const customRpcUrls = Array.from({ length: 20 }, (_, its) => `http://127.0.0.1:1/${index}-${its}`)
+    return tenant.patch('/api/v1/relayers/{relayer_id}', { path, body: { custom_rpc_urls: customRpcUrls } })
   }
   let changes = 0
   while (

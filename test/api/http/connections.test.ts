@@ -5,13 +5,13 @@ import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { createConnections } from '../../../server/api/http/connections.ts'
 
-const response_numbers = 1_000
+const responseNumbers = 1_000
 const rounds = 300
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as (options: { type: 'minor' | 'major' }) => void
 
-const oldSpace_bytes = () =>
+const oldSpaceBytes = () =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ?? Number.NaN
 
 // Without this, minor collections copy the responses of ended requests into the old generation: a third of a signature's CPU time.
@@ -21,7 +21,7 @@ test('frees the responses of ended requests in a minor garbage collection', () =
   for (const socket of sockets) connections.opened(socket)
   const pass = () => {
     const answers = sockets.map((socket) => {
-      const answer = { numbers: Array.from({ length: response_numbers }, Math.random) } as unknown as ServerResponse
+      const answer = { numbers: Array.from({ length: responseNumbers }, Math.random) } as unknown as ServerResponse
       connections.begun(socket, answer, () => undefined)
       return answer
     })
@@ -32,10 +32,10 @@ test('frees the responses of ended requests in a minor garbage collection', () =
 
   for (let round = 0; round < 100; round += 1) pass()
   collect({ type: 'major' })
-  const before_bytes = oldSpace_bytes()
+  const beforeBytes = oldSpaceBytes()
   for (let round = 0; round < rounds; round += 1) {
     pass()
     if (round % 10 === 0) collect({ type: 'minor' })
   }
-  expect(oldSpace_bytes() - before_bytes).toBeLessThan(1_000_000)
+  expect(oldSpaceBytes() - beforeBytes).toBeLessThan(1_000_000)
 })

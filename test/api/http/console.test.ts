@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { startTestService } from '../../support/service.ts'
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'generated', 'console')
-const max_first_load_bytes = 250 * 1024
+const maxFirstLoadBytes = 250 * 1024
 
 test('serves only the console’s files, without a key, compressed, with a strict policy, and stores nothing', async () => {
   const { url } = await startTestService()
@@ -29,7 +29,7 @@ test('serves only the console’s files, without a key, compressed, with a stric
     expect(length, path).toBeGreaterThan(Number(header('content-length')))
     bytes += Number(header('content-length'))
   }
-  expect(bytes).toBeLessThan(max_first_load_bytes)
+  expect(bytes).toBeLessThan(maxFirstLoadBytes)
 
   const scripts = readdirSync(join(folder, 'assets')).filter((name) => name.endsWith('.js'))
   for (const name of scripts) {

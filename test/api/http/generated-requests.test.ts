@@ -10,17 +10,17 @@ import { hostFault, judge } from '../../support/judge-answer.ts'
 import { testLiar } from '../../support/liar.ts'
 import { type Remembered, rememberIds } from '../../support/remembered.ts'
 import { requestArbitrary, type TestRequest } from '../../support/request-arbitrary.ts'
-import { dead_url, isBearable, mark, requestHints } from '../../support/request-hints.ts'
+import { deadUrl, isBearable, mark, requestHints } from '../../support/request-hints.ts'
 import { schemaArbitrary } from '../../support/schema-arbitrary.ts'
 import { type Answer, isStream, sendRequest } from '../../support/send-request.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 
 const count = Number(process.env.FUZZ_REQUESTS ?? 5_000)
 const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
-const in_flight = 16
+const inFlight = 16
 /** Requests are generated in batches, so that they use ids from earlier responses. */
 const batch = 64
-const max_problems = 10
+const maxProblems = 10
 const balance = 10n ** 24n
 
 test(`answers ${count} generated requests as the contract states`, { timeout: 900_000 }, async () => {
@@ -44,8 +44,8 @@ test(`answers ${count} generated requests as the contract states`, { timeout: 90
     })),
   )
 
-  const agent = new Agent({ keepAlive: true, maxSockets: in_flight })
-  const hosts = new Set([chain.url, node.url, dead_url].map((url) => new URL(url).host))
+  const agent = new Agent({ keepAlive: true, maxSockets: inFlight })
+  const hosts = new Set([chain.url, node.url, deadUrl].map((url) => new URL(url).host))
   const byStatus: Record<number, number> = {}
   const succeeded = new Set<string>()
   const problems: string[] = []
@@ -55,7 +55,7 @@ test(`answers ${count} generated requests as the contract states`, { timeout: 90
   let sent = 0
 
   const next = () => {
-    if (queue.length === 0 && made < count && problems.length < max_problems) {
+    if (queue.length === 0 && made < count && problems.length < maxProblems) {
       const requests = fc.sample(any, { seed: seed + made, numRuns: Math.min(batch, count - made) })
       made += requests.length
       // A request with an Idempotency-Key is sent twice, at nearly the same time.
@@ -100,18 +100,18 @@ test(`answers ${count} generated requests as the contract states`, { timeout: 90
     return isStream(answer) ? undefined : JSON.parse(answer.text).data
   }
 
-  await directedRequests('before', { chain, node, dead_url }, ask)
+  await directedRequests('before', { chain, node, dead_url: deadUrl }, ask)
   expect(operations.map(({ id }) => id).filter((id) => !succeeded.has(id))).toEqual([])
   succeeded.clear()
-  await Promise.all(Array.from({ length: in_flight }, work))
+  await Promise.all(Array.from({ length: inFlight }, work))
   const atRandom = succeeded.size
-  await directedRequests('after', { chain, node, dead_url }, ask)
+  await directedRequests('after', { chain, node, dead_url: deadUrl }, ask)
   agent.destroy()
   process.stdout.write(
     `${sent} generated requests, by status ${JSON.stringify(byStatus)}; ${atRandom} of ${operations.length} operations succeeded\n`,
   )
 
-  expect(problems.slice(0, max_problems).join('\n\n')).toBe('')
+  expect(problems.slice(0, maxProblems).join('\n\n')).toBe('')
   const log = service.logged.join('')
   expect(service.logged.filter((line) => /"level":[56]0|breaks the contract/.test(line))).toEqual([])
   expect(log.toLowerCase()).not.toContain(mark)

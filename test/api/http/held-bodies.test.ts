@@ -6,12 +6,12 @@ import { exchange, json, rawRequest } from '../../support/raw-http.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 
-const max_body_bytes = 1024 * 1024
+const maxBodyBytes = 1024 * 1024
 const path = 'POST /api/v1/relayers/demo/sign'
 
 /** Requests whose bodies lack only the last byte. */
 function hold({ url }: TestService, token: string, count: number, headers?: string[]) {
-  const body = `{"message":"${'x'.repeat(max_body_bytes - 14)}"}`
+  const body = `{"message":"${'x'.repeat(maxBodyBytes - 14)}"}`
   const bytes = rawRequest(path, [`Authorization: Bearer ${token}`, ...(headers ?? json(body))], body.slice(0, -1))
   const held = Array.from({ length: count }, () => {
     const one = { answer: '', socket: connect(Number(new URL(url).port), '127.0.0.1') }

@@ -7,15 +7,15 @@ import { insertTransactions } from '../../support/transactions.ts'
 
 const route = '/api/v1/relayers/{relayer_id}/transactions/'
 const path = { relayer_id: 'demo' }
-const data_bytes = 128_000
+const dataBytes = 128_000
 const count = 200
 
 /** A service with 200 transactions of 128 KB each, and the token of an API key that may only read. */
 async function startFull() {
   const service = await startTestService()
   await insertTransactions(service, 'demo', count)
-  await rowsOf(service, `INSERT INTO transaction_data SELECT row_id, ${zeroBytes(data_bytes)} FROM transactions`)
-  await rowsOf(service, `UPDATE transactions SET data_row_id = row_id, data_bytes = ${data_bytes}`)
+  await rowsOf(service, `INSERT INTO transaction_data SELECT row_id, ${zeroBytes(dataBytes)} FROM transactions`)
+  await rowsOf(service, `UPDATE transactions SET data_row_id = row_id, data_bytes = ${dataBytes}`)
   const body = { name: 'reader', scopes: ['read' as const] }
   return { ...service, token: (await service.client.post('/api/v1/api-keys', { body })).data.token }
 }
@@ -34,7 +34,7 @@ test('rejects a page of more than 16 MiB before it is read, and serves a smaller
     ],
   })
   const served = await client.get(route, { path, query: { per_page: 100 } })
-  expect(served.data.map(({ data }) => data?.length)).toEqual(Array.from({ length: 100 }, () => 2 * data_bytes + 2))
+  expect(served.data.map(({ data }) => data?.length)).toEqual(Array.from({ length: 100 }, () => 2 * dataBytes + 2))
 })
 
 test('charges unread pages to the share of their API key only', async () => {
@@ -60,8 +60,8 @@ test('charges unread pages to the share of their API key only', async () => {
 
 test('charges every unread response to the share of its API key, whatever it has', async () => {
   const { client, url } = await startTestService()
-  const explorer_urls = Array.from({ length: 20 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(2_000)}`)
-  const network = { network_type: 'evm' as const, rpc_urls: ['http://127.0.0.1:1'], explorer_urls }
+  const explorerUrls = Array.from({ length: 20 }, (_, index) => `http://127.0.0.1:1/${index}${'x'.repeat(2_000)}`)
+  const network = { network_type: 'evm' as const, rpc_urls: ['http://127.0.0.1:1'], explorer_urls: explorerUrls }
   const usual = { required_confirmations: 1, average_blocktime_ms: 1_000, is_testnet: true }
   for (let index = 1; index <= 150; index += 1)
     await client.post('/api/v1/networks', {

@@ -30,9 +30,9 @@ test('reads an integer beyond 2^53 without loss as an amount, and never as a str
 
 test('refuses an integer above the maximum of its member', async () => {
   const { raw } = await startTestService()
-  for (const chain_id of ['9007199254740992', '9007199254740993', long, '1e16', `${long}.5`]) {
-    const body = `{"name":"n","network_type":"evm","chain_id":${chain_id},"rpc_urls":["https://rpc.example.com"]}`
-    expect.soft((await raw('/api/v1/networks', { method: 'POST', body })).status, chain_id).toBe(400)
+  for (const chainId of ['9007199254740992', '9007199254740993', long, '1e16', `${long}.5`]) {
+    const body = `{"name":"n","network_type":"evm","chain_id":${chainId},"rpc_urls":["https://rpc.example.com"]}`
+    expect.soft((await raw('/api/v1/networks', { method: 'POST', body })).status, chainId).toBe(400)
   }
 })
 

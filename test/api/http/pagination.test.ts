@@ -69,10 +69,12 @@ const pages: [string, number, number, number][] = [
 test('returns as many items as the page reports, with the page number and the true total', async () => {
   const service = await startWithLists()
   for (const list of lists) {
-    for (const [query, items, current_page, per_page] of pages) {
+    for (const [query, items, currentPage, perPage] of pages) {
       const { data, pagination } = await get(service, `${list}${query}`)
       expect.soft(data.length, `${list}${query}`).toBe(items)
-      expect.soft(pagination, `${list}${query}`).toEqual({ current_page, per_page, total_items: total })
+      expect
+        .soft(pagination, `${list}${query}`)
+        .toEqual({ current_page: currentPage, per_page: perPage, total_items: total })
     }
   }
 })
@@ -82,13 +84,13 @@ test('partitions a list into pages, in one order', async () => {
   for (const list of lists) {
     const all = (await get(service, `${list}?per_page=25`)).data.map(({ id }) => id)
     expect(new Set(all).size).toBe(total)
-    for (const per_page of [1, 7, 24]) {
+    for (const perPage of [1, 7, 24]) {
       const walked: string[] = []
-      for (let page = 1; page <= Math.ceil(total / per_page); page += 1) {
-        const { data } = await get(service, `${list}?page=${page}&per_page=${per_page}`)
+      for (let page = 1; page <= Math.ceil(total / perPage); page += 1) {
+        const { data } = await get(service, `${list}?page=${page}&per_page=${perPage}`)
         walked.push(...data.map(({ id }) => id))
       }
-      expect(walked, `${list} by ${per_page}`).toEqual(all)
+      expect(walked, `${list} by ${perPage}`).toEqual(all)
     }
   }
 })
@@ -106,7 +108,7 @@ test('counts and pages a table that is counted in several steps', async () => {
   const expected = Array.from({ length: many }, (_, index) => `n-${index + 1}`).filter(
     (id) => !['n-7', 'n-10001', 'n-15000'].includes(id),
   )
-  for (const [page, per_page] of [
+  for (const [page, perPage] of [
     [1, 1000],
     [10, 1000],
     [11, 1000],
@@ -117,9 +119,9 @@ test('counts and pages a table that is counted in several steps', async () => {
     [10_000, 1],
     [10_001, 1],
   ] as const) {
-    const { data, pagination } = await get(service, `/api/v1/notifications?page=${page}&per_page=${per_page}`)
-    expect(pagination).toEqual({ current_page: page, per_page, total_items: expected.length })
-    expect(data.map(({ id }) => id)).toEqual(expected.slice((page - 1) * per_page, page * per_page))
+    const { data, pagination } = await get(service, `/api/v1/notifications?page=${page}&per_page=${perPage}`)
+    expect(pagination).toEqual({ current_page: page, per_page: perPage, total_items: expected.length })
+    expect(data.map(({ id }) => id)).toEqual(expected.slice((page - 1) * perPage, page * perPage))
   }
 })
 

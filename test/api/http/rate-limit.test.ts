@@ -6,8 +6,8 @@ import { type ContractOperation, operations, responseFault } from '../../support
 import { startTestService } from '../../support/service.ts'
 
 /** A limit on a clock that stands still until it is moved. */
-function limitOf(perSecond: number, burst: number, start_ms = 0) {
-  const clock = { now_ms: start_ms }
+function limitOf(perSecond: number, burst: number, startMs = 0) {
+  const clock = { now_ms: startMs }
   const limit = createRateLimit({ per_second: perSecond, burst }, 1, () => clock.now_ms)
   /** The headers of the response, whether the request is admitted or refused. */
   const take = (caller = 'a'): Record<string, string> => {
@@ -26,13 +26,13 @@ describe('the algorithm', () => {
   test('admits a burst, and then one request per interval', () => {
     const { clock, take } = limitOf(2, 3)
     const policy = '"default";q=3;w=2'
-    const passed = (left: number, reset_s: number) => ({
-      RateLimit: `"default";r=${left};t=${reset_s}`,
+    const passed = (left: number, resetS: number) => ({
+      RateLimit: `"default";r=${left};t=${resetS}`,
       'RateLimit-Policy': policy,
     })
-    const refused = (wait_s: number) => ({
-      'Retry-After': `${wait_s}`,
-      RateLimit: `"default";r=0;t=${wait_s}`,
+    const refused = (waitS: number) => ({
+      'Retry-After': `${waitS}`,
+      RateLimit: `"default";r=0;t=${waitS}`,
       'RateLimit-Policy': policy,
     })
     const table: [at_ms: number, headers: Record<string, string>][] = [
@@ -52,9 +52,9 @@ describe('the algorithm', () => {
       [60_000, passed(0, 2)],
       [60_000, refused(1)],
     ]
-    for (const [at_ms, headers] of table) {
-      clock.now_ms = at_ms
-      expect({ at_ms, headers: take() }).toEqual({ at_ms, headers })
+    for (const [atMs, headers] of table) {
+      clock.now_ms = atMs
+      expect({ at_ms: atMs, headers: take() }).toEqual({ at_ms: atMs, headers })
     }
   })
 
@@ -96,8 +96,8 @@ describe('the algorithm', () => {
 
   test('admits exactly the burst at once, for any rate and time', () => {
     fc.assert(
-      fc.property(rate, burst, start, (perSecond, most, start_ms) => {
-        const { passes } = limitOf(perSecond, most, start_ms)
+      fc.property(rate, burst, start, (perSecond, most, startMs) => {
+        const { passes } = limitOf(perSecond, most, startMs)
         const passed = Array.from({ length: most + 5 }, () => passes()).filter(Boolean).length
         expect(passed).toBe(most)
       }),
@@ -107,12 +107,12 @@ describe('the algorithm', () => {
 
   test('admits a caller after its Retry-After', () => {
     fc.assert(
-      fc.property(rate, burst, start, (perSecond, most, start_ms) => {
-        const { clock, take, passes } = limitOf(perSecond, most, start_ms)
-        let wait_s: string | undefined
-        for (let taken = 0; taken <= most + 1 && wait_s === undefined; taken += 1) wait_s = take()['Retry-After']
-        expect(Number(wait_s)).toBeGreaterThanOrEqual(1)
-        clock.now_ms += Number(wait_s) * 1_000
+      fc.property(rate, burst, start, (perSecond, most, startMs) => {
+        const { clock, take, passes } = limitOf(perSecond, most, startMs)
+        let waitS: string | undefined
+        for (let taken = 0; taken <= most + 1 && waitS === undefined; taken += 1) waitS = take()['Retry-After']
+        expect(Number(waitS)).toBeGreaterThanOrEqual(1)
+        clock.now_ms += Number(waitS) * 1_000
         expect(passes()).toBe(true)
       }),
       { numRuns: 2_000 },
@@ -126,17 +126,17 @@ describe('the algorithm', () => {
         // A burst of one loses the rest of an interval each time, by its nature.
         fc.integer({ min: 2, max: 20 }),
         start,
-        (perSecond, most, start_ms) => {
-          const { clock, passes } = limitOf(perSecond, most, start_ms)
+        (perSecond, most, startMs) => {
+          const { clock, passes } = limitOf(perSecond, most, startMs)
           let passed = 0
           for (let step = 0; step < 1_000; step += 1) {
-            clock.now_ms = start_ms + step * 10
+            clock.now_ms = startMs + step * 10
             while (passes()) passed += 1
           }
           // 9.99 seconds of the rate on top of the burst, and at most one more for the rounding of the clock's fractions.
-          const most_passed = most + Math.floor(9.99 * perSecond)
-          expect(passed).toBeGreaterThanOrEqual(most_passed - 1)
-          expect(passed).toBeLessThanOrEqual(most_passed + 1)
+          const mostPassed = most + Math.floor(9.99 * perSecond)
+          expect(passed).toBeGreaterThanOrEqual(mostPassed - 1)
+          expect(passed).toBeLessThanOrEqual(mostPassed + 1)
         },
       ),
       { numRuns: 50 },
@@ -219,8 +219,10 @@ describe('the API', () => {
 
 test('counts requests that no operation answers', async () => {
   const { client, url } = await startTestService()
-  const rate_limit = { per_second: 1, burst: 3 }
-  const { data } = await client.post('/api/v1/api-keys', { body: { name: 'a', scopes: ['read'], rate_limit } })
+  const rateLimit = { per_second: 1, burst: 3 }
+  const { data } = await client.post('/api/v1/api-keys', {
+    body: { name: 'a', scopes: ['read'], rate_limit: rateLimit },
+  })
   const headers = { Authorization: `Bearer ${data.token}` }
   const status = async (path: string, method = 'GET') => (await fetch(`${url}${path}`, { method, headers })).status
   expect([

@@ -17,9 +17,9 @@ interface Line {
 const linesOf = ({ logged }: Pick<TestService, 'logged'>): Line[] => logged.map((line) => JSON.parse(line))
 
 /** The log line of a request, which is written after the response is sent. */
-async function lineOf(service: TestService, request_id: string): Promise<Line> {
-  const find = () => linesOf(service).find((line) => line.msg === 'request' && line.request_id === request_id)
-  await until(`there is a line for ${request_id}`, () => find() !== undefined)
+async function lineOf(service: TestService, requestId: string): Promise<Line> {
+  const find = () => linesOf(service).find((line) => line.msg === 'request' && line.request_id === requestId)
+  await until(`there is a line for ${requestId}`, () => find() !== undefined)
   return find() as Line
 }
 
@@ -54,10 +54,10 @@ describe('a request id', () => {
       ['hash', 400, rawRequest('GET /api/v1/relayers#x', ['X-Request-Id: hash', bearer])],
       ['expect', 417, rawRequest('GET /api/v1/health', ['X-Request-Id: expect', 'Expect: nothing'])],
     ]
-    for (const [request_id, status, bytes] of cases) {
+    for (const [requestId, status, bytes] of cases) {
       const answer = await exchange(service.url, bytes)
-      expect.soft([answer.status, answer.headers['x-request-id']], request_id).toEqual([status, request_id])
-      expect.soft((await lineOf(service, request_id)).status, request_id).toBe(status)
+      expect.soft([answer.status, answer.headers['x-request-id']], requestId).toEqual([status, requestId])
+      expect.soft((await lineOf(service, requestId)).status, requestId).toBe(status)
     }
     const operations = await Promise.all(
       ['sign', 'limited', 'unknown', 'token', 'nowhere'].map((id) => lineOf(service, id)),
@@ -149,11 +149,11 @@ test('logs a request that the client aborted', async () => {
 test.each([
   ['info', 3],
   ['warn', 0],
-])('writes all its log lines before a process ends: at level %s %i of them', async (LOG_LEVEL, count) => {
-  const data_dir = temporaryFolder()
-  const service = spawnService({ DATA_DIR: data_dir, LOG_LEVEL })
+])('writes all its log lines before a process ends: at level %s %i of them', async (LogLevel, count) => {
+  const dataDir = temporaryFolder()
+  const service = spawnService({ DATA_DIR: dataDir, LOG_LEVEL: LogLevel })
   const [, url = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
-  const headers = { Authorization: `Bearer ${readFileSync(join(data_dir, 'api-key'), 'utf8').trim()}` }
+  const headers = { Authorization: `Bearer ${readFileSync(join(dataDir, 'api-key'), 'utf8').trim()}` }
   for (const path of ['/api/v1/relayers', '/api/v1/signers', '/nowhere']) await fetch(`${url}${path}`, { headers })
   service.signal('SIGTERM')
   expect(await service.ended).toBe(0)

@@ -17,7 +17,7 @@ const connections: Connection[] = []
 const networks: DatabaseProxy[] = []
 const servers: { limit: RateLimit; generation(): Promise<number> }[] = []
 /** Advances the clock, so that servers return their unused tokens. */
-let ahead_ms = 0
+let aheadMs = 0
 const caller = { id: 'everyone', rate_limit: null }
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ beforeAll(async () => {
     if (!takeTokens) throw new Error('The store has no shared buckets')
     const limit = { per_second: 100_000, burst: 100_000 }
     servers.push({
-      limit: createSharedRateLimit(limit, takeTokens, () => performance.now() + ahead_ms),
+      limit: createSharedRateLimit(limit, takeTokens, () => performance.now() + aheadMs),
       generation: connection.generation,
     })
   }
@@ -60,7 +60,7 @@ async function ask({ limit, generation }: (typeof servers)[number]): Promise<str
 
 /** All servers ask concurrently, each in several turns of the event loop, after their earlier grants have expired. */
 function askAll(): Promise<string[]> {
-  ahead_ms += 2_000
+  aheadMs += 2_000
   const turns = [0, 1, 2, 5, 10, 20]
   const later = (server: (typeof servers)[number], ms: number) =>
     new Promise<void>((resolve) => setTimeout(resolve, ms)).then(() => ask(server))

@@ -29,8 +29,10 @@ afterAll(async () => {
 })
 
 /** Rate limits of servers that share the database. */
-const serversOf = (count: number, per_second: number, burst: number): RateLimit[] =>
-  Array.from({ length: count }, () => createSharedRateLimit({ per_second, burst }, ask, () => performance.now()))
+const serversOf = (count: number, perSecond: number, burst: number): RateLimit[] =>
+  Array.from({ length: count }, () =>
+    createSharedRateLimit({ per_second: perSecond, burst }, ask, () => performance.now()),
+  )
 
 /** The headers of the response, whether the request is admitted or refused. */
 async function take(limit: RateLimit, id: string, count = 1): Promise<Record<string, string>> {
@@ -58,8 +60,8 @@ test('admits the burst over all servers at once, with few database calls', async
 })
 
 test('admits the rate over all servers within a tenth, also under uneven demand', async () => {
-  const [per_second, burst] = [400, 400]
-  const servers = serversOf(3, per_second, burst)
+  const [perSecond, burst] = [400, 400]
+  const servers = serversOf(3, perSecond, burst)
   const before = asked
   const began = performance.now()
   const admitted = await Promise.all(
@@ -73,7 +75,7 @@ test('admits the rate over all servers within a tenth, also under uneven demand'
       return passed
     }),
   )
-  const wanted = burst + (per_second * (performance.now() - began)) / 1_000
+  const wanted = burst + (perSecond * (performance.now() - began)) / 1_000
   const sum = admitted.reduce((total, one) => total + one, 0)
   expect(sum / wanted).toBeGreaterThan(0.9)
   expect(sum / wanted).toBeLessThan(1.1)
@@ -86,20 +88,20 @@ test('returns Retry-After and the headers of a single server with a refusal', as
   const policy = '"default";q=3;w=300'
   expect(await take(one, 'headers')).toEqual({ RateLimit: '"default";r=2;t=100', 'RateLimit-Policy': policy })
   expect(await passes(other, 'headers', 2)).toBe(true)
-  const { 'Retry-After': wait_s, ...headers } = await take(other, 'headers')
-  expect(headers).toEqual({ RateLimit: `"default";r=0;t=${wait_s}`, 'RateLimit-Policy': policy })
-  expect(Number(wait_s)).toBeGreaterThan(40)
-  expect(Number(wait_s)).toBeLessThanOrEqual(100)
-  const { 'Retry-After': longer_s } = await take(one, 'headers', 3)
-  expect(Number(longer_s) - Number(wait_s)).toBeGreaterThan(150)
+  const { 'Retry-After': waitS, ...headers } = await take(other, 'headers')
+  expect(headers).toEqual({ RateLimit: `"default";r=0;t=${waitS}`, 'RateLimit-Policy': policy })
+  expect(Number(waitS)).toBeGreaterThan(40)
+  expect(Number(waitS)).toBeLessThanOrEqual(100)
+  const { 'Retry-After': longerS } = await take(one, 'headers', 3)
+  expect(Number(longerS) - Number(waitS)).toBeGreaterThan(150)
   await expect(take(one, 'headers', 4)).rejects.toMatchObject({ code: 'invalid_request' })
 })
 
 test('admits a caller after its Retry-After', async () => {
   const [one, other] = serversOf(2, 1, 1) as [RateLimit, RateLimit]
-  let wait_s: string | undefined
-  while (wait_s === undefined) wait_s = (await take(one, 'wait'))['Retry-After']
-  await new Promise((resolve) => setTimeout(resolve, Number(wait_s) * 1_000))
+  let waitS: string | undefined
+  while (waitS === undefined) waitS = (await take(one, 'wait'))['Retry-After']
+  await new Promise((resolve) => setTimeout(resolve, Number(waitS) * 1_000))
   expect(await passes(other, 'wait')).toBe(true)
 })
 
@@ -143,8 +145,8 @@ test.each(['1e300', "'Infinity'", "'NaN'"])(
     const id = `full until ${time}`
     expect(await passes(one, id)).toBe(true)
     await database.query(`UPDATE rate_buckets SET empty_at = ${time} WHERE caller = $caller$${id}$caller$`)
-    const { 'Retry-After': wait_s = '0' } = await take(other, id)
-    expect(Number(wait_s)).toBeLessThanOrEqual(1)
+    const { 'Retry-After': waitS = '0' } = await take(other, id)
+    expect(Number(waitS)).toBeLessThanOrEqual(1)
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     expect(await passes(other, id)).toBe(true)
   },

@@ -7,10 +7,10 @@ import { until } from '../../support/until.ts'
 
 /** `npm run test:hostile` does it with 5,000 sockets, the usual times and a clock. */
 const count = 210
-const http_times = { headers: 300, request: 600, answer: 600, idle: 900, check: 50 }
+const httpTimes = { headers: 300, request: 600, answer: 600, idle: 900, check: 50 }
 
 test('disconnects slow sockets of every kind, and serves others meanwhile', async () => {
-  const { url, api_key, client } = await startTestService({}, { http_times })
+  const { url, api_key, client } = await startTestService({}, { http_times: httpTimes })
   await prepareLongList(client)
   const slow = await openSlowSockets(url, api_key, count, 50)
   onTestFinished(slow.stop)
@@ -25,7 +25,7 @@ test('disconnects slow sockets of every kind, and serves others meanwhile', asyn
 })
 
 test('keeps the stream of a client that reads it, and answers a client that waits', async () => {
-  const { raw } = await startTestService({}, { http_times: { ...http_times, answer: 50 } })
+  const { raw } = await startTestService({}, { http_times: { ...httpTimes, answer: 50 } })
   const stream = await raw('/api/v1/relayers/demo/events')
   const reader = stream.body?.getReader()
   expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toContain('connected')
@@ -37,7 +37,7 @@ test('keeps the stream of a client that reads it, and answers a client that wait
 })
 
 test('disconnects a client that stops reading more responses than the system buffers', async () => {
-  const { url, api_key, client, logged } = await startTestService({}, { http_times })
+  const { url, api_key, client, logged } = await startTestService({}, { http_times: httpTimes })
   await prepareLongList(client)
   const socket = connect(Number(new URL(url).port), '127.0.0.1').pause()
   onTestFinished(() => void socket.destroy())
@@ -47,7 +47,7 @@ test('disconnects a client that stops reading more responses than the system buf
 })
 
 test('does not carry out a request that arrives completely after its timeout was answered', async () => {
-  const { url, api_key, client, logged } = await startTestService({}, { http_times })
+  const { url, api_key, client, logged } = await startTestService({}, { http_times: httpTimes })
   const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
   onTestFinished(() => void socket.destroy())
   const body = '{"id":"late","url":"http://127.0.0.1:1"}'

@@ -5,15 +5,15 @@ import { ApiError } from '../../../server/domain/errors.ts'
 const answer = (result: unknown) => ({ jsonrpc: '2.0' as const, id: 1, result })
 
 test('replaces large answers for which the caller has no share left, and keeps small ones', () => {
-  let held_bytes = 0
+  let heldBytes = 0
   const spend = createBudget((bytes) => {
     if (bytes > 300_000) throw new ApiError('rate_limited', 'Too Many Requests', [{ path: 'a', message: 'no room' }])
-    held_bytes = bytes
+    heldBytes = bytes
   })
   const large = answer('x'.repeat(200_000))
   const hash = answer(`0x${'ab'.repeat(32)}`)
   expect(spend(large)).toBe(large)
   expect(spend(large)).toMatchObject({ id: 1, error: { code: -32_005, message: 'limit exceeded: no room' } })
   expect(spend(hash)).toBe(hash)
-  expect(held_bytes).toBe(200_008)
+  expect(heldBytes).toBe(200_008)
 })

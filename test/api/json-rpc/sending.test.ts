@@ -12,9 +12,9 @@ const to = `0x${'5a'.repeat(20)}`
 const gwei = 10n ** 9n
 const hex = (number: number | bigint) => `0x${number.toString(16)}`
 
-async function start(options: RigOptions = {}, account_options: Parameters<Rig['addAccount']>[0] = {}) {
+async function start(options: RigOptions = {}, accountOptions: Parameters<Rig['addAccount']>[0] = {}) {
   const rig = await testRig(options)
-  const account = await rig.addAccount(account_options)
+  const account = await rig.addAccount(accountOptions)
   const rpc = jsonRpcOf(rig.url(), rig.api_key, account.relayer_id)
   const send = (transaction = {}) =>
     rpc.call('eth_sendTransaction', [{ from: account.address, to, value: '0x1', ...transaction }])

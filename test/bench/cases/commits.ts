@@ -5,7 +5,7 @@ import type { Figures } from '../measure.ts'
 import { inFolder, startOurs, withServers } from '../processes.ts'
 import { createBenchRelayer, databaseOf } from '../stage.ts'
 
-const at_once = 50
+const atOnce = 50
 const count = 5_000
 
 /** The store alone, in this process: fifty creates at once, which it commits together, against one after the other. */
@@ -26,7 +26,7 @@ export const groupCommit: Case = (bench) =>
     for (let round = 0; round < bench.rounds; round += 1) {
       rounds.alone.push(await timed(count / 5, async () => void (await create())))
       rounds.together.push(
-        await timed(count, async () => void (await Promise.all(Array.from({ length: at_once }, create))), at_once),
+        await timed(count, async () => void (await Promise.all(Array.from({ length: atOnce }, create))), atOnce),
       )
     }
     store.close()
@@ -38,11 +38,11 @@ export const groupCommit: Case = (bench) =>
 
 async function timed(creates: number, work: () => Promise<void>, step = 1): Promise<Figures> {
   const cpu = process.cpuUsage()
-  const started_at = performance.now()
+  const startedAt = performance.now()
   for (let done = 0; done < creates; done += step) await work()
-  const elapsed_ms = performance.now() - started_at
+  const elapsedMs = performance.now() - startedAt
   const { user, system } = process.cpuUsage(cpu)
-  return { cpu_us: (user + system) / creates, creates_per_s: (creates * 1_000) / elapsed_ms }
+  return { cpu_us: (user + system) / creates, creates_per_s: (creates * 1_000) / elapsedMs }
 }
 
 const of = ({ row_id, id, chain_id, address }: { row_id: number; id: string; chain_id: number; address: string }) => ({

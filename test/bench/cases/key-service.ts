@@ -1,4 +1,4 @@
-import { aws_credentials } from '../../support/fake-kms.ts'
+import { awsCredentials } from '../../support/fake-kms.ts'
 import { type Case, compare, send } from '../case.ts'
 import type { LoadRequest } from '../load-types.ts'
 import { medianOf } from '../measure.ts'
@@ -9,12 +9,12 @@ import { message } from './signing.ts'
 const region = 'eu-central-1'
 const remote = send('POST', '/api/v1/relayers/remote/sign', { message: 'Hello, this is a message of a common length.' })
 /** Far from what a core does, so that waiting shows and not the load. */
-const local_rate = 100
-const remote_rate = 50
-const key_delay_ms = 50
+const localRate = 100
+const remoteRate = 50
+const keyDelayMs = 50
 
-const startKms = (delay_ms: number) => () =>
-  startServer('test/bench/servers/kms.ts', { arguments: [`${delay_ms}`], core: 'load' })
+const startKms = (delayMs: number) => () =>
+  startServer('test/bench/servers/kms.ts', { arguments: [`${delayMs}`], core: 'load' })
 
 /** A relayer `bench` with a local key, and `remote` with a key in the key service. */
 async function addRelayers(ours: Server, kms: Server): Promise<void> {
@@ -31,18 +31,18 @@ async function addRelayers(ours: Server, kms: Server): Promise<void> {
 /** CPU of a signature by a key service, above that of the SDK's call alone. */
 export const signKms: Case = (bench) =>
   inFolder((folder) =>
-    withServers([startKms(0), () => startOurs(folder, { env: aws_credentials })], async (kms, ours) => {
+    withServers([startKms(0), () => startOurs(folder, { env: awsCredentials })], async (kms, ours) => {
       const start = () =>
-        startServer('test/bench/servers/kms-call.ts', { arguments: [(kms as Server).url], env: aws_credentials })
+        startServer('test/bench/servers/kms-call.ts', { arguments: [(kms as Server).url], env: awsCredentials })
       return withServers([start], async (call) => {
         await addRelayers(ours as Server, kms as Server)
         const rounds = await compare({ ...bench, quick: true }, [
           { name: 'call', server: call as Server, requests: [remote] },
           { name: 'ours', server: ours as Server, requests: [remote] },
         ])
-        const overhead_us = medianOf(rounds.ours, 'cpu_us') - medianOf(rounds.call, 'cpu_us')
+        const overheadUs = medianOf(rounds.ours, 'cpu_us') - medianOf(rounds.call, 'cpu_us')
         return {
-          rounds: { ...rounds, overhead: [{ cpu_us: overhead_us }] },
+          rounds: { ...rounds, overhead: [{ cpu_us: overheadUs }] },
           ratios: [],
           limits: [{ contender: 'overhead', figure: 'cpu_us', wanted: '< 1000' }],
         }
@@ -56,14 +56,14 @@ export const signKms: Case = (bench) =>
  */
 export const signBesideKms: Case = (bench) =>
   inFolder((folder) =>
-    withServers([startKms(key_delay_ms), () => startOurs(folder, { env: aws_credentials })], async (kms, server) => {
+    withServers([startKms(keyDelayMs), () => startOurs(folder, { env: awsCredentials })], async (kms, server) => {
       const ours = server as Server
       await addRelayers(ours, kms as Server)
       const load = (beside?: LoadRequest) =>
         putLoad({
           ...{ url: ours.url, pid: ours.pid, requests: [message], connections: 50 },
-          ...{ seconds: bench.seconds, rate: local_rate },
-          ...(beside && { beside: { requests: [beside], rate: remote_rate } }),
+          ...{ seconds: bench.seconds, rate: localRate },
+          ...(beside && { beside: { requests: [beside], rate: remoteRate } }),
         })
       const contenders = { alone: undefined, 'beside local': message, 'beside kms': remote }
       const rounds: Record<string, Awaited<ReturnType<typeof load>>[]> = {}

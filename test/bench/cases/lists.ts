@@ -2,11 +2,11 @@ import { assertSame, type Bench, type Case, type Contender, compare, get } from 
 import { type Server, startBare, startOurs, withServers } from '../processes.ts'
 import { databaseOf, histories, historyFolder } from '../stage.ts'
 
-const transactions = (relayer_id: string, page: number, per_page: number) =>
-  get(`/api/v1/relayers/${relayer_id}/transactions/?page=${page}&per_page=${per_page}`)
+const transactions = (relayerId: string, page: number, perPage: number) =>
+  get(`/api/v1/relayers/${relayerId}/transactions/?page=${page}&per_page=${perPage}`)
 
-export const notifications = (page: number, per_page: number) =>
-  get(`/api/v1/notifications?page=${page}&per_page=${per_page}`)
+export const notifications = (page: number, perPage: number) =>
+  get(`/api/v1/notifications?page=${page}&per_page=${perPage}`)
 
 /** Ours and bare read the same file. */
 async function onHistory<T>(bench: Bench, work: (bare: Server, ours: Server) => Promise<T>): Promise<T> {

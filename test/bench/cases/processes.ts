@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { assertSame, type Case, compare, get } from '../case.ts'
-import { clock_tick_ms, cpuOf_ms, type Figures, rssOf_mb } from '../measure.ts'
+import { clockTickMs, cpuOfMs, type Figures, rssOfMb } from '../measure.ts'
 import { inFolder, putLoad, type Server, startBare, startOurs, withServers } from '../processes.ts'
 import { createBenchRelayer, databaseOf, historyFolder } from '../stage.ts'
 import { notifications } from './lists.ts'
@@ -58,21 +58,21 @@ export const start: Case = (bench) =>
   })
 
 async function afterStart(folder: string, ready: (pid: number) => Promise<void>) {
-  const started_at = performance.now()
+  const startedAt = performance.now()
   return withServers([() => startOurs(folder)], async (ours) => {
     const { url, pid } = ours as Server
     await timed(url, message)
-    const first_answer_ms = performance.now() - started_at
-    const cpu_ms = cpuOf_ms(pid)
+    const firstAnswerMs = performance.now() - startedAt
+    const cpuMs = cpuOfMs(pid)
     await ready(pid)
-    return { first_answer_ms, cpu_ms, ...(await firstAndSecond(url)) }
+    return { first_answer_ms: firstAnswerMs, cpu_ms: cpuMs, ...(await firstAndSecond(url)) }
   })
 }
 
 /** Resolves when the process uses hardly any CPU time. */
 async function untilIdle(pid: number): Promise<void> {
-  for (let before_ms = Number.NEGATIVE_INFINITY; cpuOf_ms(pid) - before_ms > clock_tick_ms; await pause(500)) {
-    before_ms = cpuOf_ms(pid)
+  for (let beforeMs = Number.NEGATIVE_INFINITY; cpuOfMs(pid) - beforeMs > clockTickMs; await pause(500)) {
+    beforeMs = cpuOfMs(pid)
   }
 }
 
@@ -96,34 +96,34 @@ async function firstAndSecond(url: string) {
 }
 
 async function timed(url: string, { method, path, headers, body }: typeof message): Promise<number> {
-  const started_at = performance.now()
+  const startedAt = performance.now()
   const response = await fetch(`${url}${path}`, { method, headers, ...(body && { body }) })
   await response.text()
   if (!response.ok) throw new Error(`${path} answers ${response.status}`)
-  return performance.now() - started_at
+  return performance.now() - startedAt
 }
 
-const idle_ms = 3_000
+const idleMs = 3_000
 
 /** After boot, and while a million signatures are made (a hundred thousand with --quick). */
 export const memory: Case = (bench) =>
   inFolder((folder) =>
     withServers([() => startOurs(folder)], async (ours) => {
       const { url, pid } = ours as Server
-      await pause(idle_ms)
-      const boot_mb = rssOf_mb(pid)
+      await pause(idleMs)
+      const bootMb = rssOfMb(pid)
       await createBenchRelayer(url)
       const share = (bench.quick ? 100_000 : 1_000_000) / 4
       const quarters: number[] = []
       for (let quarter = 0; quarter < 4; quarter += 1) {
         await putLoad({ url, pid, requests: [message], connections: 10, seconds: 0, amount: share })
-        await pause(idle_ms)
-        quarters.push(rssOf_mb(pid))
+        await pause(idleMs)
+        quarters.push(rssOfMb(pid))
       }
-      const [quarter_mb = Number.NaN] = quarters
-      const all_mb = quarters.at(-1) ?? Number.NaN
+      const [quarterMb = Number.NaN] = quarters
+      const allMb = quarters.at(-1) ?? Number.NaN
       return {
-        rounds: { ours: [{ boot_mb, quarter_mb, all_mb, growth_mb: all_mb - quarter_mb }] },
+        rounds: { ours: [{ boot_mb: bootMb, quarter_mb: quarterMb, all_mb: allMb, growth_mb: allMb - quarterMb }] },
         ratios: [],
         limits: [
           { contender: 'ours', figure: 'boot_mb', wanted: '<= 130' },

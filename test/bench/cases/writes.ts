@@ -17,18 +17,18 @@ async function against(
   wanted: TransactionRequest,
 ): Promise<CaseResult> {
   const startChain = () => startServer('test/bench/servers/chain.ts', { core: 'load' })
-  const prepare = async (url: string, rpc_url: string) => {
-    const client = await createBenchRelayer(url, rpc_url)
+  const prepare = async (url: string, rpcUrl: string) => {
+    const client = await createBenchRelayer(url, rpcUrl)
     await client.post('/api/v1/notifications', { body: { id: target, type: 'webhook', url: notification.url } })
     return client
   }
   return inFolder((folder) =>
     withServers([startChain, () => startOurs(join(folder, 'ours'))], async (chain, ours) => {
-      const { url: rpc_url } = chain as Server
-      const client = await prepare((ours as Server).url, rpc_url)
-      const bare_folder = join(folder, 'bare')
-      await withServers([() => startOurs(bare_folder)], (maker) => prepare((maker as Server).url, rpc_url))
-      return withServers([() => startBare(databaseOf(bare_folder))], async (bare) => {
+      const { url: rpcUrl } = chain as Server
+      const client = await prepare((ours as Server).url, rpcUrl)
+      const bareFolder = join(folder, 'bare')
+      await withServers([() => startOurs(bareFolder)], (maker) => prepare((maker as Server).url, rpcUrl))
+      return withServers([() => startBare(databaseOf(bareFolder))], async (bare) => {
         const contenders = [
           { name: 'bare', server: bare as Server, requests },
           { name: 'ours', server: ours as Server, requests, rest: () => untilAllIsSent(client) },

@@ -8,7 +8,7 @@ import { perSecond } from './figures.ts'
 import { allConfirmed, assertMinedOnce, lastReceiptAt } from './load.ts'
 import { type Postgres, query, startBenchPostgres } from './postgres.ts'
 import { holdTo, pinTo, release } from './quota.ts'
-import { api_key } from './service-process.ts'
+import { apiKey } from './service-process.ts'
 import { connections, type Stage, setStage } from './stage.ts'
 import { until } from './until.ts'
 
@@ -32,16 +32,16 @@ interface Contender {
   database?: { name: string; url: string }
 }
 
-const relayer_count = 10
-const signing_connections = 32
+const relayerCount = 10
+const signingConnections = 32
 /** Shorter than in the other parts: few seconds of load would otherwise be told in few blocks. */
-const block_ms = 250
-const latency_samples = 30
-const latency_pause_ms = 100
+const blockMs = 250
+const latencySamples = 30
+const latencyPauseMs = 100
 /** For each server, before the first round. */
-const warm_up = { transactions: 500, signatures: 1_000 }
+const warmUpAmounts = { transactions: 500, signatures: 1_000 }
 
-const parts = ['1 relayer', `${relayer_count} relayers`, 'at rest, and signatures'] as const
+const parts = ['1 relayer', `${relayerCount} relayers`, 'at rest, and signatures'] as const
 type Part = (typeof parts)[number]
 
 /** SQLite and PostgreSQL side by side: all servers run all the time and are under load in turns. A result for each part. */
@@ -51,7 +51,7 @@ export async function databases(options: DatabasesOptions): Promise<Record<Part,
   if (options.quota) pinTo(postgres.pid, 0)
   const held: number[] = []
   try {
-    const settings = { relayers: relayer_count, block_ms, node_args: options.node_args }
+    const settings = { relayers: relayerCount, block_ms: blockMs, node_args: options.node_args }
     const versions = [{ suffix: '', roots: {} }]
     if (options.against) versions.push({ suffix: ` (${options.against})`, roots: { root: options.against } })
     for (const { suffix, roots } of versions) {
@@ -80,7 +80,7 @@ export async function databases(options: DatabasesOptions): Promise<Record<Part,
       for (const contender of contenders) {
         const waits = await broadcastsAtRest(contender)
         note('1 relayer', contender, await send(contender, 1, options.seconds, postgres))
-        note('10 relayers', contender, await send(contender, relayer_count, options.seconds, postgres))
+        note('10 relayers', contender, await send(contender, relayerCount, options.seconds, postgres))
         note('at rest, and signatures', contender, { ...waits, ...(await sign(contender, options.seconds)) })
       }
     }
@@ -101,8 +101,8 @@ const serversOf = ({ service, others }: Stage) => [service, ...others]
 
 async function warmUp({ stage }: Contender): Promise<void> {
   for (const { url } of serversOf(stage)) {
-    await putAll([url], transfers(stage, relayer_count), connections, { amount: warm_up.transactions })
-    await putAll([url], [signature], signing_connections, { amount: warm_up.signatures })
+    await putAll([url], transfers(stage, relayerCount), connections, { amount: warmUpAmounts.transactions })
+    await putAll([url], [signature], signingConnections, { amount: warmUpAmounts.signatures })
   }
   await allConfirmed(stage, await acceptedBy(stage))
 }
@@ -112,14 +112,14 @@ async function broadcastsAtRest({ stage, database }: Contender): Promise<Figures
   const [relayer] = stage.relayers
   if (!relayer) throw new Error('There is no relayer')
   const waits: number[] = []
-  for (let sent = 0; waits.length < latency_samples && sent < 2 * latency_samples; sent += 1) {
-    await pause(Math.random() * latency_pause_ms)
+  for (let sent = 0; waits.length < latencySamples && sent < 2 * latencySamples; sent += 1) {
+    await pause(Math.random() * latencyPauseMs)
     const all = serversOf(stage)
     const sender = all.length > 1 && database ? await senderOf(database.url, relayer.id) : undefined
     const others = all.filter(({ pid }) => pid !== sender)
-    const client = createRelayerClient({ baseUrl: others[sent % others.length]?.url ?? '', token: api_key })
+    const client = createRelayerClient({ baseUrl: others[sent % others.length]?.url ?? '', token: apiKey })
     const before = stage.tap.sends().length
-    const posted_at = performance.now()
+    const postedAt = performance.now()
     await client.post('/api/v1/relayers/{relayer_id}/transactions', {
       path: { relayer_id: relayer.id },
       body: transfer(stage),
@@ -127,18 +127,18 @@ async function broadcastsAtRest({ stage, database }: Contender): Promise<Figures
     await until(() => stage.tap.sends().length > before)
     // A relayer without work for a while has no lease: this transaction has brought it one, for the next.
     if (all.length > 1 && sender === undefined) continue
-    waits.push((stage.tap.sends()[before] ?? Number.NaN) - posted_at)
+    waits.push((stage.tap.sends()[before] ?? Number.NaN) - postedAt)
   }
   await allConfirmed(stage, await acceptedBy(stage))
   return { broadcast_p50_ms: percentile(waits, 50), broadcast_p95_ms: percentile(waits, 95) }
 }
 
 /** The process that has the relayer's lease, if one has. */
-async function senderOf(database_url: string, relayer_id: string): Promise<number | undefined> {
+async function senderOf(databaseUrl: string, relayerId: string): Promise<number | undefined> {
   const [sender] = await query<{ name: string }>(
-    database_url,
+    databaseUrl,
     `SELECT servers.name FROM work_leases JOIN servers ON servers.row_id = server_row_id
-     JOIN relayers ON relayers.row_id = work_leases.row_id WHERE kind = 'sender' AND relayers.id = '${relayer_id}'`,
+     JOIN relayers ON relayers.row_id = work_leases.row_id WHERE kind = 'sender' AND relayers.id = '${relayerId}'`,
   )
   return sender && Number(sender.name.split(' ').at(-1))
 }
@@ -148,17 +148,17 @@ async function send(contender: Contender, relayers: number, seconds: number, pos
   const { stage } = contender
   const before = { count: await acceptedBy(stage), ...(await spentBy(contender, postgres)) }
   const urls = serversOf(stage).map(({ url }) => url)
-  const started_at = performance.now()
-  const accepted_per_s = await putAll(urls, transfers(stage, relayers), connections, { seconds })
+  const startedAt = performance.now()
+  const acceptedPerS = await putAll(urls, transfers(stage, relayers), connections, { seconds })
   // With those whose answers nobody waited for in the end.
   const total = await acceptedBy(stage)
-  const mined_at = await lastReceiptAt(stage, total)
+  const minedAt = await lastReceiptAt(stage, total)
   await allConfirmed(stage, total)
   const after = await spentBy(contender, postgres)
   const count = total - before.count
   return {
-    accepted_per_s,
-    mined_per_s: perSecond(count, mined_at - started_at),
+    accepted_per_s: acceptedPerS,
+    mined_per_s: perSecond(count, minedAt - startedAt),
     servers_cpu_ms: (after.servers_ms - before.servers_ms) / count,
     postgres_cpu_ms: (after.postgres_ms - before.postgres_ms) / count,
     statements: (after.statements - before.statements) / count,
@@ -178,24 +178,24 @@ async function spentBy({ stage, database }: Contender, postgres: Postgres) {
 
 async function sign({ stage }: Contender, seconds: number): Promise<Figures> {
   const urls = serversOf(stage).map(({ url }) => url)
-  return { signatures_per_s: await putAll(urls, [signature], signing_connections, { seconds }) }
+  return { signatures_per_s: await putAll(urls, [signature], signingConnections, { seconds }) }
 }
 
 /** Answers a second of all servers together, which have equal shares of the connections. */
 async function putAll(urls: string[], requests: LoadRequest[], count: number, duration: object): Promise<number> {
-  const started_at = performance.now()
+  const startedAt = performance.now()
   const taken = await Promise.all(
     urls.map((url, index) => {
       const share = Math.floor((count + index) / urls.length)
       return put({ url, pid: process.pid, requests, connections: share, seconds: 1, ...duration })
     }),
   )
-  const elapsed_ms = performance.now() - started_at
+  const elapsedMs = performance.now() - startedAt
   const failed = taken.flatMap((one) => one.failed)
   if (failed.length > 0) throw new Error(`${failed.length} requests failed: ${[...new Set(failed)].slice(0, 5)}`)
   return perSecond(
     taken.reduce((sum, one) => sum + one.count, 0),
-    elapsed_ms,
+    elapsedMs,
   )
 }
 
@@ -217,7 +217,7 @@ const transfers = (stage: Stage, relayers: number): LoadRequest[] =>
 const post = (path: string, body: object): LoadRequest => ({
   method: 'POST',
   path: `/api/v1/relayers/${path}`,
-  headers: { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json' },
+  headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
   body: JSON.stringify(body),
 })
 

@@ -24,7 +24,7 @@ export const broadcastIn = (posts: Post[], broadcasts: Map<number, number>): num
 export const percentilesOf = (name: string, values: number[]): Figures =>
   Object.fromEntries([50, 95, 99].map((at) => [`${name}_p${at}_ms`, percentile(values, at)]))
 
-export const perSecond = (count: number, duration_ms: number): number => (count * 1_000) / duration_ms
+export const perSecond = (count: number, durationMs: number): number => (count * 1_000) / durationMs
 
 export interface Result {
   /** Results of one part stand in one table. */

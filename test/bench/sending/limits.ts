@@ -11,10 +11,10 @@ import { read } from './tap.ts'
 import { until } from './until.ts'
 
 /** What a node holds of an account, as Reth and Erigon do by default. */
-const held_of_account = 16
-const block_ms = 1_000
+const heldOfAccount = 16
+const blockMs = 1_000
 /** For each relayer: fifteen full blocks. */
-const of_relayer = 240
+const ofRelayer = 240
 
 /** Transactions a second from the tenth to the ninetieth percent, of one relayer and of a pool, where nodes hold 16 of an account. */
 export async function limits(relayers: number, options: { root?: string; node_args: string[] }): Promise<Figures> {
@@ -23,8 +23,8 @@ export async function limits(relayers: number, options: { root?: string; node_ar
     ...options,
     relayers,
     pool: relayers > 1,
-    block_ms,
-    average_blocktime_ms: block_ms,
+    block_ms: blockMs,
+    average_blocktime_ms: blockMs,
     through: async (url) => {
       node = await limitAccounts(url)
       return node
@@ -32,9 +32,9 @@ export async function limits(relayers: number, options: { root?: string; node_ar
   })
   try {
     const { chain, service } = stage
-    const count = relayers * of_relayer
-    const mined_at: number[] = []
-    const started_at = performance.now()
+    const count = relayers * ofRelayer
+    const minedAt: number[] = []
+    const startedAt = performance.now()
     const counting = until(async () => {
       const counts = await Promise.all(
         stage.relayers.map(async ({ address }) =>
@@ -42,20 +42,20 @@ export async function limits(relayers: number, options: { root?: string; node_ar
         ),
       )
       const sum = counts.reduce((total, one) => total + one, 0)
-      while (mined_at.length < sum) mined_at.push(performance.now() - started_at)
+      while (minedAt.length < sum) minedAt.push(performance.now() - startedAt)
       return sum >= count
     }, 25)
     await postAll(stage, count, { gas_limit: 21_000 })
-    const accepted_ms = performance.now() - started_at
+    const acceptedMs = performance.now() - startedAt
     await counting
     await allConfirmed(stage, count)
     await assertMinedOnce(stage, count)
     const { sends, refused, first_at } = node as LimitedNode
-    const at = (part: number) => mined_at[Math.ceil(count * part) - 1] as number
+    const at = (part: number) => minedAt[Math.ceil(count * part) - 1] as number
     return {
       mined_per_s: (count * 0.8 * 1_000) / (at(0.9) - at(0.1)),
-      accepted_ms,
-      first_send_ms: (first_at ?? Number.NaN) - started_at,
+      accepted_ms: acceptedMs,
+      first_send_ms: (first_at ?? Number.NaN) - startedAt,
       mined_10_ms: at(0.1),
       mined_90_ms: at(0.9),
       mined_all_ms: at(1),
@@ -104,7 +104,7 @@ async function limitAccounts(target: string): Promise<LimitedNode> {
         const answer = { jsonrpc: '2.0', id: 1, method: 'eth_getTransactionCount', params: [from, 'latest'] }
         next.set(from, Number(([await rpc(answer)].flat()[0] as Answer).result))
       }
-      if (transaction.nonce < (next.get(from) as number) + held_of_account) continue
+      if (transaction.nonce < (next.get(from) as number) + heldOfAccount) continue
       node.refused += 1
       answers.set(id, { jsonrpc: '2.0', id, error: { code: -32_000, message: 'account limit exceeded' } })
     }

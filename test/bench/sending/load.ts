@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { api_key } from './service-process.ts'
+import { apiKey } from './service-process.ts'
 import { connections, type Stage } from './stage.ts'
 import { read } from './tap.ts'
 import { until } from './until.ts'
@@ -23,11 +23,11 @@ export async function postAll(stage: Stage, count: number, extra: object): Promi
         const body = JSON.stringify({ to: stage.receiver, value: String(next), ...extra })
         const relayer = stage.relayers[next % stage.relayers.length]
         const path = stage.pool === undefined ? `relayers/${relayer?.id}` : `pools/${stage.pool}`
-        const posted_at = performance.now()
+        const postedAt = performance.now()
         const { status, text } = await post(stage, path, body)
-        const answered_at = performance.now()
+        const answeredAt = performance.now()
         if (status !== 201) throw new Error(`The service answers ${status}: ${text}`)
-        posts.push({ nonce: JSON.parse(text).data.nonce, posted_at, answered_at })
+        posts.push({ nonce: JSON.parse(text).data.nonce, posted_at: postedAt, answered_at: answeredAt })
       }
     }),
   )
@@ -41,7 +41,7 @@ function post(
 ): Promise<{ status: number | undefined; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = {
-      Authorization: `Bearer ${api_key}`,
+      Authorization: `Bearer ${apiKey}`,
       'Content-Type': 'application/json',
       'Content-Length': Buffer.byteLength(body),
     }

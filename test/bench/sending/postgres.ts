@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { startPostgres, stopPostgres, urlOf, writeSettings } from '../../support/postgres-server.ts'
-import { clock_tick_ms } from '../measure.ts'
+import { clockTickMs } from '../measure.ts'
 
 export interface Postgres {
   /** Of the process that starts all others. */
@@ -45,7 +45,7 @@ export async function startBenchPostgres(): Promise<Postgres> {
       await query(urlOf(folder, 'postgres'), `CREATE DATABASE ${name}`)
       return urlOf(folder, name)
     },
-    cpu_ms: () => cpuOf_ms(pid),
+    cpu_ms: () => cpuOfMs(pid),
     async counts(name) {
       const [counts] = await query<Counts>(
         urlOf(folder, 'postgres'),
@@ -74,12 +74,12 @@ export async function query<Row extends object>(url: string, statement: string):
 }
 
 /** With the children that have ended: backends come and go. */
-function cpuOf_ms(pid: number): number {
+function cpuOfMs(pid: number): number {
   const own = timesOf(pid).reduce((sum, ticks) => sum + ticks, 0)
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
   )
-  return children.reduce((sum, child) => sum + usedBy(child), own) * clock_tick_ms
+  return children.reduce((sum, child) => sum + usedBy(child), own) * clockTickMs
 }
 
 /** 0 for a child that has ended meanwhile. */

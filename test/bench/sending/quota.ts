@@ -1,15 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 
-const period_us = 100_000
+const periodUs = 100_000
 const folderOf = (pid: number) => `/sys/fs/cgroup/cpu/relayer-bench-${pid}`
 
 /** Holds a process to a part of a core: by the CPU controller of cgroups (version 1), as root. */
 export function holdTo(pid: number, cores: number): void {
   const folder = folderOf(pid)
   mkdirSync(folder)
-  writeFileSync(`${folder}/cpu.cfs_period_us`, String(period_us))
-  writeFileSync(`${folder}/cpu.cfs_quota_us`, String(Math.round(cores * period_us)))
+  writeFileSync(`${folder}/cpu.cfs_period_us`, String(periodUs))
+  writeFileSync(`${folder}/cpu.cfs_quota_us`, String(Math.round(cores * periodUs)))
   writeFileSync(`${folder}/cgroup.procs`, String(pid))
 }
 

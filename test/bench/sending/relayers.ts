@@ -5,10 +5,10 @@ import { perSecond } from './figures.ts'
 import { allConfirmed, assertMinedOnce, lastReceiptAt, postAll } from './load.ts'
 import { type Stage, type StageOptions, setStage } from './stage.ts'
 
-const warm_up = 200
-const waiting_relayers = 10
-const waiting_ms = 5_000
-const short_block_ms = 250
+const warmUp = 200
+const waitingRelayers = 10
+const waitingMs = 5_000
+const shortBlockMs = 250
 
 interface Variant {
   relayers: number
@@ -73,24 +73,24 @@ async function send({ relayers, pool = false, extra }: Variant, transactions: nu
   const stage = await setStage({ ...options, relayers, pool })
   try {
     const { tap, service } = stage
-    await postAll(stage, warm_up, extra)
-    await allConfirmed(stage, warm_up)
+    await postAll(stage, warmUp, extra)
+    await allConfirmed(stage, warmUp)
     const before = { cpu_ms: service.cpu_ms(), calls: callsOf(stage), requests: tap.counts().requests ?? 0 }
-    const started_at = performance.now()
-    const mined = lastReceiptAt(stage, warm_up + transactions)
+    const startedAt = performance.now()
+    const mined = lastReceiptAt(stage, warmUp + transactions)
     await postAll(stage, transactions, extra)
-    const accepted_at = performance.now()
-    const mined_at = await mined
-    await allConfirmed(stage, warm_up + transactions)
-    const cpu_ms = service.cpu_ms() - before.cpu_ms
+    const acceptedAt = performance.now()
+    const minedAt = await mined
+    await allConfirmed(stage, warmUp + transactions)
+    const cpuMs = service.cpu_ms() - before.cpu_ms
     const figures = {
-      cpu_ms_per_tx: cpu_ms / transactions,
-      accepted_per_s: perSecond(transactions, accepted_at - started_at),
-      mined_per_s: perSecond(transactions, mined_at - started_at),
+      cpu_ms_per_tx: cpuMs / transactions,
+      accepted_per_s: perSecond(transactions, acceptedAt - startedAt),
+      mined_per_s: perSecond(transactions, minedAt - startedAt),
       rpc_calls_per_tx: (callsOf(stage) - before.calls) / transactions,
       posts_per_tx: ((tap.counts().requests ?? 0) - before.requests) / transactions,
     }
-    await assertMinedOnce(stage, warm_up + transactions)
+    await assertMinedOnce(stage, warmUp + transactions)
     return figures
   } finally {
     await stage.end()
@@ -99,17 +99,17 @@ async function send({ relayers, pool = false, extra }: Variant, transactions: nu
 
 /** What ten relayers ask of a node while each waits for one transaction and no block comes. */
 export async function waiting(options: StageOptions): Promise<Figures> {
-  const network = { mining: false, average_blocktime_ms: short_block_ms }
-  const stage = await setStage({ ...options, ...network, relayers: waiting_relayers })
+  const network = { mining: false, average_blocktime_ms: shortBlockMs }
+  const stage = await setStage({ ...options, ...network, relayers: waitingRelayers })
   try {
-    await postAll(stage, waiting_relayers, { gas_limit: 21_000 })
+    await postAll(stage, waitingRelayers, { gas_limit: 21_000 })
     await pause(1_000)
     const before = { calls: callsOf(stage), requests: stage.tap.counts().requests ?? 0, cpu_ms: stage.service.cpu_ms() }
-    await pause(waiting_ms)
+    await pause(waitingMs)
     return {
-      rpc_calls_per_s: perSecond(callsOf(stage) - before.calls, waiting_ms),
-      posts_per_s: perSecond((stage.tap.counts().requests ?? 0) - before.requests, waiting_ms),
-      cpu_percent: ((stage.service.cpu_ms() - before.cpu_ms) * 100) / waiting_ms,
+      rpc_calls_per_s: perSecond(callsOf(stage) - before.calls, waitingMs),
+      posts_per_s: perSecond((stage.tap.counts().requests ?? 0) - before.requests, waitingMs),
+      cpu_percent: ((stage.service.cpu_ms() - before.cpu_ms) * 100) / waitingMs,
     }
   } finally {
     await stage.end()

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { clock_tick_ms } from '../measure.ts'
-import { node_flags } from '../node-flags.ts'
+import { clockTickMs } from '../measure.ts'
+import { nodeFlags } from '../node-flags.ts'
 import { say } from '../report.ts'
 import { until } from './until.ts'
 
-export const api_key = 'bench'.repeat(8)
+export const apiKey = 'bench'.repeat(8)
 
 export interface ServiceProcess {
   url: string
@@ -31,18 +31,18 @@ export interface ServiceOptions {
 }
 
 export async function startProcess(
-  data_dir: string,
+  dataDir: string,
   { node_args, port = '0', root = project, env = {} }: ServiceOptions,
 ): Promise<ServiceProcess> {
-  const started_at = performance.now()
-  const child = spawn(process.execPath, [...node_args, ...node_flags, 'server/main.ts'], {
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, [...node_args, ...nodeFlags, 'server/main.ts'], {
     cwd: root,
     env: {
       NODE_ENV: 'production',
       ALLOW_PRIVATE_TARGETS: 'true',
-      DATA_DIR: data_dir,
+      DATA_DIR: dataDir,
       PORT: port,
-      API_KEY: api_key,
+      API_KEY: apiKey,
       MASTER_KEY: '11'.repeat(32),
       RATE_LIMIT_PER_SECOND: '1000000',
       RATE_LIMIT_BURST: '1000000',
@@ -55,13 +55,13 @@ export async function startProcess(
   const gone = once(child, 'exit').then(() => process.off('exit', kill))
   const url = await urlOf(child)
   await until(() => fetch(`${url}/api/v1/ready`).then(({ ok }) => ok), 5)
-  const ready_ms = performance.now() - started_at
+  const readyMs = performance.now() - startedAt
   const pid = child.pid as number
   return {
     url,
     pid,
-    ready_ms,
-    cpu_ms: () => cpuOf_ms(pid),
+    ready_ms: readyMs,
+    cpu_ms: () => cpuOfMs(pid),
     rss_peak_mb: () => Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024,
     async stop(signal) {
       child.kill(signal)
@@ -71,19 +71,19 @@ export async function startProcess(
 }
 
 /** User and system time of a process. */
-function cpuOf_ms(pid: number): number {
+function cpuOfMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * clock_tick_ms
+  return (Number(fields[11]) + Number(fields[12])) * clockTickMs
 }
 
 /** What all processes but this one and its children have taken of the machine so far. */
-export function elsewhere_ms(): number {
+export function elsewhereMs(): number {
   const [, user, nice, system, , , irq, softirq] = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '').split(
     /\s+/,
   )
-  const all_ms = [user, nice, system, irq, softirq].reduce((sum, ticks) => sum + Number(ticks), 0) * clock_tick_ms
+  const allMs = [user, nice, system, irq, softirq].reduce((sum, ticks) => sum + Number(ticks), 0) * clockTickMs
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').map(Number)
-  return [process.pid, ...children].reduce((left, pid) => left - cpuOf_ms(pid), all_ms)
+  return [process.pid, ...children].reduce((left, pid) => left - cpuOfMs(pid), allMs)
 }
 
 function urlOf(child: ChildProcess): Promise<string> {

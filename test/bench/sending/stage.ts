@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRelayerClient, type RelayerClient } from '../../../client/index.ts'
 import { type Anvil, startAnvil } from '../../support/anvil.ts'
-import { aws_credentials } from '../../support/fake-kms.ts'
+import { awsCredentials } from '../../support/fake-kms.ts'
 import { policies } from '../stage.ts'
 import { startKeyService } from './key-service.ts'
-import { api_key, type ServiceProcess, startProcess } from './service-process.ts'
+import { apiKey, type ServiceProcess, startProcess } from './service-process.ts'
 import { startTap, type Tap } from './tap.ts'
 
 export const connections = 50
 const balance = 10n ** 24n
 /** The database must not count as down because the machine is busy. */
-const patience_ms = '10000'
+const patienceMs = '10000'
 
 export interface Stage {
   chain: Anvil
@@ -83,19 +83,19 @@ export async function setStage(options: StageOptions): Promise<Stage> {
   const chain = await startAnvil({ ...blocks, accounts: count + 1, args: anvil_args })
   const between = await options.through?.(chain.url)
   const tap = await startTap(between?.url ?? chain.url)
-  const data_dir = mkdtempSync(join(tmpdir(), 'relayer-bench-'))
+  const dataDir = mkdtempSync(join(tmpdir(), 'relayer-bench-'))
   const kms = key_service && (await startKeyService(key_service.delay_ms))
   const env = {
     ...options.env,
-    ...(kms && aws_credentials),
-    ...(database_url && { DATABASE_URL: database_url, DATABASE_TIMEOUT_MS: patience_ms }),
+    ...(kms && awsCredentials),
+    ...(database_url && { DATABASE_URL: database_url, DATABASE_TIMEOUT_MS: patienceMs }),
   }
-  const service = await startProcess(data_dir, { node_args, root, env })
+  const service = await startProcess(dataDir, { node_args, root, env })
   const others: ServiceProcess[] = []
   for (let index = 1; index < servers; index += 1) {
-    others.push(await startProcess(join(data_dir, `${index}`), { node_args, root, env }))
+    others.push(await startProcess(join(dataDir, `${index}`), { node_args, root, env }))
   }
-  const client = createRelayerClient({ baseUrl: service.url, token: api_key })
+  const client = createRelayerClient({ baseUrl: service.url, token: apiKey })
   const [receiver, ...senders] = chain.accounts
   if (!receiver || senders.length < count) throw new Error('The chain has too few accounts')
   await client.post('/api/v1/networks', {
@@ -125,8 +125,8 @@ export async function setStage(options: StageOptions): Promise<Stage> {
   }
 
   if (pool) {
-    const relayer_ids = relayers.map(({ id }) => id)
-    await client.post('/api/v1/pools', { body: { id: 'bench', network: 'bench', relayer_ids } })
+    const relayerIds = relayers.map(({ id }) => id)
+    await client.post('/api/v1/pools', { body: { id: 'bench', network: 'bench', relayer_ids: relayerIds } })
   }
 
   const stage: Stage = {
@@ -142,7 +142,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     receiver: receiver.address,
     posted: 0,
     async restart() {
-      stage.service = await startProcess(data_dir, { node_args, root, env, port: new URL(service.url).port })
+      stage.service = await startProcess(dataDir, { node_args, root, env, port: new URL(service.url).port })
     },
     async end() {
       stage.agent.destroy()
@@ -151,7 +151,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
       await tap.stop()
       await between?.stop()
       await kms?.stop()
-      rmSync(data_dir, { recursive: true, force: true })
+      rmSync(dataDir, { recursive: true, force: true })
     },
   }
   return stage

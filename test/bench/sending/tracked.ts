@@ -5,7 +5,7 @@ import { postAll } from './load.ts'
 import { setStage } from './stage.ts'
 import { until } from './until.ts'
 
-export const tracked_ms = 10_000
+export const trackedMs = 10_000
 
 /** What the chain is asked while so many transactions wait and none is mined. */
 export async function tracked(count: number, blocks: boolean): Promise<Figures> {
@@ -21,12 +21,12 @@ export async function tracked(count: number, blocks: boolean): Promise<Figures> 
       return still
     }, 1_000)
     const before = { counts: tap.counts(), cpu_ms: service.cpu_ms() }
-    const started_at = performance.now()
-    while (performance.now() - started_at < tracked_ms) {
+    const startedAt = performance.now()
+    while (performance.now() - startedAt < trackedMs) {
       await pause(1_000)
       if (blocks) await mineNone(chain)
     }
-    const seconds = (performance.now() - started_at) / 1_000
+    const seconds = (performance.now() - startedAt) / 1_000
     const counts = tap.counts()
     const made = (name: string) => (counts[name] ?? 0) - (before.counts[name] ?? 0)
     const calls = Object.keys(counts).reduce((sum, name) => (name === 'requests' ? sum : sum + made(name)), 0)

@@ -106,11 +106,11 @@ function store(file: string): Record<string, [method: string, path: RegExp, Work
       'GET',
       /\/transactions\/$/,
       (_, url) => {
-        const row_id = rowIds.get(url.split('/')[4] ?? '')
+        const rowId = rowIds.get(url.split('/')[4] ?? '')
         const { page, per_page } = pageOf(url)
-        const { first, last } = ends.get(row_id, row_id) as { first: number; last: number }
+        const { first, last } = ends.get(rowId, rowId) as { first: number; last: number }
         const to = last - (page - 1) * per_page
-        const rows = range.all(row_id, Math.max(first, to - per_page + 1), to) as Row[]
+        const rows = range.all(rowId, Math.max(first, to - per_page + 1), to) as Row[]
         // As text in a column they would be text in the answer.
         const data = rows.map((row) => ({ ...row, signature: JSON.parse(row.signature), speed: JSON.parse(row.speed) }))
         return list(data, page, per_page, last - first + 1)
@@ -148,9 +148,9 @@ function store(file: string): Record<string, [method: string, path: RegExp, Work
       /\/transactions$/,
       (body, url) => {
         const { to, value, gas_limit } = JSON.parse(body)
-        const relayer_id = url.split('/')[4] ?? ''
+        const relayerId = url.split('/')[4] ?? ''
         sequence += 1
-        const values = [rowIds.get(relayer_id), relayer_id, sequence, to, to, value, sequence - 1, gas_limit]
+        const values = [rowIds.get(relayerId), relayerId, sequence, to, to, value, sequence - 1, gas_limit]
         return single(insertTransaction.get(uuidv7(), ...values, new Date().toISOString()))
       },
     ],
@@ -172,6 +172,11 @@ function single(data: unknown) {
   return { success: true, data, error: '', pagination: { current_page: 1, per_page: 1, total_items: 1 } }
 }
 
-function list(data: unknown[], current_page: number, per_page: number, total_items: number) {
-  return { success: true, data, error: '', pagination: { current_page, per_page, total_items } }
+function list(data: unknown[], currentPage: number, perPage: number, totalItems: number) {
+  return {
+    success: true,
+    data,
+    error: '',
+    pagination: { current_page: currentPage, per_page: perPage, total_items: totalItems },
+  }
 }

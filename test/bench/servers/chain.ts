@@ -11,7 +11,7 @@ interface Call {
   params: unknown[]
 }
 
-const block_ms = 1_000
+const blockMs = 1_000
 const ether = 10n ** 18n
 
 /** Hash to height. */
@@ -26,7 +26,7 @@ setInterval(() => {
   for (const hash of waiting) mined.set(hash, height)
   nonce += waiting.length
   waiting = []
-}, block_ms).unref()
+}, blockMs).unref()
 
 const hex = (value: number | bigint) => `0x${value.toString(16)}`
 const blockHash = (number: number) => `0x${number.toString(16).padStart(64, '0')}`

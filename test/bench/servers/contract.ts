@@ -15,7 +15,7 @@ import type { RelayerRow } from '../../../server/domain/rows.ts'
 import type { Keyring } from '../../../server/keys/keyring.ts'
 import { localSigner } from '../../../server/keys/secp256k1.ts'
 import type { Store } from '../../../server/store/store.ts'
-import { api_key } from '../processes.ts'
+import { apiKey } from '../processes.ts'
 import { key } from '../stage.ts'
 
 // Our HTTP side with a contract of any size: `node contract.ts six` has the first six operations, `node contract.ts all` all.
@@ -51,7 +51,7 @@ const app = createApp({
   operations,
   handlers: { ...Object.fromEntries(operations.map(({ id }) => [id, notMeasured])), ...signs } as unknown as Handlers,
   authenticate: createAuthentication({
-    api_key,
+    api_key: apiKey,
     apiKey: async () => undefined,
     generation: async () => 1,
     now: Date.now,

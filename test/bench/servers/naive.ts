@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { getBytes, SigningKey, solidityPackedKeccak256, Wallet } from 'ethers'
 import express from 'express'
 import * as OpenApiValidator from 'express-openapi-validator'
-import { api_key } from '../processes.ts'
+import { apiKey } from '../processes.ts'
 import { key } from '../stage.ts'
 import { listen } from './listen.ts'
 
@@ -17,7 +17,7 @@ app.use(
     apiSpec: join(import.meta.dirname, '..', '..', '..', 'openapi.yaml'),
     validateRequests: true,
     validateResponses: true,
-    validateSecurity: { handlers: { token: (request) => request.headers.authorization === `Bearer ${api_key}` } },
+    validateSecurity: { handlers: { token: (request) => request.headers.authorization === `Bearer ${apiKey}` } },
   }),
 )
 app.post('/api/v1/relayers/:relayer_id/sign', async (request, response) => {

@@ -1,12 +1,12 @@
 import { fromDer } from '../../../server/keys/signer.ts'
-import { aws_credentials, startFakeKms } from '../../support/fake-kms.ts'
+import { awsCredentials, startFakeKms } from '../../support/fake-kms.ts'
 import { spoilt } from '../../support/key-faults.ts'
 import { toDer } from '../../support/key-forms.ts'
 import { type Exchange, startFront } from '../front.ts'
 import { type KeyServers, type KeyStage, standstill, troubleMaker } from '../stage.ts'
 
 const region = 'us-east-1'
-const environment = { ...aws_credentials, AWS_EC2_METADATA_DISABLED: 'true' }
+const environment = { ...awsCredentials, AWS_EC2_METADATA_DISABLED: 'true' }
 
 export const startAwsKms = ({ ministack }: KeyServers): Promise<KeyStage> =>
   ministack ? behindFront(ministack) : standIn()
@@ -26,8 +26,8 @@ async function behindFront({ url, pid }: { url: string; pid: number }): Promise<
   // Not needed by the stand-in.
   const { CreateKeyCommand, KMSClient } = await import('@aws-sdk/client-kms')
   const credentials = {
-    accessKeyId: aws_credentials.AWS_ACCESS_KEY_ID,
-    secretAccessKey: aws_credentials.AWS_SECRET_ACCESS_KEY,
+    accessKeyId: awsCredentials.AWS_ACCESS_KEY_ID,
+    secretAccessKey: awsCredentials.AWS_SECRET_ACCESS_KEY,
   }
   const client = new KMSClient({ region, endpoint: url, credentials })
   const front = await startFront(url, {

@@ -3,17 +3,17 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createSoftHsm, pin, softhsm_module } from '../softhsm.ts'
-import { type KeyStage, slow_ms, type Trouble, throttled_per_second, usual_ms } from '../stage.ts'
+import { createSoftHsm, pin, softhsmModule } from '../softhsm.ts'
+import { type KeyStage, slowMs, type Trouble, throttledPerSecond, usualMs } from '../stage.ts'
 
 const words: Record<Trouble, string> = {
   stopped: 'stopped',
-  throttled: `per_second ${throttled_per_second}`,
-  slow: `delay ${slow_ms}`,
+  throttled: `per_second ${throttledPerSecond}`,
+  slow: `delay ${slowMs}`,
   garbage: 'garbage',
   other_key: 'other_key',
   high_s: 'high_s',
-  varied: `delay ${usual_ms}`,
+  varied: `delay ${usualMs}`,
 }
 
 /** A token of SoftHSM, behind a module that misbehaves (pkcs11-front.c, compiled here). */
@@ -22,7 +22,7 @@ export async function startPkcs11(): Promise<KeyStage> {
   const hsm = createSoftHsm(folder)
   hsm.addKey('other', 'ff')
   const front = compileFront(folder)
-  const trouble_file = join(folder, 'trouble')
+  const troubleFile = join(folder, 'trouble')
   let number = 0
   let isOut = false
   return {
@@ -31,19 +31,19 @@ export async function startPkcs11(): Promise<KeyStage> {
       PKCS11_PIN: pin,
       SOFTHSM2_CONF: `${process.env.SOFTHSM2_CONF}`,
       PKCS11_ENVIRONMENT: 'FRONT_MODULE,FRONT_TROUBLE',
-      FRONT_MODULE: softhsm_module,
-      FRONT_TROUBLE: trouble_file,
+      FRONT_MODULE: softhsmModule,
+      FRONT_TROUBLE: troubleFile,
     },
     keeps_key: false,
     async signer() {
       number += 1
-      const key_label = hsm.addKey(`key-${number}`, number.toString(16).padStart(2, '0'))
-      return { type: 'pkcs11', config: { token_label: hsm.token_label, key_label } }
+      const keyLabel = hsm.addKey(`key-${number}`, number.toString(16).padStart(2, '0'))
+      return { type: 'pkcs11', config: { token_label: hsm.token_label, key_label: keyLabel } }
     },
     async set(trouble) {
       // At once for a module that reads it at this moment.
-      writeFileSync(`${trouble_file}-next`, trouble ? words[trouble] : '')
-      renameSync(`${trouble_file}-next`, trouble_file)
+      writeFileSync(`${troubleFile}-next`, trouble ? words[trouble] : '')
+      renameSync(`${troubleFile}-next`, troubleFile)
       if (isOut === (trouble === 'stopped')) return
       isOut = !isOut
       if (isOut) hsm.remove()

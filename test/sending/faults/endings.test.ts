@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts'
 
 const receiver = `0x${'6a'.repeat(20)}`
 const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-const hour_ms = 3_600_000
+const hourMs = 3_600_000
 const firstOf = async (account: Account) => (await account.transactions())[0]
 const received = async ({ chain }: Rig) => BigInt(await chain.rpc<string>('eth_getBalance', [receiver, 'latest']))
 
@@ -28,7 +28,7 @@ test.each([1, 3])(
     const looks = () => nodes.reduce((sum, { counts }) => sum + (counts.eth_getTransactionReceipt ?? 0), 0)
     for (let hours = 0; hours < 3; hours += 1) {
       const before = looks()
-      rig.clock.passed_ms += hour_ms
+      rig.clock.passed_ms += hourMs
       await rig.chain.mine()
       await until('it is looked for again', () => looks() >= before + 2 * count)
     }
@@ -69,8 +69,8 @@ const calls: Record<
   'the authorization of an account is stale': {
     code: 'not_delegated',
     async call(its, user) {
-      const authorization_list = [await authorizationOf(user, its.account_code, 0)]
-      return { to: user.address, data: await its.accountCall(user, 1), authorization_list }
+      const authorizationList = [await authorizationOf(user, its.account_code, 0)]
+      return { to: user.address, data: await its.accountCall(user, 1), authorization_list: authorizationList }
     },
     change: ({ rig }, user) => rig.chain.setNonce(user.address, 1),
   },

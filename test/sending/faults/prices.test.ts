@@ -12,18 +12,14 @@ const receiver = `0x${'5c'.repeat(20)}`
 const delegate = `0x${'de'.repeat(20)}`
 const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 
-const attemptsOf = async ({ client }: Rig, { relayer_id }: Account, transaction_id: string) =>
-  (await client().get(`${transaction}/attempts`, { path: { relayer_id, transaction_id } })).data
-const explain = async ({ client }: Rig, { relayer_id }: Account, transaction_id: string) =>
-  (await client().get(`${transaction}/explanation`, { path: { relayer_id, transaction_id } })).data
-const replace = async (
-  { client }: Rig,
-  { relayer_id }: Account,
-  transaction_id: string,
-  body: SendTransactionRequest,
-) => (await client().put(transaction, { path: { relayer_id, transaction_id }, body })).data
+const attemptsOf = async ({ client }: Rig, { relayer_id }: Account, transactionId: string) =>
+  (await client().get(`${transaction}/attempts`, { path: { relayer_id, transaction_id: transactionId } })).data
+const explain = async ({ client }: Rig, { relayer_id }: Account, transactionId: string) =>
+  (await client().get(`${transaction}/explanation`, { path: { relayer_id, transaction_id: transactionId } })).data
+const replace = async ({ client }: Rig, { relayer_id }: Account, transactionId: string, body: SendTransactionRequest) =>
+  (await client().put(transaction, { path: { relayer_id, transaction_id: transactionId }, body })).data
 const firstOf = async (account: Account) => (await account.transactions())[0]
-const priced = (gas_price: bigint) => ({ gas_price: gas_price.toString(), gas_limit: 21_000 })
+const priced = (gasPrice: bigint) => ({ gas_price: gasPrice.toString(), gas_limit: 21_000 })
 
 /** A chain with blocks on request, behind a node whose answers the test replaces. It records the signed bytes that it gets. */
 async function start(policies = {}) {

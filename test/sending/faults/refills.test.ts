@@ -25,7 +25,7 @@ async function start(chain: AnvilOptions = {}) {
     max_per_day: `${100n * ether}`,
     max_fee_per_gas: '100000000000',
   }
-  const stateOf = async (relayer_id: string) => (await rig.client().get(base, { path: { relayer_id } })).data
+  const stateOf = async (relayerId: string) => (await rig.client().get(base, { path: { relayer_id: relayerId } })).data
   const look = () => rig.client().put(base, { path, body: settings })
   return {
     ...{ rig, treasury, relayer, settings, stateOf, look },
@@ -83,8 +83,8 @@ test('a refill that a limit refuses, which another relayer used up meanwhile, is
   const { rig, treasury, relayer, settings, stateOf } = await start()
   const other = await rig.addAccount()
   const client = rig.client()
-  const relayer_ids = [relayer.relayer_id, other.relayer_id]
-  await client.post('/api/v1/pools', { body: { id: 'pool', network: 'local', relayer_ids } })
+  const relayerIds = [relayer.relayer_id, other.relayer_id]
+  await client.post('/api/v1/pools', { body: { id: 'pool', network: 'local', relayer_ids: relayerIds } })
   const holding = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
   rig.proxy.setLiar(async ({ method, params }) => {

@@ -7,7 +7,7 @@ import type { Account, Rig } from '../../support/rig.ts'
 import { testRig } from '../../support/test-rig.ts'
 
 const gwei = 10n ** 9n
-const hour_ms = 3_600_000
+const hourMs = 3_600_000
 const receiver = `0x${'60'.repeat(20)}`
 const relayerPath = '/api/v1/relayers/{relayer_id}'
 const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
@@ -24,8 +24,11 @@ async function post(rig: Rig, { relayer_id }: Account, value: string, key: strin
 }
 
 const received = async ({ chain }: Rig) => BigInt(await chain.rpc<string>('eth_getBalance', [receiver, 'latest']))
-const replace = ({ client }: Rig, { relayer_id }: Account, transaction_id: string, value: string) =>
-  client().put(transaction, { path: { relayer_id, transaction_id }, body: { to: receiver, value, gas_limit: 21_000 } })
+const replace = ({ client }: Rig, { relayer_id }: Account, transactionId: string, value: string) =>
+  client().put(transaction, {
+    path: { relayer_id, transaction_id: transactionId },
+    body: { to: receiver, value, gas_limit: 21_000 },
+  })
 
 /** Deletes the relayer, and creates it again with its id and its key. */
 async function recreate({ client }: Rig, { relayer_id }: Account) {
@@ -72,16 +75,16 @@ test.each<[string, number, [ahead_h: number, passed_h: number][]]>([
   ['jumps 400 days ahead', 0, [[9_600, 1]]],
   ['was 400 days behind when the request was accepted', -9_600, [[0, 1]]],
   ['was 400 days ahead when the request was accepted', 9_600, [[0, 1]]],
-])('an idempotency key that is kept for a day survives a clock that %s', async (_, accepted_ahead_h, starts) => {
+])('an idempotency key that is kept for a day survives a clock that %s', async (_, acceptedAheadH, starts) => {
   const rig = await testRig({ chain: { noMining: true }, settings: { RETENTION_DAYS_IDEMPOTENCY: '1' } })
   const account = await rig.addAccount()
-  await rig.restart(() => setClock(rig, accepted_ahead_h, 0))
+  await rig.restart(() => setClock(rig, acceptedAheadH, 0))
   const first = await post(rig, account, '33', 'order')
   expect(first.status).toBe(201)
   await account.finished(rig.chain.mine)
-  for (const [ahead_h, passed_h] of starts) {
+  for (const [aheadH, passedH] of starts) {
     // What is old is removed at the start.
-    await rig.restart(() => setClock(rig, ahead_h, passed_h))
+    await rig.restart(() => setClock(rig, aheadH, passedH))
     await account.send(1)
     await account.finished(rig.chain.mine)
     expect(await post(rig, account, '33', 'order')).toEqual(first)
@@ -89,9 +92,9 @@ test.each<[string, number, [ahead_h: number, passed_h: number][]]>([
   expect(await received(rig)).toBe(33n)
 })
 
-function setClock({ clock }: Rig, ahead_h: number, passed_h: number): void {
-  clock.ahead_ms = ahead_h * hour_ms
-  clock.passed_ms += passed_h * hour_ms
+function setClock({ clock }: Rig, aheadH: number, passedH: number): void {
+  clock.ahead_ms = aheadH * hourMs
+  clock.passed_ms += passedH * hourMs
 }
 
 test('a JSON-RPC caller never gets the hash of a content that replaced its own', async () => {
@@ -138,7 +141,8 @@ test('a JSON-RPC caller that replaces a transaction never gets the hash of a lat
 })
 
 /** The answer is a hash of signed bytes with this value, or an error after which no library sends again. */
-async function expectNoOther(rig: Rig, { result, error }: Answer, value: bigint, transaction_id: string) {
-  if (error) expect(error).toMatchObject({ code: expect.toBeOneOf([-32_002, -32_003]), data: { transaction_id } })
+async function expectNoOther(rig: Rig, { result, error }: Answer, value: bigint, transactionId: string) {
+  if (error)
+    expect(error).toMatchObject({ code: expect.toBeOneOf([-32_002, -32_003]), data: { transaction_id: transactionId } })
   else expect(Transaction.from(await rawOf(rig, result)).value).toBe(value)
 }

@@ -88,8 +88,8 @@ test.each([
 test('after a restore, payments that wait in the pool of a node are listed, and not accepted again through the pool of relayers', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const [one, other] = [await rig.addAccount(), await rig.addAccount()]
-  const relayer_ids = [one.relayer_id, other.relayer_id]
-  await rig.client().post('/api/v1/pools', { body: { id: 'payouts', network: 'local', relayer_ids } })
+  const relayerIds = [one.relayer_id, other.relayer_id]
+  await rig.client().post('/api/v1/pools', { body: { id: 'payouts', network: 'local', relayer_ids: relayerIds } })
   expect(await send(rig, one, 1)).toBe('accepted')
   await one.finished(rig.chain.mine)
   await rig.restart(() => backUp(rig))

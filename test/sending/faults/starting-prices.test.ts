@@ -5,22 +5,22 @@ import { until } from '../../support/until.ts'
 
 const ether = 10n ** 18n
 const gwei = 10n ** 9n
-const minute_ms = 60_000
+const minuteMs = 60_000
 const receiver = `0x${'5a'.repeat(20)}`
 type Account = Awaited<ReturnType<Awaited<ReturnType<typeof startRig>>['addAccount']>>
 
 /** Waits until the base fee is above the price of the account's transaction, and mines until it has ended. */
-async function spikeUntilEnded({ chain, clock }: Rig, account: Account, base_fee: bigint): Promise<void> {
+async function spikeUntilEnded({ chain, clock }: Rig, account: Account, baseFee: bigint): Promise<void> {
   const [row] = await account.transactions()
-  expect(BigInt(row?.gas_price ?? row?.max_fee_per_gas ?? 0)).toBeLessThan(base_fee)
+  expect(BigInt(row?.gas_price ?? row?.max_fee_per_gas ?? 0)).toBeLessThan(baseFee)
   for (let block = 0; block < 3; block += 1) {
-    await chain.setBaseFee(base_fee)
+    await chain.setBaseFee(baseFee)
     await chain.mine()
-    clock.passed_ms += minute_ms
+    clock.passed_ms += minuteMs
   }
   await account.finished(async () => {
-    clock.passed_ms += minute_ms
-    await chain.setBaseFee(base_fee)
+    clock.passed_ms += minuteMs
+    await chain.setBaseFee(baseFee)
     await chain.mine()
   })
 }

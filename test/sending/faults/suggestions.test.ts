@@ -8,8 +8,8 @@ import { until } from '../../support/until.ts'
 const gwei = 10n ** 9n
 const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const firstOf = async (account: Account) => (await account.transactions())[0]
-const explain = async ({ client }: Rig, { relayer_id }: Account, transaction_id: string) =>
-  (await client().get(`${transaction}/explanation`, { path: { relayer_id, transaction_id } })).data
+const explain = async ({ client }: Rig, { relayer_id }: Account, transactionId: string) =>
+  (await client().get(`${transaction}/explanation`, { path: { relayer_id, transaction_id: transactionId } })).data
 
 /** Carries out a suggestion as it stands; an operation that refuses it throws. */
 async function carryOut({ client }: Rig, { operation, relayer_id, transaction_id, body }: Suggestion): Promise<void> {

@@ -102,8 +102,8 @@ const cancelPrivate = async (stage: Stage) => {
   await stage.rig.client().delete(one, { path: stage.path })
 }
 const expirePrivate = async (stage: Stage) => {
-  const valid_until = new Date(Date.now() + stage.rig.clock.passed_ms + 60_000).toISOString()
-  await submitted(stage, { submission: { mode: 'private' }, valid_until })
+  const validUntil = new Date(Date.now() + stage.rig.clock.passed_ms + 60_000).toISOString()
+  await submitted(stage, { submission: { mode: 'private' }, valid_until: validUntil })
   stage.rig.clock.passed_ms += 61_000
 }
 
@@ -139,8 +139,8 @@ const ways: Record<WaitingFor | 'block', Way[]> = {
         await submitted(stage, { speed: 'fastest' })
         const [{ max_fee_per_gas } = {}] = await stage.account.transactions()
         // No room for 10 % more.
-        const max_fee_per_transaction = `${(BigInt(max_fee_per_gas ?? 0) * 21_000n * 105n) / 100n}`
-        await stage.updateRelayer({ policies: { max_fee_per_transaction } })
+        const maxFeePerTransaction = `${(BigInt(max_fee_per_gas ?? 0) * 21_000n * 105n) / 100n}`
+        await stage.updateRelayer({ policies: { max_fee_per_transaction: maxFeePerTransaction } })
       },
       ...suggested('updateRelayer'),
       ends: 'confirmed',

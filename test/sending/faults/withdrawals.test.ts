@@ -9,8 +9,8 @@ import { until } from '../../support/until.ts'
 const gwei = 10n ** 9n
 const hex = (number: number | bigint) => `0x${number.toString(16)}`
 const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-const explain = async ({ client }: Rig, { relayer_id }: Account, transaction_id: string) =>
-  (await client().get(`${transaction}/explanation`, { path: { relayer_id, transaction_id } })).data
+const explain = async ({ client }: Rig, { relayer_id }: Account, transactionId: string) =>
+  (await client().get(`${transaction}/explanation`, { path: { relayer_id, transaction_id: transactionId } })).data
 const firstOf = async (account: Account) => (await account.transactions())[0]
 
 /** A rollup: a transfer to the account itself takes `required` gas, and a node refuses less. */
@@ -74,12 +74,12 @@ test('H2: signs no cancellation by a failed estimate where the rules of the chai
     if (method === 'eth_sendRawTransaction') signed += 1
     return method === 'eth_estimateGas' && fails ? new Error('Service unavailable') : undefined
   }
-  const relayer_id = relayer.id
+  const relayerId = relayer.id
   const { data: sent } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
-    path: { relayer_id },
+    path: { relayer_id: relayerId },
     body: { to: `0x${'5a'.repeat(20)}`, value: '1', gas_limit: 21_000 },
   })
-  const path = { relayer_id, transaction_id: sent.id }
+  const path = { relayer_id: relayerId, transaction_id: sent.id }
   const get = async () => (await client.get(transaction, { path })).data
   await until('a node has it', async () => (await get()).status === 'submitted')
   await client.delete(transaction, { path })

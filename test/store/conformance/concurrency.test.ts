@@ -32,10 +32,10 @@ onEveryStore((opened) => {
     expect((await store.getAccount(chain_id, address)).next_nonce).toBe(50)
 
     const first = await store.firstInLine(row_id)
-    const { row_id: transaction_row_id = 0, revision = 0 } = first ?? {}
+    const { row_id: transactionRowId = 0, revision = 0 } = first ?? {}
     const moved = await Promise.all(
       callers.map((index) =>
-        store.move([{ row_id: transaction_row_id, revision, set: { status: 'sent', status_reason: `${index}` } }]),
+        store.move([{ row_id: transactionRowId, revision, set: { status: 'sent', status_reason: `${index}` } }]),
       ),
     )
     expect(moved.flat().filter((row) => row !== undefined)).toHaveLength(1)
@@ -135,15 +135,15 @@ onEveryStore((opened) => {
     const rows = await store.pending(relayer.row_id, 0, 10, 10)
     const [first, second, third] = rows.map(({ row_id }) => row_id) as [number, number, number]
     const before = await store.lastEvent(relayer.row_id)
-    const attemptOf = (row_id: number) => ({
+    const attemptOf = (rowId: number) => ({
       ...{
         number: 1,
         purpose: 'send' as const,
         content_hash: '',
         sig: '',
         nonce: 0,
-        hash: `0x${row_id}`,
-        raw: new Uint8Array([0, 255, row_id]),
+        hash: `0x${rowId}`,
+        raw: new Uint8Array([0, 255, rowId]),
       },
       ...{ gas_limit: 21_000, gas_price: '10', max_fee_per_gas: null, max_priority_fee_per_gas: null },
     })

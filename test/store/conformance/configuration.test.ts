@@ -88,8 +88,8 @@ onEveryStore((opened) => {
     const [mine, foreign] = [unique('hook'), unique('hook')]
     await store.createNotification(notificationOf(mine, { created_by: 'me' }))
     await store.createNotification(notificationOf(foreign))
-    const attach = (notification_ids: string[], creator?: string) =>
-      store.updateRelayer(id, (its) => ({ ...its, notification_ids }), undefined, creator)
+    const attach = (notificationIds: string[], creator?: string) =>
+      store.updateRelayer(id, (its) => ({ ...its, notification_ids: notificationIds }), undefined, creator)
     expect([await attach(['none']), await attach([foreign], 'me'), await attach([mine, foreign], 'me')]).toEqual([
       'unknown_notification',
       'unknown_notification',
@@ -172,10 +172,14 @@ onEveryStore((opened) => {
   test('notifications: hides keys, signs with a replaced key for a while, and shows creators their own', async () => {
     const { store } = opened()
     const [id, creator] = [unique('hook'), unique('key')]
-    const signing_key = Buffer.from('first')
-    expect(await store.createNotification(notificationOf(id, { signing_key, created_by: creator }), undefined, 1)).toBe(
-      'created',
-    )
+    const signingKey = Buffer.from('first')
+    expect(
+      await store.createNotification(
+        notificationOf(id, { signing_key: signingKey, created_by: creator }),
+        undefined,
+        1,
+      ),
+    ).toBe('created')
     expect(await store.createNotification(notificationOf(unique('hook'), { created_by: creator }), undefined, 1)).toBe(
       'too_many',
     )
@@ -183,7 +187,7 @@ onEveryStore((opened) => {
     const shown = { id, type: 'webhook', url: 'https://hooks.example.com/a', has_signing_key: true }
     expect([await store.getNotification(id), await store.getNotification(id, 'other')]).toEqual([shown, undefined])
     expect(await store.listNotifications({ offset: 0, limit: 5 }, creator)).toEqual({ items: [shown], total_items: 1 })
-    const row_id = (await store.targetRowId(id, creator)) as number
+    const rowId = (await store.targetRowId(id, creator)) as number
     expect([await store.targetRowId(id, 'other'), await store.targetRowId('none')]).toEqual([undefined, undefined])
 
     const change = (changes: object, by?: string) =>
@@ -195,7 +199,7 @@ onEveryStore((opened) => {
         signing_key: key,
         former_key,
         former_until,
-      } = (await store.getTarget(row_id)) as NonNullable<Awaited<ReturnType<typeof store.getTarget>>>
+      } = (await store.getTarget(rowId)) as NonNullable<Awaited<ReturnType<typeof store.getTarget>>>
       return [key && Buffer.from(key).toString(), former_key && Buffer.from(former_key).toString(), former_until]
     }
     expect(await keys()).toEqual(['second', 'first', 9])
@@ -211,7 +215,7 @@ onEveryStore((opened) => {
       'missing',
       'deleted',
     ])
-    expect(await store.getTarget(row_id)).toBeUndefined()
+    expect(await store.getTarget(rowId)).toBeUndefined()
   })
 
   test('commits an audit entry with each change, and none with a refused one', async () => {

@@ -78,7 +78,7 @@ export function history(seed: number): () => Call {
   }
   const move = (): Call => {
     const id = pick(known)
-    const [status, waiting_for, isStale] = [pick(statuses), pick(waits), below(8) === 0]
+    const [status, waitingFor, isStale] = [pick(statuses), pick(waits), below(8) === 0]
     const isMined = status === 'mined' || status === 'confirmed'
     const isSet = below(3) > 0
     const end = isSet && isFinal(status) ? { end: endAs(status) } : {}
@@ -89,7 +89,11 @@ export function history(seed: number): () => Call {
         {},
         { receipt: { fee: pick(['1', '123456789', '1234567890123', '9'.repeat(40)]) } as TransactionRow['receipt'] },
       ]),
-      ...pick([{}, { waiting_for, wait_text: waiting_for && `because of ${waiting_for}` }, { status_reason: 'x' }]),
+      ...pick([
+        {},
+        { waiting_for: waitingFor, wait_text: waitingFor && `because of ${waitingFor}` },
+        { status_reason: 'x' },
+      ]),
       ...pick([{}, {}, { data: data() }]),
       ...pick([{}, {}, { gas_price: amount(), value: amount() }]),
       ...pick([{}, {}, { reference: 'moved', to: `0x${'11'.repeat(20)}` }]),
@@ -153,10 +157,10 @@ export function history(seed: number): () => Call {
     }
   }
   const withdrawBatch = (): Call => {
-    const [relayer, below_nonce, limit] = [below(3), below(20), below(4) + 1]
+    const [relayer, belowNonce, limit] = [below(3), below(20), below(4) + 1]
     return ({ store }, relayers) => {
       const { row_id } = relayers[relayer] as PlantedRelayer
-      const batch = { relayer_row_id: row_id, below_nonce, limit, intent: 'cancel' as const, reason: 'all' }
+      const batch = { relayer_row_id: row_id, below_nonce: belowNonce, limit, intent: 'cancel' as const, reason: 'all' }
       return store.withdrawBatch(entry('withdrawAll'), batch)
     }
   }
@@ -199,7 +203,7 @@ export function history(seed: number): () => Call {
     }
     const slice = { offset: below(10), limit: below(15) }
     const ids = pick([undefined, new Set(['r1'])])
-    const audit_filter = pick([{}, { operation: 'createBatch' }, { subject: id }, { after: 0, before: 5 }])
+    const auditFilter = pick([{}, { operation: 'createBatch' }, { subject: id }, { after: 0, before: 5 }])
     return async ({ store }, relayers) => {
       const { row_id } = relayers[relayer] as PlantedRelayer
       const one = await store.getTransaction(row_id, id)
@@ -227,7 +231,7 @@ export function history(seed: number): () => Call {
         one && (await store.dataOf(one.row_id)),
         await store.activity({ period_s: 60, from: start / 1_000, ids, network: undefined }),
         await store.readGauges(start + steps * 1_000),
-        await store.listAudit(slice, audit_filter),
+        await store.listAudit(slice, auditFilter),
         await store.believedTime(),
         await store.replay('c', row_id, 'k1', 'x'),
         await store.replayBatch('c', row_id, 'b1', 'x'),

@@ -69,9 +69,9 @@ onEveryStore((opened) => {
   test('adds old quarters of an hour to their days, each once, and removes old days', async () => {
     const { store, rows } = opened()
     const [one, other] = [await addRelayer({ store }), await addRelayer({ store })]
-    const day_s = 86_400
-    const [today, hour] = [200 * day_s, 3_600]
-    const at = (days: number, quarter: number) => today - days * day_s + quarter * 900
+    const dayS = 86_400
+    const [today, hour] = [200 * dayS, 3_600]
+    const at = (days: number, quarter: number) => today - days * dayS + quarter * 900
     const ids = new Set([one.id, other.id])
     const counted = [
       [one, at(3, 5), 1, 999_999_999],
@@ -88,7 +88,7 @@ onEveryStore((opened) => {
     const days = async (from: number) => {
       const sums = new Map<string, number[]>()
       for (const row of await store.activityDays({ from, ids, network: undefined })) {
-        const key = `${row.relayer_id === one.id ? 'one' : 'other'} ${(today - row.at) / day_s}`
+        const key = `${row.relayer_id === one.id ? 'one' : 'other'} ${(today - row.at) / dayS}`
         const values = [row.accepted, row.mined, row.inclusion_ms, row.fee_gwei * 10 ** 9 + row.fee_wei]
         sums.set(
           key,
@@ -106,7 +106,7 @@ onEveryStore((opened) => {
     const stored = async () =>
       (await rows<{ n: number }>('SELECT count(*) AS n FROM activity WHERE period_s = 900'))[0]?.n
     expect(await days(at(3, 0))).toEqual(all)
-    for (const now of [today - 2 * day_s + hour, today, today + 3 * day_s]) {
+    for (const now of [today - 2 * dayS + hour, today, today + 3 * dayS]) {
       expect(await store.pruneActivity(now)).toEqual({ more: false })
       expect(await days(at(3, 0))).toEqual(all)
     }
@@ -119,16 +119,16 @@ onEveryStore((opened) => {
     ])
       await rows(
         `INSERT INTO caller_days (at, relayer_row_id, caller, mined, fee_gwei, fee_wei, repriced, repricing_gwei)
-         VALUES (${today - Number(ago) * day_s}, ${one.row_id}, '${caller}', 1, 0, ${wei}, 1, 0.5)`,
+         VALUES (${today - Number(ago) * dayS}, ${one.row_id}, '${caller}', 1, 0, ${wei}, 1, 0.5)`,
       )
     const callers = async () =>
       (await store.callerDays({ from: at(3, 0), ids, network: undefined })).map(
-        ({ at: day, caller, fee_wei }) => `${(today - day) / day_s} ${caller} ${fee_wei}`,
+        ({ at: day, caller, fee_wei }) => `${(today - day) / dayS} ${caller} ${fee_wei}`,
       )
     expect((await callers()).sort()).toEqual(['0 key 8', '0 other key 9', '2 key 7'])
     const repricings = await store.repricings({ from: at(1, 0), ids, network: undefined })
     expect(repricings).toEqual([{ relayer_id: one.id, repriced: 2, repricing_gwei: 1 }])
-    await store.pruneActivity(today + 98.5 * day_s)
+    await store.pruneActivity(today + 98.5 * dayS)
     expect(Object.keys(await days(at(3, 0)))).toEqual(['one 0'])
     expect((await callers()).sort()).toEqual(['0 key 8', '0 other key 9'])
   })

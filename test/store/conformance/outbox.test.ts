@@ -13,13 +13,13 @@ async function scene({ store }: OpenedStore, events: number) {
 }
 
 const settlement = (
-  notification_row_id: number,
-  delivery_row_id: number,
+  notificationRowId: number,
+  deliveryRowId: number,
   status: Settlement['status'],
   changes: Partial<Settlement> = {},
 ): Settlement => ({
-  notification_row_id,
-  delivery_row_id,
+  notification_row_id: notificationRowId,
+  delivery_row_id: deliveryRowId,
   status,
   failures: status === 'delivered' ? 0 : 1,
   next_at: 5,
@@ -55,8 +55,8 @@ onEveryStore((opened) => {
     const { store, clock } = opened()
     const { target, id } = await scene(opened(), 1)
     const [due] = await store.dueDeliveries(target, clock.ms, 1)
-    const row_id = due?.row_id as number
-    await store.settleDelivery(settlement(target, row_id, 'pending', { next_at: clock.ms + 7 }))
+    const rowId = due?.row_id as number
+    await store.settleDelivery(settlement(target, rowId, 'pending', { next_at: clock.ms + 7 }))
     expect(await store.notificationHealth(target)).toEqual({
       status: 'enabled',
       disabled_reason: null,
@@ -74,7 +74,7 @@ onEveryStore((opened) => {
       error: 'x',
       answer: null,
     }
-    await store.settleDelivery(settlement(target, row_id, 'delivered', { attempt }))
+    await store.settleDelivery(settlement(target, rowId, 'delivered', { attempt }))
     const { items } = await store.listDeliveries(target, everything, ['delivered'])
     expect(items).toMatchObject([
       {

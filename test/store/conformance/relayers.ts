@@ -14,7 +14,7 @@ export async function plantRelayer(
   { rows, no_bytes }: Pick<OpenedStore, 'rows' | 'no_bytes'>,
   number: number,
 ): Promise<PlantedRelayer> {
-  const [id, address, chain_id] = [`r${number}`, `0x${String(number).padStart(40, '0')}`, 1]
+  const [id, address, chainId] = [`r${number}`, `0x${String(number).padStart(40, '0')}`, 1]
   if (number === 1) {
     await rows(`INSERT INTO networks (id, name, network_type, chain_id, rpc_urls, required_confirmations, is_testnet,
         explorer_urls, features, tags)
@@ -26,7 +26,7 @@ export async function plantRelayer(
       notification_id, policies, custom_rpc_urls, system_disabled)
     VALUES ('${id}', '${id}', 'n', 'evm', 1, 0, '${address}', '${id}', 'hook', '{}', '[]', 0)`)
   const [row] = await rows<{ row_id: number }>(`SELECT row_id FROM relayers WHERE id = '${id}'`)
-  return { row_id: (row as { row_id: number }).row_id, id, chain_id, address }
+  return { row_id: (row as { row_id: number }).row_id, id, chain_id: chainId, address }
 }
 
 /** A transaction that can be accepted. */

@@ -36,13 +36,13 @@ export function signerOf(id: string): SignerRow {
   return { id, type: 'local', address: `0x${String(made).padStart(40, '0')}`, secret: Buffer.from(`secret of ${id}`) }
 }
 
-export const relayerOf = (id: string, network: string, signer_id: string): NewRelayer => ({
+export const relayerOf = (id: string, network: string, signerId: string): NewRelayer => ({
   id,
   name: 'Name',
   network,
   network_type: 'evm',
   paused: false,
-  signer_id,
+  signer_id: signerId,
   notification_ids: [],
   policies: { allow_messages: false },
   custom_rpc_urls: [],

@@ -68,7 +68,7 @@ onEveryStore((opened) => {
     const single = await Promise.all(
       (await store.listApiKeys({ offset: 0, limit: 1_000 })).items.map(({ id }) => store.apiKey(id)),
     )
-    expect(single.flatMap((api_key) => api_key?.id ?? [])).toEqual(known)
+    expect(single.flatMap((apiKey) => apiKey?.id ?? [])).toEqual(known)
     expect([changed, widened, fine].map((id) => known.includes(id))).toEqual([false, false, true])
     expect([told(changed), told(widened)]).toEqual([['api_keys: changed'], ['api_keys: changed']])
   })
