@@ -6,9 +6,9 @@ export const revocationFaults: Record<string, Seed[]> = {
   'cached-generation': [
     {
       file: 'server/store/postgres/connection.ts',
-      text: 'const asked_ms = performance.now()',
-      instead: `const asked_ms = performance.now()
-        if (changes > 0 && asked_ms % 100 < 20) return changes`,
+      text: 'const askedMs = performance.now()',
+      instead: `const askedMs = performance.now()
+        if (changes > 0 && askedMs % 100 < 20) return changes`,
     },
   ],
 }
@@ -54,8 +54,8 @@ export const clusterFaults: Record<string, Seed[]> = {
   'notify-without-poll': [
     {
       file: 'server/store/worker.ts',
-      text: 'setInterval(() => pollNow(false), watch_ms)',
-      instead: 'setInterval(() => undefined, watch_ms)',
+      text: 'setInterval(() => pollNow(false), watchMs)',
+      instead: 'setInterval(() => undefined, watchMs)',
     },
     { file: 'server/store/worker.ts', text: 'share.watch(pollInNextTurn)', instead: '' },
   ],
