@@ -1,22 +1,20 @@
 import { globSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, normalize } from 'node:path'
+import ts from 'typescript'
 
-// `npm run structure [-- FOLDER]`: the size and the shape of the server in this checkout, or in another one: lines and files of each room,
-// small files, members that are handed over instead of imported, and imports that go up.
+// `npm run structure [-- FOLDER]`: the size and the shape of the server in this checkout, or in another one.
 
 const floors: string[][] = createRequire(import.meta.url)('./floors.cjs')
 const root = join(process.argv[2] ?? '.', 'server')
-const small = 40
+const fewLines = 40
+const manyParameters = 5
+const longFunction = 70
 
 const files = globSync('**/*.ts', { cwd: root }).map((name) => {
   const text = readFileSync(join(root, name), 'utf8')
-  return {
-    name,
-    room: name.includes('/') ? (name.split('/')[0] as string) : 'main',
-    text,
-    lines: text.split('\n').length - 1,
-  }
+  const room = name.includes('/') ? (name.split('/')[0] as string) : 'main'
+  return { name, room, text, lines: text.split('\n').length - 1, ...shapesOf(name, text) }
 })
 const floorOf = (room: string) => floors.findIndex((floor) => floor.includes(room))
 
@@ -27,41 +25,62 @@ const importedBy = ({ name, text }: { name: string; text: string }): string[] =>
     .filter((path) => !path.startsWith('..') && path.includes('/'))
     .map((path) => path.split('/')[0] as string)
 
-/** The members of interfaces for what is handed over (`...Dependencies`). */
-function injectedIn(text: string): number {
-  let count = 0
-  for (const [, body = ''] of text.matchAll(/^(?:export )?interface \w*Dependencies\b[^{]*\{\n(.*?)^\}/gms)) {
-    count += body.match(/^ {2}\w+[?(:<]/gm)?.length ?? 0
+/** Counts factories (exported functions `create...`), functions with many parameters, and long functions inside another one. */
+function shapesOf(name: string, text: string) {
+  const source = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true)
+  const counts = { factories: 0, parameters: 0, nested: 0 }
+  const isExported = (node: ts.Node) =>
+    ts.canHaveModifiers(node) && !!ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
+  const isFactory = (declared: string | undefined) => /^create[A-Z]/.test(declared ?? '')
+  const linesOf = (node: ts.Node) => text.slice(node.getStart(), node.end).split('\n').length
+  const visit = (node: ts.Node, depth: number): void => {
+    if (ts.isFunctionDeclaration(node) && isExported(node) && isFactory(node.name?.text)) counts.factories += 1
+    if (ts.isVariableStatement(node) && isExported(node)) {
+      const declared = node.declarationList.declarations
+      counts.factories += declared.filter((its) => isFactory(its.name.getText()) && its.initializer).length
+    }
+    const isFunction = ts.isFunctionLike(node) && 'body' in node && node.body !== undefined
+    if (isFunction) {
+      if (node.parameters.length >= manyParameters) counts.parameters += 1
+      if (depth > 0 && linesOf(node) > longFunction) counts.nested += 1
+    }
+    ts.forEachChild(node, (child) => visit(child, depth + (isFunction ? 1 : 0)))
   }
-  return count
+  visit(source, 0)
+  return counts
 }
 
-const table = [...new Set(files.map(({ room }) => room))]
-  .sort((a, b) => floorOf(a) - floorOf(b) || a.localeCompare(b))
-  .map((room) => {
-    const its = files.filter((file) => file.room === room)
-    const up = its.flatMap((file) =>
-      importedBy(file).filter((other) => other !== room && floorOf(room) >= 0 && floorOf(other) <= floorOf(room)),
-    )
-    return {
+const sumOf = <T>(items: T[], figure: (item: T) => number) => items.reduce((sum, item) => sum + figure(item), 0)
+const rowOf = (room: string, its: typeof files) => ({
+  room,
+  files: its.length,
+  lines: sumOf(its, ({ lines }) => lines),
+  [`under ${fewLines} lines`]: its.filter(({ lines }) => lines < fewLines).length,
+  factories: sumOf(its, ({ factories }) => factories),
+  [`${manyParameters} parameters`]: sumOf(its, ({ parameters }) => parameters),
+  [`nested over ${longFunction}`]: sumOf(its, ({ nested }) => nested),
+  'imports up': sumOf(
+    its,
+    (file) =>
+      importedBy(file).filter(
+        (other) => other !== file.room && floorOf(other) >= 0 && floorOf(other) <= floorOf(file.room),
+      ).length,
+  ),
+})
+const rooms = [...new Set(files.map(({ room }) => room))].sort((a, b) => floorOf(a) - floorOf(b) || a.localeCompare(b))
+const table = [
+  ...rooms.map((room) =>
+    rowOf(
       room,
-      files: its.length,
-      lines: its.reduce((sum, { lines }) => sum + lines, 0),
-      [`under ${small} lines`]: its.filter(({ lines }) => lines < small).length,
-      injected: its.reduce((sum, { text }) => sum + injectedIn(text), 0),
-      'imports up': up.length,
-    }
-  })
-const total = Object.fromEntries(
-  Object.keys(table[0] ?? {}).map((column) => [
-    column,
-    column === 'room' ? 'all' : table.reduce((sum, row) => sum + Number(row[column as keyof typeof row]), 0),
-  ]),
-)
-const columns = Object.keys(total)
+      files.filter((file) => file.room === room),
+    ),
+  ),
+  rowOf('all', files),
+]
+const columns = Object.keys(table[0] ?? {})
 const lineOf = (row: Record<string, unknown>) =>
   columns
     .map((column) => (column === 'room' ? `${row[column]}`.padEnd(12) : `${row[column]}`.padStart(column.length + 2)))
     .join('')
 const heading = Object.fromEntries(columns.map((column) => [column, column]))
-process.stdout.write(`${[heading, ...table, total].map(lineOf).join('\n')}\n`)
+process.stdout.write(`${[heading, ...table].map(lineOf).join('\n')}\n`)
