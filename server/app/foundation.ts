@@ -1,6 +1,5 @@
 import type { LookupFunction } from 'node:net'
 import type { Logger } from 'pino'
-import { show as showRelayer } from '../api/handlers/relayers.ts'
 import { type Audit, createAudit } from '../api/http/audit.ts'
 import { type Contract, mountContract, readContract } from '../api/http/contract.ts'
 import { schemaCheck } from '../api/http/schema-check.ts'
@@ -101,7 +100,6 @@ export async function openFoundation(config: Config, dependencies: World): Promi
     ...(dependencies.now && { now: dependencies.now }),
     makeId,
     checkEvent,
-    showRelayer,
     observer,
     broken,
     databaseDown,

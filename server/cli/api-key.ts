@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { CreateApiKeyRequest } from '../../generated/openapi.ts'
 import { apiKeys } from '../api/handlers/api-keys.ts'
-import { show as showRelayer } from '../api/handlers/relayers.ts'
 import { readContract } from '../api/http/contract.ts'
 import { schemaCheck } from '../api/http/schema-check.ts'
 import { openVault } from '../app/open-vault.ts'
@@ -63,7 +62,7 @@ async function run(): Promise<void> {
   await requireDatabase(config)
   const secrets = readMasterKey(config)
   for (const warning of secrets.warnings) process.stderr.write(`Warning: ${warning}.\n`)
-  const world = { makeId, checkEvent: schemaCheck(contract, 'Event'), showRelayer }
+  const world = { makeId, checkEvent: schemaCheck(contract, 'Event') }
   const store = await openStore(config, world)
   const keyEncryption = config.key_encryption_key && createKeyEncryption(config.key_encryption_key, config.vault)
   const warn = ({ table, id, reason }: RightsFault) => {
@@ -91,7 +90,14 @@ async function run(): Promise<void> {
       throw new Error('A command carries out one operation')
     }
     return {
-      ...{ query: undefined as never, header: undefined as never, caller, auditEntry, beginAudit },
+      ...{
+        query: undefined as never,
+        header: undefined as never,
+        idempotency: undefined,
+        caller,
+        auditEntry,
+        beginAudit,
+      },
       ...{
         authorize: async () => caller,
         nodes: serviceAccess(),
@@ -109,7 +115,7 @@ async function run(): Promise<void> {
       const body = readKey(values)
       const wrong = schemaCheck(contract, 'CreateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
-      const { data } = await handlers.createApiKey({ ...request('createApiKey', 201), path: undefined as never, body })
+      const data = await handlers.createApiKey({ ...request('createApiKey', 201), path: undefined as never, body })
       show(data.token, `API key ${data.api_key.id} (${body.name}). Its token is shown this once:`)
     } else if (command === 'list') {
       for (const { id, name, scopes, relayer_ids, expires_at, last_used_at } of await store.apiKeys()) {
@@ -124,7 +130,7 @@ async function run(): Promise<void> {
         : {}
       const wrong = schemaCheck(contract, 'RotateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
-      const { data } = await handlers.rotateApiKey({ ...request('rotateApiKey'), path, body })
+      const data = await handlers.rotateApiKey({ ...request('rotateApiKey'), path, body })
       show(
         data.token,
         `API key ${id}: the previous token is accepted until ${data.api_key.former_valid_until ?? 'now'}.`,

@@ -26,10 +26,11 @@ type OptionalBody<T> = [T] extends [never]
     ? B
     : undefined
 
-type Success<Id extends OperationId> = {
+/** What a handler returns: the data of the success, which is a page where the contract has pages or a list, or events. */
+type Result<Id extends OperationId> = {
   [Status in keyof operations[Id]['responses']]: Status extends 200 | 201
     ? operations[Id]['responses'][Status] extends { content: { 'application/json': infer B } }
-      ? B
+      ? DataIn<B, HasPages<Id>>
       : operations[Id]['responses'][Status] extends { content: { 'text/event-stream': string } }
         ? AsyncIterable<string>
         : never
@@ -37,6 +38,37 @@ type Success<Id extends OperationId> = {
       ? undefined
       : never
 }[keyof operations[Id]['responses']]
+
+type HasPages<Id extends OperationId> = [Parameter<Id, 'query'>] extends [never]
+  ? false
+  : 'page' extends keyof Parameter<Id, 'query'>
+    ? true
+    : false
+
+/** JSON-RPC has no envelope. */
+type DataIn<B, Paged extends boolean> = B extends { success: true; data: infer Data }
+  ? Paged extends true
+    ? Page<Data>
+    : [Data] extends [unknown[]]
+      ? Page<Data>
+      : Data
+  : B
+
+/** A page of a list, or of data that contains one. */
+export class Page<Data> {
+  readonly data: Data
+  readonly pagination: Pagination
+
+  constructor(data: Data, pagination: Pagination) {
+    this.data = data
+    this.pagination = pagination
+  }
+
+  /** A list on one page. */
+  static whole<Item>(items: Item[]): Page<Item[]> {
+    return new Page(items, { current_page: 1, per_page: items.length, total_items: items.length })
+  }
+}
 
 /** The authenticated caller and its permissions. */
 export interface Caller {
@@ -64,6 +96,12 @@ export interface Share {
 export const creatorSeenBy = ({ id, relayer_ids }: Caller): string | undefined =>
   relayer_ids === undefined ? undefined : id
 
+/** A repeated request of the caller with this key gets the first one's answer. */
+export interface Idempotency {
+  caller: string
+  key: string
+}
+
 /** A validated request: query defaults are filled in, and numbers are parsed. */
 export interface OperationRequest<Id extends OperationId> {
   path: Parameter<Id, 'path'>
@@ -71,6 +109,8 @@ export interface OperationRequest<Id extends OperationId> {
   header: Parameter<Id, 'header'>
   body: Body<Id>
   caller: Caller
+  /** Where the contract has the header Idempotency-Key, except in JSON-RPC, whose calls have keys of their own. */
+  idempotency: Idempotency | undefined
   /** The request's audit entry. The handler sets `subject`: the signed digest, or the id of the changed resource. */
   auditEntry: PendingAuditEntry
   /**
@@ -96,21 +136,5 @@ export interface OperationRequest<Id extends OperationId> {
   hasLeft(): boolean
 }
 
-export type Handler<Id extends OperationId> = (request: OperationRequest<Id>) => Promise<Success<Id>>
+export type Handler<Id extends OperationId> = (request: OperationRequest<Id>) => Promise<Result<Id>>
 export type Handlers = { [Id in OperationId]: Handler<Id> }
-
-/** The envelope of a single result: page 1 of 1, with 1 item. */
-export const single = <T>(data: T) => ({
-  success: true as const,
-  data,
-  error: '' as const,
-  pagination: { current_page: 1, per_page: 1, total_items: 1 },
-})
-
-/** The envelope of a list. */
-export const list = <T>(data: T[], pagination: Pagination) => ({
-  success: true as const,
-  data,
-  error: '' as const,
-  pagination,
-})

@@ -2,12 +2,12 @@ import type { PrivateRpcUrl, PrivateRpcUrlInput, RpcUrl, RpcUrlInput } from '../
 import type { CallerChains } from '../chain/chains.ts'
 import { badRequest } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
+import { mask, showRpcUrls } from '../domain/show-relayer.ts'
 import { withTimeout } from '../lib/timeout.ts'
 
 const defaultWeight = 100
 /** Flashbots Protect drops a transaction after this number of blocks. */
 const defaultDropsAfterBlocks = 25
-const mask = '***'
 
 /** Returns the reason why a URL may not be called. */
 type Check = (url: URL) => string | undefined
@@ -42,14 +42,6 @@ function readUrls<T extends { url: string }>(inputs: readonly (string | T)[], pa
     return its
   })
 }
-
-/** Masks RPC URLs for responses. Providers put API keys into paths and queries, so only the host is shown. */
-export const showRpcUrls = <T extends { url: string }>(rpcUrls: readonly T[]): T[] =>
-  rpcUrls.map((its) => {
-    const { origin, pathname, search, hash } = new URL(its.url)
-    const bare = pathname === '/' && search === '' && hash === ''
-    return { ...its, url: bare ? origin : `${origin}/${mask}` }
-  })
 
 /** The longest wait of a request that only wants to warn. */
 const patienceMs = 2_000

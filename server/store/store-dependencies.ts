@@ -1,6 +1,4 @@
-import type { Relayer } from '../../generated/openapi.ts'
 import type { Observer } from '../domain/observer.ts'
-import type { RelayerRow } from '../domain/rows.ts'
 
 /** The store's dependencies outside the database: the wall clock (milliseconds since the Unix epoch), unique ids, and the contract. */
 export interface StoreDependencies {
@@ -8,8 +6,6 @@ export interface StoreDependencies {
   makeId(): string
   /** Checks an event against the contract's schema; undefined when it is valid. */
   checkEvent(event: unknown): string | undefined
-  /** Turns a relayer row into its public form, because its RPC URLs may contain secrets. */
-  showRelayer(relayer: RelayerRow): Relayer
   observer?: Observer
   /** Checkpoints run in a thread of their own: for a store that serves requests. */
   checkpointsApart?: boolean

@@ -4,7 +4,6 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { RelayerRow } from '../../server/domain/rows.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
 import { createLeases } from '../../server/store/sqlite/leases.ts'
 import { workShares } from '../../server/store/sqlite/work-share.ts'
@@ -23,7 +22,6 @@ function leased() {
     now: () => clock.ms,
     makeId: () => '',
     checkEvent: () => undefined,
-    showRelayer: (relayer: RelayerRow) => ({ ...relayer, notification_id: null }),
   }
   const connection = connect(join(temporaryFolder(), 'lease.sqlite'))
   onTestFinished(connection.close)
@@ -189,7 +187,6 @@ test('signs and mines each transaction once when two services share a database, 
     now: Date.now,
     makeId: () => '',
     checkEvent: () => undefined,
-    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   })
   onTestFinished(store.close)
   const holders = await store.holders(31_337, relayer.address, 0, 100, 100)

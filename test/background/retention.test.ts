@@ -37,7 +37,6 @@ async function openStore(service: Stored) {
     now: () => start,
     makeId: () => '',
     checkEvent: () => undefined,
-    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   })
   onTestFinished(store.close)
   return store

@@ -169,7 +169,6 @@ async function pruneTrail(file: string): Promise<void> {
   const store = openSqliteStore(file, {
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   })
   await store.pruneAudit(Number.MAX_SAFE_INTEGER)
   await store.close()

@@ -167,7 +167,7 @@ test('refuses while a service uses one of the databases, and changes nothing', a
   await expect(moveHere()).rejects.toThrow('The database is in use; stop every service')
   inUse.close()
 
-  const world = { now: Date.now, makeId: () => '', checkEvent: () => undefined, showRelayer: (row: never) => row }
+  const world = { now: Date.now, makeId: () => '', checkEvent: () => undefined }
   const store = await openPostgresStore({ url: target.url, max_connections: 4, timeout_ms: 700, allow_weak: [] }, world)
   await expect(moveHere()).rejects.toThrow('A service or another session is connected')
   await store.close()

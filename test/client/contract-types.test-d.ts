@@ -1,6 +1,6 @@
 import type { RelayerClient } from '../../client/index.ts'
 import type { NotificationType, Transaction } from '../../generated/openapi.ts'
-import { type Handler, type Handlers, list, single } from '../../server/domain/operation.ts'
+import { type Handler, type Handlers, Page } from '../../server/domain/operation.ts'
 
 /**
  * Nothing here runs: `tsc` compiles it, and fails where a line marked as an error is none. Each mark stands over the one
@@ -16,60 +16,62 @@ export const complete: Handlers = { signMessage, ...others }
 // @ts-expect-error signMessage is missing
 export const missing: Handlers = { ...others }
 // @ts-expect-error the contract has no such operation
-export const unknownOperation: Handler<'signNothing'> = async () => single({ status: 'ok' })
+export const unknownOperation: Handler<'signNothing'> = async () => ({ status: 'ok' })
 // @ts-expect-error the contract has no such operation
 export const more: Handlers = { ...handlers, signNothing: signMessage }
 
 // A handler answers with its operation's body.
-export const health: Handler<'getHealth'> = async () => single({ status: 'ok' })
+export const health: Handler<'getHealth'> = async () => ({ status: 'ok' })
 // @ts-expect-error the status is not one of the contract's
-export const wrongValue: Handler<'getHealth'> = async () => single({ status: 'well' })
+export const wrongValue: Handler<'getHealth'> = async () => ({ status: 'well' })
 // @ts-expect-error a number is no status
-export const wrongType: Handler<'getHealth'> = async () => single({ status: 1 })
+export const wrongType: Handler<'getHealth'> = async () => ({ status: 1 })
 // @ts-expect-error another operation's answer
-export const wrongAnswer: Handler<'getHealth'> = async () => single('Relayer deleted successfully')
-// @ts-expect-error the envelope is missing
-export const noEnvelope: Handler<'getHealth'> = async () => ({ status: 'ok' })
+export const wrongAnswer: Handler<'getHealth'> = async () => 'Relayer deleted successfully'
+// @ts-expect-error the envelope is not the handler's
+export const inEnvelope: Handler<'getHealth'> = async () => ({ success: true, data: { status: 'ok' }, error: '' })
 // @ts-expect-error a failure is thrown, not returned
 export const failure: Handler<'getHealth'> = async () => ({ success: false, data: null, code: 'no', message: 'No' })
 // @ts-expect-error it must be a promise
-export const notAwaited: Handler<'getHealth'> = () => single({ status: 'ok' })
+export const notAwaited: Handler<'getHealth'> = () => ({ status: 'ok' })
 // @ts-expect-error it must answer
 export const silent: Handler<'getHealth'> = async () => undefined
 
 const notification = { id: 'a', type: 'webhook' as NotificationType, url: 'https://example.com', has_signing_key: true }
-export const shown: Handler<'getNotification'> = async () => single(notification)
-export const all: Handler<'listNotifications'> = async () => list([notification], page)
+export const shown: Handler<'getNotification'> = async () => notification
+export const all: Handler<'listNotifications'> = async () => new Page([notification], page)
 const { has_signing_key: _, ...keyless } = notification
 // @ts-expect-error has_signing_key is missing
-export const incomplete: Handler<'getNotification'> = async () => single(keyless)
+export const incomplete: Handler<'getNotification'> = async () => keyless
 // @ts-expect-error a list where one is asked for
-export const listed: Handler<'getNotification'> = async () => list([notification], page)
+export const listed: Handler<'getNotification'> = async () => new Page([notification], page)
 // @ts-expect-error one where a list is asked for
-export const notListed: Handler<'listNotifications'> = async () => single(notification)
+export const notListed: Handler<'listNotifications'> = async () => notification
 
 // A status is one of the contract's words.
 export const confirmed: Transaction = { ...transaction, status: 'confirmed' }
 // @ts-expect-error a misspelt status
 export const misspelt: Transaction = { ...transaction, status: 'comfirmed' }
-export const transactions: Handler<'listTransactions'> = async () => list([transaction], page)
+export const transactions: Handler<'listTransactions'> = async () => new Page([transaction], page)
+const misspelled = { ...transaction, status: 'comfirmed' as const }
 // @ts-expect-error a misspelt status in an answer
-export const answered: Handler<'listTransactions'> = async () => list([{ ...transaction, status: 'comfirmed' }], page)
+export const answered: Handler<'listTransactions'> = async () => new Page([misspelled], page)
 
 // A handler takes its operation's parameters, defaults filled in, and body.
-export const path: Handler<'deleteRelayer'> = async ({ path }) => single(path.relayer_id)
+export const path: Handler<'deleteRelayer'> = async ({ path }) => path.relayer_id
 // @ts-expect-error another operation's path parameter
-export const wrongPath: Handler<'deleteRelayer'> = async ({ path }) => single(path.signer_id)
-export const query: Handler<'listTransactions'> = async ({ query }) => list([], { ...page, per_page: query.per_page })
+export const wrongPath: Handler<'deleteRelayer'> = async ({ path }) => path.signer_id
+export const query: Handler<'listTransactions'> = async ({ query }) =>
+  new Page([], { ...page, per_page: query.per_page })
 // @ts-expect-error another operation's query parameter
-export const wrongQuery: Handler<'deleteRelayer'> = async ({ query }) => single(String(query.per_page))
-export const body: Handler<'createNotification'> = async ({ body }) => single({ ...notification, url: body.url })
+export const wrongQuery: Handler<'deleteRelayer'> = async ({ query }) => String(query.per_page)
+export const body: Handler<'createNotification'> = async ({ body }) => ({ ...notification, url: body.url })
 // @ts-expect-error another operation's body
-export const wrongBody: Handler<'createNotification'> = async ({ body }) => single({ ...notification, id: body.name })
+export const wrongBody: Handler<'createNotification'> = async ({ body }) => ({ ...notification, id: body.name })
 // @ts-expect-error a part that may be left out is not always there
-export const absent: Handler<'createNotification'> = async ({ body }) => single({ ...notification, id: body.id })
+export const absent: Handler<'createNotification'> = async ({ body }) => ({ ...notification, id: body.id })
 // @ts-expect-error no body where the contract has none
-export const noBody: Handler<'deleteRelayer'> = async ({ body }) => single(body.id)
+export const noBody: Handler<'deleteRelayer'> = async ({ body }) => body.id
 
 /** The same contract, as the client's callers see it. */
 export async function calls(client: RelayerClient) {

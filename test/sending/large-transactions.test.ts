@@ -15,7 +15,6 @@ async function openWithRelayer() {
     now: Date.now,
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
     observer: {
       committed() {
         commits.count += 1

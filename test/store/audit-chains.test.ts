@@ -33,7 +33,6 @@ async function database() {
           now: () => 0,
           makeId: () => '',
           checkEvent: () => undefined,
-          showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
         },
       )
       let closed: Promise<void> | undefined

@@ -16,7 +16,6 @@ function openTrail() {
     now: Date.now,
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   })
   const db = new Database(file)
   onTestFinished(async () => {

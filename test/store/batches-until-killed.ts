@@ -16,7 +16,6 @@ if (import.meta.main) {
     now: () => 0,
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
     observer: {
       committed() {
         commits += 1

@@ -32,7 +32,6 @@ function open(file: string) {
     now: () => 0,
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   })
   const rowIdOf = async (id: string) => (await store.targetRowId(id)) as number
   const total = async (id: string, states: ('pending' | 'delivered' | 'failed')[]) =>

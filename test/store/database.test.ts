@@ -165,7 +165,6 @@ test('reads the relayers of an API key some times when it is created, replaced a
     now: () => 0,
     makeId: () => unique('id'),
     checkEvent: () => undefined,
-    showRelayer: () => ({}),
   }
   const store = storeRules(connection, dependencies as never) as Store
   await store.protect(

@@ -22,7 +22,6 @@ function openStore(file = join(temporaryFolder(), 'a.sqlite')) {
     now: Date.now,
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   })
   const db = new Database(file)
   db.pragma('synchronous = OFF')

@@ -18,7 +18,6 @@ async function emptyDatabase(): Promise<string> {
     now: () => 0,
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   })
   await store.close()
   return file

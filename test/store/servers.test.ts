@@ -34,7 +34,6 @@ async function open(url: string): Promise<Store> {
         return `${prefix}-${ids}`
       },
       checkEvent: () => undefined,
-      showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
     },
   )
   const sealed = guard.seal(Buffer.from('proof'), 'vault_check')

@@ -35,7 +35,6 @@ function open(file: string) {
     now: () => Date.parse(later),
     makeId: () => crypto.randomUUID(),
     checkEvent: () => undefined,
-    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   })
   onTestFinished(store.close)
   return store

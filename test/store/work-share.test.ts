@@ -23,7 +23,6 @@ async function startServer(itsUrl = url) {
       now: () => 0,
       makeId: () => '',
       checkEvent: () => undefined,
-      showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
     },
   )
   let closed: Promise<void> | undefined

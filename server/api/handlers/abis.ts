@@ -1,7 +1,7 @@
 import type { Fragment } from 'ethers/abi'
 import { isError, isFunction, keptFragments, readAbiEntry } from '../../domain/decoding/abi.ts'
 import { ApiError, badRequest, conflict } from '../../domain/errors.ts'
-import { type Handlers, single } from '../../domain/operation.ts'
+import type { Handlers } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import type { OperationDependencies } from '../../services/context.ts'
@@ -44,7 +44,7 @@ export function abis({ store, makeId }: Pick<OperationDependencies, 'store' | 'm
         case 'contract_taken':
           throw conflict('/body/address', 'this contract has an ABI already; delete that first')
         default:
-          return single(abi)
+          return abi
       }
     },
 
@@ -53,12 +53,12 @@ export function abis({ store, makeId }: Pick<OperationDependencies, 'store' | 'm
     async getAbi({ path }) {
       const abi = await store.getAbi(path.abi_id)
       if (!abi) throw missing()
-      return single(abi)
+      return abi
     },
 
     async deleteAbi({ path, auditEntry }) {
       if (!(await store.deleteAbi(path.abi_id, auditEntry))) throw missing()
-      return single('ABI deleted successfully')
+      return 'ABI deleted successfully'
     },
   }
 }

@@ -2,7 +2,7 @@ import type { NonceState, RpcAnswer } from '../../../generated/openapi.ts'
 import { isRpcFailure, RpcError, RpcUnavailable } from '../../chain/rpc.ts'
 import { ApiError, conflict } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
-import { type Handlers, single } from '../../domain/operation.ts'
+import type { Handlers } from '../../domain/operation.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
 import type { OperationDependencies } from '../../services/context.ts'
@@ -56,18 +56,18 @@ export function accounts({
       orNull(chain.pendingNonce(relayer.address)),
     ])
     const state = await sending.nonceState(relayer, latest ?? undefined, chainPending ?? undefined)
-    return single({
+    return {
       ...state,
       chain_pending: chainPending,
       blocking: blockingOf(await store.firstInLine(relayer.row_id)),
-    })
+    }
   }
 
   return {
     async getRelayerBalance({ path, nodes }) {
       const { relayer, chain } = await find(nodes, path.relayer_id)
       const balance = await ask(chain.balance(relayer.address))
-      return single({ balance: balance.toString(), unit: 'wei' })
+      return { balance: balance.toString(), unit: 'wei' }
     },
 
     async getRelayerStatus({ path, nodes }) {
@@ -76,7 +76,7 @@ export function accounts({
         orNull(chain.balance(relayer.address)),
         store.getAccount(relayer.chain_id, relayer.address),
       ])
-      return single({
+      return {
         network_type: relayer.network_type,
         nonce: next_nonce.toString(),
         pending_transactions_count: await store.countUnfinished(relayer.row_id),
@@ -85,14 +85,14 @@ export function accounts({
         paused: relayer.paused,
         system_disabled: relayer.system_disabled,
         disabled_reason: relayer.disabled_reason,
-      })
+      }
     },
 
     async callRpc({ path, body, nodes }) {
       const { chain } = await find(nodes, path.relayer_id)
       const { id = null, method, params = [] } = body
       const answer: RpcAnswer = { jsonrpc: '2.0', id }
-      if (await isAboutSecret(method, params)) return single({ ...answer, result: null })
+      if (await isAboutSecret(method, params)) return { ...answer, result: null }
       try {
         answer.result = await chain.rpc(method, params)
       } catch (error) {
@@ -101,7 +101,7 @@ export function accounts({
         answer.error = { code, message: String(message).slice(0, 10_000) }
         if (data !== undefined) answer.error.data = data
       }
-      return single(answer)
+      return answer
     },
 
     getNonce: ({ path, nodes }) => nonceState(nodes, path.relayer_id),

@@ -1,6 +1,6 @@
 import type { ActivityPoint, CallerSpending, Queue, Spending } from '../../../generated/openapi.ts'
 import { relayerNotFound } from '../../domain/errors.ts'
-import { type Caller, type Handlers, single } from '../../domain/operation.ts'
+import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
 import type { RelayerRow, Slice } from '../../domain/rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
@@ -59,7 +59,7 @@ export function activity({
   return {
     async listQueues({ query, caller }) {
       const ids = await relayersOf(caller, query.pool_id)
-      const { data, ...answer } = await page(
+      const { data, pagination } = await page(
         query,
         (slice) => store.listRelayers(slice, ids),
         (row) => row,
@@ -69,7 +69,7 @@ export function activity({
         if (index % turnQueues === turnQueues - 1) await nextTurn()
         queues.push(await queueOf(relayer))
       }
-      return { ...answer, data: queues }
+      return new Page(queues, pagination)
     },
 
     async getActivity({ query: { period, relayer_id, pool_id, network }, caller }) {
@@ -89,7 +89,7 @@ export function activity({
           : await store.activity({ period_s, from: first, ids, network })
       const rows = new Map(found.map((row) => [row.at, row]))
       const all = Array.from({ length: points }, (_, index) => first + index * period_s)
-      return single({ seconds_per_point: period_s, points: all.map((at) => pointOf(at, rows.get(at))) })
+      return { seconds_per_point: period_s, points: all.map((at) => pointOf(at, rows.get(at))) }
     },
 
     async getSpending({ query: { days, pool_id, network, ...slice }, caller }) {

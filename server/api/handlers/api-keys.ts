@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { ApiKey, CreateApiKeyRequest, GrantedScopes, UpdateApiKeyRequest } from '../../../generated/openapi.ts'
 import { badRequest, conflict, notFound } from '../../domain/errors.ts'
-import { type Handlers, single } from '../../domain/operation.ts'
+import type { Handlers } from '../../domain/operation.ts'
 import type { ApiKeyRow } from '../../domain/rows.ts'
 import { readTime } from '../../domain/values.ts'
 import { makeToken } from '../../lib/token.ts'
@@ -44,13 +44,13 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
       if (created === 'too_many') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
       if (created === 'name_taken') throw nameTaken()
       if (!('id' in created)) throw unknown(created)
-      return single({ api_key: show(created), token })
+      return { api_key: show(created), token }
     },
 
     listApiKeys: ({ query }) => page(query, store.listApiKeys, show),
 
     async getApiKey({ path }) {
-      return single(show(found(await store.getApiKey(path.api_key_id))))
+      return show(found(await store.getApiKey(path.api_key_id)))
     },
 
     async updateApiKey({ path, body, auditEntry }) {
@@ -63,7 +63,7 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
       if (updated === 'missing') throw missing()
       if (updated === 'name_taken') throw nameTaken()
       if (!('id' in updated)) throw unknown(updated)
-      return single(show(updated))
+      return show(updated)
     },
 
     async deleteApiKey({ path, auditEntry }) {
@@ -71,7 +71,7 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
       if (outcome === 'missing') throw missing()
       if (outcome === 'in_use')
         throw conflict('/path/api_key_id', 'it is the key of a sponsorship; rotate it, or delete the sponsorship')
-      return single('API key revoked successfully')
+      return 'API key revoked successfully'
     },
 
     async rotateApiKey({ path, body, auditEntry }) {
@@ -79,7 +79,7 @@ export function apiKeys({ store, makeId, now }: Pick<OperationDependencies, 'sto
       const validMs = (body.former_valid_seconds ?? formerValidS) * 1_000
       const formerValidUntil = validMs > 0 ? timestamp(now() + validMs) : null
       const rotated = found(await store.rotateApiKey(path.api_key_id, secret_hash, formerValidUntil, auditEntry))
-      return single({ api_key: show(rotated), token })
+      return { api_key: show(rotated), token }
     },
   }
 }
@@ -125,7 +125,7 @@ const scopes: GrantedScopes = ['sign', 'send', 'read', 'notifications', 'manage'
 export const caller = ({ store }: Pick<OperationDependencies, 'store'>): Pick<Handlers, 'getCaller'> => ({
   async getCaller({ caller: { id, roles, relayer_ids, pool_ids } }) {
     const apiKey = await store.getApiKey(id)
-    return single({
+    return {
       id,
       name: apiKey?.name ?? null,
       scopes: scopes.filter((scope) => roles.has(scope)),
@@ -133,6 +133,6 @@ export const caller = ({ store }: Pick<OperationDependencies, 'store'>): Pick<Ha
       pool_ids: [...pool_ids],
       may_administer: roles.has('administer'),
       expires_at: apiKey?.expires_at ?? null,
-    })
+    }
   },
 })

@@ -1,5 +1,5 @@
 import type { AuditEntry as Shown } from '../../../generated/openapi.ts'
-import { type Handlers, single } from '../../domain/operation.ts'
+import type { Handlers } from '../../domain/operation.ts'
 import type { AuditFilter } from '../../domain/rows.ts'
 import { readTime } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
@@ -25,7 +25,7 @@ export function audit({ store }: Pick<OperationDependencies, 'store'>): Pick<Han
 
     async getAuditHead() {
       const heads = await store.auditHeads()
-      return single({ ...showHead(headOfAll(heads)), chains: heads.map(showChain) })
+      return { ...showHead(headOfAll(heads)), chains: heads.map(showChain) }
     },
   }
 }

@@ -1,5 +1,5 @@
 import { conflict, notFound, notificationNotFound } from '../../domain/errors.ts'
-import { type Caller, creatorSeenBy, type Handlers, single } from '../../domain/operation.ts'
+import { type Caller, creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import { readTime } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { eventStream } from '../../webhooks/event-stream.ts'
@@ -35,7 +35,7 @@ export function deliveries({
 
   return {
     async getNotificationHealth({ path, caller }) {
-      return single(await store.notificationHealth(await find(path.notification_id, caller)))
+      return store.notificationHealth(await find(path.notification_id, caller))
     },
 
     async listDeliveries({ path, query, caller }) {
@@ -53,7 +53,7 @@ export function deliveries({
       if (delivery === 'missing') throw notFound(`Delivery with ID ${path.delivery_id} not found`)
       if (delivery === 'disabled') throw disabled()
       webhooks.wake(rowId)
-      return single(delivery)
+      return delivery
     },
 
     async redeliverFailed({ path, body, auditEntry, caller }) {
@@ -62,7 +62,7 @@ export function deliveries({
       const redelivered = await store.redeliverFailed(rowId, since, auditEntry)
       if (redelivered === 'disabled') throw disabled()
       webhooks.wake(rowId)
-      return single({ redelivered })
+      return { redelivered }
     },
 
     async retryDeliveries({ path, auditEntry, caller }) {
@@ -70,7 +70,7 @@ export function deliveries({
       const retried = await store.retryDeliveries(rowId, auditEntry)
       if (retried === 'disabled') throw disabled()
       webhooks.wake(rowId)
-      return single({ retried })
+      return { retried }
     },
 
     async streamEvents({ path, header, query, caller, onClose }) {
@@ -88,7 +88,7 @@ export function deliveries({
     },
 
     async testNotification({ path, caller }) {
-      return single(await webhooks.sendTest(await find(path.notification_id, caller)))
+      return webhooks.sendTest(await find(path.notification_id, caller))
     },
   }
 }

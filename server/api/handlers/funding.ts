@@ -3,14 +3,13 @@ import { within } from '../../chain/ask-each.ts'
 import { ApiError, badRequest, conflict, relayerNotFound } from '../../domain/errors.ts'
 import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
-import { type Handlers, single } from '../../domain/operation.ts'
+import type { Handlers } from '../../domain/operation.ts'
 import type { Funding, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { poolMissing } from '../../services/find-pool.ts'
 import { balanceOf } from '../../services/funding/balance.ts'
 import type { Refill } from '../../store/configuration-store.ts'
-import { readIdempotencyKey } from './transactions.ts'
 
 type Operations = Pick<
   Handlers,
@@ -91,7 +90,7 @@ export function funding({
       const relayer = await findRelayer(path.relayer_id)
       const applied = await store.fundingOf(relayer)
       if (!applied) throw none('relayer')
-      return single(await stateOf(nodes, relayer, applied))
+      return stateOf(nodes, relayer, applied)
     },
 
     async setFunding({ path, body, auditEntry, nodes }) {
@@ -101,7 +100,7 @@ export function funding({
       if (outcome === 'unknown_treasury') throw unknownTreasury()
       if (outcome === 'circle') throw fundingCircle('/body/from')
       sending.fund(outcome.row_id)
-      return single(await stateOf(nodes, outcome, { funding: asCoin(its, outcome.coin_token), pool: null }))
+      return stateOf(nodes, outcome, { funding: asCoin(its, outcome.coin_token), pool: null })
     },
 
     async deleteFunding({ path, auditEntry }) {
@@ -110,13 +109,13 @@ export function funding({
       const outcome = await store.setFunding(path.relayer_id, null, auditEntry)
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'circle') throw fundingCircle('/path/relayer_id')
-      return single('Funding deleted successfully')
+      return 'Funding deleted successfully'
     },
 
     async getPoolFunding({ path, caller }) {
       const pool = await findPool(path.pool_id, caller)
       if (!pool.funding) throw none('pool')
-      return single(await poolStateOf(pool, pool.funding))
+      return poolStateOf(pool, pool.funding)
     },
 
     async setPoolFunding({ path, body, auditEntry }) {
@@ -126,7 +125,7 @@ export function funding({
       if (outcome === 'unknown_treasury') throw unknownTreasury()
       if (outcome === 'circle') throw fundingCircle('/body/from')
       for (const { relayer_id } of outcome.relayers) sending.fund((await findRelayer(relayer_id)).row_id)
-      return single(await poolStateOf(outcome, its))
+      return poolStateOf(outcome, its)
     },
 
     async deletePoolFunding({ path, caller, auditEntry }) {
@@ -135,18 +134,16 @@ export function funding({
       const outcome = await store.setPoolFunding(path.pool_id, null, auditEntry)
       if (outcome === 'missing') throw poolMissing()
       if (outcome === 'circle') throw fundingCircle('/path/pool_id')
-      return single('Funding deleted successfully')
+      return 'Funding deleted successfully'
     },
 
-    async sweepRelayer({ path, header, body, caller, auditEntry, authorize, nodes }) {
-      const key = readIdempotencyKey(header['Idempotency-Key'])
-      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
+    async sweepRelayer({ path, body, idempotency, auditEntry, authorize, nodes }) {
       const accepted = await sending.submit.sweep(path.relayer_id, body, idempotency, auditEntry, {
         authorize: () => authorize('sweepRelayer'),
         nodes,
       })
       auditEntry.subject = accepted.transaction.id
-      return single(accepted.transaction)
+      return accepted.transaction
     },
   }
 }

@@ -7,11 +7,12 @@ import type {
 } from '../../../generated/openapi.ts'
 import { ApiError, conflict } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
-import { type Handlers, list, single } from '../../domain/operation.ts'
+import { type Handlers, Page } from '../../domain/operation.ts'
+import { showRpcUrls } from '../../domain/show-relayer.ts'
 import { readSubmission } from '../../domain/submission.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
-import { nodeWarnings, readPrivateRpcUrls, readRpcUrls, showRpcUrls } from '../../services/rpc-urls.ts'
+import { nodeWarnings, readPrivateRpcUrls, readRpcUrls } from '../../services/rpc-urls.ts'
 import { page } from './page.ts'
 
 const defaultsOf = (chainId: number) =>
@@ -60,7 +61,7 @@ export function networks({
       auditEntry.subject = network.id
       const isNew = await store.createNetwork(network, auditEntry)
       if (!isNew) throw conflict('/body/name', 'a network with this name already exists')
-      return single(await showChecked(nodes, network))
+      return showChecked(nodes, network)
     },
 
     listNetworks: ({ query }) => page(query, store.listNetworks, show),
@@ -68,7 +69,7 @@ export function networks({
     async getNetwork({ path }) {
       const network = await store.getNetwork(path.network_id)
       if (!network) throw missing(path.network_id)
-      return single(show(network))
+      return show(network)
     },
 
     async listNodes({ path, nodes: access }) {
@@ -77,7 +78,7 @@ export function networks({
       const urls = showRpcUrls(network.rpc_urls)
       const client = await chains.clientFor(access, { network: network.name, custom_rpc_urls: [] })
       const nodes = ((await client?.nodes()) ?? []).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
-      return list(nodes, { current_page: 1, per_page: nodes.length, total_items: nodes.length })
+      return Page.whole(nodes)
     },
 
     async updateNetwork({ path, body, auditEntry, nodes }) {
@@ -94,7 +95,7 @@ export function networks({
         auditEntry,
       )
       if (!network) throw missing(path.network_id)
-      return single(urls === undefined ? show(network) : await showChecked(nodes, network))
+      return urls === undefined ? show(network) : await showChecked(nodes, network)
     },
 
     async deleteNetwork({ path, auditEntry }) {
@@ -102,7 +103,7 @@ export function networks({
       if (outcome === 'missing') throw missing(path.network_id)
       if (outcome === 'in_use')
         throw conflict('/path/network_id', 'a relayer uses this network; delete its relayers first')
-      return single('Network deleted successfully')
+      return 'Network deleted successfully'
     },
   }
 }

@@ -1,5 +1,5 @@
 import { ApiError, badRequest, conflict, notificationNotFound } from '../../domain/errors.ts'
-import { creatorSeenBy, type Handlers, single } from '../../domain/operation.ts'
+import { creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import type { NotificationChanges } from '../../domain/rows.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { page } from './page.ts'
@@ -47,7 +47,7 @@ export function notifications({
           `this API key has reached its limit of ${maxOfLimitedKey} notifications; delete one first`,
         )
       }
-      return single({ id, type, url, has_signing_key: signing_key !== '', ...(filter && { filter }) })
+      return { id, type, url, has_signing_key: signing_key !== '', ...(filter && { filter }) }
     },
 
     listNotifications: ({ query, caller }) =>
@@ -58,7 +58,7 @@ export function notifications({
       ),
 
     async getNotification({ path, caller }) {
-      return single(found(await store.getNotification(path.notification_id, creatorSeenBy(caller))))
+      return found(await store.getNotification(path.notification_id, creatorSeenBy(caller)))
     },
 
     async updateNotification({ path, body, caller, auditEntry }) {
@@ -71,7 +71,7 @@ export function notifications({
       }
       if (typeof body.signing_key === 'string') changes.signing_key = sealed(path.notification_id, body.signing_key)
       const creator = creatorSeenBy(caller)
-      return single(found(await store.updateNotification(path.notification_id, changes, auditEntry, creator)))
+      return found(await store.updateNotification(path.notification_id, changes, auditEntry, creator))
     },
 
     async deleteNotification({ path, caller, auditEntry }) {
@@ -82,7 +82,7 @@ export function notifications({
           '/path/notification_id',
           'a relayer reports to this notification; remove its notification_id first',
         )
-      return single('Notification deleted successfully')
+      return 'Notification deleted successfully'
     },
   }
 }

@@ -1,5 +1,4 @@
-import type { Pagination } from '../../../generated/openapi.ts'
-import { list } from '../../domain/operation.ts'
+import { Page } from '../../domain/operation.ts'
 import type { Listing, Slice } from '../../domain/rows.ts'
 
 const maxPerPage = 1_000
@@ -12,12 +11,11 @@ export async function page<Row, T>(
   query: { page: number; per_page: number },
   read: (slice: Slice) => Promise<Listing<Row>>,
   show: (row: Row) => T,
-) {
+): Promise<Page<T[]>> {
   const currentPage = Math.max(query.page, 1)
   const perPage = Math.min(query.per_page, maxPerPage)
   // Above 2^53 the product is inexact, but then it is past the end of every list.
   const offset = Math.min((currentPage - 1) * perPage, Number.MAX_SAFE_INTEGER)
   const { items, total_items } = await read({ offset, limit: perPage })
-  const pagination: Pagination = { current_page: currentPage, per_page: perPage, total_items }
-  return list(items.map(show), pagination)
+  return new Page(items.map(show), { current_page: currentPage, per_page: perPage, total_items })
 }

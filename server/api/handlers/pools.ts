@@ -1,6 +1,6 @@
 import type { Pool } from '../../../generated/openapi.ts'
 import { ApiError, badRequest, conflict, transactionNotFound } from '../../domain/errors.ts'
-import { type Caller, type Handlers, list, single } from '../../domain/operation.ts'
+import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { shownBehind } from '../../domain/show-transaction.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
@@ -13,7 +13,6 @@ import { fundingCircle } from './funding.ts'
 import { page } from './page.ts'
 import { readPolicies } from './policies.ts'
 import { createListOf } from './transaction-lists.ts'
-import { readIdempotencyKey } from './transactions.ts'
 
 type Pools = Pick<
   Handlers,
@@ -66,12 +65,12 @@ export function pools(
       const outcome = await store.createPool({ ...body, id, name, policies: readPolicies(policies) }, auditEntry)
       if (outcome === 'unknown_network') throw badRequest('/body/network', 'no network has this name')
       if (outcome === 'id_taken') throw conflict('/body/id', 'a pool with this ID already exists')
-      return single(shown(outcome))
+      return shown(outcome)
     },
 
     listPools: ({ query }) => page(query, store.listPools, show),
 
-    getPool: async ({ path, caller }) => single(show(await find(path.pool_id, caller))),
+    getPool: async ({ path, caller }) => show(await find(path.pool_id, caller)),
 
     async updatePool({ path, body, auditEntry }) {
       const { policies, ...others } = body
@@ -79,13 +78,13 @@ export function pools(
       const outcome = await store.updatePool(path.pool_id, changes, auditEntry)
       if (outcome === 'missing') throw missing()
       if (outcome === 'circle') throw fundingCircle('/body/relayer_ids')
-      return single(shown(outcome))
+      return shown(outcome)
     },
 
     async updatePoolRelayer({ path: { pool_id, member_id }, body: { weight }, auditEntry }) {
       const pool = await store.weighPoolRelayer(pool_id, member_id, weight, auditEntry)
       if (!pool) throw notIn()
-      return single(show(pool))
+      return show(pool)
     },
 
     async deletePool({ path, auditEntry }) {
@@ -99,13 +98,11 @@ export function pools(
           'the calls of a sponsorship are sent through this pool; delete the sponsorship first',
         )
       if (outcome === 'circle') throw fundingCircle('/path/pool_id')
-      return single('Pool deleted successfully')
+      return 'Pool deleted successfully'
     },
 
-    async sendPoolTransaction({ path, query, header, body, caller, auditEntry, authorize, nodes, onClose }) {
+    async sendPoolTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
       const awaited = awaitedBy({ query, caller, onClose })
-      const key = readIdempotencyKey(header['Idempotency-Key'])
-      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
       const pool = await find(path.pool_id, caller)
       const accepted = await sending.submit.sendToPool(pool, body, idempotency, auditEntry, {
         authorize: async () => find(path.pool_id, await authorize('sendPoolTransaction')),
@@ -113,12 +110,10 @@ export function pools(
       })
       auditEntry.subject = accepted.transaction.id
       auditEntry.relayer_id = accepted.transaction.relayer_id
-      return single(await awaited(accepted.transaction))
+      return awaited(accepted.transaction)
     },
 
-    async sendPoolTransactionBatch({ path, header, body, caller, auditEntry, authorize, nodes }) {
-      const key = readIdempotencyKey(header['Idempotency-Key'])
-      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
+    async sendPoolTransactionBatch({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
       const pool = await find(path.pool_id, caller)
       await countCalls(caller, body.transactions.length - 1)
       const accepted = await sending.submit.sendBatchToPool(
@@ -132,11 +127,11 @@ export function pools(
         },
         (index, work) => ofMember('transactions', index, work),
       )
-      return list(accepted, { current_page: 1, per_page: accepted.length, total_items: accepted.length })
+      return Page.whole(accepted)
     },
 
     async dryRunPoolTransaction({ path, body, caller, nodes }) {
-      return single(await sending.dryRunInPool(nodes, await find(path.pool_id, caller), body))
+      return sending.dryRunInPool(nodes, await find(path.pool_id, caller), body)
     },
 
     async listPoolTransactions(request) {
@@ -147,12 +142,12 @@ export function pools(
 
     async getPoolTransaction({ path, caller }) {
       const { row } = await findIn(path, caller)
-      return single(shownBehind(row, await store.firstInLine(row.relayer_row_id), row.pool_row_id))
+      return shownBehind(row, await store.firstInLine(row.relayer_row_id), row.pool_row_id)
     },
 
     async explainPoolTransaction({ path, caller, nodes }) {
       const { row } = await findIn(path, caller)
-      return single(await sending.explain(nodes, await relayerOf(row), row, row.pool_row_id))
+      return sending.explain(nodes, await relayerOf(row), row, row.pool_row_id)
     },
 
     async movePoolTransaction({ path, caller, auditEntry, authorize, nodes }) {
@@ -164,7 +159,7 @@ export function pools(
       })
       auditEntry.subject = transaction.id
       auditEntry.relayer_id = transaction.relayer_id
-      return single(transaction)
+      return transaction
     },
 
     async streamPoolEvents({ path, header, caller, authorize, onClose }) {

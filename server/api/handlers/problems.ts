@@ -1,7 +1,8 @@
 import type { Problem, Problems } from '../../../generated/openapi.ts'
 import { ApiError } from '../../domain/errors.ts'
-import { type Caller, creatorSeenBy, type Handlers, list, single } from '../../domain/operation.ts'
+import { type Caller, creatorSeenBy, type Handlers, Page } from '../../domain/operation.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
+import { showRpcUrls } from '../../domain/show-relayer.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import type { OperationDependencies } from '../../services/context.ts'
@@ -13,7 +14,6 @@ import {
   findProblems,
   type NetworkSeen,
 } from '../../services/find-problems.ts'
-import { showRpcUrls } from '../../services/rpc-urls.ts'
 
 type Operations = Pick<Handlers, 'listProblems' | 'acknowledgeProblem' | 'deleteAcknowledgement' | 'search'>
 type Dependencies = Pick<OperationDependencies, 'store' | 'background' | 'sending' | 'now' | 'elapsed' | 'unready'>
@@ -144,7 +144,7 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
         problems: seen.slice(offset, offset + perPage),
         unchecked: sight.unchecked,
       }
-      return { ...single(data), pagination: { current_page: currentPage, per_page: perPage, total_items: seen.length } }
+      return new Page(data, { current_page: currentPage, per_page: perPage, total_items: seen.length })
     },
 
     async acknowledgeProblem({ path, body, caller, auditEntry }) {
@@ -157,7 +157,7 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
       ]
       const acknowledgement = { by: caller.id, at, until, note: body.note ?? null }
       await store.acknowledge(found.id, acknowledgement, auditEntry)
-      return single({ ...found, acknowledgement })
+      return { ...found, acknowledgement }
     },
 
     async deleteAcknowledgement({ path, caller, auditEntry }) {
@@ -165,7 +165,7 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
       auditEntry.subject = found.id
       if (!(await store.deleteAcknowledgement(found.id, auditEntry)))
         throw missing('problem_id', 'this problem is not acknowledged')
-      return single({ ...found, acknowledgement: null })
+      return { ...found, acknowledgement: null }
     },
 
     async search({ query, caller }) {
@@ -180,7 +180,7 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
             ? 'all'
             : { created_by: createdBy },
       })
-      return list(items, { current_page: 1, per_page: Math.max(1, items.length), total_items })
+      return new Page(items, { current_page: 1, per_page: Math.max(1, items.length), total_items })
     },
   }
 }

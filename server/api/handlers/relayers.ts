@@ -1,10 +1,11 @@
 import type { Relayer } from '../../../generated/openapi.ts'
 import { badRequest, conflict, relayerNotFound } from '../../domain/errors.ts'
-import { type Caller, creatorSeenBy, type Handlers, single } from '../../domain/operation.ts'
+import { type Caller, creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import { addressWarnings } from '../../domain/policies/signing-policies.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../../domain/rows.ts'
+import { showRelayer } from '../../domain/show-relayer.ts'
 import type { OperationDependencies } from '../../services/context.ts'
-import { nodeWarnings, readRpcUrls, showRpcUrls } from '../../services/rpc-urls.ts'
+import { nodeWarnings, readRpcUrls } from '../../services/rpc-urls.ts'
 import { page } from './page.ts'
 import { mergePolicies, readPolicies } from './policies.ts'
 
@@ -26,7 +27,7 @@ export function relayers({
   async function showOne(relayer: RelayerRow, caller: Caller, more: string[] = []): Promise<Relayer> {
     const ofAddress = addressWarnings({ relayer, on_address: await store.relayersOn(relayer.address) }, caller)
     const warnings = [...ofAddress, ...more]
-    return warnings.length === 0 ? show(relayer) : { ...show(relayer), warnings }
+    return warnings.length === 0 ? showRelayer(relayer) : { ...showRelayer(relayer), warnings }
   }
 
   return {
@@ -46,17 +47,16 @@ export function relayers({
       const created = await store.createRelayer(relayer, auditEntry)
       if (typeof created === 'string') throw refusal(created, body)
       noteNew(created)
-      return single(
-        await showOne(created, caller, await nodeWarnings(chains, nodes, created.network, created.custom_rpc_urls)),
-      )
+      return showOne(created, caller, await nodeWarnings(chains, nodes, created.network, created.custom_rpc_urls))
     },
 
-    listRelayers: ({ query, caller }) => page(query, (slice) => store.listRelayers(slice, caller.relayer_ids), show),
+    listRelayers: ({ query, caller }) =>
+      page(query, (slice) => store.listRelayers(slice, caller.relayer_ids), showRelayer),
 
     async getRelayer({ path, caller }) {
       const relayer = await store.getRelayer(path.relayer_id)
       if (!relayer) throw relayerNotFound(path.relayer_id)
-      return single(await showOne(relayer, caller))
+      return showOne(relayer, caller)
     },
 
     async updateRelayer({ path, body, caller, auditEntry, nodes }) {
@@ -75,7 +75,7 @@ export function relayers({
       if (updated === 'missing') throw relayerNotFound(path.relayer_id)
       if (typeof updated === 'string') throw refusal(updated, body)
       changed()
-      return single(await showOne(updated, caller))
+      return showOne(updated, caller)
     },
 
     async drainRelayer({ path, auditEntry }) {
@@ -98,11 +98,11 @@ export function relayers({
       const pendingTransactionsCount = await store.countUnfinished(row_id)
       const minedTransactionsCount = mined.total_items
       const finished = pendingTransactionsCount + minedTransactionsCount === 0
-      return single({
+      return {
         pending_transactions_count: pendingTransactionsCount,
         mined_transactions_count: minedTransactionsCount,
         finished,
-      })
+      }
     },
 
     async deleteRelayer({ path, auditEntry }) {
@@ -115,7 +115,7 @@ export function relayers({
         )
       if (outcome === 'treasury')
         throw conflict('/path/relayer_id', 'the relayer funds other relayers; end their funding first')
-      return single('Relayer deleted successfully')
+      return 'Relayer deleted successfully'
     },
   }
 }
@@ -145,10 +145,4 @@ function reportsTo(id: string | null | undefined, ids: string[] | undefined): st
   if (id !== undefined && ids !== undefined)
     throw badRequest('/body/notification_ids', 'give at most one of notification_id and notification_ids')
   return ids ?? (id === undefined ? undefined : id === null ? [] : [id])
-}
-
-/** The row as the contract shows it. */
-export function show({ row_id: _, chain_id: __, funding: ___, coin_token: ____, ...relayer }: RelayerRow): Relayer {
-  const notificationId = relayer.notification_ids[0] ?? null
-  return { ...relayer, notification_id: notificationId, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
 }

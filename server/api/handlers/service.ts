@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { ApiError } from '../../domain/errors.ts'
-import { type Handlers, single } from '../../domain/operation.ts'
+import type { Handlers } from '../../domain/operation.ts'
 import type { KeyFault } from '../../domain/rows.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import type { OperationDependencies } from '../../services/context.ts'
@@ -31,7 +31,7 @@ export function service({
       const facts = await store.databaseFacts()
       const database = { ...facts, response_ms: Math.round(performance.now() - started) }
       const [servers, reasons, noticed] = await Promise.all([store.servers(), unready(), incidents()])
-      return single({
+      return {
         name,
         version,
         node_version: process.versions.node,
@@ -48,7 +48,7 @@ export function service({
           last_error: last_error && shown(last_error),
         })),
         incidents: noticed.map(({ at, ...its }) => ({ at: iso(at), ...its })),
-      })
+      }
     },
   }
 }
@@ -57,11 +57,11 @@ export function health({
   unready,
 }: Pick<OperationDependencies, 'unready'>): Pick<Handlers, 'getHealth' | 'getReadiness'> {
   return {
-    getHealth: async () => single({ status: 'ok' }),
+    getHealth: async () => ({ status: 'ok' }),
     async getReadiness() {
       const reasons = await unready()
       if (reasons.length > 0) throw new ApiError('unavailable', 'Service Unavailable', reasons)
-      return single({ status: 'ok' })
+      return { status: 'ok' }
     },
   }
 }

@@ -5,7 +5,7 @@ import type {
   PlainSignerRequest,
 } from '../../../generated/openapi.ts'
 import { ApiError, badRequest, conflict } from '../../domain/errors.ts'
-import { type Caller, type Handlers, single } from '../../domain/operation.ts'
+import type { Caller, Handlers } from '../../domain/operation.ts'
 import type { SignerRow } from '../../domain/rows.ts'
 import { generateKey } from '../../keys/keyring.ts'
 import { openKeystore } from '../../keys/keystore.ts'
@@ -31,7 +31,7 @@ export function signers(
       auditEntry.subject = id
       const isNew = await store.createSigner(signer, auditEntry)
       if (!isNew) throw taken()
-      return single({ id, type: signer.type, address: signer.address })
+      return { id, type: signer.type, address: signer.address }
     },
 
     listSigners: ({ query }) => page(query, store.listSigners, (signer) => signer),
@@ -39,7 +39,7 @@ export function signers(
     async getSigner({ path }) {
       const signer = await store.getSigner(path.signer_id)
       if (!signer) throw missing()
-      return single(signer)
+      return signer
     },
 
     async deleteSigner({ path, auditEntry }) {
@@ -47,7 +47,7 @@ export function signers(
       if (outcome === 'missing') throw missing()
       if (outcome === 'in_use')
         throw conflict('/path/signer_id', 'a relayer uses this signer; delete the relayer first')
-      return single('Signer deleted successfully')
+      return 'Signer deleted successfully'
     },
   }
 }

@@ -4,7 +4,7 @@ import { messageDigest, messagePreimage, typedDataDigest, typedDataPreimage } fr
 import { authorizationDigest, authorizationPreimage } from '../../domain/encoding/envelope.ts'
 import { type HashedTypedData, hashTypedData } from '../../domain/encoding/typed-data.ts'
 import { badRequest, notFound } from '../../domain/errors.ts'
-import { type Handlers, single } from '../../domain/operation.ts'
+import type { Handlers } from '../../domain/operation.ts'
 import { checkFee } from '../../domain/policies/fee-policies.ts'
 import {
   type AskedTypedData,
@@ -51,17 +51,15 @@ export function signing(
     async signMessage(request) {
       const content = messageContent(request.body)
       const rights = await rightsTo(request, 'signMessage', () => notFound('Not found'))
-      return single(signatureResult(await sign(request, 'signMessage', rights, message(content))))
+      return signatureResult(await sign(request, 'signMessage', rights, message(content)))
     },
 
     async signTypedData(request) {
       const rights = await rightsTo(request, 'signTypedData')
       const separator = hash('domain_separator', request.body)
       const content = typedDataContent(separator, hash('hash_struct_message', request.body))
-      return single(
-        signatureResult(
-          await sign(request, 'signTypedData', rights, typedData(content, { domain_separator: separator })),
-        ),
+      return signatureResult(
+        await sign(request, 'signTypedData', rights, typedData(content, { domain_separator: separator })),
       )
     },
 
@@ -84,7 +82,7 @@ export function signing(
       }
       const signable = { ...unbound, check }
       const charge = signatureCharge(rights.held, document)
-      return single(signatureResult(await signCounted(request, 'signTypedDataFull', rights, signable, charge)))
+      return signatureResult(await signCounted(request, 'signTypedDataFull', rights, signable, charge))
     },
 
     async signAuthorization(request) {
@@ -99,7 +97,7 @@ export function signing(
         check: ({ held }) => checkAuthorization(held.relayer.policies, address),
       })
       const { r, s, v } = signatureResult(signature)
-      return single({ ...authorization, r, s, y_parity: v - 27 })
+      return { ...authorization, r, s, y_parity: v - 27 }
     },
 
     async signTransaction(request) {
@@ -126,7 +124,7 @@ export function signing(
       const charge = { account: relayer, spending: spendingOf(relayer, judged, fee) }
       const signature = await signCounted(request, 'signTransaction', rights, signable, charge)
       const { raw, hash, signature: told } = transaction.finish(signature)
-      return single({ signed_transaction: toHex(raw), hash, signature: told })
+      return { signed_transaction: toHex(raw), hash, signature: told }
     },
   }
 

@@ -1,6 +1,6 @@
 import type { CreateSponsorshipRequest, Sponsorship, UpdateSponsorshipRequest } from '../../../generated/openapi.ts'
 import { ApiError, badRequest, conflict } from '../../domain/errors.ts'
-import { type Caller, type Handlers, single } from '../../domain/operation.ts'
+import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
 import { budgetOf, holderOf, type SponsorshipRules } from '../../domain/policies/sponsored-calls.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import { makeToken } from '../../lib/token.ts'
@@ -8,7 +8,6 @@ import type { OperationDependencies } from '../../services/context.ts'
 import { createSponsoredCalls, shownCallOf } from '../../services/sponsored-calls.ts'
 import type { SponsorshipRow } from '../../store/configuration-store.ts'
 import { page } from './page.ts'
-import { readIdempotencyKey } from './transactions.ts'
 
 type Sponsorships = Pick<
   Handlers,
@@ -77,25 +76,25 @@ export function sponsorships(
       if (created === 'too_many_keys') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
       if (created === 'key_name_taken')
         throw conflict('/body/id', `an API key already has the name of its key, ${nameOf(id, keyId)}`)
-      return single({ sponsorship: await show(created), token })
+      return { sponsorship: await show(created), token }
     },
 
     async listSponsorships({ query }) {
-      const { data, ...others } = await page(query, store.listSponsorships, (row) => row)
-      return { ...others, data: await Promise.all(data.map(show)) }
+      const { data, pagination } = await page(query, store.listSponsorships, (row) => row)
+      return new Page(await Promise.all(data.map(show)), pagination)
     },
 
-    getSponsorship: async ({ path }) => single(await show(await found(path.sponsorship_id))),
+    getSponsorship: async ({ path }) => show(await found(path.sponsorship_id)),
 
     async updateSponsorship({ path, body, auditEntry }) {
       const updated = await store.updateSponsorship(path.sponsorship_id, readRules(body), auditEntry)
       if (!updated) throw missing()
-      return single(await show(updated))
+      return show(updated)
     },
 
     async deleteSponsorship({ path, auditEntry }) {
       if (!(await store.deleteSponsorship(path.sponsorship_id, auditEntry))) throw missing()
-      return single('Sponsorship deleted successfully')
+      return 'Sponsorship deleted successfully'
     },
 
     async getSponsoredUser({ path }) {
@@ -104,29 +103,27 @@ export function sponsorships(
       const use = async (asset: string, limit: string | number | undefined) =>
         limit === undefined ? null : store.usage({ chain_id, holder: holderOf(row_id, user), asset, limit: `${limit}` })
       const [count, fee] = await Promise.all([use('calls', per_user?.count), use('fee', per_user?.fee)])
-      return single({ user, count, fee })
+      return { user, count, fee }
     },
 
-    async sendSponsoredCall({ path, header, body, caller, auditEntry, authorize, nodes }) {
+    async sendSponsoredCall({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
       const sponsorship = await ofCaller(path.sponsorship_id, caller)
       if (body.user !== undefined && caller.roles.has('relay'))
         throw badRequest('/body/user', 'may be given only with an API key that has the scope send')
-      const key = readIdempotencyKey(header['Idempotency-Key'])
-      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
       const { transaction } = await calls.send(sponsorship, body, idempotency, auditEntry, {
         authorize: async () => ofCaller(path.sponsorship_id, await authorize('sendSponsoredCall')),
         nodes,
       })
       auditEntry.subject = transaction.id
       auditEntry.relayer_id = transaction.relayer_id
-      return single(shownCallOf(await rowOf(transaction)))
+      return shownCallOf(await rowOf(transaction))
     },
 
     async getSponsoredCall({ path, caller }) {
       const call = await calls.find(await ofCaller(path.sponsorship_id, caller), path.call_id)
       if (!call)
         throw new ApiError('not_found', 'Not Found', [{ path: '/path/call_id', message: 'no call has this id' }])
-      return single(shownCallOf(call))
+      return shownCallOf(call)
     },
   }
 

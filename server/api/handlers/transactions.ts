@@ -1,6 +1,6 @@
 import type { Attempt, SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
-import { ApiError, badRequest, notFound, transactionNotFound } from '../../domain/errors.ts'
-import { type Handlers, list, single } from '../../domain/operation.ts'
+import { ApiError, notFound, transactionNotFound } from '../../domain/errors.ts'
+import { type Handlers, Page } from '../../domain/operation.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { shownTransaction as show, shownBehind } from '../../domain/show-transaction.ts'
 import { isUnmined } from '../../domain/statuses.ts'
@@ -66,22 +66,18 @@ export function transactions(
   }
 
   return {
-    async sendTransaction({ path, query, header, body, caller, auditEntry, authorize, nodes, onClose }) {
+    async sendTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
       const awaited = awaitedBy({ query, caller, onClose })
-      const key = readIdempotencyKey(header['Idempotency-Key'])
-      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
       const accepted = await submit.send(path.relayer_id, body, idempotency, auditEntry, {
         authorize: () => authorize('sendTransaction'),
         nodes,
       })
       // A repeated request is recorded with the transaction of the first one.
       auditEntry.subject = accepted.transaction.id
-      return single(await awaited(accepted.transaction))
+      return awaited(accepted.transaction)
     },
 
-    async sendTransactionBatch({ path, header, body, caller, auditEntry, authorize, nodes }) {
-      const key = readIdempotencyKey(header['Idempotency-Key'])
-      const idempotency = key === undefined ? undefined : { caller: caller.id, key }
+    async sendTransactionBatch({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
       await countCalls(caller, body.transactions.length - 1)
       const accepted = await submit.sendBatch(
         path.relayer_id,
@@ -91,21 +87,21 @@ export function transactions(
         { authorize: () => authorize('sendTransactionBatch'), nodes },
         (index, work) => ofMember('transactions', index, work),
       )
-      return list(accepted, { current_page: 1, per_page: accepted.length, total_items: accepted.length })
+      return Page.whole(accepted)
     },
 
-    dryRunTransaction: async ({ path, body, nodes }) => single(await sending.dryRun(nodes, path.relayer_id, body)),
+    dryRunTransaction: async ({ path, body, nodes }) => sending.dryRun(nodes, path.relayer_id, body),
 
     async getTransaction({ path }) {
       const { row_id } = await findRelayer(path.relayer_id)
-      return single(shownBehind(await get(row_id, path.transaction_id), await store.firstInLine(row_id)))
+      return shownBehind(await get(row_id, path.transaction_id), await store.firstInLine(row_id))
     },
 
     async getTransactionByNonce({ path }) {
       const { row_id, chain_id, address } = await findRelayer(path.relayer_id)
       const row = await store.getTransactionByNonce(chain_id, address, Number(path.nonce))
       if (row?.relayer_row_id !== row_id) throw notFound(`Transaction with nonce ${path.nonce} not found`)
-      return single(shownBehind(row, await store.firstInLine(row_id)))
+      return shownBehind(row, await store.firstInLine(row_id))
     },
 
     async listAttempts({ path, query }) {
@@ -116,20 +112,20 @@ export function transactions(
 
     async explainTransaction({ path, nodes }) {
       const relayer = await findRelayer(path.relayer_id)
-      return single(await sending.explain(nodes, relayer, await get(relayer.row_id, path.transaction_id)))
+      return sending.explain(nodes, relayer, await get(relayer.row_id, path.transaction_id))
     },
 
     async replaceTransaction({ path, body, auditEntry, authorize, nodes }) {
       if (isRelease(body)) {
         await authorize('replaceTransaction')
-        return single(await release(path, auditEntry))
+        return release(path, auditEntry)
       }
       const row = await submit.replace(path.relayer_id, path.transaction_id, body, auditEntry, {
         authorize: () => authorize('replaceTransaction'),
         nodes,
       })
       pollNow(row.relayer_row_id)
-      return single(show(row))
+      return show(row)
     },
 
     async cancelTransaction({ path, query, auditEntry }) {
@@ -141,11 +137,11 @@ export function transactions(
       if (withdrawn === 'missing') throw transactionNotFound(transaction_id)
       if ('refused' in withdrawn) {
         const { refused } = withdrawn
-        if (isReleased && refused.intent !== 'send') return single(await release(path, auditEntry))
+        if (isReleased && refused.intent !== 'send') return release(path, auditEntry)
         throw new ApiError('conflict', `The transaction is ${stateOf(refused)}`)
       }
       pollNow(row_id)
-      return single(show(withdrawn))
+      return show(withdrawn)
     },
 
     async cancelPendingTransactions({ path, auditEntry }) {
@@ -171,11 +167,11 @@ export function transactions(
         await nextTurn()
       }
       pollNow(row_id)
-      return single({
+      return {
         queued_for_cancellation_transaction_ids: queued,
         failed_to_queue_transaction_ids: failed,
         total_processed: queued.length + failed.length,
-      })
+      }
     },
   }
 }
@@ -200,11 +196,3 @@ const showAttempt =
     accepted_at: taken_at,
     is_mined: block_hash !== null && attempt.hash === hash,
   })
-
-/** The text of a key, which is a structured field's string (in quotes) or bare. */
-export function readIdempotencyKey(header: string | undefined): string | undefined {
-  if (header === undefined) return undefined
-  const key = header.startsWith('"') ? header.slice(1, -1) : header
-  if (key === '') throw badRequest('/headers/idempotency-key', 'must not be empty')
-  return key
-}

@@ -10,8 +10,10 @@ import { checkMediaType, maxBodyBytes, readBody } from './body.ts'
 import type { Held, Shares } from './concurrency-limits.ts'
 import type { CountConnection } from './connections.ts'
 import type { Operation } from './contract.ts'
+import { envelope } from './envelope.ts'
 import { failureMiddleware, jsonRpcFailure, toFailure } from './errors.ts'
 import { securityHeaders } from './headers.ts'
+import { readIdempotency } from './idempotency-key.ts'
 import type { Quiet } from './idle.ts'
 import { nearestPath } from './nearest-path.ts'
 import { headerReader, queryReader } from './query.ts'
@@ -148,6 +150,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
   const readHeader = headerReader(operation.parameters)
   // What has changed something is answered: its response is about as large as its body, which is held until then. JSON-RPC holds its own.
   const mayRefuse = operation.guarded && operation.audited === 'none' && !operation.speaksJsonRpc
+  const hasKey = !operation.speaksJsonRpc && operation.parameters.some(({ name }) => name === 'Idempotency-Key')
   const recorder = audit.of(operation)
   const operationOf = (id: OperationId) => operations.find((known) => known.id === id) as Operation
 
@@ -174,6 +177,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         header,
         body,
         caller,
+        idempotency: hasKey ? readIdempotency(request.get('Idempotency-Key'), caller) : undefined,
         auditEntry,
         beginAudit(id: OperationId) {
           const other = audit.of(operationOf(id))
@@ -189,7 +193,8 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
       })
       recorder.end(auditEntry, operation.status)
       if (!operation.streams) {
-        await answer(response, operation, result, mayRefuse ? holdAnswer : () => undefined)
+        const body = operation.speaksJsonRpc ? result : envelope(result)
+        await answer(response, operation, body, mayRefuse ? holdAnswer : () => undefined)
         if (operation.limited) rateLimit.weigh(caller, Number(response.getHeader('Content-Length') ?? 0))
         return
       }

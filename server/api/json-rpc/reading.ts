@@ -12,9 +12,9 @@ export function createAskNode({ operations, contract }: Pick<JsonRpcDependencies
   return (context, method, params) =>
     context.as('callRpc', 200, async (auditEntry) => {
       const body = checked(contract, 'RpcRequest', { jsonrpc: '2.0', method, params })
-      const { data } = await operations.callRpc({ ...partsOf(context), auditEntry, body })
-      if (data.error) throw asNodes(data.error)
-      return data.result ?? null
+      const answer = await operations.callRpc({ ...partsOf(context), auditEntry, body })
+      if (answer.error) throw asNodes(answer.error)
+      return answer.result ?? null
     })
 
   function asNodes({ code, message, data }: NonNullable<RpcAnswer['error']>): JsonRpcError {

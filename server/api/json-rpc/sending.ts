@@ -1,12 +1,13 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { contentHash } from '../../domain/attempts.ts'
 import { ApiError, NonceTaken } from '../../domain/errors.ts'
+import type { Idempotency } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
 import { underpriced } from '../../services/transactions/replace.ts'
 import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
-import { readIdempotencyKey } from '../handlers/transactions.ts'
+import { readIdempotency } from '../http/idempotency-key.ts'
 import { type Context, checked, type JsonRpcDependencies, type Method } from './context.ts'
 import { codes, invalidParams, JsonRpcError } from './errors.ts'
 import { createRepeats } from './repeats.ts'
@@ -50,11 +51,12 @@ export function sendingMethods({
     // A pool chooses the relayer, unless the caller names one.
     const relayer = pool && wanted.from === undefined ? undefined : relayerOf(wanted.from, relayers)
     if (!relayer && wanted.nonce !== undefined) throw invalidParams('nonce must be given together with from in a pool')
-    const header = readIdempotencyKey(request.header['Idempotency-Key'])
-    const key = header === undefined || index === undefined ? header : `${header}/${index}`
+    const ofRequest = readIdempotency(request.header['Idempotency-Key'], request.caller)
+    const idempotency =
+      ofRequest && index !== undefined ? { ...ofRequest, key: `${ofRequest.key}/${index}` } : ofRequest
     // In the order of the batch: the nonces follow it.
     const accepted = context.inOrder(() => {
-      if (key !== undefined) return accept(context, relayer, wanted, { caller: request.caller.id, key })
+      if (idempotency) return accept(context, relayer, wanted, idempotency)
       const content = [request.caller.id, pool?.row_id, relayer?.row_id, wanted]
       const { id, onClose } = context
       const call = { content, id, request, onClose }
@@ -69,7 +71,7 @@ export function sendingMethods({
     context: Context,
     relayer: RelayerRow | undefined,
     { body, nonce }: Wanted,
-    idempotency: { caller: string; key: string } | undefined,
+    idempotency: Idempotency | undefined,
   ): Promise<Accepted> {
     const { pool } = context
     try {
@@ -107,7 +109,7 @@ export function sendingMethods({
     context: Context,
     pool: PoolRow,
     body: SendTransactionRequest,
-    idempotency: { caller: string; key: string } | undefined,
+    idempotency: Idempotency | undefined,
     by: { relayer: RelayerRow; nonce: number | undefined } | undefined,
   ): Promise<Accepted> {
     return context.as('sendPoolTransaction', 201, async (auditEntry) => {

@@ -24,8 +24,8 @@ export function signingMethods({
     const document = typeof given === 'string' ? parseJson(given, undefined) : given
     const body = checked(contract, 'TypedData', document, tell)
     return context.as('signTypedDataFull', 200, async (auditEntry) => {
-      const { data } = await operations.signTypedDataFull({ ...partsOf(context), auditEntry, body })
-      return data.sig
+      const { sig } = await operations.signTypedDataFull({ ...partsOf(context), auditEntry, body })
+      return sig
     })
   }
 
@@ -38,8 +38,8 @@ export function signingMethods({
       const given = bytes.test(message) ? { message_hex: message } : { message }
       const body = checked(contract, 'SignMessageRequest', given, tell)
       return context.as('signMessage', 200, async (auditEntry) => {
-        const { data } = await operations.signMessage({ ...partsOf(context), auditEntry, body })
-        return data.sig
+        const { sig } = await operations.signMessage({ ...partsOf(context), auditEntry, body })
+        return sig
       })
     },
 
@@ -54,7 +54,7 @@ export function signingMethods({
       const unsignedTransaction = serialize(request, given.nonce, context)
       return context.as('signTransaction', 200, async (auditEntry) => {
         const parts = { ...partsOf(context), auditEntry, body: { unsigned_transaction: unsignedTransaction } }
-        return (await operations.signTransaction(parts)).data.signed_transaction
+        return (await operations.signTransaction(parts)).signed_transaction
       })
     },
   }
@@ -66,6 +66,7 @@ export const partsOf = ({ relayer, request }: Context) => ({
   query: undefined as never,
   header: undefined as never,
   caller: request.caller,
+  idempotency: undefined,
   beginAudit: request.beginAudit,
   authorize: request.authorize,
   onClose: request.onClose,

@@ -6,7 +6,7 @@ import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { callIdOf, createSponsoredCalls, shownCallOf } from '../../services/sponsored-calls.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { SponsorshipRow } from '../../store/configuration-store.ts'
-import { readIdempotencyKey } from '../handlers/transactions.ts'
+import { readIdempotency } from '../http/idempotency-key.ts'
 import { checked, idOf, invalid, type JsonRpcDependencies, readCall } from './context.ts'
 import { codes, type ErrorObject, errorObject, invalidParams, JsonRpcError, methodNotFound } from './errors.ts'
 import { revertIn } from './json-rpc.ts'
@@ -41,8 +41,7 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
 
   async function send(sponsorship: SponsorshipRow, request: Request, params: unknown[]) {
     const call = checked(contract, 'SponsoredCallRequest', readSend(membersIn(params), sponsorship.chain_id))
-    const key = readIdempotencyKey(request.header['Idempotency-Key'])
-    const idempotency = key === undefined ? undefined : { caller: request.caller.id, key }
+    const idempotency = readIdempotency(request.header['Idempotency-Key'], request.caller)
     const { auditEntry, end } = request.beginAudit('sendSponsoredCall')
     try {
       const authorize = async () => sponsorshipOf((await request.authorize('sendSponsoredCall')).id, request)

@@ -1,6 +1,6 @@
 import type { SignatureResult, SignMessageRequest } from '../../../generated/openapi.ts'
 import { badRequest } from '../../domain/errors.ts'
-import { type Caller, type Handlers, list, type OperationRequest } from '../../domain/operation.ts'
+import { type Caller, type Handlers, type OperationRequest, Page } from '../../domain/operation.ts'
 import type { Signature } from '../../keys/signer.ts'
 import { toHex } from '../../lib/hex.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
@@ -73,8 +73,7 @@ export function signBatch({ rightsTo, prepare, sign, countCalls }: SignBatchDepe
         end(200)
         if (await rest()) rights = undefined
       }
-      const count = signatures.length
-      return list(signatures, { current_page: 1, per_page: count, total_items: count })
+      return Page.whole(signatures)
     },
   }
 }

@@ -5,6 +5,7 @@ import type {
   Event as WebhookEvent,
 } from '../../../generated/openapi.ts'
 import { type EventRow, maxEventCharacters, type RelayerRow } from '../../domain/rows.ts'
+import { showRelayer } from '../../domain/show-relayer.ts'
 import { shownTransaction } from '../../domain/show-transaction.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
@@ -169,7 +170,7 @@ const inTransaction = new WeakMap<Transaction, Map<number, State>>()
 
 /** Writes an event and its deliveries, inside the database transaction of the change, so that both are committed or neither. */
 export function createEvents(dependencies: StoreDependencies): Events {
-  const { showRelayer, observer = {} } = dependencies
+  const { observer = {} } = dependencies
 
   function note(known: Map<number, State>, rows: StateRow[]): void {
     for (const { relayer_row_id, last, listeners } of rows) {
@@ -242,12 +243,12 @@ export function createEvents(dependencies: StoreDependencies): Events {
       )
     },
     async ofChange(transaction, before, after) {
-      const event = changeEvent(before, after, showRelayer)
+      const event = changeEvent(before, after)
       if (event) await write(transaction, [event])
     },
     ofLowBalance: (transaction, row, balance, minBalance) =>
-      write(transaction, [lowBalanceEvent(row, balance, minBalance, showRelayer)]),
-    ofFunding: (transaction, row, state, reason) => write(transaction, [fundingEvent(row, state, reason, showRelayer)]),
+      write(transaction, [lowBalanceEvent(row, balance, minBalance)]),
+    ofFunding: (transaction, row, state, reason) => write(transaction, [fundingEvent(row, state, reason)]),
   }
 }
 
@@ -285,11 +286,7 @@ export const waitEvent = (row: TransactionRow & { waiting_for: WaitingFor | null
 })
 
 /** The event of a relayer that was disabled or enabled; undefined: it was neither. */
-export function changeEvent(
-  before: RelayerRow,
-  after: RelayerRow,
-  showRelayer: StoreDependencies['showRelayer'],
-): NewEvent | undefined {
+export function changeEvent(before: RelayerRow, after: RelayerRow): NewEvent | undefined {
   const stopped = (relayer: RelayerRow) => relayer.paused || relayer.system_disabled
   const relayer = showRelayer(after)
   if (stopped(after) && (!stopped(before) || before.disabled_reason !== after.disabled_reason)) {
@@ -300,20 +297,11 @@ export function changeEvent(
   return isEnabled ? stateEvent(after, { payload_type: 'relayer_enabled', relayer, retry_count: 0 }) : undefined
 }
 
-export const lowBalanceEvent = (
-  row: RelayerRow,
-  balance: string,
-  minBalance: string,
-  showRelayer: StoreDependencies['showRelayer'],
-): NewEvent =>
+export const lowBalanceEvent = (row: RelayerRow, balance: string, minBalance: string): NewEvent =>
   stateEvent(row, { payload_type: 'relayer_low_balance', relayer: showRelayer(row), balance, min_balance: minBalance })
 
-export const fundingEvent = (
-  row: RelayerRow,
-  state: FundingStatus,
-  reason: string | null,
-  showRelayer: StoreDependencies['showRelayer'],
-): NewEvent => stateEvent(row, { payload_type: 'relayer_funding', relayer: showRelayer(row), state, reason })
+export const fundingEvent = (row: RelayerRow, state: FundingStatus, reason: string | null): NewEvent =>
+  stateEvent(row, { payload_type: 'relayer_funding', relayer: showRelayer(row), state, reason })
 
 /** The event with its body as it is delivered, except for the data of its transaction. Throws when it breaks the contract. */
 export function serializeEvent(

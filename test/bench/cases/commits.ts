@@ -17,7 +17,7 @@ export const groupCommit: Case = (bench) =>
       made += 1
       return `made-${made}`
     }
-    const world = { now: Date.now, makeId, checkEvent: () => undefined, showRelayer: () => ({}) }
+    const world = { now: Date.now, makeId, checkEvent: () => undefined }
     const store = openSqliteStore(databaseOf(folder), world as never)
     const relayer = await store.getRelayer('bench')
     if (!relayer) throw new Error('There is no relayer')

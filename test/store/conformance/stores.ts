@@ -38,7 +38,6 @@ function testWorld() {
       return `id-${ids}`
     },
     checkEvent: () => undefined,
-    showRelayer: (relayer) => ({ ...relayer, notification_id: null }),
   }
   return { clock, world }
 }
