@@ -1,16 +1,15 @@
 import { parseArgs } from 'node:util'
 import type { CreateApiKeyRequest } from '../../generated/openapi.ts'
-import { apiKeys } from '../api/handlers/api-keys.ts'
 import { readContract } from '../api/http/contract.ts'
 import { schemaCheck } from '../api/http/schema-check.ts'
 import { openVault } from '../app/open-vault.ts'
 import { type Config, readConfig } from '../config.ts'
-import { serviceAccess } from '../domain/node-access.ts'
 import type { OperationId } from '../domain/operation.ts'
 import type { PendingAuditEntry, RightsFault } from '../domain/rows.ts'
 import { createKeyEncryption } from '../keys/key-encryption.ts'
 import { readMasterKey } from '../keys/read-secrets.ts'
 import { makeId } from '../lib/ids.ts'
+import { createApiKey, revokeApiKey, rotateApiKey } from '../services/api-keys.ts'
 import { openPostgresStore } from '../store/postgres.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
@@ -68,46 +67,11 @@ async function run(): Promise<void> {
   const warn = ({ table, id, reason }: RightsFault) => {
     process.stderr.write(`Warning: row refused in ${table} (${id ?? 'unknown'}: ${reason}).\n`)
   }
-  const caller = {
-    id: 'command line',
-    roles: new Set<string>(),
-    relayer_ids: undefined,
-    pool_ids: new Set<string>(),
-    rate_limit: null,
-  }
-  const handlers = apiKeys({ store, makeId, now: store.now })
-  const request = (operation: OperationId, result = 200) => {
-    const who = { caller: caller.id, relayer_id: null, request_id: null }
-    const auditEntry: PendingAuditEntry = {
-      ...who,
-      at: store.now(),
-      operation,
-      subject: id || null,
-      result,
-      recorded: false,
-    }
-    const beginAudit = () => {
-      throw new Error('A command carries out one operation')
-    }
-    return {
-      ...{
-        query: undefined as never,
-        header: undefined as never,
-        idempotency: undefined,
-        caller,
-        auditEntry,
-        beginAudit,
-      },
-      ...{
-        authorize: async () => caller,
-        nodes: serviceAccess(),
-        holdAnswer: () => {},
-        onClose: () => {},
-        hasLeft: () => false,
-      },
-    }
-  }
-  const path = { api_key_id: id }
+  const context = { store, makeId, now: store.now }
+  const auditEntryOf = (operation: OperationId, result = 200): PendingAuditEntry => ({
+    ...{ caller: 'command line', relayer_id: null, request_id: null, at: store.now() },
+    ...{ operation, subject: id || null, result, recorded: false },
+  })
 
   try {
     await openVault(store, secrets, warn, keyEncryption)
@@ -115,8 +79,8 @@ async function run(): Promise<void> {
       const body = readKey(values)
       const wrong = schemaCheck(contract, 'CreateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
-      const data = await handlers.createApiKey({ ...request('createApiKey', 201), path: undefined as never, body })
-      show(data.token, `API key ${data.api_key.id} (${body.name}). Its token is shown this once:`)
+      const { token, api_key } = await createApiKey(context, body, auditEntryOf('createApiKey', 201))
+      show(token, `API key ${api_key.id} (${body.name}). Its token is shown this once:`)
     } else if (command === 'list') {
       for (const { id, name, scopes, relayer_ids, expires_at, last_used_at } of await store.apiKeys()) {
         const told = [id, name, scopes.join(','), relayer_ids?.join(',') ?? 'all relayers']
@@ -130,13 +94,10 @@ async function run(): Promise<void> {
         : {}
       const wrong = schemaCheck(contract, 'RotateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
-      const data = await handlers.rotateApiKey({ ...request('rotateApiKey'), path, body })
-      show(
-        data.token,
-        `API key ${id}: the previous token is accepted until ${data.api_key.former_valid_until ?? 'now'}.`,
-      )
+      const { token, api_key } = await rotateApiKey(context, id, body, auditEntryOf('rotateApiKey'))
+      show(token, `API key ${id}: the previous token is accepted until ${api_key.former_valid_until ?? 'now'}.`)
     } else if (command === 'revoke' && id) {
-      await handlers.deleteApiKey({ ...request('deleteApiKey'), path, body: undefined })
+      await revokeApiKey(context, id, auditEntryOf('deleteApiKey'))
       process.stderr.write(`API key ${id} is revoked.\n`)
     } else {
       throw new UsageError('')

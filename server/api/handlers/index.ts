@@ -3,7 +3,7 @@ import type { OperationDependencies } from '../../services/context.ts'
 import { abis } from './abis.ts'
 import { accounts } from './accounts.ts'
 import { activity } from './activity.ts'
-import { apiKeys, caller } from './api-keys.ts'
+import { apiKeys } from './api-keys.ts'
 import { audit } from './audit.ts'
 import { deliveries } from './deliveries.ts'
 import { funding } from './funding.ts'
@@ -38,7 +38,6 @@ export const createOperations = (
   ...pools(dependencies),
   ...sponsorships(dependencies),
   ...apiKeys(dependencies),
-  ...caller(dependencies),
   ...audit(dependencies),
   ...problems(dependencies),
   ...health(dependencies),

@@ -1,0 +1,123 @@
+import { isIP } from 'node:net'
+import type { ApiKey, CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest } from '../../generated/openapi.ts'
+import { badRequest, conflict, notFound } from '../domain/errors.ts'
+import type { ApiKeyRow, PendingAuditEntry } from '../domain/rows.ts'
+import { readTime } from '../domain/values.ts'
+import { makeToken } from '../lib/token.ts'
+import type { UnknownLimit } from '../store/configuration-store.ts'
+import type { OperationDependencies } from './context.ts'
+
+/* API keys, as callers and the operator's command change them. */
+
+type Store = Pick<OperationDependencies, 'store'>
+type Clock = Pick<OperationDependencies, 'now'>
+
+/** An API key with its token, which is shown this once. */
+export interface ApiKeyWithToken {
+  api_key: ApiKey
+  token: string
+}
+
+const formerValidS = 86_400
+
+export async function createApiKey(
+  { store, makeId, now }: Store & Clock & Pick<OperationDependencies, 'makeId'>,
+  body: CreateApiKeyRequest,
+  auditEntry: PendingAuditEntry,
+): Promise<ApiKeyWithToken> {
+  const id = makeId()
+  const { token, secret_hash } = makeToken(id)
+  const row: ApiKeyRow = {
+    id,
+    secret_hash,
+    former_hash: null,
+    former_valid_until: null,
+    last_used_at: null,
+    relayer_ids: null,
+    pool_ids: null,
+    allowed_cidrs: null,
+    rate_limit: null,
+    expires_at: null,
+    ...readChanges(body),
+    // A key for pools is limited to them, unless it says otherwise.
+    ...(body.pool_ids && !body.relayer_ids && { relayer_ids: [] }),
+    name: body.name,
+    scopes: body.scopes,
+    created_at: new Date(now()).toISOString(),
+  }
+  auditEntry.subject = id
+  const created = await store.createApiKey(row, auditEntry)
+  if (created === 'too_many') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
+  if (created === 'name_taken') throw nameTaken()
+  if (!('id' in created)) throw unknown(created)
+  return { api_key: showApiKey(created), token }
+}
+
+export async function updateApiKey(
+  { store }: Store,
+  id: string,
+  body: UpdateApiKeyRequest,
+  auditEntry: PendingAuditEntry,
+): Promise<ApiKey> {
+  const changes = readChanges(body)
+  // Other rights would make a key that stands in web pages more than the key of a sponsorship.
+  const isSponsorships = (await store.getApiKey(id))?.scopes.includes('relay')
+  if (isSponsorships && (body.scopes || body.relayer_ids !== undefined || body.pool_ids !== undefined))
+    throw conflict('/body', 'it is the key of a sponsorship, whose rights cannot be changed')
+  const updated = await store.updateApiKey(id, changes, auditEntry)
+  if (updated === 'missing') throw apiKeyNotFound()
+  if (updated === 'name_taken') throw nameTaken()
+  if (!('id' in updated)) throw unknown(updated)
+  return showApiKey(updated)
+}
+
+/** Replaces the token. The former one is accepted for a while. */
+export async function rotateApiKey(
+  { store, now }: Store & Clock,
+  id: string,
+  { former_valid_seconds = formerValidS }: RotateApiKeyRequest,
+  auditEntry: PendingAuditEntry,
+): Promise<ApiKeyWithToken> {
+  const { token, secret_hash } = makeToken(id)
+  const formerValidUntil =
+    former_valid_seconds > 0 ? new Date(now() + former_valid_seconds * 1_000).toISOString() : null
+  const rotated = await store.rotateApiKey(id, secret_hash, formerValidUntil, auditEntry)
+  if (!rotated) throw apiKeyNotFound()
+  return { api_key: showApiKey(rotated), token }
+}
+
+export async function revokeApiKey({ store }: Store, id: string, auditEntry: PendingAuditEntry): Promise<void> {
+  const outcome = await store.deleteApiKey(id, auditEntry)
+  if (outcome === 'missing') throw apiKeyNotFound()
+  if (outcome === 'in_use')
+    throw conflict('/path/api_key_id', 'it is the key of a sponsorship; rotate it, or delete the sponsorship')
+}
+
+/** The public part of a key. */
+export const showApiKey = ({ secret_hash: _, former_hash: __, ...apiKey }: ApiKeyRow): ApiKey => apiKey
+
+export const apiKeyNotFound = () => notFound('API key not found')
+
+const nameTaken = () => conflict('/body/name', 'an API key with this name already exists')
+
+const unknown = (limit: UnknownLimit) =>
+  'unknown_relayer' in limit
+    ? badRequest(`/body/relayer_ids/${limit.unknown_relayer}`, 'no relayer has this ID')
+    : badRequest(`/body/pool_ids/${limit.unknown_pool}`, 'no pool has this ID')
+
+/** The given members in stored form. Throws ApiError (400). */
+function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): Partial<ApiKey> {
+  const { expires_at } = body
+  body.allowed_cidrs?.forEach(checkCidr)
+  return expires_at ? { ...body, expires_at: readTime(expires_at, '/body/expires_at') } : body
+}
+
+function checkCidr(cidr: string, index: number) {
+  const [address = '', prefix] = cidr.split('/')
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  if (Number(prefix) > bits)
+    throw badRequest(
+      `/body/allowed_cidrs/${index}`,
+      'must be an IP address with an optional prefix length, for example 10.0.0.0/8',
+    )
+}
