@@ -7,12 +7,12 @@ import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { ofMember } from '../../services/batch-errors.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { poolMissing as missing, seenIn } from '../../services/find-pool.ts'
-import { createAwaited } from '../../services/transactions/await-transaction.ts'
+import { placeToWait } from '../../services/transactions/await-transaction.ts'
 import { poolEventStream } from '../../webhooks/event-stream.ts'
 import { fundingCircle } from './funding.ts'
 import { page } from './page.ts'
 import { readPolicies } from './policies.ts'
-import { createListOf } from './transaction-lists.ts'
+import { listTransactionsOf } from './transaction-lists.ts'
 
 type Pools = Pick<
   Handlers,
@@ -41,8 +41,6 @@ export function pools(
   const { store, findPool: find, makeId, sending, shares, countCalls } = dependencies
   const { findRelayer } = dependencies.keyring
   const eventSource = { store, nextChange: sending.nextChange, isStopping: dependencies.isStopping }
-  const listOf = createListOf(dependencies)
-  const awaitedBy = createAwaited(dependencies)
 
   /** A transaction that was sent through the pool: what its relayers send otherwise is not the pool's. Throws ApiError (404). */
   async function findIn({ pool_id, transaction_id }: { pool_id: string; transaction_id: string }, caller: Caller) {
@@ -102,7 +100,7 @@ export function pools(
     },
 
     async sendPoolTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
-      const awaited = awaitedBy({ query, caller, onClose })
+      const awaited = placeToWait(dependencies, { query, caller, onClose })
       const pool = await find(path.pool_id, caller)
       const accepted = await sending.submit.sendToPool(pool, body, idempotency, auditEntry, {
         authorize: async () => find(path.pool_id, await authorize('sendPoolTransaction')),
@@ -137,7 +135,7 @@ export function pools(
     async listPoolTransactions(request) {
       const { path, caller } = request
       const pool = await find(path.pool_id, caller)
-      return listOf({ relayer_ids: seenIn(pool, caller), pool_row_id: pool.row_id }, request)
+      return listTransactionsOf(dependencies, { relayer_ids: seenIn(pool, caller), pool_row_id: pool.row_id }, request)
     },
 
     async getPoolTransaction({ path, caller }) {

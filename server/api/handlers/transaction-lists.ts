@@ -31,28 +31,25 @@ interface Whose {
   pool_row_id?: number
 }
 
-export const createListOf =
-  (dependencies: ListDependencies) =>
-  ({ relayer_ids, ...pool }: Whose, asking: Asking) => {
-    const { store } = dependencies
-    const { query } = asking
-    const firsts = new Map<string, TransactionRow | undefined>()
-    const read = async (slice: Slice) => {
-      const admit = admission(asking)
-      const filter = { ...readFilter(query), ...pool }
-      const listing = await store.listTransactionsOf(relayer_ids, slice, filter, admit)
-      if (listing === 'too_deep') throw badRequest('/query/page', tooDeep)
-      for (const { relayer_id } of listing.items) {
-        if (firsts.has(relayer_id)) continue
-        const relayer = await store.getRelayer(relayer_id)
-        firsts.set(relayer_id, relayer && (await store.firstInLine(relayer.row_id)))
-      }
-      return listing
+export function listTransactionsOf({ store }: ListDependencies, { relayer_ids, ...pool }: Whose, asking: Asking) {
+  const { query } = asking
+  const firsts = new Map<string, TransactionRow | undefined>()
+  const read = async (slice: Slice) => {
+    const admit = admission(asking)
+    const filter = { ...readFilter(query), ...pool }
+    const listing = await store.listTransactionsOf(relayer_ids, slice, filter, admit)
+    if (listing === 'too_deep') throw badRequest('/query/page', tooDeep)
+    for (const { relayer_id } of listing.items) {
+      if (firsts.has(relayer_id)) continue
+      const relayer = await store.getRelayer(relayer_id)
+      firsts.set(relayer_id, relayer && (await store.firstInLine(relayer.row_id)))
     }
-    return page(query, read, (transaction) =>
-      shownBehind(transaction, firsts.get(transaction.relayer_id), pool.pool_row_id),
-    )
+    return listing
   }
+  return page(query, read, (transaction) =>
+    shownBehind(transaction, firsts.get(transaction.relayer_id), pool.pool_row_id),
+  )
+}
 
 /** Pages of transactions, of one relayer or of all, with filters. */
 export function transactionLists(
@@ -62,7 +59,6 @@ export function transactionLists(
     store,
     keyring: { findRelayer },
   } = dependencies
-  const listOf = createListOf(dependencies)
 
   return {
     async listTransactions({ path, query, ...asking }) {
@@ -78,7 +74,8 @@ export function transactionLists(
       )
     },
 
-    listAllTransactions: (request) => listOf({ relayer_ids: request.caller.relayer_ids }, request),
+    listAllTransactions: (request) =>
+      listTransactionsOf(dependencies, { relayer_ids: request.caller.relayer_ids }, request),
   }
 }
 

@@ -8,7 +8,7 @@ import type { AttemptRow, TransactionRow, WholeTransactionRow } from '../../doma
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import { ofMember } from '../../services/batch-errors.ts'
 import type { OperationDependencies } from '../../services/context.ts'
-import { createAwaited } from '../../services/transactions/await-transaction.ts'
+import { placeToWait } from '../../services/transactions/await-transaction.ts'
 import { stateOf } from '../../services/transactions/replace.ts'
 import { page } from './page.ts'
 
@@ -40,7 +40,6 @@ export function transactions(
     countCalls,
   } = dependencies
   const { submit, pollNow } = sending
-  const awaitedBy = createAwaited(dependencies)
 
   async function get(relayerRowId: number, id: string): Promise<WholeTransactionRow> {
     const row = await store.getTransaction(relayerRowId, id)
@@ -67,7 +66,7 @@ export function transactions(
 
   return {
     async sendTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
-      const awaited = awaitedBy({ query, caller, onClose })
+      const awaited = placeToWait(dependencies, { query, caller, onClose })
       const accepted = await submit.send(path.relayer_id, body, idempotency, auditEntry, {
         authorize: () => authorize('sendTransaction'),
         nodes,

@@ -4,7 +4,7 @@ import { isOfPool } from '../../domain/show-transaction.ts'
 import { isFinal } from '../../domain/statuses.ts'
 import type { AttemptRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import type { Context, JsonRpcDependencies, Method } from './context.ts'
-import type { AskNode } from './reading.ts'
+import { askNode } from './reading.ts'
 
 interface Found {
   blockNumber?: string | null
@@ -21,7 +21,11 @@ const maxAliases = 50
  * Attempts with other content are no aliases. After a replacement or a cancellation the first hash has no receipt, and libraries
  * themselves find the transaction that was mined at its nonce.
  */
-export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNode: AskNode): Record<string, Method> {
+export function hashMethods(
+  dependencies: Pick<JsonRpcDependencies, 'store' | 'operations' | 'contract'>,
+): Record<string, Method> {
+  const { store } = dependencies
+
   return {
     async eth_getTransactionReceipt(context) {
       const { found } = await search(context)
@@ -43,7 +47,7 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
    */
   async function search(context: Context) {
     const row = await find(context)
-    const [asked] = await Promise.allSettled([askNode(context, context.method, context.params)])
+    const [asked] = await Promise.allSettled([askNode(dependencies, context, context.method, context.params)])
     if (asked.status === 'fulfilled' && (asked.value !== null || !row)) return { found: asked.value }
     const own = row && (await signedOf(context, row))
     const found = own ? await findMined(context, own) : null
@@ -73,7 +77,9 @@ export function hashMethods({ store }: Pick<JsonRpcDependencies, 'store'>, askNo
   async function findMined(context: Context, { row, others }: { row: WholeTransactionRow; others: string[] }) {
     const known = row.block_hash !== null && others.includes(row.hash ?? '') ? [row.hash as string] : others
     const asked = known.slice(-maxAliases)
-    const answers = await Promise.allSettled(asked.map((other) => askNode(context, context.method, [other])))
+    const answers = await Promise.allSettled(
+      asked.map((other) => askNode(dependencies, context, context.method, [other])),
+    )
     const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value as Found | null] : []))
     return found.find((answer) => answer?.blockNumber != null) ?? null
   }

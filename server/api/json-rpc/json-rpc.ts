@@ -19,7 +19,7 @@ import {
 } from './context.ts'
 import { codes, errorObject, JsonRpcError, methodNotFound } from './errors.ts'
 import { hashMethods } from './hash-aliases.ts'
-import { createAskNode, readingMethods } from './reading.ts'
+import { readingMethods } from './reading.ts'
 import { sendingMethods } from './sending.ts'
 import { signingMethods } from './signing.ts'
 import { relayerOf } from './transaction-object.ts'
@@ -43,11 +43,10 @@ type OfRequest = Omit<Context, 'id' | 'method' | 'params' | 'as' | 'by'> & Endpo
 /** The JSON-RPC endpoint of a relayer or a pool: a table of methods, each of which is an operation of the contract or a call of a node. */
 export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'callJsonRpc' | 'callPoolJsonRpc'> {
   const { keyring, findPool, shares, countCalls, unexpected } = dependencies
-  const askNode = createAskNode(dependencies)
   const methods = new Map<string, Method>(
     Object.entries({
-      ...readingMethods(dependencies, askNode),
-      ...hashMethods(dependencies, askNode),
+      ...readingMethods(dependencies),
+      ...hashMethods(dependencies),
       ...signingMethods(dependencies),
       ...sendingMethods(dependencies),
     }),

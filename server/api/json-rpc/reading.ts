@@ -5,37 +5,40 @@ import { type Context, checked, type JsonRpcDependencies, type Method } from './
 import { codes, JsonRpcError } from './errors.ts'
 import { partsOf } from './signing.ts'
 
+type NodeDependencies = Pick<JsonRpcDependencies, 'operations' | 'contract'>
+
 /** Asks a node. Throws JsonRpcError with the node's error. */
-export type AskNode = (context: Context, method: string, params: unknown[]) => Promise<unknown>
+export const askNode = (
+  { operations, contract }: NodeDependencies,
+  context: Context,
+  method: string,
+  params: unknown[],
+): Promise<unknown> =>
+  context.as('callRpc', 200, async (auditEntry) => {
+    const body = checked(contract, 'RpcRequest', { jsonrpc: '2.0', method, params })
+    const answer = await operations.callRpc({ ...partsOf(context), auditEntry, body })
+    if (answer.error) throw asNodes(answer.error)
+    return answer.result ?? null
+  })
 
-export function createAskNode({ operations, contract }: Pick<JsonRpcDependencies, 'operations' | 'contract'>): AskNode {
-  return (context, method, params) =>
-    context.as('callRpc', 200, async (auditEntry) => {
-      const body = checked(contract, 'RpcRequest', { jsonrpc: '2.0', method, params })
-      const answer = await operations.callRpc({ ...partsOf(context), auditEntry, body })
-      if (answer.error) throw asNodes(answer.error)
-      return answer.result ?? null
-    })
-
-  function asNodes({ code, message, data }: NonNullable<RpcAnswer['error']>): JsonRpcError {
-    const revert = revertDataOf({ code, message, data })
-    // Nodes answer a revert with many codes; libraries decode it from this one.
-    if (revert !== undefined) return new JsonRpcError(codes.reverted, message, revert ?? '0x')
-    return new JsonRpcError(code, message, data)
-  }
+function asNodes({ code, message, data }: NonNullable<RpcAnswer['error']>): JsonRpcError {
+  const revert = revertDataOf({ code, message, data })
+  // Nodes answer a revert with many codes; libraries decode it from this one.
+  if (revert !== undefined) return new JsonRpcError(codes.reverted, message, revert ?? '0x')
+  return new JsonRpcError(code, message, data)
 }
 
 /** The methods that the relayer answers itself without signing anything. */
 export function readingMethods(
-  { contract, sending }: Pick<JsonRpcDependencies, 'contract' | 'sending'>,
-  askNode: AskNode,
+  dependencies: NodeDependencies & Pick<JsonRpcDependencies, 'sending'>,
 ): Record<string, Method> {
+  const { contract, sending } = dependencies
   const accounts: Method = async ({ relayers }) => relayers.map(({ address }) => address)
 
   const toNode = Object.fromEntries(
     [...readableMethods(contract)].map((method): [string, Method] => [
       method,
-      (context) => askNode(context, method, context.params),
+      (context) => askNode(dependencies, context, method, context.params),
     ]),
   )
 
@@ -52,7 +55,7 @@ export function readingMethods(
       const own = context.relayers.find(
         ({ address }) => typeof account === 'string' && account.toLowerCase() === address,
       )
-      if (!own || block !== 'pending') return askNode(context, 'eth_getTransactionCount', context.params)
+      if (!own || block !== 'pending') return askNode(dependencies, context, 'eth_getTransactionCount', context.params)
       return context.as('getNonce', 200, async () => hex(await sending.nextNonce(own)))
     },
   }
