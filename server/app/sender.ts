@@ -22,6 +22,8 @@ export interface StartedSending extends Sending {
   stop(): Promise<void>
 }
 
+const noNodes = { each: [], endpoints: '', network: { required_confirmations: 1 } }
+
 export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'poll'>): StartedSending {
   const { store, observer, now, elapsed, chains, keyring } = foundation
   const { networkClient, clientFor } = chains
@@ -111,7 +113,7 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     nextChange: waiting.nextChange,
     async nonceState(relayer, latest, pending) {
       const client = await networkClient(relayer)
-      return nonces.state(relayer, client ?? { each: [], network: { required_confirmations: 1 } }, latest, pending)
+      return nonces.state(relayer, client ?? noNodes, latest, pending)
     },
     async nextNonce(relayer) {
       const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)

@@ -38,6 +38,8 @@ export interface NetworkClient {
   mempoolOf(transaction: Pick<TransactionRow, 'submission'>): Mempool
   /** The network's endpoints, each asked alone. */
   each: Chain[]
+  /** The same text, the same endpoints. */
+  endpoints: string
   /** The health of each endpoint, cached for two seconds. */
   nodes(): Promise<NodeHealth[]>
   network: Network
@@ -64,10 +66,12 @@ export interface Chains extends CallerChains {
   networkClient(relayer: Endpoints): Promise<NetworkClient | undefined>
 }
 
+type Parts = Omit<NetworkClient, 'network' | 'endpoints'>
+
 /** The nodes at some URLs. */
 interface Connection {
-  background: Omit<NetworkClient, 'network'>
-  of(access: NodeAccess): Omit<NetworkClient, 'network'>
+  background: Parts
+  of(access: NodeAccess): Parts
   close(): void
 }
 
@@ -242,7 +246,7 @@ export function createChains(
     connections.set(key, connection)
     const [oldest] = connections.keys()
     if (connections.size > maxConnections && oldest !== undefined) close(oldest)
-    return { connection, network: known }
+    return { connection, about: { network: known, endpoints: key } }
   }
 
   function close(key: string): void {
@@ -262,17 +266,17 @@ export function createChains(
   return {
     async networkClient(relayer) {
       const found = await find(relayer)
-      return found && ofNetwork(found.connection.background, found.network)
+      return found && ofNetwork(found.connection.background, found.about)
     },
     async clientFor(access, relayer) {
       const found = await find(relayer)
-      return found && ofNetwork(found.connection.of(access), found.network)
+      return found && ofNetwork(found.connection.of(access), found.about)
     },
   }
 }
 
-function ofNetwork(client: Omit<NetworkClient, 'network'>, network: Network): NetworkClient {
-  return { ...client, market: async () => atLeastMarket(await client.market(), network), network }
+function ofNetwork(client: Parts, about: Pick<NetworkClient, 'network' | 'endpoints'>): NetworkClient {
+  return { ...client, market: async () => atLeastMarket(await client.market(), about.network), ...about }
 }
 
 /** A relayer's own URLs, or those of its network. */

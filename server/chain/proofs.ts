@@ -11,6 +11,8 @@ import { RpcUnavailable } from './rpc.ts'
 /** The endpoints of a network. With one endpoint its answer is the proof, at the required confirmations. */
 export interface Witnesses {
   each: Chain[]
+  /** The same text, the same endpoints. */
+  endpoints: string
   network: { required_confirmations: number }
 }
 

@@ -42,7 +42,7 @@ export interface WaitFacts {
   disabled?: string
   /** A transaction count that a node reports without evidence, above the nonce counter. */
   counted?: number
-  /** A count below nonces that were mined: too few endpoints show the first block to tell whether the chain was restarted. */
+  /** The account's count, while too few endpoints show the first block to tell whether their chain is the one of the nonces. */
   unknown_chain?: number
   paused: boolean
   /** The base fee of the newest block; absent on a chain without EIP-1559. */
@@ -74,7 +74,7 @@ export function laneWait(
     return { waiting_for: 'uncertain_nonce', text }
   }
   if (unknown_chain !== undefined) {
-    const text = `a node counts ${unknown_chain} transactions of this account, fewer than were mined, and too few endpoints show the first block to tell whether the chain was restarted`
+    const text = `a node counts ${unknown_chain} transactions of this account, and too few endpoints show the first block to tell whether this is the chain that the nonces were used on`
     return { waiting_for: 'uncertain_nonce', text }
   }
   if (paused) return { waiting_for: 'paused', text: 'the relayer is paused' }

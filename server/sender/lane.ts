@@ -17,8 +17,12 @@ export interface SenderDependencies extends SendingDependencies {
   changed(): void
 }
 
-/** What a lane remembers between two rounds: what the chain showed, when to look again, and what was broadcast. */
+/**
+ * What a lane remembers between two rounds: what the chain showed, when to look again, and what was broadcast. It holds for the
+ * endpoints that showed it: with others a lane begins anew, and reads the chain before it sends.
+ */
 export interface LaneState {
+  endpoints: string
   seen: ChainSeen
   schedule: Schedule
   pool: InPool
@@ -30,7 +34,12 @@ export interface Lane extends LaneState {
   networkClient: NetworkClient
 }
 
-export const newLaneState = (): LaneState => ({ seen: newChainSeen(), schedule: newSchedule(), pool: newInPool() })
+export const newLaneState = ({ endpoints }: NetworkClient): LaneState => ({
+  endpoints,
+  seen: newChainSeen(),
+  schedule: newSchedule(),
+  pool: newInPool(),
+})
 
 export interface Decided {
   row: TransactionRow

@@ -44,7 +44,7 @@ export function createReorganized({ store, observer }: Pick<SendingDependencies,
    */
   async function reopen(
     relayer: RelayerRow,
-    client: Pick<NetworkClient, 'chain' | 'each' | 'network'>,
+    client: Pick<NetworkClient, 'chain' | 'each' | 'endpoints' | 'network'>,
     head: number,
   ): Promise<boolean> {
     const newest = await store.newestEnded(relayer.row_id)

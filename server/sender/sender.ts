@@ -2,6 +2,7 @@ import { isRpcFailure } from '../chain/rpc.ts'
 import { createAccountViews } from './account-view.ts'
 import { createHandOver } from './broadcast.ts'
 import { createCommit } from './commit.ts'
+import type { NetworkClient } from './context.ts'
 import { type Lane, type LaneState, newLaneState, type SenderDependencies } from './lane.ts'
 import { createObserve } from './observe.ts'
 import { createSettlement } from './receipts.ts'
@@ -56,7 +57,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
       return undefined
     }
     const isResting = unfinished === 0
-    const lane: Lane = { held, networkClient, ...stateOf(relayerRowId, isResting) }
+    const lane: Lane = { held, networkClient, ...stateOf(relayerRowId, networkClient, isResting) }
     const { schedule } = lane
     try {
       if (!isResting) {
@@ -84,10 +85,12 @@ export function createSender(dependencies: SenderDependencies): Sender {
     return Math.max(0, schedule.poll_at - elapsed())
   }
 
-  /** After a rest a lane starts with an empty state, so that everything is read again before anything is signed. */
-  function stateOf(relayerRowId: number, isResting: boolean): LaneState {
+  /** After a rest, and at other endpoints, a lane starts with an empty state: everything is read again before anything is signed. */
+  function stateOf(relayerRowId: number, networkClient: NetworkClient, isResting: boolean): LaneState {
     const before = laneStates.get(relayerRowId)
-    const state = before && (isResting || before.schedule.rest_since === undefined) ? before : newLaneState()
+    const isSame = before?.endpoints === networkClient.endpoints
+    const isKept = isSame && (isResting || before.schedule.rest_since === undefined)
+    const state = isKept ? before : newLaneState(networkClient)
     laneStates.set(relayerRowId, state)
     if (isResting) state.schedule.rest_since ??= elapsed()
     return state

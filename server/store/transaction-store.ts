@@ -301,6 +301,9 @@ export interface UnknownRow {
 export interface UnknownStore {
   /** The account's count was compared: it knows none of the nonces `from` to below `below`. */
   noteCompared(account: Account, range: { from: number; below: number }): Promise<void>
+  /** A signed transaction that is proven in a block. */
+  noteUnknown(account: Account, found: Content & { nonce: number; hash: string }): Promise<void>
+  /** The content of a nonce that was noted. */
   findUnknown(account: Account, found: Content & { nonce: number; hash: string }): Promise<void>
   unknownTransactions(account: Account, slice: Slice): Promise<Listing<UnknownRow>>
   /** Those whose transactions no node has shown, the highest first. */

@@ -13,7 +13,7 @@ const reason = 'The chain was restarted: this transaction is no longer on any ch
 const disabledReason =
   'The chain was restarted, and the nonces of the former chain are being deleted: repeat the request'
 
-type RestartNetwork = Pick<NetworkClient, 'network' | 'each'> & {
+type RestartNetwork = Pick<NetworkClient, 'network' | 'each' | 'endpoints'> & {
   chain: Pick<NetworkClient['chain'], 'latestNonce'>
 }
 

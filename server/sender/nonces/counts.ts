@@ -37,11 +37,13 @@ export interface HealRequest {
   stated: number | undefined
 }
 
-interface CountsDependencies extends Pick<SendingDependencies, 'store' | 'elapsed' | 'observer'> {
+export interface CountsDependencies extends Pick<SendingDependencies, 'store' | 'elapsed' | 'observer'> {
   irreversible: Irreversible
   unknown: Pick<UnknownTransactions, 'beforeRaise'>
   /** See `Gaps`. */
   noteHead(chainId: number, head: number): void
+  /** Whether the endpoints are on the chain that the nonces were used on; false also while that is not known. */
+  recognize(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<boolean>
 }
 
 /** A count above the counter without evidence, and the search for the transaction that used its last nonce. */
@@ -60,6 +62,7 @@ export function createCounts({
   irreversible,
   unknown,
   noteHead,
+  recognize,
 }: CountsDependencies): Counts {
   const doubts = new BoundedMap<number, Doubt>(maxRemembered)
   /** Concurrent requests for one relayer share a survey. */
@@ -75,6 +78,8 @@ export function createCounts({
       doubts.delete(relayer.row_id)
       return latest
     }
+    // On another chain the account may have any count, with signed transactions that prove it.
+    if (!(await recognize(relayer, witnesses, latest))) return undefined
     if (request) return survey(relayer, witnesses, latest, request)
     const asked = asking.get(relayer.row_id) ?? survey(relayer, witnesses, latest)
     asking.set(relayer.row_id, asked)
@@ -116,7 +121,7 @@ export function createCounts({
 
   async function raise(
     relayer: RelayerRow,
-    { network }: Witnesses,
+    witnesses: Witnesses,
     to: number,
     proof: Parameters<Irreversible['raise']>[2],
     evidence: string,
@@ -125,10 +130,11 @@ export function createCounts({
   ): Promise<void> {
     const signed = doubt?.signed?.fact
     // A transaction that a reorganization may still remove is no permanent proof.
-    const isDeep = proof === doubt?.signed && signed && head - signed.block_number + 1 >= network.required_confirmations
-    if (signed && proof === doubt?.signed) raisedBy.set(relayer.row_id, signed)
-    await unknown.beforeRaise(relayer, to)
-    await irreversible.raise(relayer, to, proof, evidence, isDeep === true)
+    const isShown = signed !== undefined && proof === doubt?.signed
+    const isDeep = isShown && head - signed.block_number + 1 >= witnesses.network.required_confirmations
+    if (isShown) raisedBy.set(relayer.row_id, signed)
+    await unknown.beforeRaise(relayer, witnesses, { count: to, isShown })
+    await irreversible.raise(relayer, to, proof, evidence, isDeep)
     await irreversible.noteForeign(relayer, { nonce: to - 1, hash: signed?.nonce === to - 1 ? signed.hash : null })
     doubts.delete(relayer.row_id)
   }

@@ -22,6 +22,7 @@ import { isSameWait, unprovenWait, type Wait, waitColumns } from '../../domain/w
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { SendingDependencies } from '../context.ts'
 import type { Irreversible } from './proven-nonce-actions.ts'
+import type { UnknownTransactions } from './unknown.ts'
 
 const firstWaitMs = 1_000
 const maxWaitMs = 60_000
@@ -50,6 +51,7 @@ type Used = Exclude<NonceUser, { by: 'nobody' }>
 
 interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' | 'elapsed'> {
   irreversible: Irreversible
+  unknown: Pick<UnknownTransactions, 'noteMined'>
   /** See `Gaps`. */
   noteHead(chainId: number, head: number): void
 }
@@ -64,7 +66,7 @@ interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' 
  * is taken over. Without proof the transaction waits. One that was never signed fails after an hour in which every survey reported the
  * nonce as used: nothing of it can be on the chain.
  */
-export function createTracing({ store, now, elapsed, irreversible, noteHead }: TracingDependencies) {
+export function createTracing({ store, now, elapsed, irreversible, unknown, noteHead }: TracingDependencies) {
   const cases = new BoundedMap<number, Case>(maxRemembered)
   const newestAtStart = createNewestAtStart(store)
   let inProgress = 0
@@ -159,13 +161,15 @@ export function createTracing({ store, now, elapsed, irreversible, noteHead }: T
     cases.delete(row_id)
     await irreversible.noteForeign(relayer, { nonce: row.nonce as number, hash })
     const whole = { ...row, data: await store.dataOf(row_id) }
-    if (await isNew(row)) {
-      if (row.intent === 'send') {
-        const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service`
-        return irreversible.renumber(row, proof, reason, row.hash === null ? [] : spendingOf(relayer, whole))
-      }
-    } else if (isSameContent(whole, proof.fact)) return takeOver(witnesses, row, proof)
-    const statusReason = (await isNew(row))
+    const isNewHere = await isNew(row)
+    if (!isNewHere && isSameContent(whole, proof.fact)) return takeOver(witnesses, row, proof)
+    // Another copy of this database may have sent it.
+    await unknown.noteMined(relayer, proof)
+    if (isNewHere && row.intent === 'send') {
+      const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service`
+      return irreversible.renumber(row, proof, reason, row.hash === null ? [] : spendingOf(relayer, whole))
+    }
+    const statusReason = isNewHere
       ? `Not sent: the transaction ${hash}, which this service did not send, used nonce ${row.nonce}`
       : `The transaction ${hash} used nonce ${row.nonce}. Another copy of this service may have sent this one at another nonce: ` +
         'check the chain before you send it again'

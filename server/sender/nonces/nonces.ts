@@ -5,7 +5,7 @@ import type { Move, TransactionRow } from '../../domain/transaction-rows.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { NetworkClient, SendingDependencies } from '../context.ts'
 import { createChainIdentity } from './chain-restart.ts'
-import { type Counts, createCounts, needed } from './counts.ts'
+import { type Counts, type CountsDependencies, createCounts, needed } from './counts.ts'
 import { createTracing } from './find-nonce-user.ts'
 import { createGaps, type Gaps } from './gaps.ts'
 import { createIrreversible, type Irreversible } from './proven-nonce-actions.ts'
@@ -74,24 +74,31 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
   const gaps = createGaps({ ...dependencies, usedBelow: (...about) => counts.usedBelow(...about) })
   const { noteHead } = gaps
   const unknown = createUnknown({ ...dependencies, noteForeign: irreversible.noteForeign })
-  const counts = createCounts({ ...dependencies, irreversible, unknown, noteHead })
-  const tracing = createTracing({ ...dependencies, irreversible, noteHead })
+  const recognize: CountsDependencies['recognize'] = async (relayer, witnesses, latest) =>
+    isRecognized(relayer, witnesses) || (await follow(relayer, witnesses, latest)) === 'same_chain'
+  const counts = createCounts({ ...dependencies, irreversible, unknown, noteHead, recognize })
+  const tracing = createTracing({ ...dependencies, irreversible, unknown, noteHead })
   const identify = createChainIdentity(dependencies)
   /** By relayer: the highest count at which the chain was the former one. A lower count, or a change of the account, is looked at anew. */
   const sameAt = new BoundedMap<number, { latest: number; genesis_hash: string | null }>(maxCompared)
+  /** By relayer: the endpoints on which its chain was recognized. Others may lead to another chain with the same id. */
+  const recognizedOn = new BoundedMap<number, string>(maxCompared)
+  const isRecognized = ({ row_id }: RelayerRow, { endpoints }: Witnesses) => recognizedOn.get(row_id) === endpoints
 
   async function follow(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<Followed> {
     const { chain_id, address } = relayer
     const { next_nonce, genesis_hash } = await store.getAccount(chain_id, address)
     const isSetBack = await store.isSettledFrom(chain_id, address, latest)
-    const isSuspicious = isSetBack || relayer.system_disabled
-    if (genesis_hash !== null && !isSuspicious) return 'same_chain'
+    const isMoved = recognizedOn.has(relayer.row_id) && !isRecognized(relayer, witnesses)
+    const isSuspicious = isSetBack || isMoved || relayer.system_disabled
+    if (genesis_hash !== null && !isSuspicious && isRecognized(relayer, witnesses)) return 'same_chain'
     const identity = await identify(relayer, witnesses, latest)
     if (identity === undefined) {
       if (!isSuspicious) return 'same_chain'
       return relayer.system_disabled ? 'disabled' : 'unknown'
     }
-    if (!identity.isSame) {
+    if (identity.isSame) recognizedOn.set(relayer.row_id, witnesses.endpoints)
+    else {
       await irreversible.disable(relayer, identity.proof, explainRestart(next_nonce, latest))
       return 'disabled'
     }
@@ -138,7 +145,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
       }
       const before = sameAt.get(relayer.row_id)
       const isKnown = before !== undefined && latest >= before.latest && genesis_hash === before.genesis_hash
-      if (!isKnown || relayer.system_disabled) {
+      if (!isKnown || !isRecognized(relayer, witnesses) || relayer.system_disabled) {
         sameAt.delete(relayer.row_id)
         const followed = await follow(relayer, witnesses, latest)
         if (followed !== 'same_chain') return followed !== 'disabled'

@@ -1,8 +1,9 @@
 import { keccak256 } from 'ethers/crypto'
 import { askEach, within } from '../../chain/ask-each.ts'
-import { findInPool } from '../../chain/nonce-search.ts'
+import { findInPool, type SignedTransaction } from '../../chain/nonce-search.ts'
 import { proveSigned, type Witnesses } from '../../chain/proofs.ts'
 import { ApiError } from '../../domain/errors.ts'
+import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
@@ -36,8 +37,13 @@ type Payment = Pick<TransactionRequest, 'to' | 'value' | 'data'>
 export interface UnknownTransactions {
   /** Throws ApiError: 409 for a payment that may have been sent, 503 while the nodes do not say what was sent. */
   check(relayer: RelayerRow, witnesses: Witnesses, payment: Payment): Promise<void>
-  /** Called before the counter is raised to `count`: if this process has not compared the account yet, it notes the difference. */
-  beforeRaise(relayer: RelayerRow, count: number): Promise<void>
+  /**
+   * Called before the counter is raised to `count`. By a signed transaction (`isShown`): what no pool showed at the comparison may be mined
+   * later, and is noted and found. Otherwise the difference is noted if this process has not compared the account yet.
+   */
+  beforeRaise(relayer: RelayerRow, witnesses: Witnesses, raise: { count: number; isShown: boolean }): Promise<void>
+  /** Somebody else's transaction was mined at a nonce that this database had assigned. */
+  noteMined(relayer: RelayerRow, proof: Proof<SignedTransaction>): Promise<void>
   /** Called for a new relayer: what its address has sent until now is no other copy's. */
   noteNew(relayer: RelayerRow): Promise<void>
 }
@@ -113,7 +119,7 @@ export function createUnknown(dependencies: Dependencies): UnknownTransactions {
     const pooled = reachedByMost(answers.map((answer) => answer?.pooled)) ?? mined
     const below = Math.min(pooled, mined + maxPooled)
     if (!(await note(relayer, mined, below))) return
-    void search({ chain_id, address }, witnesses)
+    void searchAnew(relayer, witnesses)
     const hash = (await witnesses.each[0]?.pooledHash(address, below - 1).catch(() => undefined)) ?? null
     await noteForeign(relayer, { nonce: below - 1, hash })
   }
@@ -138,12 +144,18 @@ export function createUnknown(dependencies: Dependencies): UnknownTransactions {
 
   /** Searches the contents, the newest first. */
   function search(account: Account, witnesses: Witnesses): Promise<void> {
-    const name = `${account.chain_id} ${account.address}`
+    const name = nameOf(account)
     const known = searches.get(name)
     if (known && elapsed() < known.at + searchAgainMs) return known.work
     const work = searchAll(account, witnesses).catch(() => undefined)
     searches.set(name, { at: elapsed(), work })
     return work
+  }
+
+  /** There are nonces that an earlier search did not know. */
+  function searchAnew({ chain_id, address }: RelayerRow, witnesses: Witnesses): Promise<void> {
+    searches.delete(nameOf({ chain_id, address }))
+    return search({ chain_id, address }, witnesses)
   }
 
   async function searchAll(account: Account, witnesses: Witnesses): Promise<void> {
@@ -189,12 +201,20 @@ export function createUnknown(dependencies: Dependencies): UnknownTransactions {
       }
       if (found) throw possiblySent(relayer, found)
     },
-    async beforeRaise(relayer, count) {
-      if (!compared.get(relayer.row_id)) await note(relayer, count, count)
+    async beforeRaise(relayer, witnesses, { count, isShown }) {
+      if (compared.get(relayer.row_id) && !isShown) return
+      if (await note(relayer, count, count)) void searchAnew(relayer, witnesses)
+    },
+    async noteMined({ chain_id, address, id }, { fact: { nonce, hash, content } }) {
+      await store.noteUnknown({ chain_id, address }, { nonce, hash, ...contentOf(content) })
+      hasSome = Promise.resolve(true)
+      observer.nonceNoticed?.('unknown transactions', { relayer_id: id, from: nonce, below: nonce + 1 })
     },
     noteNew: compareNow,
   }
 }
+
+const nameOf = ({ chain_id, address }: Account) => `${chain_id} ${address}`
 
 const contentOf = ({ to, value, data }: Payment): Content => ({ to, value, data_hash: keccak256(data ?? '0x') })
 

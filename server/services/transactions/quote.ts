@@ -102,6 +102,8 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
       if (!(await nonces.mayAssign(relayer, networkClient, known.latest))) {
         throw disabled(await currentOf({ store }, relayer))
       }
+      // A counter that was raised just now passed transactions that this database did not know before.
+      if (!replaced) await nonces.checkUnknown(relayer, networkClient, request)
       const { type, prices } = priceRequest(relayer, request, market)
       const dataFee = await dataFeeOf(networkClient, request, limit)
       const coinSpent = coinSpentByCall(relayer.coin_token, request)

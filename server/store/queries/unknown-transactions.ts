@@ -20,6 +20,9 @@ const insert = sql({
     SELECT $chain_id::bigint, $address::text, nonce, $at::text
     FROM generate_series($from::bigint, $below::bigint - 1) AS nonce ON CONFLICT DO NOTHING`,
 })
+const insertContent = sql(`
+  INSERT INTO unknown_transactions (chain_id, address, nonce, noticed_at, hash, "to", value, data_hash)
+  VALUES ($chain_id, $address, $nonce, $at, $hash, $to, $value, $data_hash) ON CONFLICT DO NOTHING`)
 const setContent = sql(`
   UPDATE unknown_transactions SET hash = $hash, "to" = $to::text, value = $value, data_hash = $data_hash
   WHERE ${ofAccount} AND nonce = $nonce`)
@@ -45,8 +48,8 @@ const remove = sql(`DELETE FROM unknown_transactions WHERE ${ofAccount}`)
 
 type Unknown = Pick<
   Store,
-  | ('noteCompared' | 'findUnknown' | 'unknownTransactions' | 'unfoundNonces' | 'hasUnknown' | 'possiblySent')
-  | 'acknowledgeUnknown'
+  | ('noteCompared' | 'noteUnknown' | 'findUnknown' | 'unknownTransactions' | 'unfoundNonces' | 'hasUnknown')
+  | ('possiblySent' | 'acknowledgeUnknown')
 >
 
 /** Transactions that this database does not know. */
@@ -58,6 +61,11 @@ export function unknownTransactions({ read, write }: Database, now: () => number
         await transaction.lockRelayers({ accounts: [account] })
         await transaction.run(setCompared, { ...account, count: below })
         if (from < below) await transaction.run(insert, { ...account, from, below, at: new Date(now()).toISOString() })
+      }),
+    noteUnknown: ({ chain_id, address }, content) =>
+      write(async (transaction) => {
+        const at = new Date(now()).toISOString()
+        await transaction.run(insertContent, { chain_id, address, ...content, at })
       }),
     findUnknown: ({ chain_id, address }, content) =>
       write(async (transaction) => void (await transaction.run(setContent, { chain_id, address, ...content }))),

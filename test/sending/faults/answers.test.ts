@@ -155,3 +155,77 @@ test.each([
   ])
   expect(await statusOf(rig, account)).toMatchObject({ system_disabled: false })
 })
+
+/** A chain with the same id, on which the account has as many transactions, and funds. */
+async function otherChain({ address }: Account, count: number) {
+  const other = await startAnvil({ noMining: true })
+  onTestFinished(() => other.stop())
+  await other.setBalance(address, 10n ** 24n)
+  await other.setNonce(address, count)
+  const received = async () => {
+    const { pending, queued } = await other.rpc<{ pending: string; queued: string }>('txpool_status')
+    return Number(pending) + Number(queued)
+  }
+  return { url: other.url, received }
+}
+
+/** Resolves to how many transactions the other chain has got when the relayer is disabled, and goes back to the first chain. */
+async function visit(rig: Rig, account: Account, other: Awaited<ReturnType<typeof otherChain>>, meanwhile = () => {}) {
+  const lead = (url: string) =>
+    rig.client().patch('/api/v1/networks/{network_id}', { path: network, body: { rpc_urls: [url] } })
+  await lead(other.url)
+  meanwhile()
+  await until(
+    'the relayer is disabled, or the other chain has got something',
+    async () => (await statusOf(rig, account)).system_disabled || (await other.received()) > 0,
+    () => {
+      rig.clock.passed_ms += 2_000
+    },
+  )
+  const received = await other.received()
+  await lead(rig.proxy.url)
+  await account.finished(async () => {
+    rig.clock.passed_ms += 2_000
+    await rig.chain.mine()
+  })
+  return received
+}
+
+test('transactions are not sent to another chain on which the account has as many transactions', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount()
+  await account.send(2)
+  await account.finished(rig.chain.mine)
+  await account.send(2)
+  await until('a node has them', async () => (await firstOf(account))?.status === 'submitted')
+  expect(await visit(rig, account, await otherChain(account, 2))).toBe(0)
+  expect((await account.transactions()).map(({ status }) => status)).toEqual(Array(4).fill('confirmed'))
+})
+
+test('a transaction that was accepted before the URLs changed is not sent to a chain that was not recognized', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount()
+  await account.send(1)
+  await account.finished(rig.chain.mine)
+  await account.send(1)
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  const other = await otherChain(account, 2)
+  // A tick of the sender has read the former chain, and waits for a receipt while the next transaction is accepted.
+  const held = Promise.withResolvers<void>()
+  let isHeld = false
+  rig.proxy.setLiar(async ({ method }) => {
+    if (method !== 'eth_getTransactionReceipt') return undefined
+    isHeld = true
+    await held.promise
+    return undefined
+  })
+  await rig.chain.mine()
+  await until('a receipt is asked for', () => isHeld)
+  await account.send(1)
+  const received = await visit(rig, account, other, () => {
+    rig.proxy.setLiar(undefined)
+    held.resolve()
+  })
+  expect(received).toBe(0)
+  expect((await account.transactions()).map(({ status }) => status)).toEqual(Array(3).fill('confirmed'))
+})

@@ -125,3 +125,42 @@ test('takes no transaction from before its relayer for one of a newer copy', asy
   expect(await send(rig, account, 5)).toBe('accepted')
   expect(await unknownOf(rig, account)).toEqual([])
 })
+
+test.each([
+  ['at a nonce beyond the counter', false],
+  ['at a nonce that another transaction has got', true],
+])(
+  'after a restore, a payment that no pool shows at first, and that is mined %s, is listed',
+  async (_name, isAssigned) => {
+    const rig = await testRig({ chain: { noMining: true } })
+    const account = await rig.addAccount()
+    expect(await send(rig, account, 1)).toBe('accepted')
+    await account.finished(rig.chain.mine)
+    await rig.restart(() => backUp(rig))
+    expect(await send(rig, account, 21)).toBe('accepted')
+    const newest = async () => (await account.transactions())[0]
+    await until('a node has it', async () => (await newest())?.status === 'submitted')
+    const hash = (await newest())?.hash
+    const lost = rig.proxy.broadcastBytes().at(-1)
+    await rig.chain.dropAll()
+    await rig.restart(() => restore(rig))
+    if (isAssigned) {
+      expect(await send(rig, account, 22)).toBe('accepted')
+      await until('a node has it', async () => (await newest())?.status === 'submitted')
+      await rig.chain.dropAll()
+    }
+    // The comparison at the start finds nothing.
+    else expect(await unknownOf(rig, account)).toEqual([])
+    await rig.chain.rpc('eth_sendRawTransaction', [lost])
+    await rig.chain.mine()
+    if (isAssigned)
+      await account.finished(async () => {
+        rig.clock.passed_ms += 2_000
+        await rig.chain.mine()
+      })
+    rig.clock.passed_ms += 2_000
+    expect(await send(rig, account, 21, 'again')).toBe('409 possibly_sent')
+    expect(await unknownOf(rig, account)).toMatchObject([{ nonce: 1, hash, to: receiver, value: '21' }])
+    expect(await send(rig, account, 23)).toBe('accepted')
+  },
+)
