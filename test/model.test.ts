@@ -53,4 +53,20 @@ test('ends no transaction because one node reports its nonce as used while the o
   expect(violations).toEqual([])
 })
 
+test('gives no nonce of a canceled transaction away because the only node counts ahead for a moment', async () => {
+  const { violations } = await runScenario({
+    nodes: 1,
+    shares_key: true,
+    pool: true,
+    seed: 829_214_066,
+    steps: [
+      { do: 'lie', name: 'count_ahead_by_one' },
+      { do: 'send', count: 2, tier: 'fast', gas_price_gwei: 30, valid_s: null },
+      { do: 'cancel', which: 4 },
+      { do: 'mine', blocks: 3, limit: 50 },
+    ],
+  })
+  expect(violations).toEqual([])
+})
+
 test('can still make the mistakes that the long form seeds', checkModelFaults)

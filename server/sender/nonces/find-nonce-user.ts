@@ -137,13 +137,16 @@ export function createTracing({ store, now, elapsed, irreversible, unknown, note
     if (user) return wait(row, missingReceipt(user.proof.fact))
     const unsigned = neverSigned(row)
     if (!unsigned) return wait(row, uncertainNonce(row))
-    if (used && row.intent !== 'send') return endUnsigned(row, { status: endOfIntent[row.intent], proof: unsigned })
-    const isWitnessed = witnesses.each.length >= minWitnesses
-    if (used && isWitnessed && used.fact.head - known.from_block >= unsignedBlocks && (await isNew(row))) {
+    // The only node may take its word back, and the nonce would be a gap.
+    const agreed = witnesses.each.length >= minWitnesses ? used : undefined
+    const isGivenUp = elapsed() - (known.since ?? 0) >= giveUpMs
+    if (row.intent !== 'send' && (agreed || isGivenUp))
+      return endUnsigned(row, { status: endOfIntent[row.intent], proof: unsigned })
+    if (agreed && agreed.fact.head - known.from_block >= unsignedBlocks && (await isNew(row))) {
       const reason = `Nonce ${row.nonce} was used outside this service before this was signed`
-      return irreversible.renumber(row, { unsigned, used }, reason, [])
+      return irreversible.renumber(row, { unsigned, used: agreed }, reason, [])
     }
-    if (elapsed() - (known.since ?? 0) < giveUpMs) return wait(row, uncertainNonce(row))
+    if (!isGivenUp) return wait(row, uncertainNonce(row))
     const text =
       `The nodes say that nonce ${row.nonce} is used, but none of them shows the transaction that used it. ` +
       'Check the chain before you send this transaction again'
