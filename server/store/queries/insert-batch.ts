@@ -15,9 +15,8 @@ import {
 } from './insert-transaction.ts'
 import { insertRefills, newestRefills } from './refills.ts'
 import { type Session, sql, type Transaction } from './session.ts'
-import { allColumns, recordsOf } from './transaction-columns.ts'
 import { indexMetadata } from './transaction-metadata.ts'
-import { dataColumn } from './transaction-rows.ts'
+import { columnNames, dataColumn, quoted, recordsOf } from './transaction-rows.ts'
 
 interface KnownRow extends KnownAnswer {
   /** The holder. */
@@ -177,7 +176,7 @@ function noncesOf(wanted: NewTransaction[]): (Account & { nonce: number | null; 
   return [...named, ...counted.values()]
 }
 
-const names = allColumns.map((name) => `"${name}"`)
+const names = quoted(columnNames)
 const insertData = sql({
   sqlite: 'INSERT INTO transaction_data (row_id, data) VALUES ($row_id, $data)',
   postgres: `
@@ -185,10 +184,10 @@ const insertData = sql({
     SELECT row_id, decode(data, 'hex') FROM json_to_recordset($rows::json) AS new (row_id bigint, data text)`,
 })
 const insertRows = sql({
-  sqlite: `INSERT INTO transactions (${names.join(', ')}) VALUES (${allColumns.map((name) => `$${name}`).join(', ')})`,
+  sqlite: `INSERT INTO transactions (${names}) VALUES (${columnNames.map((name) => `$${name}`).join(', ')})`,
   postgres: `
-    INSERT INTO transactions (${names.join(', ')})
-    SELECT ${names.join(', ')} FROM ${recordsOf(allColumns)}`,
+    INSERT INTO transactions (${names})
+    SELECT ${names} FROM ${recordsOf(columnNames)}`,
 })
 const insertKnown = sql(
   (engine) => `

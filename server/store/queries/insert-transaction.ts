@@ -13,7 +13,7 @@ import {
 import { shownTransaction } from '../../domain/show-transaction.ts'
 import type { Account, OverLimit, Spend, Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
 import { type ReservationSums, reservedOf, sumsAfter } from './reserved-amount.ts'
-import { bytesOf, type Row, read, withData } from './transaction-rows.ts'
+import { bytesOf, newRow, read, type StoredRow, withData } from './transaction-rows.ts'
 
 /** The state that is read before several transactions are accepted together. It follows each acceptance, and is written once for all. */
 export interface Ledger {
@@ -52,16 +52,13 @@ export interface AccountState extends Account, ReservationSums {
 
 /** The rows of one accepted transaction. */
 export interface Acceptance {
-  row: AcceptedRow
+  row: StoredRow
   shown: TransactionRow
   data: Buffer | null
   known: (KnownAnswer & { caller: string; key: string; pool_row_id?: number }) | undefined
   deduplication_id: string | undefined
   refill: NewRefill | undefined
 }
-
-/** All columns of the row. */
-export type AcceptedRow = Row & { sequence: number; spent: string | null; caller: string }
 
 /** When it is accepted, who asked for it, as in the audit trail, and through which pool (null: of a relayer itself). */
 export interface Origin {
@@ -100,9 +97,10 @@ export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Orig
     sponsored,
     deduplication_id,
     refill,
+    data,
     ...wanted
   } = its
-  const { relayer_row_id, data } = wanted
+  const { relayer_row_id } = wanted
   const known = idempotency && ledger.known.get(keyOf(relayer_row_id, idempotency))
   if (known) return answerAgain(known, idempotency.body_hash)
   const name = deduplicationOf(its)
@@ -141,20 +139,24 @@ export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Orig
   ledger.held.add(nonceOf(place, nonce))
   if (lane !== undefined) ledger.lanes.add(lane)
   if (refill) ledger.refills.set(refill.relayer_row_id, { row_id: 0, is_open: 1 })
-  const row: AcceptedRow = {
-    ...newRow(wanted),
+  const row = newRow({
+    ...wanted,
     row_id: take(ledger.row_ids.transactions),
+    data_bytes: bytes,
     data_row_id: data === null ? null : take(ledger.row_ids.data),
     sequence: relayer.last_sequence,
     nonce,
+    // Half of a surrogate pair is no character, and no database stores it.
+    reference: wanted.reference?.toWellFormed() ?? null,
     created_at,
     changed_at: created_at,
     caller,
     pool_row_id,
     reserved,
     spent: taken.spent,
-    ...sponsoredColumns(sponsored, ledger.bucket),
-  }
+    sponsored: sponsored ? sponsoredOf(sponsored, ledger.bucket) : null,
+    sponsored_lane: sponsored?.lane ?? null,
+  })
   const shown = { ...read(row), data }
   const transaction = { ...shownTransaction(shown), warnings }
   const bytesOfData = data === null ? null : Buffer.from(data.slice(2), 'hex')
@@ -173,74 +175,9 @@ export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Orig
 const isNext = (newest: NewestRefill | undefined, { after }: NewRefill): boolean =>
   newest === undefined ? after === null : newest.is_open === 0 && newest.row_id === after
 
-const sponsoredColumns = (sponsored: NewTransaction['sponsored'], bucket: number) => {
-  if (!sponsored) return { sponsored: null, sponsored_lane: null }
-  const { lane, ...its } = sponsored
-  return { sponsored: JSON.stringify({ ...its, bucket } satisfies Sponsored), sponsored_lane: lane }
-}
-
-type Assigned =
-  | 'sponsored'
-  | 'sponsored_lane'
-  | 'row_id'
-  | 'data_row_id'
-  | 'sequence'
-  | 'nonce'
-  | 'created_at'
-  | 'changed_at'
-  | 'caller'
-  | 'pool_row_id'
-  | 'reserved'
-  | 'spent'
-
-const newRow = (its: NewTransaction): Omit<AcceptedRow, Assigned> => ({
-  id: its.id,
-  relayer_row_id: its.relayer_row_id,
-  relayer_id: its.relayer_id,
-  chain_id: its.chain_id,
-  hash: null,
-  from: its.from,
-  to: its.to,
-  value: its.value,
-  data_bytes: bytesOf(its.data),
-  gas_limit: its.gas_limit,
-  gas_price: its.gas_price,
-  max_fee_per_gas: its.max_fee_per_gas,
-  max_priority_fee_per_gas: its.max_priority_fee_per_gas,
-  status: 'pending',
-  status_reason: its.status_reason,
-  sent_at: null,
-  confirmed_at: null,
-  signature: null,
-  speed: its.speed && JSON.stringify(its.speed),
-  receipt: null,
-  error: null,
-  // Half of a surrogate pair is no character, and no database stores it.
-  reference: its.reference?.toWellFormed() ?? null,
-  fragments: its.fragments ? JSON.stringify(its.fragments) : null,
-  call: its.call ? JSON.stringify(its.call) : null,
-  metadata: its.metadata ? JSON.stringify(its.metadata) : null,
-  submission: its.submission ? JSON.stringify(its.submission) : null,
-  access_list: its.access_list ? JSON.stringify(its.access_list) : null,
-  authorization_list: its.authorization_list ? JSON.stringify(its.authorization_list) : null,
-  valid_until: its.valid_until,
-  intent: its.intent,
-  type: its.type,
-  fee_ceiling: its.fee_ceiling ?? null,
-  tip_ceiling: its.tip_ceiling ?? null,
-  data_fee: its.data_fee ?? null,
-  coin_spent: its.coin_spent ?? null,
-  replaces_foreign: 0,
-  gas_is_given: its.gas_is_given ? 1 : 0,
-  is_sweep: its.is_sweep ? 1 : 0,
-  resign: 0,
-  block_number: null,
-  block_hash: null,
-  waiting_for: null,
-  wait_text: null,
-  waits_told: '[]',
-  reprice_at: 0,
-  revision: 0,
+const sponsoredOf = ({ lane: _, ...its }: NonNullable<NewTransaction['sponsored']>, bucket: number): Sponsored => ({
+  ...its,
+  bucket,
 })
 
 function take(rowIds: number[]): number {

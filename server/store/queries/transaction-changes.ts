@@ -1,25 +1,6 @@
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { sql, type Transaction } from './session.ts'
-import { allColumns, type Column, recordsOf } from './transaction-columns.ts'
-import { encode, type Row } from './transaction-rows.ts'
-
-/** What a transaction keeps from its acceptance, and what has a statement of its own (spending.ts). */
-const kept = [
-  'row_id',
-  'id',
-  'relayer_row_id',
-  'relayer_id',
-  'sequence',
-  'chain_id',
-  'from',
-  'created_at',
-  'spent',
-  'caller',
-  'sponsored_lane',
-  'pool_row_id',
-] as const satisfies Column[]
-type Changing = Exclude<Column, (typeof kept)[number]>
-const changing = allColumns.filter((name): name is Changing => !kept.some((its) => its === name))
+import { type ChangingName, changingNames, encode, type Row, recordsOf } from './transaction-rows.ts'
 
 /**
  * What the steps of a transaction change: it waits, a node takes it, it is signed, it is in a block, it is signed again; and anything
@@ -35,7 +16,7 @@ const finalColumns = [
   'changed_at',
   'revision',
 ] as const
-const columnSets: readonly (readonly Changing[])[] = [
+const columnSets: readonly (readonly ChangingName[])[] = [
   ['waiting_for', 'wait_text', 'changed_at', 'reprice_at', 'revision'],
   ['status', 'sent_at', 'changed_at', 'revision'],
   ['hash', 'status', 'signature', 'changed_at', 'reprice_at', 'revision'],
@@ -45,7 +26,7 @@ const columnSets: readonly (readonly Changing[])[] = [
     ...(['hash', 'gas_price', 'max_fee_per_gas', 'max_priority_fee_per_gas', 'signature', 'resign'] as const),
     ...(['waiting_for', 'wait_text', 'reserved', 'changed_at', 'reprice_at', 'revision'] as const),
   ],
-  changing,
+  changingNames,
 ]
 
 /**
@@ -71,7 +52,7 @@ type Update = (typeof updates)[number]
 /** How a row differs from the stored one, the statement that changes it, and its values. */
 export function changeOf(before: Row, row: TransactionRow) {
   const after = encode(row)
-  const changed = changing.filter((name) => after[name] !== before[name])
+  const changed = changingNames.filter((name) => after[name] !== before[name])
   const update = updates.find(({ names }) => changed.every((name) => names.includes(name))) as Update
   const values = Object.fromEntries(update.names.map((name) => [name, after[name]]))
   return { changed, update, values: { ...values, row_id: row.row_id, known_revision: before.revision } }

@@ -1,4 +1,3 @@
-import type { Transaction } from '../../../generated/openapi.ts'
 import type { ShownColumns } from '../../domain/show-transaction.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { type Session, sql } from './session.ts'
@@ -35,114 +34,169 @@ export async function readData(session: Session, dataRowId: number | null): Prom
   return hexOf((await session.one(select, { data_row_id: dataRowId }))?.data ?? null)
 }
 
-/** Columns that hold JSON. */
-const jsonColumns = [
-  'signature',
-  'speed',
-  'receipt',
-  'error',
-  'fragments',
-  'call',
-  'metadata',
-  'submission',
-  'access_list',
-  'authorization_list',
-  'sponsored',
-] as const
+/** A transaction with what is read apart from it: its place among the relayer's, what of the spending is its own, and who asked for it. */
+type Columns = TransactionRow & { sequence: number; spent: string | null; caller: string }
 
-/** A row of the table `transactions`. */
-type JsonColumn = (typeof jsonColumns)[number]
+type KindOf<Value> = [Value] extends [boolean]
+  ? 'boolean'
+  : [Value] extends [number | null]
+    ? 'bigint' | 'integer'
+    : [Value] extends [string | null]
+      ? 'text'
+      : 'json'
 
-export type Row = Omit<
-  TransactionRow,
-  JsonColumn | 'resign' | 'replaces_foreign' | 'gas_is_given' | 'is_sweep' | 'waits_told'
-> &
-  Record<JsonColumn, string | null> & {
-    resign: 0 | 1
-    replaces_foreign: 0 | 1
-    gas_is_given: 0 | 1
-    is_sweep: 0 | 1
-    waits_told: string
-  }
-
-export type WholeRow = Row & { data: Uint8Array | null }
-
-/** The columns that the contract shows, without the data. */
-export const shownColumns = `id, relayer_id, hash, "from", "to", value, nonce, gas_limit, gas_price,
-  max_fee_per_gas, max_priority_fee_per_gas, status, status_reason, created_at, sent_at, confirmed_at, signature, speed, receipt, error, reference,
-  fragments, call, metadata, submission, access_list, authorization_list,
-  block_number, block_hash, waiting_for, wait_text, changed_at, intent`
-
-export const columns = `${shownColumns}, row_id, relayer_row_id, chain_id, valid_until, resign, type, fee_ceiling, tip_ceiling, data_fee, coin_spent, replaces_foreign, gas_is_given, is_sweep, waits_told, reserved, sponsored, sponsored_lane, pool_row_id, reprice_at, revision, data_bytes,
-  data_row_id`
-
-export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
-
-const parsed = (text: string | null) => (text === null ? null : JSON.parse(text))
-
-function decode<R extends Pick<Row, Exclude<JsonColumn, 'sponsored'>>>(row: R) {
-  return {
-    ...row,
-    signature: parsed(row.signature),
-    speed: parsed(row.speed),
-    receipt: parsed(row.receipt),
-    error: parsed(row.error),
-    fragments: parsed(row.fragments),
-    call: parsed(row.call),
-    metadata: parsed(row.metadata),
-    submission: parsed(row.submission),
-    access_list: parsed(row.access_list),
-    authorization_list: parsed(row.authorization_list),
-  }
+interface Column<Value> {
+  kind: KindOf<Value>
+  /** Of a new transaction that has no other value; absent: the acceptance gives it. */
+  initial?: Value
+  /** The contract shows it, and lists read it. */
+  shown?: true
+  /** It never changes, or has a statement of its own (daily-limits.ts). */
+  fixed?: true
+  /** It is not read with the row. */
+  apart?: true
 }
 
-export type ShownRow = Pick<
-  Row,
-  | Exclude<keyof Transaction, 'data' | 'call' | 'ended_at' | 'is_canceling'>
-  | 'intent'
-  | 'changed_at'
-  | 'fragments'
-  | 'call'
-  | 'block_number'
-  | 'block_hash'
-  | 'waiting_for'
-  | 'wait_text'
->
+/** The columns of the table `transactions`: what inserts, changes, reads and shows a row is derived from them. */
+const table = {
+  row_id: { kind: 'bigint', fixed: true },
+  id: { kind: 'text', shown: true, fixed: true },
+  relayer_row_id: { kind: 'bigint', fixed: true },
+  relayer_id: { kind: 'text', shown: true, fixed: true },
+  sequence: { kind: 'bigint', fixed: true, apart: true },
+  chain_id: { kind: 'bigint', fixed: true },
+  hash: { kind: 'text', shown: true, initial: null },
+  from: { kind: 'text', shown: true, fixed: true },
+  to: { kind: 'text', shown: true },
+  value: { kind: 'text', shown: true },
+  data_bytes: { kind: 'bigint' },
+  data_row_id: { kind: 'bigint' },
+  nonce: { kind: 'bigint', shown: true },
+  gas_limit: { kind: 'bigint', shown: true },
+  gas_price: { kind: 'text', shown: true },
+  max_fee_per_gas: { kind: 'text', shown: true },
+  max_priority_fee_per_gas: { kind: 'text', shown: true },
+  status: { kind: 'text', shown: true, initial: 'pending' },
+  status_reason: { kind: 'text', shown: true },
+  created_at: { kind: 'text', shown: true, fixed: true },
+  caller: { kind: 'text', fixed: true, apart: true },
+  pool_row_id: { kind: 'bigint', fixed: true },
+  sent_at: { kind: 'text', shown: true, initial: null },
+  confirmed_at: { kind: 'text', shown: true, initial: null },
+  signature: { kind: 'json', shown: true, initial: null },
+  speed: { kind: 'json', shown: true },
+  receipt: { kind: 'json', shown: true, initial: null },
+  error: { kind: 'json', shown: true, initial: null },
+  reference: { kind: 'text', shown: true, initial: null },
+  fragments: { kind: 'json', shown: true, initial: null },
+  call: { kind: 'json', shown: true, initial: null },
+  metadata: { kind: 'json', shown: true, initial: null },
+  submission: { kind: 'json', shown: true, initial: null },
+  access_list: { kind: 'json', shown: true, initial: null },
+  authorization_list: { kind: 'json', shown: true, initial: null },
+  valid_until: { kind: 'text' },
+  intent: { kind: 'text', shown: true },
+  resign: { kind: 'boolean', initial: false },
+  type: { kind: 'integer' },
+  fee_ceiling: { kind: 'text', initial: null },
+  tip_ceiling: { kind: 'text', initial: null },
+  data_fee: { kind: 'text', initial: null },
+  coin_spent: { kind: 'text', initial: null },
+  replaces_foreign: { kind: 'boolean', initial: false },
+  gas_is_given: { kind: 'boolean', initial: false },
+  is_sweep: { kind: 'boolean', initial: false },
+  block_number: { kind: 'bigint', shown: true, initial: null },
+  block_hash: { kind: 'text', shown: true, initial: null },
+  waiting_for: { kind: 'text', shown: true, initial: null },
+  wait_text: { kind: 'text', shown: true, initial: null },
+  waits_told: { kind: 'json', initial: [] },
+  spent: { kind: 'text', fixed: true, apart: true },
+  reserved: { kind: 'text' },
+  sponsored: { kind: 'json' },
+  sponsored_lane: { kind: 'text', fixed: true },
+  changed_at: { kind: 'text', shown: true },
+  reprice_at: { kind: 'bigint', initial: 0 },
+  revision: { kind: 'bigint', initial: 0 },
+} satisfies { [Name in keyof Columns]: Column<Columns[Name]> }
+
+type Table = typeof table
+export type ColumnName = keyof Table
+type NamesWith<Property> = { [Name in ColumnName]: Table[Name] extends Property ? Name : never }[ColumnName]
+type JsonName = NamesWith<{ kind: 'json' }>
+type BooleanName = NamesWith<{ kind: 'boolean' }>
+
+/** A row as the database has it. */
+export type StoredRow = Omit<Columns, JsonName | BooleanName> & { [Name in BooleanName]: 0 | 1 } & {
+  [Name in JsonName]: string | Extract<Columns[Name], null>
+}
+/** What of a row is read. */
+export type Row = Omit<StoredRow, NamesWith<{ apart: true }>>
+export type WholeRow = Row & { data: Uint8Array | null }
+export type ShownRow = Pick<Row, NamesWith<{ shown: true }>>
+
+interface AnyColumn extends Omit<Column<unknown>, 'kind'> {
+  kind: Table[ColumnName]['kind']
+}
+const anyColumn: Record<ColumnName, AnyColumn> = table
+export const columnNames = Object.keys(table) as ColumnName[]
+const namesWhere = (is: (column: AnyColumn) => boolean) => columnNames.filter((name) => is(anyColumn[name]))
+const jsonNames = namesWhere(({ kind }) => kind === 'json')
+const shownJsonNames = namesWhere(({ kind, shown }) => kind === 'json' && shown === true)
+const booleanNames = namesWhere(({ kind }) => kind === 'boolean')
+
+/** The columns that an update may set. */
+export type ChangingName = Exclude<ColumnName, NamesWith<{ fixed: true }>>
+export const changingNames = namesWhere(({ fixed }) => !fixed) as ChangingName[]
+
+export const quoted = (names: readonly ColumnName[]): string => names.map((name) => `"${name}"`).join(', ')
+/** The columns that the contract shows, without the data. */
+export const shownColumns = quoted(namesWhere(({ shown }) => shown === true))
+export const columns = quoted(namesWhere(({ apart }) => !apart))
+export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
+
+const databaseTypes = { text: 'text', json: 'text', bigint: 'bigint', integer: 'integer', boolean: 'integer' }
+
+/** For the FROM clause: the parameter `rows` as records with these columns, and `more`. */
+export const recordsOf = (names: readonly ColumnName[], ...more: string[]): string =>
+  `json_to_recordset($rows::json) AS new (${[...names.map((name) => `"${name}" ${databaseTypes[table[name].kind]}`), ...more].join(', ')})`
+
+/** A copy with the JSON of these columns parsed. */
+function parsed(row: object, names: readonly ColumnName[]) {
+  const copy: Record<string, unknown> = { ...row }
+  for (const name of names) {
+    const text = copy[name]
+    if (text !== null) copy[name] = JSON.parse(text as string)
+  }
+  return copy
+}
 
 /** The values of the columns that the contract shows. */
-export const show = (row: ShownRow, data: string | null): ShownColumns => ({ ...decode(row), data })
+export const show = (row: ShownRow, data: string | null): ShownColumns =>
+  ({ ...parsed(row, shownJsonNames), data }) as Pick<TransactionRow, keyof ShownRow> & { data: string | null }
 
-export const read = (row: Row): TransactionRow => ({
-  ...decode(row),
-  sponsored: parsed(row.sponsored),
-  resign: row.resign === 1,
-  replaces_foreign: row.replaces_foreign === 1,
-  gas_is_given: row.gas_is_given === 1,
-  is_sweep: row.is_sweep === 1,
-  waits_told: row.waits_told === '[]' ? [] : JSON.parse(row.waits_told),
-})
+export function read(row: Row): TransactionRow {
+  const copy = parsed(row, jsonNames)
+  for (const name of booleanNames) copy[name] = copy[name] === 1
+  return copy as unknown as TransactionRow
+}
 
 export const readWhole = (row: WholeRow): WholeTransactionRow => ({ ...read(row), data: hexOf(row.data) })
 
-export const encode = (row: TransactionRow) => ({
-  ...row,
-  signature: row.signature && JSON.stringify(row.signature),
-  speed: row.speed && JSON.stringify(row.speed),
-  receipt: row.receipt && JSON.stringify(row.receipt),
-  error: row.error && JSON.stringify(row.error),
-  fragments: row.fragments && JSON.stringify(row.fragments),
-  call: row.call && JSON.stringify(row.call),
-  metadata: row.metadata && JSON.stringify(row.metadata),
-  submission: row.submission && JSON.stringify(row.submission),
-  access_list: row.access_list && JSON.stringify(row.access_list),
-  authorization_list: row.authorization_list && JSON.stringify(row.authorization_list),
-  sponsored: row.sponsored && JSON.stringify(row.sponsored),
-  resign: row.resign ? 1 : 0,
-  replaces_foreign: row.replaces_foreign ? 1 : 0,
-  gas_is_given: row.gas_is_given ? 1 : 0,
-  is_sweep: row.is_sweep ? 1 : 0,
-  waits_told: JSON.stringify(row.waits_told),
-})
+function encoded(copy: Record<string, unknown>): Record<string, unknown> {
+  for (const name of jsonNames) if (copy[name] !== null) copy[name] = JSON.stringify(copy[name])
+  for (const name of booleanNames) copy[name] = copy[name] ? 1 : 0
+  return copy
+}
+
+export const encode = (row: TransactionRow): Row => encoded({ ...row }) as unknown as Row
+
+type InitialName = NamesWith<{ initial: unknown }>
+export type NewRow = Omit<Columns, InitialName> & Partial<Pick<Columns, InitialName>>
+
+const initialRow = Object.fromEntries(columnNames.map((name) => [name, anyColumn[name].initial ?? null]))
+
+/** The row of a new transaction. A column that is not given has its initial value. */
+export const newRow = (given: NewRow): StoredRow => encoded({ ...initialRow, ...given }) as unknown as StoredRow
 
 /** The number of bytes of data in hex. */
 export const bytesOf = (data: string | null): number => (data === null ? 0 : (data.length - 2) / 2)
