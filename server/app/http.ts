@@ -14,6 +14,7 @@ import { listen } from '../api/http/server.ts'
 import { createSharedRateLimit } from '../api/http/shared-rate-limit.ts'
 import { jsonRpc } from '../api/json-rpc/json-rpc.ts'
 import { sponsoredJsonRpc } from '../api/json-rpc/sponsored.ts'
+import type { Fault } from '../domain/errors.ts'
 import type { Caller, Handlers } from '../domain/operation.ts'
 import { makeId } from '../lib/ids.ts'
 import { createFindPool } from '../services/find-pool.ts'
@@ -170,12 +171,12 @@ const counting = (rateLimit: RateLimit) => async (caller: Caller, count: number)
   if (count > 0) await rateLimit.take(caller, count)
 }
 
-async function unready({ store }: Foundation, stopping: boolean) {
-  const reasons = stopping ? [{ path: 'process', message: 'is shutting down' }] : []
+async function unready({ store }: Foundation, stopping: boolean): Promise<Fault[]> {
+  const reasons: Fault[] = stopping ? [{ of: 'process', field: [], message: 'is shutting down' }] : []
   try {
     await store.ping()
   } catch {
-    reasons.push({ path: 'store', message: 'does not answer' })
+    reasons.push({ of: 'store', field: [], message: 'does not answer' })
   }
   return reasons
 }

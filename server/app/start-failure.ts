@@ -1,4 +1,4 @@
-import { ApiError, ConfigError } from '../domain/errors.ts'
+import { ConfigError, DomainError } from '../domain/errors.ts'
 import { DatabaseDown } from '../store/store-errors.ts'
 
 /** The reason why the service does not start or stop as it should, for its operator. Only a fault of the service itself has a stack. */
@@ -14,4 +14,4 @@ export function explain(error: unknown): string {
 /** Whether the database was down, is starting or went down during the start: a later start can succeed without a change of settings. */
 export const isOfDatabase = (error: unknown): boolean =>
   error instanceof DatabaseDown ||
-  (error instanceof ApiError && (error.code === 'unavailable' || error.code === 'outcome_unknown'))
+  (error instanceof DomainError && (error.code === 'unavailable' || error.code === 'outcome_unknown'))

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
+import { detailsOf, messageOf } from '../api/http/errors.ts'
 import type { Config } from '../config.ts'
-import { ApiError, ConfigError } from '../domain/errors.ts'
+import { ConfigError, DomainError } from '../domain/errors.ts'
 import { isKnownDatabase } from '../store/postgres/secrets.ts'
 import { StoreError, UnknownOutcome } from '../store/store-errors.ts'
 
@@ -53,9 +54,9 @@ export async function runCommand(command: () => string | Promise<string>): Promi
 
 /** An error as the operator reads it: an unexpected one has a stack trace. */
 export function explain(error: unknown): string {
-  if (error instanceof ApiError) {
-    const details = error.details.map(({ path, message }) => `${path} ${message}`)
-    return [error.message, ...details].join('\n')
+  if (error instanceof DomainError) {
+    const details = detailsOf(error).map(({ path, message }) => `${path} ${message}`)
+    return [messageOf(error), ...details].join('\n')
   }
   const isTold = [CommandError, ConfigError, StoreError].some((kind) => error instanceof kind)
   return `${(error as Error)[isTold ? 'message' : 'stack']}`

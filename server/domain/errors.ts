@@ -1,129 +1,167 @@
 import type { Failure } from '../../generated/openapi.ts'
 
 /**
- * The codes of failures, as `code` of the response shows them, and the HTTP status of each. Callers branch on them: a code is
- * never renamed. Every failure that is reported to a caller is an ApiError. Any other error is logged, and the caller gets
- * "Internal Server Error". The error catalogue in openapi.yaml describes each code.
+ * What can go wrong, as callers branch on it: a code is never renamed. The API (api/http/errors.ts, api/json-rpc/errors.ts) gives each
+ * its status, its sentence and its number in JSON-RPC. The error catalogue in openapi.yaml describes each code.
  */
-export const statusOf = {
-  invalid_request: 400,
-  insufficient_funds: 400,
-  execution_reverted: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  policy_violation: 403,
-  relayer_paused: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  conflict: 409,
-  already_sent: 409,
-  possibly_sent: 409,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  expectation_failed: 417,
-  unprocessable: 422,
-  gas_limit_too_low: 422,
-  rate_limited: 429,
-  header_too_large: 431,
-  internal: 500,
-  not_implemented: 501,
-  bad_gateway: 502,
-  unavailable: 503,
-  outcome_unknown: 503,
-} as const
+export type ErrorCode =
+  | 'invalid_request'
+  | 'insufficient_funds'
+  | 'execution_reverted'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'policy_violation'
+  | 'relayer_paused'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'conflict'
+  | 'already_sent'
+  | 'possibly_sent'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'expectation_failed'
+  | 'unprocessable'
+  | 'gas_limit_too_low'
+  | 'rate_limited'
+  | 'header_too_large'
+  | 'internal'
+  | 'not_implemented'
+  | 'bad_gateway'
+  | 'unavailable'
+  | 'outcome_unknown'
 
-export type ErrorCode = keyof typeof statusOf
+/** The path of a member in a value, for example `['items', 3, 'value']`. Empty: the whole value. */
+export type Field = readonly (string | number)[]
 
-/** One reason for a failure. `path`: a JSON pointer (RFC 6901) that starts with `/body`, `/query`, `/path` or `/headers`. */
-export interface Detail {
-  path: string
+/** What a reason is about: the value that the caller gave, or something that the service knows. */
+export type Subject =
+  | 'input'
+  | 'idempotency_key'
+  /** The caller's API key as the request carries it. */
+  | 'token'
+  | 'api_key'
+  /** The API key that the caller names. */
+  | 'api_key_id'
+  | 'origin'
+  | 'policies'
+  | 'pool_policies'
+  | 'sponsorship'
+  | 'relayer'
+  | 'pool'
+  /** The pool that the caller names. */
+  | 'pool_id'
+  | 'signer'
+  | 'network'
+  | 'node'
+  | 'node_calls'
+  | 'next_nonce'
+  | 'refill'
+  | 'store'
+  | 'audit'
+  | 'process'
+
+/** One reason for an error. `field`: the member of the subject. */
+export interface Fault {
+  of: Subject
+  field: Field
   message: string
+  /** The member of a batch that failed, when the fault is not of the value. */
+  member?: Field
 }
 
-/** What a failure names of a transaction. */
+/** What an error names of a transaction. */
 export type SentTransaction = NonNullable<Failure['transaction']>
 
-export class ApiError extends Error {
-  readonly code: ErrorCode
-  readonly details: Detail[]
-  readonly headers: Record<string, string>
-  /** The transaction that is the reason. The answer names it to those who may read it. */
-  readonly transaction: SentTransaction | undefined
+export interface ErrorData {
+  /** Nothing was changed, and the same request may succeed after this time. */
+  retry_after_s?: number
+  /** Why the transaction would revert; empty: without a reason. */
+  revert_reason?: string
+  /** The transaction that is the reason. It is named to those who may read it. */
+  transaction?: SentTransaction
+}
 
-  constructor(
-    code: ErrorCode,
-    message: string,
-    details: Detail[] = [],
-    headers: Record<string, string> = {},
-    transaction?: SentTransaction,
-  ) {
-    super(message)
-    this.name = 'ApiError'
+/**
+ * Every failure that is reported to a caller. Any other error is logged, and the caller gets "Internal Server Error". `reason`: a
+ * sentence of its own, or faults, which the API heads with the sentence of the code.
+ */
+export class DomainError extends Error {
+  readonly code: ErrorCode
+  readonly sentence: string | undefined
+  readonly faults: readonly Fault[]
+  readonly data: ErrorData
+
+  constructor(code: ErrorCode, reason: string | readonly Fault[], data: ErrorData = {}) {
+    super(typeof reason === 'string' ? reason : reason.map(({ message }) => message).join('; '))
+    this.name = 'DomainError'
     this.code = code
-    this.details = details
-    this.headers = headers
-    this.transaction = transaction
+    this.sentence = typeof reason === 'string' ? reason : undefined
+    this.faults = typeof reason === 'string' ? [] : reason
+    this.data = data
   }
 }
 
-/** 400 for a request that matches the contract's schema and cannot be carried out. `path`: a JSON pointer to the cause. */
-export const badRequest = (path: string, message: string): ApiError =>
-  new ApiError('invalid_request', 'Bad Request', [{ path, message }])
+/** The value that the caller gave has a fault. */
+export const inputFault = (field: Field, message: string): Fault => ({ of: 'input', field, message })
 
-/** 400: the account cannot pay for the transaction. */
-export const insufficientFunds = (message: string): ApiError =>
-  new ApiError('insufficient_funds', 'Bad Request', [{ path: '/body/value', message }])
+/** An error about something that the service knows. */
+export const errorOf = (code: ErrorCode, of: Subject, message: string, data?: ErrorData): DomainError =>
+  new DomainError(code, [{ of, field: [], message }], data)
 
-/** 409: the current state of a resource does not permit the request. `path`: a JSON pointer to the cause. */
-export const conflict = (path: string, message: string): ApiError =>
-  new ApiError('conflict', 'Conflict', [{ path, message }])
+/** The value matches the contract's schema and cannot be carried out. */
+export const badRequest = (field: Field, message: string): DomainError =>
+  new DomainError('invalid_request', [inputFault(field, message)])
 
-export const notFound = (message: string): ApiError => new ApiError('not_found', message)
+/** The account cannot pay for the transaction. */
+export const insufficientFunds = (message: string): DomainError =>
+  new DomainError('insufficient_funds', [inputFault(['value'], message)])
+
+/** The current state of a resource does not permit what is asked for. */
+export const conflict = (field: Field, message: string): DomainError =>
+  new DomainError('conflict', [inputFault(field, message)])
+
+export const notFound = (message: string): DomainError => new DomainError('not_found', message)
 
 // These messages are part of the contract: clients compare them.
-export const relayerNotFound = (id: string): ApiError => notFound(`Relayer with ID ${id} not found`)
-export const transactionNotFound = (id: string): ApiError => notFound(`Transaction with ID ${id} not found`)
-export const notificationNotFound = (): ApiError => notFound('Notification not found')
+export const relayerNotFound = (id: string): DomainError => notFound(`Relayer with ID ${id} not found`)
+export const transactionNotFound = (id: string): DomainError => notFound(`Transaction with ID ${id} not found`)
+export const notificationNotFound = (): DomainError => notFound('Notification not found')
 
-/** 409: a transaction of the chain has the caller's deduplication_id. */
-export const alreadySent = (transaction: SentTransaction): ApiError =>
-  new ApiError(
-    'already_sent',
-    'Conflict',
-    [{ path: '/body/deduplication_id', message: 'another transaction of this chain has it' }],
-    {},
+/** A transaction of the chain has the caller's deduplication_id. */
+export const alreadySent = (transaction: SentTransaction): DomainError =>
+  new DomainError('already_sent', [inputFault(['deduplication_id'], 'another transaction of this chain has it')], {
     transaction,
-  )
+  })
 
-/** 409: the nonce that the caller gave is not the next one. */
-export class NonceTaken extends ApiError {
+/** The nonce that the caller gave is not the next one. */
+export class NonceTaken extends DomainError {
   readonly next_nonce: number
 
   constructor(nextNonce: number) {
-    super('conflict', 'Conflict', [{ path: '/body/nonce', message: `must be ${nextNonce}, the next nonce` }])
+    super('conflict', [inputFault(['nonce'], `must be ${nextNonce}, the next nonce`)])
     this.name = 'NonceTaken'
     this.next_nonce = nextNonce
   }
 }
 
-/** 503: the database cannot be used, and nothing was changed. */
-export class StoreUnavailable extends ApiError {
+/** The database cannot be used, and nothing was changed. */
+export class StoreUnavailable extends DomainError {
   /** The store has logged that the database is down. */
   readonly isLogged: boolean
 
   constructor({ isLogged = false } = {}) {
-    const details = [{ path: 'store', message: 'The database is unavailable; try again later' }]
-    super('unavailable', 'Service Unavailable', details, { 'Retry-After': '1' })
+    const message = 'The database is unavailable; try again later'
+    super('unavailable', [{ of: 'store', field: [], message }], { retry_after_s: 1 })
     this.isLogged = isLogged
   }
 }
 
-/** 403: policies of the relayer refuse the request. `details` names each of them. */
-export const refusedBy = (details: Detail[]): ApiError => new ApiError('policy_violation', 'Forbidden', details)
+/** Policies refuse the request. The faults name each of them. */
+export const refusedBy = (faults: readonly Fault[]): DomainError => new DomainError('policy_violation', faults)
 
-/** 403: a paused relayer signs and sends nothing. */
-export const relayerPaused = (): ApiError => new ApiError('relayer_paused', 'Relayer paused')
+/** A paused relayer signs and sends nothing. */
+export const relayerPaused = (): DomainError => new DomainError('relayer_paused', 'Relayer paused')
 
 /** Settings, files or a database that the service cannot start with. The message has one line for each fault, and no secret. */
 export class ConfigError extends Error {}

@@ -1,4 +1,4 @@
-import { ApiError } from './errors.ts'
+import { errorOf } from './errors.ts'
 
 /** The calls of nodes that one request may make, and those for each further call of a batch. */
 const maxCalls = 500
@@ -36,7 +36,7 @@ export class NodeAccess {
     for (let count = 0; count < urls; count += 1) this.#count()
   }
 
-  /** Before each call of a node. Throws ApiError (429). */
+  /** Before each call of a node. Throws DomainError (429). */
   take(): void {
     if (this.#made >= this.#most) throw tooMany(`one request may make at most ${this.#most} calls of nodes`)
     this.#made += 1
@@ -69,7 +69,7 @@ export class FairTurns {
     this.#limits = { max_waiting: Number.POSITIVE_INFINITY, ...limits }
   }
 
-  /** Throws ApiError (429) when too much work of the key waits. */
+  /** Throws DomainError (429) when too much work of the key waits. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     await this.#turn(key)
     try {
@@ -118,5 +118,4 @@ export class FairTurns {
   }
 }
 
-const tooMany = (message: string) =>
-  new ApiError('rate_limited', 'Too Many Requests', [{ path: 'node_calls', message }], { 'Retry-After': '1' })
+const tooMany = (message: string) => errorOf('rate_limited', 'node_calls', message, { retry_after_s: 1 })

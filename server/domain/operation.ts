@@ -84,7 +84,7 @@ export interface Caller {
   rate_limit: { per_second: number; burst: number } | null
 }
 
-/** A limited resource of the process that callers share. Throws ApiError (429, 503). */
+/** A limited resource of the process that callers share. Throws DomainError (429, 503). */
 export interface Share {
   hold(caller: Caller, amount: number): { release(): void }
 }
@@ -114,19 +114,19 @@ export interface OperationRequest<Id extends OperationId> {
   /** The request's audit entry. The handler sets `subject`: the signed digest, or the id of the changed resource. */
   auditEntry: PendingAuditEntry
   /**
-   * Begins the audit entry of another operation that this request carries out; `end` completes it with an HTTP status. Throws ApiError
+   * Begins the audit entry of another operation that this request carries out; `end` completes it with an HTTP status. Throws DomainError
    * (503) while the trail cannot be written.
    */
   beginAudit(operation: OperationId): { auditEntry: PendingAuditEntry; end(result: number): void }
   /**
    * Authenticates the caller again and checks its rights to an operation on the relayer of the path: before each member of a batch, and
-   * before a key is used. Throws ApiError (401, 403, 404).
+   * before a key is used. Throws DomainError (401, 403, 404).
    */
   authorize(operation: OperationId): Promise<Caller>
   /** The request's access to nodes. */
   nodes: NodeAccess
   /**
-   * Holds so many bytes of the response under the caller's share until it is written; a later call holds what is more. Throws ApiError
+   * Holds so many bytes of the response under the caller's share until it is written; a later call holds what is more. Throws DomainError
    * (429, 503). To be called before anything is changed.
    */
   holdAnswer(bytes: number): void

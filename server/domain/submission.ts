@@ -70,16 +70,16 @@ export const isSecretOf = (
 ): boolean =>
   isSecret(row) || (row.submission?.is_original_private === true && row.block_hash === null && row.hash !== hash)
 
-/** Checks a request's or a network's submission. Null: public. Throws ApiError (400). */
+/** Checks a request's or a network's submission. Null: public. Throws DomainError (400). */
 export function readSubmission(
   { mode, after_blocks = null }: Submission,
   { private_rpc_urls }: Pick<Network, 'private_rpc_urls'>,
 ): PrivateSubmission | null {
   if ((mode === 'private_then_public') !== (after_blocks !== null))
-    throw badRequest('/body/submission/after_blocks', 'must be given with private_then_public, and with no other mode')
+    throw badRequest(['submission', 'after_blocks'], 'must be given with private_then_public, and with no other mode')
   if (mode === 'public') return null
   if (private_rpc_urls.length === 0)
-    throw badRequest('/body/submission/mode', 'must be public: the network has no private_rpc_urls')
+    throw badRequest(['submission', 'mode'], 'must be public: the network has no private_rpc_urls')
   return { mode, after_blocks, from_block: null, public_since: null }
 }
 
@@ -92,7 +92,7 @@ export function shownSubmission(submission: PrivateSubmission | null): Pick<Tran
 
 /**
  * The submission of a transaction that is replaced. `asked`: undefined: the request gives none. `isSigned`: a relay may have its bytes.
- * Throws ApiError (409): what public nodes have seen cannot become private.
+ * Throws DomainError (409): what public nodes have seen cannot become private.
  */
 export function replacedSubmission(
   row: { submission: PrivateSubmission | null },
@@ -104,7 +104,7 @@ export function replacedSubmission(
   if (!isSigned) return asked
   if (!isPrivate(row)) {
     if (asked === null) return before
-    throw conflict('/body/submission/mode', 'the transaction is public already, and stays public')
+    throw conflict(['submission', 'mode'], 'the transaction is public already, and stays public')
   }
   return asked === null
     ? released(before as PrivateSubmission, new Date(now).toISOString())

@@ -44,23 +44,22 @@ export interface TransactionRequest {
   submission: Submission | undefined
 }
 
-/** Normalizes a request. Throws ApiError (400) for faults that the contract's schema cannot express. */
+/** Normalizes a request. Throws DomainError (400) for faults that the contract's schema cannot express. */
 export function readTransactionRequest(body: SendTransactionRequest): TransactionRequest {
   const { gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
-  const to = body.to == null ? null : readAddress(body.to, '/body/to')
-  if (body.data != null && body.call != null) throw badRequest('/body/call', 'give at most one of data and call')
-  const value = readAmount(body.value ?? '0', '/body/value')
-  if (body.call != null && to === null)
-    throw badRequest('/body/to', 'must be given with call: the address of the contract')
+  const to = body.to == null ? null : readAddress(body.to, ['to'])
+  if (body.data != null && body.call != null) throw badRequest(['call'], 'give at most one of data and call')
+  const value = readAmount(body.value ?? '0', ['value'])
+  if (body.call != null && to === null) throw badRequest(['to'], 'must be given with call: the address of the contract')
   const call = body.call == null ? undefined : encodeCall(body.call, value)
   const data = call?.data ?? readBytes(body.data)
   if (to === null && data === null)
-    throw badRequest('/body/to', 'must be given when there is no data; only a contract creation has no receiver')
-  if (body.blob_versioned_hashes != null) throw badRequest('/body/blob_versioned_hashes', noBlobs)
+    throw badRequest(['to'], 'must be given when there is no data; only a contract creation has no receiver')
+  if (body.blob_versioned_hashes != null) throw badRequest(['blob_versioned_hashes'], noBlobs)
   if (body.authorization_list != null && to === null)
-    throw badRequest('/body/to', 'must be given with authorization_list: such a transaction cannot create a contract')
+    throw badRequest(['to'], 'must be given with authorization_list: such a transaction cannot create a contract')
   if (gas_price != null && (max_fee_per_gas != null || max_priority_fee_per_gas != null)) {
-    throw badRequest('/body/gas_price', 'must not be combined with max_fee_per_gas or max_priority_fee_per_gas')
+    throw badRequest(['gas_price'], 'must not be combined with max_fee_per_gas or max_priority_fee_per_gas')
   }
   const prices = {
     gas_price: readPrice(gas_price, 'gas_price'),
@@ -69,7 +68,7 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
   }
   const { max_fee_per_gas: most, max_priority_fee_per_gas: tip } = prices
   if (most !== null && tip !== null && BigInt(tip) > BigInt(most)) {
-    throw badRequest('/body/max_priority_fee_per_gas', `must be at most max_fee_per_gas (${most})`)
+    throw badRequest(['max_priority_fee_per_gas'], `must be at most max_fee_per_gas (${most})`)
   }
   return {
     to,
@@ -80,7 +79,7 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
     gas_limit: body.gas_limit ?? null,
     type: body.type ?? null,
     tier: body.speed === 'safeLow' ? ('safe_low' as const) : (body.speed ?? null),
-    valid_until: body.valid_until == null ? body.valid_until : readTime(body.valid_until, '/body/valid_until'),
+    valid_until: body.valid_until == null ? body.valid_until : readTime(body.valid_until, ['valid_until']),
     // Half of a surrogate pair is no character, and no database stores it.
     ordering_key: body.ordering_key?.toWellFormed() ?? null,
     reference: body.reference,
@@ -93,7 +92,7 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
 }
 
 const readPrice = (input: AmountInput | null | undefined, name: string): string | null =>
-  input == null ? null : readAmount(input, `/body/${name}`)
+  input == null ? null : readAmount(input, [name])
 
 /** Lower case with 0x; null when empty. */
 function readBytes(input: string | null | undefined): string | null {
@@ -107,7 +106,7 @@ function readMetadata(input: Metadata | null | undefined): Metadata | null | und
   if (input == null) return input
   const bytes = Buffer.byteLength(JSON.stringify(input))
   if (bytes > maxMetadataBytes)
-    throw badRequest('/body/metadata', `must have at most ${maxMetadataBytes} bytes as JSON; it has ${bytes}`)
+    throw badRequest(['metadata'], `must have at most ${maxMetadataBytes} bytes as JSON; it has ${bytes}`)
   const members = Object.entries(input).map(([name, value]) => [name, value.toWellFormed()])
   return members.length === 0 ? null : Object.fromEntries(members)
 }
@@ -122,9 +121,9 @@ function readAccessList(input: AccessList | null | undefined): AccessList | null
   if (input == null) return null
   const keys = input.reduce((count, { storage_keys }) => count + storage_keys.length, 0)
   if (keys > maxStorageKeys)
-    throw badRequest('/body/access_list', `must have at most ${maxStorageKeys} storage keys in all`)
+    throw badRequest(['access_list'], `must have at most ${maxStorageKeys} storage keys in all`)
   return input.map(({ address, storage_keys }, index) => ({
-    address: readAddress(address, `/body/access_list/${index}/address`),
+    address: readAddress(address, ['access_list', index, 'address']),
     storage_keys: storage_keys.map((key) => key.toLowerCase()),
   }))
 }
@@ -133,7 +132,7 @@ function readAuthorizations(input: Authorization[] | null | undefined): Authoriz
   if (input == null) return null
   return input.map((authorization, index) => ({
     ...authorization,
-    address: readAddress(authorization.address, `/body/authorization_list/${index}/address`),
+    address: readAddress(authorization.address, ['authorization_list', index, 'address']),
     r: authorization.r.toLowerCase(),
     s: authorization.s.toLowerCase(),
   }))

@@ -1,26 +1,26 @@
 import { getAddress } from 'ethers/address'
 import type { AmountInput } from '../../generated/openapi.ts'
-import { badRequest } from './errors.ts'
+import { badRequest, type Field } from './errors.ts'
 
 const maxAmount = 2n ** 256n - 1n
 
 /** A decimal string without leading zeros. A number above 2^53 is refused, because it may have lost digits. */
-export function readAmount(input: AmountInput, path: string): string {
+export function readAmount(input: AmountInput, field: Field): string {
   if (typeof input === 'number' && !Number.isSafeInteger(input))
-    throw badRequest(path, 'must be a whole number as a decimal string, for example "1000000000000000"')
+    throw badRequest(field, 'must be a whole number as a decimal string, for example "1000000000000000"')
   const amount = BigInt(input)
-  if (amount > maxAmount) throw badRequest(path, 'must be at most 2^256 - 1 (a uint256)')
+  if (amount > maxAmount) throw badRequest(field, 'must be at most 2^256 - 1 (a uint256)')
   return amount.toString()
 }
 
 /** Lower case; a mixed-case address must carry its checksum (EIP-55). */
-export function readAddress(input: string, path: string): string {
+export function readAddress(input: string, field: Field): string {
   // An address in lower case has no checksum; computing one takes 7 us.
   if (/^0x[0-9a-f]{40}$/.test(input)) return input
   try {
     return getAddress(input).toLowerCase()
   } catch {
-    throw badRequest(path, 'must have a correct EIP-55 checksum, or be in lower case')
+    throw badRequest(field, 'must have a correct EIP-55 checksum, or be in lower case')
   }
 }
 
@@ -29,9 +29,9 @@ const firstMs = Date.parse('0000-01-01T00:00:00.000Z')
 const lastMs = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** RFC 3339 in UTC with milliseconds. Date.parse does not accept `t` and `z` in lower case. */
-export function readTime(input: string, path: string): string {
+export function readTime(input: string, field: Field): string {
   const ms = Date.parse(input.toUpperCase())
   if (!(ms >= firstMs && ms <= lastMs))
-    throw badRequest(path, 'must be an RFC 3339 time in the years 0000 to 9999 UTC, for example 2026-01-31T12:00:00Z')
+    throw badRequest(field, 'must be an RFC 3339 time in the years 0000 to 9999 UTC, for example 2026-01-31T12:00:00Z')
   return new Date(ms).toISOString()
 }

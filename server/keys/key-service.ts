@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net'
-import { ApiError } from '../domain/errors.ts'
+import { DomainError } from '../domain/errors.ts'
 import { printable } from '../lib/printable.ts'
 import type { TargetCheck } from '../lib/ssrf-guard.ts'
 
@@ -54,25 +54,25 @@ export class KeyServiceFault extends Error {
 }
 
 /** 503: the key service does not sign now. */
-export class KeyServiceUnavailable extends ApiError {
+export class KeyServiceUnavailable extends DomainError {
   readonly reason: string
   /** The fault of the last call; undefined when there was none. */
   readonly fault: KeyServiceFault | undefined
 
   constructor(reason: string, retryAfterMs: number, fault?: KeyServiceFault) {
-    const headers = { 'Retry-After': `${Math.max(1, Math.ceil(retryAfterMs / 1_000))}` }
-    super('unavailable', 'Service Unavailable', [{ path: 'signer', message: reason }], headers)
+    const data = { retry_after_s: Math.max(1, Math.ceil(retryAfterMs / 1_000)) }
+    super('unavailable', [{ of: 'signer', field: [], message: reason }], data)
     this.reason = reason
     this.fault = fault
   }
 }
 
 /** 422: the key service has no way to sign this content. */
-export class CannotSign extends ApiError {
+export class CannotSign extends DomainError {
   readonly reason: string
 
   constructor(reason: string) {
-    super('unprocessable', 'Unprocessable Content', [{ path: 'signer', message: reason }])
+    super('unprocessable', [{ of: 'signer', field: [], message: reason }])
     this.reason = reason
   }
 }
@@ -82,7 +82,7 @@ export class CannotSign extends ApiError {
  * on the way is in nobody's hands. Only a wrong answer was signed by something.
  */
 export const isUnsigned = (error: unknown): boolean =>
-  error instanceof ApiError && !(error instanceof KeyServiceUnavailable && error.fault?.kind === 'wrong')
+  error instanceof DomainError && !(error instanceof KeyServiceUnavailable && error.fault?.kind === 'wrong')
 
 const maxDetailLength = 500
 

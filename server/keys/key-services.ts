@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { keccak256 } from 'ethers/crypto'
-import { ApiError, badRequest } from '../domain/errors.ts'
+import { badRequest, DomainError, inputFault } from '../domain/errors.ts'
 import type { Observer } from '../domain/observer.ts'
 import type { LoginTrust } from '../domain/rows.ts'
 import type { HeadersByUrl } from '../domain/settings.ts'
@@ -21,7 +21,7 @@ import type { Signer } from './signer.ts'
 
 export interface KeyServices {
   /**
-   * The address of the key, after a signature by it was checked, and the reference, with the version of the key. Throws ApiError
+   * The address of the key, after a signature by it was checked, and the reference, with the version of the key. Throws DomainError
    * (400, 422, 503). `trust`: of the caller who gives it.
    */
   admit(reference: KeyReference, trust: LoginTrust): Promise<{ address: string; reference: KeyReference }>
@@ -88,7 +88,7 @@ export function createKeyServices(
   return {
     async admit(reference, trust) {
       const fault = urlFault(reference, outbound.checkTarget)
-      if (fault) throw badRequest(`/body/config/${fault.field}`, fault.message)
+      if (fault) throw badRequest(['config', fault.field], fault.message)
       try {
         return await limited(admissionMs, async (signal) => {
           const { address, version } = await open(reference, undefined, trust).publicKey(signal)
@@ -136,9 +136,9 @@ function refusing(fault: KeyServiceFault): RemoteKey {
   return { publicKey: refuse, sign: refuse }
 }
 
-function refusal({ kind, message, detail }: KeyServiceFault): ApiError {
-  const details = [{ path: '/body/config', message: detail ? `${message}: ${detail}` : message }]
+function refusal({ kind, message, detail }: KeyServiceFault): DomainError {
+  const faults = [inputFault(['config'], detail ? `${message}: ${detail}` : message)]
   return kind === 'unavailable' || kind === 'throttled'
-    ? new ApiError('unavailable', 'Service Unavailable', details, { 'Retry-After': '5' })
-    : new ApiError('unprocessable', 'Unprocessable Content', details)
+    ? new DomainError('unavailable', faults, { retry_after_s: 5 })
+    : new DomainError('unprocessable', faults)
 }

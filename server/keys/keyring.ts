@@ -24,7 +24,7 @@ export interface Keyring {
    * on. Undefined when the relayer does not exist.
    */
   find(relayerId: string): Promise<HeldRelayer | undefined>
-  /** The relayer. Throws ApiError (404) when it does not exist. */
+  /** The relayer. Throws DomainError (404) when it does not exist. */
   findRelayer(relayerId: string): Promise<RelayerRow>
   /** The row of a private key: encrypted, with its address. Undefined when the bytes are not a valid private key. */
   enclose(signerId: string, key: Uint8Array): SignerRow | undefined

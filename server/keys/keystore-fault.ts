@@ -27,9 +27,9 @@ export function pbkdf2Fault(rounds: number): string | undefined {
     : undefined
 }
 
-/** What is wrong with a document. `place`: a JSON pointer into it. */
+/** What is wrong with a document. `place`: a path in it. */
 export interface KeystoreFault {
-  place: string
+  place: readonly string[]
   reason: string
 }
 
@@ -51,10 +51,10 @@ export function keystoreFault(document: object): KeystoreFault | undefined {
     const isHex = typeof value === 'string' && /^(?:[0-9a-fA-F]{2})*$/.test(value)
     if (isHex && (bytes === undefined || value.length === 2 * bytes)) continue
     const size = bytes === undefined ? 'pairs of hexadecimal digits' : `${2 * bytes} hexadecimal digits`
-    return { place: `/${place.join('/')}`, reason: `must be ${size} without 0x${note}` }
+    return { place, reason: `must be ${size} without 0x${note}` }
   }
   const cost = costFault(field(document, 'crypto'))
-  return cost === undefined ? undefined : { place: '/crypto/kdfparams', reason: cost }
+  return cost === undefined ? undefined : { place: ['crypto', 'kdfparams'], reason: cost }
 }
 
 function costFault(crypto: unknown): string | undefined {

@@ -45,7 +45,7 @@ async function openWith(password: Uint8Array): Promise<KeystoreOutcome> {
     return { key: getBytes((await decryptKeystoreJson(json, password)).privateKey) }
   } catch (error) {
     const { message } = error as Error
-    if (error instanceof TooCostly) return { refused: 'faulty', place: '/crypto/kdfparams', reason: message }
+    if (error instanceof TooCostly) return { refused: 'faulty', place: ['crypto', 'kdfparams'], reason: message }
     if (message.startsWith('incorrect password')) return { refused: 'wrong_passphrase' }
     return { refused: message.startsWith('keystore address/privateKey mismatch') ? 'other_address' : 'malformed' }
   }

@@ -13,7 +13,7 @@ export interface SendingDependencies {
   store: Store
   observer: Observer
   findSigner(relayerId: string): Promise<HeldRelayer | undefined>
-  /** Throws ApiError (404) when the relayer does not exist. */
+  /** Throws DomainError (404) when the relayer does not exist. */
   findRelayer(relayerId: string): Promise<RelayerRow>
   /** For the background work. */
   networkClient(relayer: RelayerRow): Promise<NetworkClient | undefined>

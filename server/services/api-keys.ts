@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { ApiKey, CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest } from '../../generated/openapi.ts'
-import { badRequest, conflict, notFound } from '../domain/errors.ts'
+import { badRequest, conflict, errorOf, notFound } from '../domain/errors.ts'
 import type { ApiKeyRow, PendingAuditEntry } from '../domain/rows.ts'
 import { readTime } from '../domain/values.ts'
 import { makeToken } from '../lib/token.ts'
@@ -47,7 +47,7 @@ export async function createApiKey(
   }
   auditEntry.subject = id
   const created = await store.createApiKey(row, auditEntry)
-  if (created === 'too_many') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
+  if (created === 'too_many') throw conflict([], 'the limit of API keys is reached; revoke a key first')
   if (created === 'name_taken') throw nameTaken()
   if (!('id' in created)) throw unknown(created)
   return { api_key: showApiKey(created), token }
@@ -63,7 +63,7 @@ export async function updateApiKey(
   // Other rights would make a key that stands in web pages more than the key of a sponsorship.
   const isSponsorships = (await store.getApiKey(id))?.scopes.includes('relay')
   if (isSponsorships && (body.scopes || body.relayer_ids !== undefined || body.pool_ids !== undefined))
-    throw conflict('/body', 'it is the key of a sponsorship, whose rights cannot be changed')
+    throw conflict([], 'it is the key of a sponsorship, whose rights cannot be changed')
   const updated = await store.updateApiKey(id, changes, auditEntry)
   if (updated === 'missing') throw apiKeyNotFound()
   if (updated === 'name_taken') throw nameTaken()
@@ -90,7 +90,7 @@ export async function revokeApiKey({ store }: Store, id: string, auditEntry: Pen
   const outcome = await store.deleteApiKey(id, auditEntry)
   if (outcome === 'missing') throw apiKeyNotFound()
   if (outcome === 'in_use')
-    throw conflict('/path/api_key_id', 'it is the key of a sponsorship; rotate it, or delete the sponsorship')
+    throw errorOf('conflict', 'api_key_id', 'it is the key of a sponsorship; rotate it, or delete the sponsorship')
 }
 
 /** The public part of a key. */
@@ -98,18 +98,18 @@ export const showApiKey = ({ secret_hash: _, former_hash: __, ...apiKey }: ApiKe
 
 export const apiKeyNotFound = () => notFound('API key not found')
 
-const nameTaken = () => conflict('/body/name', 'an API key with this name already exists')
+const nameTaken = () => conflict(['name'], 'an API key with this name already exists')
 
 const unknown = (limit: UnknownLimit) =>
   'unknown_relayer' in limit
-    ? badRequest(`/body/relayer_ids/${limit.unknown_relayer}`, 'no relayer has this ID')
-    : badRequest(`/body/pool_ids/${limit.unknown_pool}`, 'no pool has this ID')
+    ? badRequest(['relayer_ids', limit.unknown_relayer], 'no relayer has this ID')
+    : badRequest(['pool_ids', limit.unknown_pool], 'no pool has this ID')
 
-/** The given members in stored form. Throws ApiError (400). */
+/** The given members in stored form. Throws DomainError (400). */
 function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): Partial<ApiKey> {
   const { expires_at } = body
   body.allowed_cidrs?.forEach(checkCidr)
-  return expires_at ? { ...body, expires_at: readTime(expires_at, '/body/expires_at') } : body
+  return expires_at ? { ...body, expires_at: readTime(expires_at, ['expires_at']) } : body
 }
 
 function checkCidr(cidr: string, index: number) {
@@ -117,7 +117,7 @@ function checkCidr(cidr: string, index: number) {
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
   if (Number(prefix) > bits)
     throw badRequest(
-      `/body/allowed_cidrs/${index}`,
+      ['allowed_cidrs', index],
       'must be an IP address with an optional prefix length, for example 10.0.0.0/8',
     )
 }

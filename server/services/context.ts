@@ -1,5 +1,5 @@
 import type { CallerChains, Chains } from '../chain/chains.ts'
-import type { Detail } from '../domain/errors.ts'
+import type { Fault } from '../domain/errors.ts'
 import type { Observer } from '../domain/observer.ts'
 import type { Caller, Share } from '../domain/operation.ts'
 import type { Incident, KeyServiceState } from '../domain/rows.ts'
@@ -38,7 +38,7 @@ export interface OperationDependencies {
     /** Requests that wait for a status of a transaction. */
     waits: Share
   }
-  /** Counts this many additional requests of the caller. Throws ApiError (429). */
+  /** Counts this many additional requests of the caller. Throws DomainError (429). */
   countCalls(caller: Caller, count: number): Promise<void>
   makeId(): string
   /** Milliseconds since the epoch. */
@@ -53,7 +53,7 @@ export interface OperationDependencies {
   /** Of the contract. */
   version: string
   /** The reasons why the process is not ready; empty when it is. */
-  unready(): Promise<Detail[]>
+  unready(): Promise<Fault[]>
   /** Logs an error that does not change the answer. */
   unexpected(error: unknown): void
 }

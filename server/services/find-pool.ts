@@ -1,10 +1,10 @@
-import { ApiError } from '../domain/errors.ts'
+import { errorOf } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import type { PoolRow } from '../domain/rows.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
 import type { Store } from '../store/store.ts'
 
-/** Finds a pool that the caller may use. Throws ApiError (404) for one that he may not use whole, as for a missing one. */
+/** Finds a pool that the caller may use. Throws DomainError (404) for one that he may not use whole, as for a missing one. */
 export type FindPool = (id: string, caller: Pick<Caller, 'relayer_ids' | 'pool_ids'>) => Promise<PoolRow>
 
 const maxCached = 1_000
@@ -45,5 +45,4 @@ function maySee({ id, relayers }: PoolRow, { relayer_ids, pool_ids }: Pick<Calle
 export const seenIn = ({ id }: PoolRow, { relayer_ids, pool_ids }: Pick<Caller, 'relayer_ids' | 'pool_ids'>) =>
   pool_ids.has(id) ? undefined : relayer_ids
 
-export const poolMissing = () =>
-  new ApiError('not_found', 'Not Found', [{ path: '/path/pool_id', message: 'no pool has this id' }])
+export const poolMissing = () => errorOf('not_found', 'pool_id', 'no pool has this id')

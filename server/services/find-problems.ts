@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import pLimit from 'p-limit'
 import type { NetworkNode, Problem, ProblemKind } from '../../generated/openapi.ts'
 import type { NodeHealth } from '../chain/node-health.ts'
-import type { Detail } from '../domain/errors.ts'
+import type { Fault } from '../domain/errors.ts'
 import { isBlocked } from '../domain/funding.ts'
 import type { RelayerRow } from '../domain/rows.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
@@ -21,8 +21,8 @@ const slowOnStillChainMs = 60_000
 export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
   const byRowId = new Map(facts.relayers.map((relayer) => [relayer.row_id, relayer]))
   const problems = [
-    ...facts.unready.map(({ path, message }) =>
-      problem('service', path, { summary: `The service does not work: ${path}`, reason: message }),
+    ...facts.unready.map(({ of, message }) =>
+      problem('service', of, { summary: `The service does not work: ${of}`, reason: message }),
     ),
     ...[...facts.nodes].flatMap(([network, nodes]) => (nodes instanceof Error ? [] : ofNodes(network, nodes.nodes))),
     ...ofStillChains(facts),
@@ -217,7 +217,7 @@ export interface Facts {
   notifications: NotificationState[]
   /** By the relayer's row id. */
   funding: ReadonlyMap<number, FundingNote>
-  unready: Detail[]
+  unready: Fault[]
 }
 
 const maxText = 1_000

@@ -1,6 +1,6 @@
 import type { PrivateRpcUrl, PrivateRpcUrlInput, RpcUrl, RpcUrlInput } from '../../generated/openapi.ts'
 import type { CallerChains } from '../chain/chains.ts'
-import { badRequest } from '../domain/errors.ts'
+import { badRequest, type Field } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import { mask, showRpcUrls } from '../domain/show-relayer.ts'
 import { withTimeout } from '../lib/timeout.ts'
@@ -12,17 +12,17 @@ const defaultDropsAfterBlocks = 25
 /** Returns the reason why a URL may not be called. */
 type Check = (url: URL) => string | undefined
 
-/** Reads RPC URLs. `path`: prefix of the paths in refusals. */
-export const readRpcUrls = (inputs: readonly RpcUrlInput[], path: string, check: Check): RpcUrl[] =>
-  readUrls(inputs, path, check).map(({ url, weight = defaultWeight }) => ({ url, weight }))
+/** Reads RPC URLs. `field`: theirs in the value. */
+export const readRpcUrls = (inputs: readonly RpcUrlInput[], field: Field, check: Check): RpcUrl[] =>
+  readUrls(inputs, field, check).map(({ url, weight = defaultWeight }) => ({ url, weight }))
 
 /** Reads the URLs of private relays. */
 export const readPrivateRpcUrls = (
   inputs: readonly PrivateRpcUrlInput[],
-  path: string,
+  field: Field,
   check: Check,
 ): PrivateRpcUrl[] =>
-  readUrls(inputs, path, check).map(
+  readUrls(inputs, field, check).map(
     ({ url, method = 'eth_sendRawTransaction', drops_after_blocks = defaultDropsAfterBlocks }) => ({
       url,
       method,
@@ -30,10 +30,10 @@ export const readPrivateRpcUrls = (
     }),
   )
 
-function readUrls<T extends { url: string }>(inputs: readonly (string | T)[], path: string, check: Check) {
+function readUrls<T extends { url: string }>(inputs: readonly (string | T)[], field: Field, check: Check) {
   return inputs.map((input, index): { url: string } & Partial<T> => {
-    const [its, at] =
-      typeof input === 'string' ? [{ url: input } as T, `${path}/${index}`] : [input, `${path}/${index}/url`]
+    const own = [...field, index]
+    const [its, at] = typeof input === 'string' ? [{ url: input } as T, own] : [input, [...own, 'url']]
     const url = URL.parse(its.url)
     if (!url) throw badRequest(at, 'must be an absolute URL, for example https://rpc.example.com')
     if (its.url.includes(mask)) throw badRequest(at, 'must be the complete URL, not the masked one from a response')

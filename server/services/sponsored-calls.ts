@@ -3,7 +3,7 @@ import type { Authorization, SponsoredCall } from '../../generated/openapi.ts'
 import type { NetworkClient } from '../chain/chains.ts'
 import { authorityOf } from '../domain/decoding/transaction.ts'
 import type { Effect } from '../domain/effect.ts'
-import { ApiError, badRequest, notFound } from '../domain/errors.ts'
+import { badRequest, errorOf, notFound } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import { feeOf } from '../domain/policies/fee-policies.ts'
 import {
@@ -43,7 +43,7 @@ export function createSponsoredCalls({
   sending,
   now,
 }: Pick<OperationDependencies, 'store' | 'keyring' | 'chains' | 'sending' | 'now'>) {
-  /** The relayers that send the calls. Throws ApiError (404) when the relayer, or the pool, was deleted. */
+  /** The relayers that send the calls. Throws DomainError (404) when the relayer, or the pool, was deleted. */
   async function sendersOf({ relayer_id, relayer_row_id, pool_id, pool_row_id }: SponsorshipRow) {
     if (relayer_id !== null) {
       const relayer = await keyring.findRelayer(relayer_id)
@@ -53,8 +53,7 @@ export function createSponsoredCalls({
     const pool = await store.getPool(pool_id as string)
     if (pool?.row_id !== pool_row_id) throw notFound('The pool of the sponsorship was deleted')
     const relayers = await Promise.all(pool.relayers.map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
-    if (relayers.length === 0)
-      throw new ApiError('unavailable', 'Service Unavailable', [{ path: 'pool', message: 'The pool has no relayers' }])
+    if (relayers.length === 0) throw errorOf('unavailable', 'pool', 'The pool has no relayers')
     return { pool, relayers: relayers as [RelayerRow, ...RelayerRow[]] }
   }
 
@@ -71,7 +70,7 @@ export function createSponsoredCalls({
     clientOf,
 
     /**
-     * Accepts a call. `given`: the caller's key for plain calls, which are not known by a signature. Throws ApiError: 400 for a call
+     * Accepts a call. `given`: the caller's key for plain calls, which are not known by a signature. Throws DomainError: 400 for a call
      * that would revert, 403 for one that is not paid for.
      */
     async send(
@@ -82,7 +81,7 @@ export function createSponsoredCalls({
       asker: Asker<SponsorshipRow>,
     ): Promise<Accepted> {
       const asked: AskedCall = {
-        to: readAddress(call.to, '/body/to'),
+        to: readAddress(call.to, ['to']),
         data: `0x${call.data.replace(/^0x/, '').toLowerCase()}`,
         authorization: call.authorization_list?.[0],
       }
@@ -97,8 +96,8 @@ export function createSponsoredCalls({
       const { kind, signed, value, valid_until } = judged
       await checkReceivers(judged, isRelayer)
       if (call.user !== undefined && kind !== 'plain')
-        throw badRequest('/body/user', 'cannot be given here: the signature says whose call it is')
-      const user = call.user === undefined ? judged.user : readAddress(call.user, '/body/user')
+        throw badRequest(['user'], 'cannot be given here: the signature says whose call it is')
+      const user = call.user === undefined ? judged.user : readAddress(call.user, ['user'])
       // An early check, before the chain is asked. The commit counts.
       sponsoredSpending(sponsorship.row_id, sponsorship, user)
       if (sponsorship.paused) throw refused('paused', 'the sponsorship is paused')
@@ -167,7 +166,7 @@ export function createSponsoredCalls({
   }
 
   /**
-   * What a call of an account needs: the code that it runs already, or the authorization to send with it; and its effect. Throws ApiError
+   * What a call of an account needs: the code that it runs already, or the authorization to send with it; and its effect. Throws DomainError
    * (400, 403).
    */
   async function checkAccount(
@@ -181,7 +180,7 @@ export function createSponsoredCalls({
     if (!authorization) return { effect: delegatedTo(to, checkDelegate(sponsorship, to, runs)), delegate: runs }
     const wanted = authorization.address.toLowerCase()
     checkDelegate(sponsorship, to, wanted)
-    const place = '/body/authorization_list/0'
+    const place = ['authorization_list', 0]
     if (authorityOf(authorization) !== to) throw badRequest(place, 'must be signed by the account to')
     // Some chains refuse an authorization that changes nothing.
     const effect = delegatedTo(to, wanted)
@@ -189,7 +188,7 @@ export function createSponsoredCalls({
     const nonce = await callers.latestNonce(to)
     if (authorization.nonce !== nonce)
       throw badRequest(
-        `${place}/nonce`,
+        [...place, 'nonce'],
         `must be ${nonce}, the present nonce of the account; it is ${authorization.nonce}`,
       )
     return { effect, authorization }

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { ApiError } from '../domain/errors.ts'
+import { errorOf } from '../domain/errors.ts'
 import type { RightsFault, RightsGuard } from '../domain/rows.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
 
@@ -251,12 +251,11 @@ const missing = (table: RightsTable): RightsFault => ({
 
 /** Only the log names the row, because the caller may not have the right to see it. */
 export const distrusted = () =>
-  new ApiError('unavailable', 'Service Unavailable', [
-    {
-      path: 'store',
-      message: 'Rows of the database were changed by another program than this service; its log names them',
-    },
-  ])
+  errorOf(
+    'unavailable',
+    'store',
+    'Rows of the database were changed by another program than this service; its log names them',
+  )
 
 /** A fault is reported again after this many other faults, which limits the memory. */
 const maxReported = 1_000

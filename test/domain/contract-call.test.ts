@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ContractCall } from '../../generated/openapi.ts'
 import { encodeCall } from '../../server/domain/decoding/contract-call.ts'
 import { decodeCall, decodeError } from '../../server/domain/decoding/decoded-call.ts'
-import { ApiError } from '../../server/domain/errors.ts'
+import { failureOf } from '../support/failure.ts'
 
 const account = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const checksummed = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -52,8 +52,9 @@ const refusal = (call: ContractCall, value = '0') => {
   try {
     return encodeCall(call, value).data
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    return error.details.map(({ path, message }) => `${path} ${message}`).join()
+    return failureOf(error)
+      .details?.map(({ path, message }) => `${path} ${message}`)
+      .join()
   }
 }
 

@@ -44,7 +44,7 @@ test('refuses work of a key of which too much waits, and none of others', async 
   const { ask, count, turn } = open({ limit: 4, each: 1, max_waiting: 2 })
   for (let index = 0; index < 3; index += 1) void ask('a')
   await turn()
-  await expect(ask('a')).rejects.toMatchObject({ code: 'rate_limited', details: [{ path: 'node_calls' }] })
+  await expect(ask('a')).rejects.toMatchObject({ code: 'rate_limited', faults: [{ of: 'node_calls' }] })
   void ask('b')
   await turn()
   expect(count('b')).toBe(1)

@@ -2,6 +2,7 @@ import { AbiCoder, Interface, zeroPadValue } from 'ethers'
 import { expect, test } from 'vitest'
 import { readSignedCall } from '../../server/domain/encoding/signed-calls.ts'
 import { judgeCall } from '../../server/domain/policies/sponsored-calls.ts'
+import { failing } from '../support/failure.ts'
 
 const [owner, other] = ['0x00000000000000000000000000000000000000aa', '0x00000000000000000000000000000000000000bb']
 const bytes32 = zeroPadValue('0x07', 32)
@@ -104,7 +105,7 @@ test('keeps the order of permits that are plain calls, and ends calls with the f
   expect(judged(third, batch)).toMatchObject({ kind: 'account', lane: third, valid_until: validUntil })
   const late = `${permit.slice(0, 10 + 3 * 64)}${'f'.repeat(64)}${permit.slice(10 + 4 * 64)}`
   expect(judged(other, late).valid_until).toBeNull()
-  expect(() => judgeCall(rules, { to: other, data: permit }, until * 1_000)).toThrow(
+  expect(failing(() => judgeCall(rules, { to: other, data: permit }, until * 1_000))).toThrow(
     expect.objectContaining({
       details: [{ path: '/body/data', message: 'the deadline of what was signed has passed' }],
     }),

@@ -9,6 +9,7 @@ import {
   readSubmission,
   replacedSubmission,
 } from '../../server/domain/submission.ts'
+import { failing } from '../support/failure.ts'
 
 const now = Date.parse('2026-01-31T12:00:00.000Z')
 const later = '2026-01-31T12:00:00.000Z'
@@ -36,7 +37,7 @@ test.each([
 ] as const)('reads %j', (given, network, expected) => {
   const read = () => readSubmission(given, network as typeof relays)
   if (typeof expected === 'string')
-    expect(read).toThrow(expect.objectContaining({ details: [expect.objectContaining({ path: expected })] }))
+    expect(failing(read)).toThrow(expect.objectContaining({ details: [expect.objectContaining({ path: expected })] }))
   else expect(read()).toEqual(expected)
 })
 
@@ -53,7 +54,9 @@ test.each([
 ] as const)('replaces: %s', (_name, submission, asked, isSigned, expected) => {
   const replace = () => replacedSubmission({ submission }, asked, { isSigned, now })
   if (typeof expected === 'string')
-    expect(replace).toThrow(expect.objectContaining({ details: [expect.objectContaining({ path: expected })] }))
+    expect(failing(replace)).toThrow(
+      expect.objectContaining({ details: [expect.objectContaining({ path: expected })] }),
+    )
   else expect(replace()).toEqual(expected)
 })
 

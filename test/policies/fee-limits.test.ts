@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { CreateSignerRequest, RelayerPoliciesInput, SendTransactionRequest } from '../../client/index.ts'
 import type * as fees from '../../server/domain/fees.ts'
 import { checkFees } from '../../server/domain/policies/fee-policies.ts'
+import { failing } from '../support/failure.ts'
 import { startHeldSigner } from '../support/held-signer.ts'
 import { refusalOf, unsigned } from '../support/policies.ts'
 import { columnOf, rowsOf } from '../support/service-database.ts'
@@ -61,7 +62,7 @@ describe('prices that the market and the fee policies refuse', () => {
     const check = () => checkFees({ policies } as never, { gas_limit: 100_000, prices, data_fee: 0n, market: its })
     const details = refused.map((name) => expect.objectContaining({ path: `policies/${name}` }))
     if (refused.length === 0) expect(check).not.toThrow()
-    else expect(check).toThrow(expect.objectContaining({ code: 'policy_violation', details }))
+    else expect(failing(check)).toThrow(expect.objectContaining({ code: 'policy_violation', details }))
   })
 })
 

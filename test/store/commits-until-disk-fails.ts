@@ -1,3 +1,4 @@
+import { toFailure } from '../../server/api/http/errors.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
 
 // A process of failing-disk.test.ts, with a limit on the size of its files: repeatedly commits two changes together until that fails, and
@@ -34,7 +35,10 @@ if (import.meta.main) {
   const failure: DiskFailure = {
     broken,
     tries,
-    errors: errors.map((error) => ({ name: error.constructor.name, headers: error.headers, details: error.details })),
+    errors: errors.map((error) => {
+      const { headers, body } = toFailure(error)
+      return { name: error.constructor.name, headers, details: body.details }
+    }),
   }
   process.stdout.write(JSON.stringify(failure))
 }

@@ -269,7 +269,7 @@ describe('database transactions', () => {
       await own.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'")
       await transaction.run(insertNotification, { id: 'b' })
     })
-    await expect(failing).rejects.toMatchObject({ code: 'unavailable', headers: { 'Retry-After': '1' } })
+    await expect(failing).rejects.toMatchObject({ code: 'unavailable', data: { retry_after_s: 1 } })
     await write((transaction) => transaction.run(insertNotification, { id: 'c' }))
     expect(await read.one(countNotifications)).toEqual({ count: 1 })
   })

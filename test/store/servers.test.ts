@@ -14,7 +14,7 @@ import { addRelayer, apiKeyOf, unique } from './conformance/resources.ts'
 // Two servers on one PostgreSQL database; the first reaches it through a network that fails.
 
 const guard = createVault(Buffer.alloc(32, 1))
-const unavailable = expect.objectContaining({ code: 'unavailable', headers: { 'Retry-After': '1' } })
+const unavailable = expect.objectContaining({ code: 'unavailable', data: { retry_after_s: 1 } })
 const faults: RightsFault[] = []
 
 let database: TestDatabase
@@ -233,7 +233,7 @@ describe('a commit whose answer is lost', () => {
     const { id } = await addRelayer({ store: here })
     network.loseCommit()
     const change = here.updateRelayer(id, (its) => ({ ...its, name: 'Changed' }))
-    await expect(change).rejects.toMatchObject({ code: 'outcome_unknown', headers: {}, details: [{ path: 'store' }] })
+    await expect(change).rejects.toMatchObject({ code: 'outcome_unknown', data: {}, faults: [{ of: 'store' }] })
     expect(await there.getRelayer(id)).toMatchObject({ name: 'Changed' })
   })
 })

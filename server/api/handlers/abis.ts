@@ -1,6 +1,7 @@
 import type { Fragment } from 'ethers/abi'
+import { ApiError } from '../http/errors.ts'
 import { isError, isFunction, keptFragments, readAbiEntry } from '../../domain/decoding/abi.ts'
-import { ApiError, badRequest, conflict } from '../../domain/errors.ts'
+import { badRequest, conflict } from '../../domain/errors.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
@@ -17,7 +18,7 @@ export function abis({ store, makeId }: Pick<OperationDependencies, 'store' | 'm
   return {
     async createAbi({ body, auditEntry }) {
       const { id = makeId(), network } = body
-      const address = readAddress(body.address, '/body/address')
+      const address = readAddress(body.address, ['address'])
       const entries = await readEntries(body.abi)
       const functions = entries.filter(isFunction)
       const abi = {
@@ -38,11 +39,11 @@ export function abis({ store, makeId }: Pick<OperationDependencies, 'store' | 'm
       )
       switch (outcome) {
         case 'unknown_network':
-          throw badRequest('/body/network', 'no network has this name')
+          throw badRequest(['network'], 'no network has this name')
         case 'id_taken':
-          throw conflict('/body/id', 'an ABI with this ID already exists')
+          throw conflict(['id'], 'an ABI with this ID already exists')
         case 'contract_taken':
-          throw conflict('/body/address', 'this contract has an ABI already; delete that first')
+          throw conflict(['address'], 'this contract has an ABI already; delete that first')
         default:
           return abi
       }
@@ -70,7 +71,7 @@ async function readEntries(abi: (string | Record<string, unknown>)[]): Promise<F
   for (const [index, entry] of abi.entries()) {
     if (index % entriesPerTurn === 0) await nextTurn()
     if (notCalled.test(typeof entry === 'string' ? entry : `${entry.type}`)) continue
-    entries.push(readAbiEntry(entry, `/body/abi/${index}`))
+    entries.push(readAbiEntry(entry, ['abi', index]))
   }
   return entries
 }

@@ -1,6 +1,6 @@
 import type { NonceState, RpcAnswer } from '../../../generated/openapi.ts'
 import { isRpcFailure, RpcError, RpcUnavailable } from '../../chain/rpc.ts'
-import { ApiError, conflict } from '../../domain/errors.ts'
+import { errorOf } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
@@ -122,7 +122,8 @@ export function accounts({
       await ask(sending.heal(current, body.next_nonce))
       const { relayer: healed } = await find(nodes, path.relayer_id)
       if (body.acknowledge_unknown) await store.acknowledgeUnknown(healed)
-      if (healed.system_disabled) throw conflict('relayer', healed.disabled_reason ?? 'the relayer is disabled')
+      if (healed.system_disabled)
+        throw errorOf('conflict', 'relayer', healed.disabled_reason ?? 'the relayer is disabled')
       return nonceState(nodes, path.relayer_id)
     },
   }
@@ -138,9 +139,8 @@ const blockingOf = (row: TransactionRow | undefined): NonceState['blocking'] =>
     ? { transaction_id: row.id, nonce: row.nonce, waiting_for: row.waiting_for, reason: shownReason(row) }
     : null
 
-const unavailable = (message: string) =>
-  new ApiError('unavailable', 'Service Unavailable', [{ path: 'network', message: message.slice(0, 1_000) }])
+const unavailable = (message: string) => errorOf('unavailable', 'network', message.slice(0, 1_000))
 
-const badGateway = (message: string) => new ApiError('bad_gateway', 'Bad Gateway', [{ path: 'node', message }])
+const badGateway = (message: string) => errorOf('bad_gateway', 'node', message)
 
 const askLess = 'request less data, for example fewer blocks'

@@ -4,6 +4,7 @@ import type { AuditFilter } from '../../domain/rows.ts'
 import { readTime } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from '../../store/audit-batches.ts'
+import { readFrom } from '../http/errors.ts'
 import { page } from './page.ts'
 
 /** The audit trail that api/http/audit.ts and the store record. */
@@ -18,8 +19,8 @@ export function audit({ store }: Pick<OperationDependencies, 'store'>): Pick<Han
       if (subject !== undefined) filter.subject = subject
       if (outcome !== undefined) filter.outcome = outcome
       if (callers !== undefined) filter.callers = callers
-      if (after !== undefined) filter.after = Date.parse(readTime(after, '/query/after'))
-      if (before !== undefined) filter.before = Date.parse(readTime(before, '/query/before'))
+      if (after !== undefined) filter.after = Date.parse(readFrom('/query', () => readTime(after, ['after'])))
+      if (before !== undefined) filter.before = Date.parse(readFrom('/query', () => readTime(before, ['before'])))
       return page(query, (slice) => store.listAudit(slice, filter), show)
     },
 

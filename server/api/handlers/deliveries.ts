@@ -1,4 +1,5 @@
-import { conflict, notFound, notificationNotFound } from '../../domain/errors.ts'
+import { notFound, notificationNotFound } from '../../domain/errors.ts'
+import { conflictAt } from '../http/errors.ts'
 import { type Caller, creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import { readTime } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
@@ -31,7 +32,7 @@ export function deliveries({
     return rowId
   }
   const disabled = () =>
-    conflict('/path/notification_id', 'the notification is disabled; update its url or signing_key to enable it')
+    conflictAt('/path/notification_id', 'the notification is disabled; update its url or signing_key to enable it')
 
   return {
     async getNotificationHealth({ path, caller }) {
@@ -57,7 +58,7 @@ export function deliveries({
     },
 
     async redeliverFailed({ path, body, auditEntry, caller }) {
-      const since = readTime(body.since, '/body/since')
+      const since = readTime(body.since, ['since'])
       const rowId = await find(path.notification_id, caller)
       const redelivered = await store.redeliverFailed(rowId, since, auditEntry)
       if (redelivered === 'disabled') throw disabled()

@@ -1,6 +1,7 @@
 import type { FundingSettings, FundingState, PoolFundingState } from '../../../generated/openapi.ts'
+import { ApiError, conflictAt } from '../http/errors.ts'
 import { within } from '../../chain/ask-each.ts'
-import { ApiError, badRequest, conflict, relayerNotFound } from '../../domain/errors.ts'
+import { badRequest, conflict, relayerNotFound, type Field } from '../../domain/errors.ts'
 import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Handlers } from '../../domain/operation.ts'
@@ -98,7 +99,7 @@ export function funding({
       const outcome = await store.setFunding(path.relayer_id, its, auditEntry)
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'unknown_treasury') throw unknownTreasury()
-      if (outcome === 'circle') throw fundingCircle('/body/from')
+      if (outcome === 'circle') throw fundingCircle(['from'])
       sending.fund(outcome.row_id)
       return stateOf(nodes, outcome, { funding: asCoin(its, outcome.coin_token), pool: null })
     },
@@ -123,7 +124,7 @@ export function funding({
       const outcome = await store.setPoolFunding(path.pool_id, its, auditEntry)
       if (outcome === 'missing') throw poolMissing()
       if (outcome === 'unknown_treasury') throw unknownTreasury()
-      if (outcome === 'circle') throw fundingCircle('/body/from')
+      if (outcome === 'circle') throw fundingCircle(['from'])
       for (const { relayer_id } of outcome.relayers) sending.fund((await findRelayer(relayer_id)).row_id)
       return poolStateOf(outcome, its)
     },
@@ -158,29 +159,27 @@ const show = ({ transaction_id, treasury_id: from, amount, is_open, created_at }
 
 const unexamined = { state: 'unknown', reason: null, since: null } as const
 
-/** Throws ApiError (400). */
+/** Throws DomainError (400). */
 function readFunding(body: FundingSettings): Funding {
   const its: Funding = {
     from: body.from,
-    asset: body.asset === undefined ? null : readAddress(body.asset, '/body/asset'),
-    min_balance: readAmount(body.min_balance, '/body/min_balance'),
-    target_balance: readAmount(body.target_balance, '/body/target_balance'),
-    max_per_day: readAmount(body.max_per_day, '/body/max_per_day'),
-    max_fee_per_gas: readAmount(body.max_fee_per_gas, '/body/max_fee_per_gas'),
+    asset: body.asset === undefined ? null : readAddress(body.asset, ['asset']),
+    min_balance: readAmount(body.min_balance, ['min_balance']),
+    target_balance: readAmount(body.target_balance, ['target_balance']),
+    max_per_day: readAmount(body.max_per_day, ['max_per_day']),
+    max_fee_per_gas: readAmount(body.max_fee_per_gas, ['max_fee_per_gas']),
   }
   if (BigInt(its.target_balance) <= BigInt(its.min_balance)) {
-    throw badRequest('/body/target_balance', 'must be above min_balance')
+    throw badRequest(['target_balance'], 'must be above min_balance')
   }
   return its
 }
 
 /** The ApiError (409) for a change after which a relayer would get its funds from itself. */
-export const fundingCircle = (path: string) =>
-  conflict(
-    path,
-    'a relayer would get its funds from itself: by its own funding, or by the first funded pool that it is in',
-  )
+export const fundingCircle = (at: Field | `/path/${string}`) =>
+  typeof at === 'string' ? conflictAt(at, circle) : conflict(at, circle)
+const circle = 'a relayer would get its funds from itself: by its own funding, or by the first funded pool that it is in'
 
-const unknownTreasury = () => badRequest('/body/from', 'no relayer on the same chain has this ID')
+const unknownTreasury = () => badRequest(['from'], 'no relayer on the same chain has this ID')
 const none = (of: 'relayer' | 'pool') =>
   new ApiError('not_found', 'Not Found', [{ path: `/path/${of}_id`, message: `the ${of} has no funding` }])

@@ -5,7 +5,8 @@ import type {
   PrivateRpcUrlInput,
   UpdateNetworkRequest,
 } from '../../../generated/openapi.ts'
-import { ApiError, conflict } from '../../domain/errors.ts'
+import { ApiError, conflictAt } from '../http/errors.ts'
+import { conflict } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { type Handlers, Page } from '../../domain/operation.ts'
 import { showRpcUrls } from '../../domain/show-relayer.ts'
@@ -46,7 +47,7 @@ export function networks({
   }
 
   const privateUrls = (inputs: readonly PrivateRpcUrlInput[] | null = []): PrivateRpcUrl[] =>
-    readPrivateRpcUrls(inputs ?? [], '/body/private_rpc_urls', checkTarget)
+    readPrivateRpcUrls(inputs ?? [], ['private_rpc_urls'], checkTarget)
 
   return {
     async createNetwork({ body, auditEntry, nodes }) {
@@ -54,13 +55,13 @@ export function networks({
         ...defaultsOf(body.chain_id),
         ...normalized(body),
         id: `evm:${body.name}`,
-        rpc_urls: readRpcUrls(body.rpc_urls, '/body/rpc_urls', checkTarget),
+        rpc_urls: readRpcUrls(body.rpc_urls, ['rpc_urls'], checkTarget),
         private_rpc_urls: privateUrls(body.private_rpc_urls),
       }
       readSubmission(network.submission, network)
       auditEntry.subject = network.id
       const isNew = await store.createNetwork(network, auditEntry)
-      if (!isNew) throw conflict('/body/name', 'a network with this name already exists')
+      if (!isNew) throw conflict(['name'], 'a network with this name already exists')
       return showChecked(nodes, network)
     },
 
@@ -83,7 +84,7 @@ export function networks({
 
     async updateNetwork({ path, body, auditEntry, nodes }) {
       const { rpc_urls, private_rpc_urls, ...rest } = normalized(body)
-      const urls = rpc_urls && { rpc_urls: readRpcUrls(rpc_urls, '/body/rpc_urls', checkTarget) }
+      const urls = rpc_urls && { rpc_urls: readRpcUrls(rpc_urls, ['rpc_urls'], checkTarget) }
       const relays = private_rpc_urls !== undefined && { private_rpc_urls: privateUrls(private_rpc_urls) }
       const network = await store.updateNetwork(
         path.network_id,
@@ -102,18 +103,18 @@ export function networks({
       const outcome = await store.deleteNetwork(path.network_id, auditEntry)
       if (outcome === 'missing') throw missing(path.network_id)
       if (outcome === 'in_use')
-        throw conflict('/path/network_id', 'a relayer uses this network; delete its relayers first')
+        throw conflictAt('/path/network_id', 'a relayer uses this network; delete its relayers first')
       return 'Network deleted successfully'
     },
   }
 }
 
 const readPrice = (given: AmountInput | null, name: string): string | null =>
-  given === null ? null : readAmount(given, `/body/${name}`)
+  given === null ? null : readAmount(given, [name])
 
 type Inputs = Pick<UpdateNetworkRequest, 'min_priority_fee_per_gas' | 'min_gas_price' | 'coin_token'>
 
-/** A body with its amounts and addresses in normal form. Throws ApiError (400). */
+/** A body with its amounts and addresses in normal form. Throws DomainError (400). */
 function normalized<B extends Inputs>({
   min_priority_fee_per_gas: tip,
   min_gas_price: price,
@@ -125,7 +126,7 @@ function normalized<B extends Inputs>({
     ...(tip !== undefined && { min_priority_fee_per_gas: readPrice(tip, 'min_priority_fee_per_gas') }),
     ...(price !== undefined && { min_gas_price: readPrice(price, 'min_gas_price') }),
     ...(token !== undefined && {
-      coin_token: token && { ...token, address: readAddress(token.address, '/body/coin_token/address') },
+      coin_token: token && { ...token, address: readAddress(token.address, ['coin_token', 'address']) },
     }),
   }
 }

@@ -1,4 +1,5 @@
-import { ApiError, badRequest, conflict, notificationNotFound } from '../../domain/errors.ts'
+import { badRequest, conflict, notificationNotFound } from '../../domain/errors.ts'
+import { ApiError, conflictAt } from '../http/errors.ts'
 import { creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import type { NotificationChanges } from '../../domain/rows.ts'
 import type { OperationDependencies } from '../../services/context.ts'
@@ -43,7 +44,7 @@ export function notifications({
       if (outcome === 'id_taken') throw new ApiError('conflict', 'Notification with this ID already exists')
       if (outcome === 'too_many') {
         throw conflict(
-          '/body',
+          [],
           `this API key has reached its limit of ${maxOfLimitedKey} notifications; delete one first`,
         )
       }
@@ -78,7 +79,7 @@ export function notifications({
       const outcome = await store.deleteNotification(path.notification_id, auditEntry, creatorSeenBy(caller))
       if (outcome === 'missing') throw notificationNotFound()
       if (outcome === 'in_use')
-        throw conflict(
+        throw conflictAt(
           '/path/notification_id',
           'a relayer reports to this notification; remove its notification_id first',
         )
@@ -95,6 +96,6 @@ function found<T>(notification: T | undefined): T {
 /** Checks only the form. Whether the address may be called is checked at each delivery. */
 function checkUrl(text: string) {
   const url = URL.parse(text)
-  if (!url) throw badRequest('/body/url', 'must be an absolute URL, for example https://example.com/hook')
-  if (url.username || url.password) throw badRequest('/body/url', 'must not contain a user name or password')
+  if (!url) throw badRequest(['url'], 'must be an absolute URL, for example https://example.com/hook')
+  if (url.username || url.password) throw badRequest(['url'], 'must not contain a user name or password')
 }

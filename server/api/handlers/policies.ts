@@ -1,8 +1,8 @@
 import type { RelayerPolicies, RelayerPoliciesInput, RelayerPoliciesPatch } from '../../../generated/openapi.ts'
-import { badRequest } from '../../domain/errors.ts'
+import { badRequest, type Field } from '../../domain/errors.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 
-const place = '/body/policies'
+const place = ['policies']
 const amounts = [
   'min_balance',
   'gas_price_cap',
@@ -12,7 +12,7 @@ const amounts = [
   'max_value_per_day',
 ] as const
 
-/** Normalizes policies. Throws ApiError (400) for faults that the contract's schema cannot express. */
+/** Normalizes policies. Throws DomainError (400) for faults that the contract's schema cannot express. */
 export function readPolicies(input: RelayerPoliciesInput): RelayerPolicies {
   const {
     min_balance,
@@ -34,13 +34,11 @@ export function readPolicies(input: RelayerPoliciesInput): RelayerPolicies {
   const policies: RelayerPolicies = flags
   for (const name of amounts) {
     const given = input[name]
-    if (given !== undefined) policies[name] = readAmount(given, `${place}/${name}`)
+    if (given !== undefined) policies[name] = readAmount(given, [...place, name])
   }
   for (const [name, list] of Object.entries({ whitelist_receivers, allowed_delegates })) {
     if (!list) continue
-    policies[name as 'allowed_delegates'] = list.map((address, index) =>
-      readAddress(address, `${place}/${name}/${index}`),
-    )
+    policies[name as 'allowed_delegates'] = list.map((address, index) => readAddress(address, [...place, name, index]))
   }
   if (allowed_functions) policies.allowed_functions = readFunctions(allowed_functions)
   if (token_limits) policies.token_limits = readTokenLimits(token_limits)
@@ -53,30 +51,30 @@ export function readPolicies(input: RelayerPoliciesInput): RelayerPolicies {
 }
 
 function readFunctions(input: NonNullable<RelayerPoliciesInput['allowed_functions']>) {
-  const own = `${place}/allowed_functions`
+  const own = [...place, 'allowed_functions']
   const functions = input.map(({ receiver, selectors }, index) => ({
-    receiver: readAddress(receiver, `${own}/${index}/receiver`),
+    receiver: readAddress(receiver, [...own, index, 'receiver']),
     selectors: selectors.map((selector) => selector.toLowerCase()),
   }))
   checkOnce(
     functions,
     ({ receiver }) => receiver,
-    (index) => `${own}/${index}/receiver`,
+    (index) => [...own, index, 'receiver'],
   )
   return functions
 }
 
 function readTokenLimits(input: NonNullable<RelayerPoliciesInput['token_limits']>) {
-  const own = `${place}/token_limits`
+  const own = [...place, 'token_limits']
   const limits = input.map(({ token, max_amount, max_amount_per_day, count_signatures }, index) => {
     if (count_signatures && max_amount === undefined && max_amount_per_day === undefined) {
-      throw badRequest(`${own}/${index}/count_signatures`, 'needs max_amount or max_amount_per_day')
+      throw badRequest([...own, index, 'count_signatures'], 'needs max_amount or max_amount_per_day')
     }
     return {
-      token: readAddress(token, `${own}/${index}/token`),
-      ...(max_amount !== undefined && { max_amount: readAmount(max_amount, `${own}/${index}/max_amount`) }),
+      token: readAddress(token, [...own, index, 'token']),
+      ...(max_amount !== undefined && { max_amount: readAmount(max_amount, [...own, index, 'max_amount']) }),
       ...(max_amount_per_day !== undefined && {
-        max_amount_per_day: readAmount(max_amount_per_day, `${own}/${index}/max_amount_per_day`),
+        max_amount_per_day: readAmount(max_amount_per_day, [...own, index, 'max_amount_per_day']),
       }),
       ...(count_signatures !== undefined && { count_signatures }),
     }
@@ -84,13 +82,13 @@ function readTokenLimits(input: NonNullable<RelayerPoliciesInput['token_limits']
   checkOnce(
     limits,
     ({ token }) => token,
-    (index) => `${own}/${index}/token`,
+    (index) => [...own, index, 'token'],
   )
   return limits
 }
 
 /** With two entries for one address it would be ambiguous which one applies. */
-function checkOnce<T>(items: T[], keyOf: (item: T) => string, placeOf: (index: number) => string): void {
+function checkOnce<T>(items: T[], keyOf: (item: T) => string, placeOf: (index: number) => Field): void {
   const seen = new Set<string>()
   for (const [index, item] of items.entries()) {
     if (seen.has(keyOf(item))) throw badRequest(placeOf(index), 'is listed twice; each address may have one entry')

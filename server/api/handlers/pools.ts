@@ -1,5 +1,6 @@
 import type { Pool } from '../../../generated/openapi.ts'
-import { ApiError, badRequest, conflict, transactionNotFound } from '../../domain/errors.ts'
+import { ApiError, conflictAt, shownDryRun } from '../http/errors.ts'
+import { badRequest, conflict, transactionNotFound, DomainError } from '../../domain/errors.ts'
 import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { shownBehind } from '../../domain/show-transaction.ts'
@@ -42,7 +43,7 @@ export function pools(
   const { findRelayer } = dependencies.keyring
   const eventSource = { store, nextChange: sending.nextChange, isStopping: dependencies.isStopping }
 
-  /** A transaction that was sent through the pool: what its relayers send otherwise is not the pool's. Throws ApiError (404). */
+  /** A transaction that was sent through the pool: what its relayers send otherwise is not the pool's. Throws DomainError (404). */
   async function findIn({ pool_id, transaction_id }: { pool_id: string; transaction_id: string }, caller: Caller) {
     const pool = await find(pool_id, caller)
     const row = await store.getTransactionOfPool(pool.row_id, transaction_id)
@@ -50,7 +51,7 @@ export function pools(
     return { pool, row }
   }
 
-  /** The relayer of a row. Throws ApiError (404) when it was deleted. */
+  /** The relayer of a row. Throws DomainError (404) when it was deleted. */
   async function relayerOf({ id, relayer_id, relayer_row_id }: TransactionRow): Promise<RelayerRow> {
     const relayer = await findRelayer(relayer_id)
     if (relayer.row_id !== relayer_row_id) throw transactionNotFound(id)
@@ -61,8 +62,8 @@ export function pools(
     async createPool({ body: { id = makeId(), name = id, policies = {}, ...body }, auditEntry }) {
       auditEntry.subject = id
       const outcome = await store.createPool({ ...body, id, name, policies: readPolicies(policies) }, auditEntry)
-      if (outcome === 'unknown_network') throw badRequest('/body/network', 'no network has this name')
-      if (outcome === 'id_taken') throw conflict('/body/id', 'a pool with this ID already exists')
+      if (outcome === 'unknown_network') throw badRequest(['network'], 'no network has this name')
+      if (outcome === 'id_taken') throw conflict(['id'], 'a pool with this ID already exists')
       return shown(outcome)
     },
 
@@ -75,7 +76,7 @@ export function pools(
       const changes = { ...others, ...(policies && { policies: readPolicies(policies) }) }
       const outcome = await store.updatePool(path.pool_id, changes, auditEntry)
       if (outcome === 'missing') throw missing()
-      if (outcome === 'circle') throw fundingCircle('/body/relayer_ids')
+      if (outcome === 'circle') throw fundingCircle(['relayer_ids'])
       return shown(outcome)
     },
 
@@ -89,9 +90,9 @@ export function pools(
       const outcome = await store.deletePool(path.pool_id, auditEntry)
       if (outcome === 'missing') throw missing()
       if (outcome === 'in_use')
-        throw conflict('/path/pool_id', 'an API key is limited to this pool; revoke or change it first')
+        throw conflictAt('/path/pool_id', 'an API key is limited to this pool; revoke or change it first')
       if (outcome === 'sponsors')
-        throw conflict(
+        throw conflictAt(
           '/path/pool_id',
           'the calls of a sponsorship are sent through this pool; delete the sponsorship first',
         )
@@ -129,7 +130,7 @@ export function pools(
     },
 
     async dryRunPoolTransaction({ path, body, caller, nodes }) {
-      return sending.dryRunInPool(nodes, await find(path.pool_id, caller), body)
+      return shownDryRun(await sending.dryRunInPool(nodes, await find(path.pool_id, caller), body))
     },
 
     async listPoolTransactions(request) {
@@ -178,13 +179,13 @@ const show = ({ row_id: _, funding: __, coin_token: ___, ...pool }: PoolRow): Po
 function shown(outcome: PoolRow | { unknown_relayer: number }): Pool {
   if (!('unknown_relayer' in outcome)) return show(outcome)
   throw badRequest(
-    `/body/relayer_ids/${outcome.unknown_relayer}`,
+    ['relayer_ids', outcome.unknown_relayer],
     'the network of the pool has no relayer with this ID',
   )
 }
 
 function unlessRefused(error: unknown): undefined {
-  if (!(error instanceof ApiError)) throw error
+  if (!(error instanceof DomainError)) throw error
 }
 
 const notIn = () =>

@@ -1,5 +1,6 @@
+import { errorOf } from '../../domain/errors.ts'
 import type { Problem, Problems } from '../../../generated/openapi.ts'
-import { ApiError } from '../../domain/errors.ts'
+import { ApiError } from '../http/errors.ts'
 import { type Caller, creatorSeenBy, type Handlers, Page } from '../../domain/operation.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { showRpcUrls } from '../../domain/show-relayer.ts'
@@ -123,7 +124,7 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
     return { snapshot, seen: seen.sort((a, b) => Number(!!a.acknowledgement) - Number(!!b.acknowledgement)), sight }
   }
 
-  /** A problem whose acknowledgement the caller may change, for everybody. Throws ApiError (403, 404). */
+  /** A problem whose acknowledgement the caller may change, for everybody. Throws DomainError (403, 404). */
   async function findOwn(problemId: string, caller: Caller): Promise<Problem> {
     const { seen } = await seenBy(caller)
     const found = seen.find(({ id }) => id === problemId)
@@ -189,13 +190,11 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
 const isShared = ({ relayer_id, notification_id }: Problem): boolean => relayer_id === null && notification_id === null
 
 const sharedByOthers = () =>
-  new ApiError('forbidden', 'Forbidden', [
-    {
-      path: 'api_key',
-      message:
-        'this API key is limited to relayers, and the problem is one of others too: of a network or of the service',
-    },
-  ])
+  errorOf(
+    'forbidden',
+    'api_key',
+    'this API key is limited to relayers, and the problem is one of others too: of a network or of the service',
+  )
 
 interface Sight {
   sees(problem: FoundProblem): boolean

@@ -1,4 +1,5 @@
 import type { Relayer } from '../../../generated/openapi.ts'
+import { conflictAt } from '../http/errors.ts'
 import { badRequest, conflict, relayerNotFound } from '../../domain/errors.ts'
 import { type Caller, creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import { addressWarnings } from '../../domain/policies/signing-policies.ts'
@@ -21,7 +22,7 @@ export function relayers({
   chains,
   sending: { changed, noteNew },
 }: Pick<OperationDependencies, 'store' | 'makeId' | 'checkTarget' | 'chains' | 'sending'>): Relayers {
-  const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, '/body/custom_rpc_urls', checkTarget)
+  const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, ['custom_rpc_urls'], checkTarget)
 
   /** Adds these warnings, and those about other relayers on the same address. */
   async function showOne(relayer: RelayerRow, caller: Caller, more: string[] = []): Promise<Relayer> {
@@ -109,12 +110,12 @@ export function relayers({
       const outcome = await store.deleteRelayer(path.relayer_id, auditEntry)
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'in_use')
-        throw conflict(
+        throw conflictAt(
           '/path/relayer_id',
           'the relayer has unfinished transactions; cancel them or wait until they end',
         )
       if (outcome === 'treasury')
-        throw conflict('/path/relayer_id', 'the relayer funds other relayers; end their funding first')
+        throw conflictAt('/path/relayer_id', 'the relayer funds other relayers; end their funding first')
       return 'Relayer deleted successfully'
     },
   }
@@ -123,26 +124,26 @@ export function relayers({
 function refusal(obstacle: RelayerObstacle, { notification_id }: { notification_id?: string | null } = {}) {
   switch (obstacle) {
     case 'id_taken':
-      return conflict('/body/id', 'a relayer with this ID already exists')
+      return conflict(['id'], 'a relayer with this ID already exists')
     case 'address_taken':
       return badRequest(
-        '/body/signer_id',
+        ['signer_id'],
         "another relayer uses the signer's address on this chain id; an address has one relayer per chain",
       )
     case 'unknown_network':
-      return badRequest('/body/network', 'no network has this name')
+      return badRequest(['network'], 'no network has this name')
     case 'unknown_signer':
-      return badRequest('/body/signer_id', 'no signer has this ID')
+      return badRequest(['signer_id'], 'no signer has this ID')
     case 'unknown_notification':
       return typeof notification_id === 'string'
-        ? badRequest('/body/notification_id', 'no notification has this ID')
-        : badRequest('/body/notification_ids', 'must be the IDs of notifications; one of them has none')
+        ? badRequest(['notification_id'], 'no notification has this ID')
+        : badRequest(['notification_ids'], 'must be the IDs of notifications; one of them has none')
   }
 }
 
 /** The notifications that a request names; undefined: it names none. */
 function reportsTo(id: string | null | undefined, ids: string[] | undefined): string[] | undefined {
   if (id !== undefined && ids !== undefined)
-    throw badRequest('/body/notification_ids', 'give at most one of notification_id and notification_ids')
+    throw badRequest(['notification_ids'], 'give at most one of notification_id and notification_ids')
   return ids ?? (id === undefined ? undefined : id === null ? [] : [id])
 }

@@ -1,5 +1,6 @@
+import { DomainError } from '../../domain/errors.ts'
 import { hostname } from 'node:os'
-import { ApiError } from '../../domain/errors.ts'
+import { detailOf } from '../http/errors.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import type { KeyFault } from '../../domain/rows.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
@@ -38,7 +39,7 @@ export function service({
         started_at: iso(Math.round(now() - process.uptime() * 1_000)),
         memory_bytes: process.memoryUsage.rss(),
         event_loop_ms: eventLoopMs,
-        not_ready: reasons,
+        not_ready: reasons.map(detailOf),
         database,
         servers: servers.map((its) => ({ ...its, started_at: iso(its.started_at), is_this: its.name === name })),
         key_services: keyServiceStates().map(({ last_call_at, failing, last_error, ...its }) => ({
@@ -60,7 +61,7 @@ export function health({
     getHealth: async () => ({ status: 'ok' }),
     async getReadiness() {
       const reasons = await unready()
-      if (reasons.length > 0) throw new ApiError('unavailable', 'Service Unavailable', reasons)
+      if (reasons.length > 0) throw new DomainError('unavailable', reasons)
       return { status: 'ok' }
     },
   }

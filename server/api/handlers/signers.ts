@@ -4,7 +4,8 @@ import type {
   KeystoreSignerRequest,
   PlainSignerRequest,
 } from '../../../generated/openapi.ts'
-import { ApiError, badRequest, conflict } from '../../domain/errors.ts'
+import { ApiError, conflictAt } from '../http/errors.ts'
+import { badRequest, conflict, DomainError, inputFault } from '../../domain/errors.ts'
 import type { Caller, Handlers } from '../../domain/operation.ts'
 import type { SignerRow } from '../../domain/rows.ts'
 import { generateKey } from '../../keys/keyring.ts'
@@ -46,7 +47,7 @@ export function signers(
       const outcome = await store.deleteSigner(path.signer_id, auditEntry)
       if (outcome === 'missing') throw missing()
       if (outcome === 'in_use')
-        throw conflict('/path/signer_id', 'a relayer uses this signer; delete the relayer first')
+        throw conflictAt('/path/signer_id', 'a relayer uses this signer; delete the relayer first')
       return 'Signer deleted successfully'
     },
   }
@@ -54,20 +55,20 @@ export function signers(
 
 const refusals = {
   malformed: badRequest(
-    '/body/config/keystore',
+    ['config', 'keystore'],
     'must be a V3 JSON keystore (Web3 Secret Storage, "version": 3) with scrypt or pbkdf2',
   ),
-  wrong_passphrase: badRequest('/body/config/passphrase', 'must be the passphrase of the keystore; decryption failed'),
-  other_address: badRequest('/body/config/keystore/address', 'is not the address of the key in the keystore'),
-  busy: new ApiError('unavailable', 'Service Unavailable', [
-    { path: '/body/config/keystore', message: 'too many keystores are being decrypted; try again in a few seconds' },
+  wrong_passphrase: badRequest(['config', 'passphrase'], 'must be the passphrase of the keystore; decryption failed'),
+  other_address: badRequest(['config', 'keystore', 'address'], 'is not the address of the key in the keystore'),
+  busy: new DomainError('unavailable', [
+    inputFault(['config', 'keystore'], 'too many keystores are being decrypted; try again in a few seconds'),
   ]),
-  timed_out: new ApiError('unavailable', 'Service Unavailable', [
-    { path: '/body/config/keystore', message: 'the key derivation reached its time limit; try again later' },
+  timed_out: new DomainError('unavailable', [
+    inputFault(['config', 'keystore'], 'the key derivation reached its time limit; try again later'),
   ]),
 }
 
-const taken = () => conflict('/body/id', 'a signer with this ID already exists')
+const taken = () => conflict(['id'], 'a signer with this ID already exists')
 
 const isLocal = (body: CreateSignerRequest): body is LocalRequest =>
   body.type === 'plain' || body.type === 'keystore' || body.type === 'generated'
@@ -91,7 +92,7 @@ async function localRow(id: string, body: LocalRequest, { keyring }: SignerDepen
   key.fill(0)
   if (signer) return signer
   throw badRequest(
-    '/body/config',
+    ['config'],
     'must contain a secp256k1 private key: 32 bytes, above 0 and below the order of the curve',
   )
 }
@@ -105,7 +106,7 @@ async function keyOf(body: LocalRequest): Promise<Uint8Array> {
     case 'keystore': {
       const opened = await openKeystore(body.config.keystore, body.config.passphrase)
       if ('key' in opened) return opened.key
-      if (opened.refused === 'faulty') throw badRequest(`/body/config/keystore${opened.place}`, opened.reason)
+      if (opened.refused === 'faulty') throw badRequest(['config', 'keystore', ...opened.place], opened.reason)
       throw refusals[opened.refused]
     }
   }

@@ -30,7 +30,7 @@ import {
   type Signable,
 } from '../../services/signing/sign-with-policy.ts'
 
-const place = '/body/unsigned_transaction'
+const place = ['unsigned_transaction']
 
 type BatchItem = SignMessageRequest | SignTypedDataRequest
 
@@ -75,7 +75,7 @@ export function signing(
         // A policy that allows exactly this domain takes precedence over its chain id.
         if (!isAllowedDomain(relayer.policies, domain_separator)) {
           throw badRequest(
-            '/body/domain/chainId',
+            ['domain', 'chainId'],
             `chain id must be ${relayer.chain_id}, as the relayer's network has it; it is ${chain_id}`,
           )
         }
@@ -88,7 +88,7 @@ export function signing(
     async signAuthorization(request) {
       const { body } = request
       const rights = await rightsTo(request, 'signAuthorization')
-      const address = readAddress(body.address, '/body/address')
+      const address = readAddress(body.address, ['address'])
       const authorization = { chain_id: rights.held.relayer.chain_id, address, nonce: body.nonce }
       const digest = authorizationDigest(authorization)
       const signature = await sign(request, 'signAuthorization', rights, {
@@ -170,7 +170,7 @@ export function signing(
     return account && { account, spending: signatureSpending(account.policies, document) }
   }
 
-  /** The amounts and the highest possible fee of a transaction that the policies permit. Throws ApiError (403). */
+  /** The amounts and the highest possible fee of a transaction that the policies permit. Throws DomainError (403). */
   function judge(
     relayer: RelayerRow,
     { to, value, data, gas_price, gas_limit }: UnsignedTransaction,

@@ -1,5 +1,6 @@
 import type { CreateSponsorshipRequest, Sponsorship, UpdateSponsorshipRequest } from '../../../generated/openapi.ts'
-import { ApiError, badRequest, conflict } from '../../domain/errors.ts'
+import { ApiError, readFrom } from '../http/errors.ts'
+import { badRequest, conflict, errorOf } from '../../domain/errors.ts'
 import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
 import { budgetOf, holderOf, type SponsorshipRules } from '../../domain/policies/sponsored-calls.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
@@ -32,11 +33,11 @@ export function sponsorships(
     return { ...row, usage: await store.usage(budgetOf(sponsorship)) } satisfies Sponsorship
   }
 
-  /** The sponsorship of the path, if the caller may send or read its calls. Throws ApiError (403, 404). */
+  /** The sponsorship of the path, if the caller may send or read its calls. Throws DomainError (403, 404). */
   async function ofCaller(id: string, { id: callerId, roles, relayer_ids }: Caller): Promise<SponsorshipRow> {
     if (!roles.has('relay') && relayer_ids !== undefined) {
       const message = 'this API key is limited to relayers; the operation requires a key for all relayers'
-      throw new ApiError('forbidden', 'Forbidden', [{ path: 'api_key', message }])
+      throw errorOf('forbidden', 'api_key', message)
     }
     const sponsorship = await found(id)
     if (roles.has('relay') && sponsorship.api_key_id !== callerId) throw missing()
@@ -47,7 +48,7 @@ export function sponsorships(
     async createSponsorship({ body, auditEntry }) {
       const { id = makeId(), relayer_id, pool_id } = body
       if ((relayer_id === undefined) === (pool_id === undefined))
-        throw badRequest('/body/relayer_id', 'give exactly one of relayer_id and pool_id')
+        throw badRequest(['relayer_id'], 'give exactly one of relayer_id and pool_id')
       auditEntry.subject = id
       const createdAt = new Date(now()).toISOString()
       const keyId = makeId()
@@ -70,12 +71,12 @@ export function sponsorships(
         },
         auditEntry,
       )
-      if (created === 'id_taken') throw conflict('/body/id', 'a sponsorship with this ID already exists')
-      if (created === 'unknown_relayer') throw badRequest('/body/relayer_id', 'no relayer has this ID')
-      if (created === 'unknown_pool') throw badRequest('/body/pool_id', 'no pool has this ID')
-      if (created === 'too_many_keys') throw conflict('/body', 'the limit of API keys is reached; revoke a key first')
+      if (created === 'id_taken') throw conflict(['id'], 'a sponsorship with this ID already exists')
+      if (created === 'unknown_relayer') throw badRequest(['relayer_id'], 'no relayer has this ID')
+      if (created === 'unknown_pool') throw badRequest(['pool_id'], 'no pool has this ID')
+      if (created === 'too_many_keys') throw conflict([], 'the limit of API keys is reached; revoke a key first')
       if (created === 'key_name_taken')
-        throw conflict('/body/id', `an API key already has the name of its key, ${nameOf(id, keyId)}`)
+        throw conflict(['id'], `an API key already has the name of its key, ${nameOf(id, keyId)}`)
       return { sponsorship: await show(created), token }
     },
 
@@ -99,7 +100,7 @@ export function sponsorships(
 
     async getSponsoredUser({ path }) {
       const { chain_id, row_id, per_user } = await found(path.sponsorship_id)
-      const user = readAddress(path.user, '/path/user')
+      const user = readFrom('/path', () => readAddress(path.user, ['user']))
       const use = async (asset: string, limit: string | number | undefined) =>
         limit === undefined ? null : store.usage({ chain_id, holder: holderOf(row_id, user), asset, limit: `${limit}` })
       const [count, fee] = await Promise.all([use('calls', per_user?.count), use('fee', per_user?.fee)])
@@ -109,7 +110,7 @@ export function sponsorships(
     async sendSponsoredCall({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
       const sponsorship = await ofCaller(path.sponsorship_id, caller)
       if (body.user !== undefined && caller.roles.has('relay'))
-        throw badRequest('/body/user', 'may be given only with an API key that has the scope send')
+        throw badRequest(['user'], 'may be given only with an API key that has the scope send')
       const { transaction } = await calls.send(sponsorship, body, idempotency, auditEntry, {
         authorize: async () => ofCaller(path.sponsorship_id, await authorize('sendSponsoredCall')),
         nodes,
@@ -143,7 +144,7 @@ type Read<Body> = Body extends CreateSponsorshipRequest
   ? Pick<SponsorshipRules, 'max_gas' | 'max_fee' | 'budget_per_day'> & Partial<SponsorshipRules> & { paused?: boolean }
   : Partial<SponsorshipRules> & { paused?: boolean }
 
-/** The given rules in normal form. Throws ApiError (400). */
+/** The given rules in normal form. Throws DomainError (400). */
 function readRules<Body extends CreateSponsorshipRequest | UpdateSponsorshipRequest>(body: Body): Read<Body> {
   const {
     targets,
@@ -158,11 +159,11 @@ function readRules<Body extends CreateSponsorshipRequest | UpdateSponsorshipRequ
     paused,
   }: Given<UpdateSponsorshipRequest> = body
   const addresses = (list: string[], name: string) =>
-    list.map((address, index) => readAddress(address, `/body/${name}/${index}`))
+    list.map((address, index) => readAddress(address, [name, index]))
   const rules = {
     ...(targets && {
       targets: targets.map(({ address, selectors }, index) => ({
-        address: readAddress(address, `/body/targets/${index}/address`),
+        address: readAddress(address, ['targets', index, 'address']),
         selectors: selectors.map((selector) => selector.toLowerCase()),
       })),
     }),
@@ -170,12 +171,12 @@ function readRules<Body extends CreateSponsorshipRequest | UpdateSponsorshipRequ
     ...(delegates && { delegates: addresses(delegates, 'delegates') }),
     ...(nonce_key_delegates && { nonce_key_delegates: addresses(nonce_key_delegates, 'nonce_key_delegates') }),
     ...(max_gas !== undefined && { max_gas }),
-    ...(max_fee !== undefined && { max_fee: readAmount(max_fee, '/body/max_fee') }),
-    ...(budget_per_day !== undefined && { budget_per_day: readAmount(budget_per_day, '/body/budget_per_day') }),
+    ...(max_fee !== undefined && { max_fee: readAmount(max_fee, ['max_fee']) }),
+    ...(budget_per_day !== undefined && { budget_per_day: readAmount(budget_per_day, ['budget_per_day']) }),
     ...(per_user !== undefined && {
       per_user: per_user && {
         ...(per_user.count !== undefined && { count: per_user.count }),
-        ...(per_user.fee !== undefined && { fee: readAmount(per_user.fee, '/body/per_user/fee') }),
+        ...(per_user.fee !== undefined && { fee: readAmount(per_user.fee, ['per_user', 'fee']) }),
       },
     }),
     ...(origins && { origins }),

@@ -1,5 +1,5 @@
-import { badRequest } from '../../domain/errors.ts'
 import type { Handlers, OperationRequest } from '../../domain/operation.ts'
+import { badRequestAt, readFrom } from '../http/errors.ts'
 import type { Slice } from '../../domain/rows.ts'
 import { shownBehind } from '../../domain/show-transaction.ts'
 import type { TransactionFilter, TransactionRow } from '../../domain/transaction-rows.ts'
@@ -20,7 +20,7 @@ const admission =
     const characters = 2 * dataBytes
     if (characters > maxPageCharacters) {
       const size = `the data of these transactions has ${Math.ceil(dataBytes / 1024)} KiB`
-      throw badRequest('/query/per_page', `is too large: ${size}, and a page has at most ${maxPageKib} KiB`)
+      throw badRequestAt('/query/per_page', `is too large: ${size}, and a page has at most ${maxPageKib} KiB`)
     }
     holdAnswer(characters)
   }
@@ -38,7 +38,7 @@ export function listTransactionsOf({ store }: ListDependencies, { relayer_ids, .
     const admit = admission(asking)
     const filter = { ...readFilter(query), ...pool }
     const listing = await store.listTransactionsOf(relayer_ids, slice, filter, admit)
-    if (listing === 'too_deep') throw badRequest('/query/page', tooDeep)
+    if (listing === 'too_deep') throw badRequestAt('/query/page', tooDeep)
     for (const { relayer_id } of listing.items) {
       if (firsts.has(relayer_id)) continue
       const relayer = await store.getRelayer(relayer_id)
@@ -101,12 +101,12 @@ function readFilter({
 }: FilterQuery): TransactionFilter {
   return {
     status,
-    ...(created_after && { created_after: readTime(created_after, '/query/created_after') }),
-    ...(created_before && { created_before: readTime(created_before, '/query/created_before') }),
+    ...(created_after && { created_after: readFrom('/query', () => readTime(created_after, ['created_after'])) }),
+    ...(created_before && { created_before: readFrom('/query', () => readTime(created_before, ['created_before'])) }),
     ...(reference !== undefined && { reference }),
     ...(metadata !== undefined && { metadata: readPair(metadata) }),
     ...(hash !== undefined && { hash: hash.toLowerCase() }),
-    ...(to !== undefined && { to: readAddress(to, '/query/to') }),
+    ...(to !== undefined && { to: readFrom('/query', () => readAddress(to, ['to'])) }),
     ...(search !== undefined && { search: search.trim() }),
   }
 }

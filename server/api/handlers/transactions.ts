@@ -1,5 +1,6 @@
 import type { Attempt, SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
-import { ApiError, notFound, transactionNotFound } from '../../domain/errors.ts'
+import { ApiError, shownDryRun } from '../http/errors.ts'
+import { notFound, transactionNotFound } from '../../domain/errors.ts'
 import { type Handlers, Page } from '../../domain/operation.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { shownTransaction as show, shownBehind } from '../../domain/show-transaction.ts'
@@ -47,7 +48,7 @@ export function transactions(
     return row
   }
 
-  /** Releases what is signed of a private transaction, or of its cancellation. Throws ApiError (404, 409). */
+  /** Releases what is signed of a private transaction, or of its cancellation. Throws DomainError (404, 409). */
   async function release(
     { relayer_id, transaction_id }: { relayer_id: string; transaction_id: string },
     auditEntry: PendingAuditEntry,
@@ -89,7 +90,7 @@ export function transactions(
       return Page.whole(accepted)
     },
 
-    dryRunTransaction: async ({ path, body, nodes }) => sending.dryRun(nodes, path.relayer_id, body),
+    dryRunTransaction: async ({ path, body, nodes }) => shownDryRun(await sending.dryRun(nodes, path.relayer_id, body)),
 
     async getTransaction({ path }) {
       const { row_id } = await findRelayer(path.relayer_id)

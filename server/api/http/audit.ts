@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
-import { ApiError, statusOf } from '../../domain/errors.ts'
+import { errorOf } from '../../domain/errors.ts'
 import type { Observer } from '../../domain/observer.ts'
 import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
 import { looksLikeToken } from '../../lib/token.ts'
 import { firstRefusal } from '../../store/audit-batches.ts'
 import type { Store } from '../../store/store.ts'
 import type { Operation } from './contract.ts'
+import { statusOf } from './errors.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface Audit {
@@ -22,7 +23,7 @@ export interface Audit {
 
 interface Recorder {
   /**
-   * Creates the entry before the operation runs. Throws ApiError (503) for a recorded operation while the trail cannot be written.
+   * Creates the entry before the operation runs. Throws DomainError (503) for a recorded operation while the trail cannot be written.
    */
   begin(context: RequestContext, path: Record<string, string>): PendingAuditEntry
   /** Completes the entry. A change of the store has recorded it in its own commit; any other entry goes into the next batch. */
@@ -169,12 +170,7 @@ const subjectOf = ({ path }: Operation): string | undefined =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).findLast((name) => name !== 'relayer_id')
 
 const unwritable = () =>
-  new ApiError(
-    'unavailable',
-    'Service Unavailable',
-    [{ path: 'audit', message: 'the audit trail cannot be written; try again later' }],
-    { 'Retry-After': '1' },
-  )
+  errorOf('unavailable', 'audit', 'the audit trail cannot be written; try again later', { retry_after_s: 1 })
 
 /** Equal entries of this time are one, beside the first. */
 const countMs = 60_000

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { ApiError } from '../../domain/errors.ts'
+import { errorOf } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
 import type { ApiKeyRow } from '../../domain/rows.ts'
 import { digest, readToken } from '../../lib/token.ts'
@@ -88,7 +88,7 @@ function sameAs(wanted: string): (text: string) => boolean {
   }
 }
 
-/** Throws ApiError (401) with what is wrong with the header. */
+/** Throws DomainError (401) with what is wrong with the header. */
 function tokenIn(request: IncomingMessage): string {
   const { authorization, 'x-api-key': other } = request.headers
   if (authorization === undefined) {
@@ -103,10 +103,7 @@ function tokenIn(request: IncomingMessage): string {
 
 const noValidKey = 'is no API key that is valid now and for your address'
 
-const unauthorized = (message: string) =>
-  new ApiError('unauthorized', 'Unauthorized', [{ path: '/headers/authorization', message }], {
-    'WWW-Authenticate': 'Bearer',
-  })
+const unauthorized = (message: string) => errorOf('unauthorized', 'token', message)
 
 /** An API key in the form that requests are checked against. */
 interface Holder {

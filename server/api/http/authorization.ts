@@ -1,5 +1,5 @@
 import type { Request } from 'express'
-import { ApiError, notFound, relayerNotFound } from '../../domain/errors.ts'
+import { errorOf, notFound, relayerNotFound } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
 import type { Authenticate } from './authentication.ts'
 import type { Operation } from './contract.ts'
@@ -20,17 +20,15 @@ export async function authorize(
   return caller
 }
 
-/** Throws ApiError (403) when the caller's key lacks a role that the operation requires. */
+/** Throws DomainError (403) when the caller's key lacks a role that the operation requires. */
 export function checkRoles({ roles }: Caller, { roles: wanted, anyRole }: Pick<Operation, 'roles' | 'anyRole'>): void {
   if (roles.has('relay') && !wanted.includes('relay')) {
-    throw new ApiError('forbidden', 'Forbidden', [{ path: 'api_key', message: onlyRelays }])
+    throw errorOf('forbidden', 'api_key', onlyRelays)
   }
   if (anyRole && wanted.some((role) => roles.has(role))) return
   const missing = wanted.find((role) => !roles.has(role))
   if (missing !== undefined) {
-    throw new ApiError('forbidden', 'Forbidden', [
-      { path: 'api_key', message: reasons[missing] ?? lacks(missing, roles) },
-    ])
+    throw errorOf('forbidden', 'api_key', reasons[missing] ?? lacks(missing, roles))
   }
 }
 
@@ -44,7 +42,7 @@ const reasons: Record<string, string> = {
 }
 
 /**
- * Throws ApiError (404) for a relayer that the caller's key may not use. The check does not look whether the relayer exists, so
+ * Throws DomainError (404) for a relayer that the caller's key may not use. The check does not look whether the relayer exists, so
  * that the response does not reveal it.
  */
 function checkRelayer({ relayer_ids }: Caller, { id }: Pick<Operation, 'id'>, relayerId: string | undefined): void {

@@ -1,5 +1,5 @@
-import type { Detail } from '../../domain/errors.ts'
 import type { ContractDocument } from './document.ts'
+import type { Detail } from './errors.ts'
 import { contractAjv, type ErrorObject, type ValidateFunction } from './schema-check.ts'
 import { expectedBranch, violationText } from './violation.ts'
 

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import { ApiError, badRequest } from '../../domain/errors.ts'
+import { badRequest, DomainError, inputFault } from '../../domain/errors.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import type { Held } from './concurrency-limits.ts'
 import type { AmountPlaces, OperationFacts } from './document.ts'
+import { ApiError } from './errors.ts'
 import { parseJson } from './json.ts'
 
 export const maxBodyBytes = 1024 * 1024
@@ -16,7 +17,7 @@ const isBodyless = ({ headers }: IncomingMessage): boolean =>
 
 /**
  * Normalizes the request's Content-Type to the contract's spelling, and removes it where the operation takes no body: the validator
- * caches a compiled check for each spelling. Throws ApiError (415) for another media type.
+ * caches a compiled check for each spelling. Throws DomainError (415) for another media type.
  */
 export function checkMediaType(
   request: IncomingMessage,
@@ -46,7 +47,7 @@ export async function readBody(
 
 type BodyFacts = Pick<OperationFacts, 'mediaTypes' | 'bodyIsOptional' | 'amounts'>
 
-/** The one of the operation's media types that the request's body has. Throws ApiError (415). */
+/** The one of the operation's media types that the request's body has. Throws DomainError (415). */
 function mediaTypeOf(request: IncomingMessage, accepted: string[]): string {
   const { 'content-type': contentType, 'content-encoding': encoding } = request.headers
   const refuse = (path: string, message: string) =>
@@ -69,10 +70,10 @@ function mediaTypeOf(request: IncomingMessage, accepted: string[]): string {
   return mediaType
 }
 
-/** Parses a JSON body. `amounts`: the places of its amounts. Throws ApiError (400). */
+/** Parses a JSON body. `amounts`: the places of its amounts. Throws DomainError (400). */
 function readJson(bytes: Buffer, amounts: AmountPlaces | undefined): unknown {
-  if (bytes.length === 0) throw badRequest('/body', 'must not be empty')
-  if (!isUtf8(bytes)) throw badRequest('/body', 'must be encoded in UTF-8')
+  if (bytes.length === 0) throw badRequest([], 'must not be empty')
+  if (!isUtf8(bytes)) throw badRequest([], 'must be encoded in UTF-8')
   return parseJson(bytes.toString('utf8'), amounts)
 }
 
@@ -132,9 +133,6 @@ function createCollector(declared: number) {
   }
 }
 
-const incomplete = () => badRequest('/body', 'ended before it was complete')
+const incomplete = () => badRequest([], 'ended before it was complete')
 
-const tooLarge = () =>
-  new ApiError('payload_too_large', 'Bad Request', [
-    { path: '/body', message: `must be at most ${maxBodyBytes} bytes` },
-  ])
+const tooLarge = () => new DomainError('payload_too_large', [inputFault([], `must be at most ${maxBodyBytes} bytes`)])

@@ -1,9 +1,9 @@
-import { ApiError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
+import { ApiError } from './errors.ts'
 
 /** A resource that each process has a limited amount of and that callers share (event streams, bytes of bodies). */
 export interface Shares {
-  /** Throws ApiError: 429 when the caller's key exceeds its share, 503 when nothing is left. */
+  /** Throws DomainError: 429 when the caller's key exceeds its share, 503 when nothing is left. */
   hold(caller: Pick<Caller, 'id' | 'roles'>, amount: number): Held
 }
 

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { ApiError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
 import type { Held, Shares } from './concurrency-limits.ts'
+import { ApiError } from './errors.ts'
 
 /** The server's open connections and their requests in flight. A connection carries out one request at a time. */
 export interface Connections {
@@ -87,7 +87,7 @@ export function createConnections(patienceMs: number, elapsed: () => number): Co
   }
 }
 
-/** Counts a connection for the API key that used it last, even while it is idle. Throws ApiError (429). */
+/** Counts a connection for the API key that used it last, even while it is idle. Throws DomainError (429). */
 export type CountConnection = (socket: Socket, caller: Caller) => void
 
 /** `shares`: of the connections. A refused connection is closed after the response. */

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express'
-import { ApiError } from '../../domain/errors.ts'
+import { ApiError } from './errors.ts'
 
 const notListed = 'no sponsorship lists this origin'
 /** The path that the pages of sponsorships call from browsers. */

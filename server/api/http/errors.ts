@@ -1,9 +1,143 @@
+import { STATUS_CODES } from 'node:http'
 import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
-import type { Failure } from '../../../generated/openapi.ts'
-import { ApiError, type ErrorCode, statusOf } from '../../domain/errors.ts'
+import type { DryRun, Failure } from '../../../generated/openapi.ts'
+import { DomainError, type ErrorCode, type Fault, type Field, type Subject } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
 import type { RequestContext } from './request-context.ts'
+
+export const statusOf = {
+  invalid_request: 400,
+  insufficient_funds: 400,
+  execution_reverted: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  policy_violation: 403,
+  relayer_paused: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  conflict: 409,
+  already_sent: 409,
+  possibly_sent: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  expectation_failed: 417,
+  unprocessable: 422,
+  gas_limit_too_low: 422,
+  rate_limited: 429,
+  header_too_large: 431,
+  internal: 500,
+  not_implemented: 501,
+  bad_gateway: 502,
+  unavailable: 503,
+  outcome_unknown: 503,
+} as const satisfies Record<ErrorCode, number>
+
+/** `message` of a failure whose error has no sentence of its own, where it is not the status's phrase. */
+const sentenceOf: Partial<Record<ErrorCode, string>> = {
+  unprocessable: 'Unprocessable Content',
+  gas_limit_too_low: 'Unprocessable Content',
+  payload_too_large: 'Bad Request',
+  unsupported_media_type: 'Bad Request',
+}
+
+/** The path of each subject in `details`. A member of the request is named by a JSON pointer (RFC 6901). */
+const placeOf: Record<Subject, string> = {
+  input: '/body',
+  idempotency_key: '/headers/idempotency-key',
+  token: '/headers/authorization',
+  origin: '/headers/origin',
+  pool_id: '/path/pool_id',
+  api_key_id: '/path/api_key_id',
+  policies: 'policies',
+  pool_policies: 'pool/policies',
+  api_key: 'api_key',
+  sponsorship: 'sponsorship',
+  relayer: 'relayer',
+  pool: 'pool',
+  signer: 'signer',
+  network: 'network',
+  node: 'node',
+  node_calls: 'node_calls',
+  next_nonce: 'next_nonce',
+  refill: 'refill',
+  store: 'store',
+  audit: 'audit',
+  process: 'process',
+}
+
+/** One reason for a failure. `path`: a JSON pointer that starts with `/body`, `/query`, `/path` or `/headers`, or another subject. */
+export interface Detail {
+  path: string
+  message: string
+}
+
+/** A failure of a request as HTTP knows it: its path, query, headers, size and rate. */
+export class ApiError extends DomainError {
+  readonly details: readonly Detail[]
+  readonly headers: Record<string, string>
+
+  constructor(code: ErrorCode, message: string, details: readonly Detail[] = [], headers: Record<string, string> = {}) {
+    super(code, message)
+    this.name = 'ApiError'
+    this.details = details
+    this.headers = headers
+  }
+}
+
+/** 400 and 409 for a part of the request beside the body. `path`: a JSON pointer. */
+export const badRequestAt = (path: string, message: string): ApiError =>
+  new ApiError('invalid_request', 'Bad Request', [{ path, message }])
+export const conflictAt = (path: string, message: string): ApiError =>
+  new ApiError('conflict', 'Conflict', [{ path, message }])
+
+/** Runs `read` for a value from the path or the query, whose faults it names. */
+export function readFrom<T>(part: '/path' | '/query', read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof DomainError) || error instanceof ApiError) throw error
+    const details = error.faults.map(({ field, message }) => ({ path: pointerOf(part, field), message }))
+    throw new ApiError(error.code, messageOf(error), details)
+  }
+}
+
+/** The longest `path` that the contract allows. */
+const maxPath = 1_000
+
+const pointerOf = (root: string, field: Field): string => [root, ...field].join('/').slice(0, maxPath)
+
+export const detailOf = ({ of, field, message, member }: Fault): Detail => ({
+  path: pointerOf(placeOf[of], field),
+  message: member ? `${message} (${pointerOf(placeOf.input, member)})` : message,
+})
+
+/** The reasons for an error, with their paths in the request. */
+export const detailsOf = (error: DomainError): readonly Detail[] =>
+  error instanceof ApiError ? error.details : error.faults.map(detailOf)
+
+/** A dry run as the contract has it. */
+export const shownDryRun = (its: Omit<DryRun, 'refusals'> & { refusals: DomainError[] }): DryRun => ({
+  ...its,
+  refusals: its.refusals.map((error) => ({
+    status: statusOf[error.code],
+    code: error.code,
+    message: messageOf(error),
+    details: [...detailsOf(error)],
+  })),
+})
+
+/** `message` of the failure. */
+export const messageOf = ({ code, sentence }: DomainError): string =>
+  sentence ?? sentenceOf[code] ?? (STATUS_CODES[statusOf[code]] as string)
+
+function headersOf(error: DomainError): Record<string, string> {
+  if (error instanceof ApiError) return error.headers
+  if (error.code === 'unauthorized') return { 'WWW-Authenticate': 'Bearer' }
+  const { retry_after_s: seconds } = error.data
+  return seconds === undefined ? {} : { 'Retry-After': `${seconds}` }
+}
 
 export interface FailureAnswer {
   status: number
@@ -26,17 +160,19 @@ export function failureMiddleware(logger: Logger): ErrorRequestHandler {
 }
 
 /**
- * The response to an error. An error that is not an ApiError becomes "Internal Server Error", without details. `caller`: who is told of
+ * The response to an error. An error that is not a DomainError becomes "Internal Server Error", without details. `caller`: who is told of
  * another transaction only what it may read.
  */
 export function toFailure(error: unknown, caller?: Caller): FailureAnswer {
-  const { code, message, details, headers, transaction } = tellable(error) ?? internal
+  const its = tellable(error) ?? internal
+  const details = detailsOf(its)
+  const { transaction } = its.data
   const body = {
-    ...bodyOf(code, message),
-    ...(details.length > 0 && { details }),
+    ...bodyOf(its.code, messageOf(its)),
+    ...(details.length > 0 && { details: [...details] }),
     ...(transaction && mayRead(caller, transaction.relayer_id) && { transaction }),
   }
-  return { status: statusOf[code], headers, body }
+  return { status: statusOf[its.code], headers: headersOf(its), body }
 }
 
 const mayRead = (caller: Caller | undefined, relayerId: string): boolean =>
@@ -53,8 +189,8 @@ export const bodyOf = (code: ErrorCode, message: string): Failure => ({
 
 const internal = new ApiError('internal', 'Internal Server Error')
 
-function tellable(error: unknown): ApiError | undefined {
-  if (error instanceof ApiError) return error
+function tellable(error: unknown): DomainError | undefined {
+  if (error instanceof DomainError) return error
   // Express throws an error with status 400 for a path that is not percent-encoded UTF-8.
   if ((error as { status?: number } | undefined)?.status === 400)
     return new ApiError('invalid_request', 'Bad Request', [pathDetail])
@@ -78,14 +214,11 @@ const errors = {
 export const jsonRpcFailure =
   (kind: keyof typeof errors): ErrorRequestHandler =>
   (error, _request, response, next) => {
-    const isOfBody =
-      error instanceof ApiError &&
-      statusOf[error.code] === 400 &&
-      error.details.length > 0 &&
-      error.details.every(({ path }) => path.startsWith('/body'))
+    const details = error instanceof DomainError && statusOf[error.code] === 400 ? detailsOf(error) : []
+    const isOfBody = details.length > 0 && details.every(({ path }) => path.startsWith('/body'))
     if (!isOfBody) return next(error)
     const { code, message } = errors[kind]
-    const reason = error.details.map((detail) => detail.message).join('; ')
-    const answer = { code, message: `${message}: the body ${reason}`, data: { details: error.details } }
+    const reason = details.map((detail) => detail.message).join('; ')
+    const answer = { code, message: `${message}: the body ${reason}`, data: { details } }
     response.status(200).json({ jsonrpc: '2.0', id: null, error: answer })
   }

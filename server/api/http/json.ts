@@ -1,4 +1,4 @@
-import { badRequest } from '../../domain/errors.ts'
+import { badRequest, type Field } from '../../domain/errors.ts'
 import type { AmountPlaces } from './document.ts'
 import { redactName } from './violation.ts'
 
@@ -27,7 +27,7 @@ interface Reader {
  * - A number where the contract declares an amount must be an integer of digits only. It is returned as text.
  * - Any other number must be representable exactly: 1e3 and 0.1 pass, 9007199254740993 and 255.00000000000000000001 do not.
  * - Text must be well-formed Unicode: a lone surrogate has no UTF-8 form to sign or store.
- * `amounts`: the places of amounts. Throws ApiError (400) with the path.
+ * `amounts`: the places of amounts. Throws DomainError (400) with the path.
  */
 export function parseJson(text: string, amounts: AmountPlaces | undefined): unknown {
   const reader: Reader = { text, at: 0, values: 0, trail: [] }
@@ -38,7 +38,7 @@ export function parseJson(text: string, amounts: AmountPlaces | undefined): unkn
 
 function readValue(reader: Reader, amounts: AmountPlaces | undefined): unknown {
   reader.values += 1
-  if (reader.values > maxValues) throw badRequest('/body', `must have at most ${maxValues} values`)
+  if (reader.values > maxValues) throw badRequest([], `must have at most ${maxValues} values`)
   switch (nextCharacter(reader)) {
     case '{':
       return readObject(reader, amounts)
@@ -92,7 +92,7 @@ function readArray(reader: Reader, amounts: AmountPlaces | undefined): unknown[]
 
 /** Skips the opening bracket of an object or an array. */
 function enter(reader: Reader): void {
-  if (reader.trail.length >= maxDepth) throw badRequest('/body', `must be nested at most ${maxDepth} levels deep`)
+  if (reader.trail.length >= maxDepth) throw badRequest([], `must be nested at most ${maxDepth} levels deep`)
   reader.at += 1
 }
 
@@ -196,10 +196,10 @@ function isNext(reader: Reader, character: string): boolean {
   return true
 }
 
-const placeOf = ({ trail }: Reader): string => ['/body', ...trail].join('/').slice(0, 1_000)
+const placeOf = ({ trail }: Reader): Field => [...trail]
 
 const notJson = ({ text, at }: Reader) =>
   badRequest(
-    '/body',
+    [],
     `must be valid JSON; ${at < text.length ? 'unexpected character' : 'unexpected end'} at position ${at}`,
   )

@@ -1,4 +1,4 @@
-import { badRequest } from '../../domain/errors.ts'
+import { badRequestAt } from './errors.ts'
 import { redactName } from './violation.ts'
 
 export interface Parameter {
@@ -8,7 +8,7 @@ export interface Parameter {
   schema?: { type?: string | string[] }
 }
 
-/** Parses a raw query string (without `?`) into the form that the validator checks. Throws ApiError (400). */
+/** Parses a raw query string (without `?`) into the form that the validator checks. Throws DomainError (400). */
 export type QueryReader = (search: string) => Record<string, unknown>
 
 const maxPairs = 100
@@ -35,18 +35,18 @@ export function queryReader(parameters: Parameter[]): QueryReader {
     let pairs = 0
     for (const [name, value] of new URLSearchParams(search)) {
       pairs += 1
-      if (pairs > maxPairs) throw badRequest('/query', `must have at most ${maxPairs} parameters`)
+      if (pairs > maxPairs) throw badRequestAt('/query', `must have at most ${maxPairs} parameters`)
       if (!kinds.has(name))
-        throw badRequest(`/query/${redactName(name)}`, `is not a parameter of this operation${listed(kinds)}`)
-      if (value === '') throw badRequest(`/query/${name}`, 'must not be empty')
+        throw badRequestAt(`/query/${redactName(name)}`, `is not a parameter of this operation${listed(kinds)}`)
+      if (value === '') throw badRequestAt(`/query/${name}`, 'must not be empty')
       const kind = kinds.get(name)
       if (kind === 'array') {
         query[name] = [...((query[name] as string[] | undefined) ?? []), value]
         continue
       }
-      if (Object.hasOwn(query, name)) throw badRequest(`/query/${name}`, 'must be given only once')
+      if (Object.hasOwn(query, name)) throw badRequestAt(`/query/${name}`, 'must be given only once')
       if (kind === 'integer' && !/^[0-9]{1,16}$/.test(value)) {
-        throw badRequest(`/query/${name}`, 'must be a decimal integer, for example 10')
+        throw badRequestAt(`/query/${name}`, 'must be a decimal integer, for example 10')
       }
       query[name] = kind === 'integer' ? Number(value) : value
     }

@@ -1,9 +1,10 @@
-import { ApiError, badRequest } from '../../domain/errors.ts'
+import { badRequest } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
+import { ApiError } from './errors.ts'
 
 export interface RateLimit {
   /**
-   * Counts requests of the caller and returns the rate limit headers. Throws ApiError: 429, with nothing counted; 400 for more than the
+   * Counts requests of the caller and returns the rate limit headers. Throws DomainError: 429, with nothing counted; 400 for more than the
    * burst, which could never be admitted.
    */
   take(caller: LimitedCaller, count?: number): Headers | Promise<Headers>
@@ -74,7 +75,7 @@ export function createRateLimit(usual: Limit, processes: number, now: () => numb
 export const moreFor = (bytes: number): number => Math.floor(bytes / bytesEach)
 
 export function checkCount(count: number, burst: number): void {
-  if (count > burst) throw badRequest('/body', `must have at most ${burst} calls, the burst of the rate limit`)
+  if (count > burst) throw badRequest([], `must have at most ${burst} calls, the burst of the rate limit`)
 }
 
 export const rateLimited = (waitS: number, policy: string) =>

@@ -7,9 +7,9 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { type Detail, type ErrorCode, statusOf } from '../../domain/errors.ts'
+import type { ErrorCode } from '../../domain/errors.ts'
 import { createConnections } from './connections.ts'
-import { bodyOf } from './errors.ts'
+import { bodyOf, type Detail, statusOf } from './errors.ts'
 import { isDoubled, securityHeaders, securityLines } from './headers.ts'
 import { type Ended, newRequestContext, type RequestContext } from './request-context.ts'
 

@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv'
-import { ApiError, type Detail } from '../../domain/errors.ts'
+import { ApiError, type Detail } from './errors.ts'
 
 /** A request that violates the contract, as express-openapi-validator throws it. */
 export interface Violation {

@@ -1,5 +1,6 @@
 import type { JsonRpcAnswer } from '../../../generated/openapi.ts'
-import { ApiError } from '../../domain/errors.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { detailsOf } from '../http/errors.ts'
 import { codes } from './errors.ts'
 
 /** The limits of a single node's answer. A larger response would block the process while it is checked and written. */
@@ -24,8 +25,10 @@ export function createBudget(holdAnswer: (bytes: number) => void): (answer: Json
     try {
       holdAnswer(next.characters + next.values * valueBytes)
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      return error.details.map(({ message }) => message).join('; ')
+      if (!(error instanceof DomainError)) throw error
+      return detailsOf(error)
+        .map(({ message }) => message)
+        .join('; ')
     }
     Object.assign(sum, next)
     return undefined

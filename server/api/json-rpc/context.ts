@@ -34,7 +34,7 @@ export interface Context extends Call {
   index: number | undefined
   /** Calls back at the end of the request. */
   onClose(callback: () => void): void
-  /** The place of the request among those that wait. Throws ApiError (429, 503). */
+  /** The place of the request among those that wait. Throws DomainError (429, 503). */
   place(): WaitPlace
   /** The order of the request's transactions. */
   inOrder: InOrder

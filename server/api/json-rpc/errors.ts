@@ -1,4 +1,5 @@
-import { ApiError, type Detail, type ErrorCode } from '../../domain/errors.ts'
+import { DomainError, type ErrorCode, type Fault, type Field, type Subject } from '../../domain/errors.ts'
+import { type Detail, detailsOf, messageOf } from '../http/errors.ts'
 
 /** The codes of JSON-RPC 2.0 (section 5.1), EIP-1474 and EIP-1193, and 3, with which nodes answer a revert. */
 export const codes = {
@@ -54,21 +55,35 @@ const maxMessageLength = 2_000
 /** The error object for a failure; undefined for one that callers do not see. `revertData`: the bytes of a revert. */
 export function errorObject(
   error: unknown,
-  revertData: (error: ApiError) => string | undefined,
+  revertData: (error: DomainError) => string | undefined,
 ): ErrorObject | undefined {
   if (error instanceof JsonRpcError) {
     const { code, message, data = { details: [{ path: 'params', message }] } } = error
     return { code, message, data }
   }
-  if (!(error instanceof ApiError) || error.code === 'internal') return undefined
-  const { code, details } = error
-  const data = code === 'execution_reverted' ? revertData(error) : { code, details }
+  if (!(error instanceof DomainError) || error.code === 'internal') return undefined
+  const { code } = error
+  const data = code === 'execution_reverted' ? revertData(error) : { code, details: detailsOf(error) }
   const text = textOf(error)
   const message = (prefixes[code] ? `${prefixes[code]}${text && `: ${text}`}` : text).slice(0, maxMessageLength)
-  return { code: byApiCode[code] ?? codes.invalid_input, message, ...(data !== undefined && { data }) }
+  return { code: byErrorCode[code], message, ...(data !== undefined && { data }) }
 }
 
-const byApiCode: Partial<Record<ErrorCode, number>> = {
+const byErrorCode: Record<ErrorCode, number> = {
+  insufficient_funds: codes.invalid_input,
+  not_found: codes.invalid_input,
+  conflict: codes.invalid_input,
+  already_sent: codes.invalid_input,
+  possibly_sent: codes.invalid_input,
+  gas_limit_too_low: codes.invalid_input,
+  method_not_allowed: codes.invalid_input,
+  request_timeout: codes.invalid_input,
+  payload_too_large: codes.invalid_input,
+  unsupported_media_type: codes.invalid_input,
+  expectation_failed: codes.invalid_input,
+  header_too_large: codes.invalid_input,
+  not_implemented: codes.invalid_input,
+  internal: codes.internal,
   invalid_request: codes.invalid_params,
   unprocessable: codes.invalid_params,
   execution_reverted: codes.reverted,
@@ -89,21 +104,19 @@ const prefixes: Partial<Record<ErrorCode, string>> = {
   gas_limit_too_low: 'intrinsic gas too low',
 }
 
-function textOf({ code, message, details }: ApiError): string {
-  if (details.length === 0) return message
-  const isRevert = code === 'execution_reverted'
-  return details
-    .map((detail) =>
-      isRevert ? detail.message.replace(/^would revert: (?:execution reverted(?:: )?)?/, '') : sentence(detail),
-    )
-    .join('; ')
+function textOf(error: DomainError): string {
+  const { revert_reason: reason } = error.data
+  if (reason !== undefined) return reason
+  const details = detailsOf(error)
+  if (details.length === 0) return messageOf(error)
+  return details.map((detail, index) => sentence(detail, error.faults[index])).join('; ')
 }
 
 /** Translates a schema's fault into the member names of JSON-RPC. */
 export const inTheirNames = (fault: string): string =>
   fault.replaceAll(/\/(\w[\w/]*)/g, (_, path: string) => namePath(path.split('/')))
 
-const namePath = (path: string[]): string => path.map((name) => names.get(name) ?? name).join('.')
+const namePath = (field: Field): string => field.map((name) => names.get(`${name}`) ?? name).join('.')
 
 /** The member names of JSON-RPC for those of the contract. */
 const names = new Map(
@@ -115,12 +128,19 @@ const names = new Map(
     access_list: 'accessList',
     storage_keys: 'storageKeys',
     unsigned_transaction: 'the transaction',
-    body: 'the call',
   }),
 )
 
-function sentence({ path, message }: Detail): string {
-  const name = /^\/(?:body|headers)(?:\/(.+))?$/.exec(path)
-  if (!name) return `${path}: ${message}`
-  return `${namePath((name[1] ?? 'body').split('/'))} ${message}`
+/** The names of what a call carries. */
+const subjects: Partial<Record<Subject, string>> = {
+  input: 'the call',
+  idempotency_key: 'idempotency-key',
+  token: 'authorization',
+  origin: 'origin',
+}
+
+function sentence({ path, message }: Detail, fault: Fault | undefined): string {
+  const subject = fault && subjects[fault.of]
+  if (subject === undefined) return `${path}: ${message}`
+  return `${fault && fault.field.length > 0 ? namePath(fault.field) : subject} ${message}`
 }

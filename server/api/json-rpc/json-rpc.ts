@@ -1,12 +1,13 @@
 import pLimit from 'p-limit'
 import { RpcError } from '../../chain/rpc.ts'
 import { revertDataOf } from '../../chain/rpc-error.ts'
-import { ApiError, relayerNotFound, statusOf } from '../../domain/errors.ts'
+import { DomainError, errorOf, relayerNotFound } from '../../domain/errors.ts'
 import type { Caller, Handlers } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { inOrder } from '../../lib/serial-queue.ts'
 import { unavailable } from '../../services/transactions/pick-relayer.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
+import { statusOf } from '../http/errors.ts'
 import { createBudget } from './budget.ts'
 import {
   type Context,
@@ -34,7 +35,7 @@ const callsAtOnce = 8
 interface Endpoint {
   relayers: RelayerRow[]
   pool: PoolRow | undefined
-  /** Throws ApiError when the caller has lost the right to it. */
+  /** Throws DomainError when the caller has lost the right to it. */
   check(caller: Caller): Promise<unknown>
 }
 
@@ -100,7 +101,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
         end(status)
         return result
       } catch (error) {
-        end(error instanceof ApiError ? statusOf[error.code] : error instanceof JsonRpcError ? error.status : 500)
+        end(error instanceof DomainError ? statusOf[error.code] : error instanceof JsonRpcError ? error.status : 500)
         throw error
       }
     }
@@ -160,11 +161,11 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
   }
 }
 
-/** Throws ApiError (403): a right to a pool is none to a signature by one of its relayers. */
+/** Throws DomainError (403): a right to a pool is none to a signature by one of its relayers. */
 function checkOwn({ id }: RelayerRow, { relayer_ids }: Caller): void {
   if (!relayer_ids || relayer_ids.has(id)) return
   const message = 'this API key may send through the pool, and may not use its relayers themselves'
-  throw new ApiError('forbidden', 'Forbidden', [{ path: 'api_key', message }])
+  throw errorOf('forbidden', 'api_key', message)
 }
 
 /** One listener for all calls of a request. */

@@ -1,6 +1,6 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { contentHash } from '../../domain/attempts.ts'
-import { ApiError, NonceTaken } from '../../domain/errors.ts'
+import { NonceTaken, DomainError } from '../../domain/errors.ts'
 import type { Idempotency } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { isUnmined } from '../../domain/statuses.ts'
@@ -228,5 +228,5 @@ function wrongNonce(nonce: number, next: number): JsonRpcError {
 }
 
 /** Whether callers see the error; other errors are logged. */
-const isTold = (error: unknown): error is ApiError | JsonRpcError =>
-  error instanceof JsonRpcError || (error instanceof ApiError && error.code !== 'internal')
+const isTold = (error: unknown): error is DomainError | JsonRpcError =>
+  error instanceof JsonRpcError || (error instanceof DomainError && error.code !== 'internal')

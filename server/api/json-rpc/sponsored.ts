@@ -1,5 +1,6 @@
 import { orUnknown } from '../../chain/rpc.ts'
-import { ApiError, statusOf } from '../../domain/errors.ts'
+import { statusOf, detailsOf } from '../http/errors.ts'
+import { DomainError, errorOf, type Fault } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Handlers, OperationRequest } from '../../domain/operation.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
@@ -29,13 +30,13 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
   const { store, sending, shares, countCalls, contract, now, unexpected } = dependencies
   const calls = createSponsoredCalls(dependencies)
 
-  /** The sponsorship of the caller's key, as it is now. Throws ApiError (403) for a page that it does not list. */
+  /** The sponsorship of the caller's key, as it is now. Throws DomainError (403) for a page that it does not list. */
   async function sponsorshipOf(callerId: string, { header }: Request): Promise<SponsorshipRow> {
     const sponsorship = await store.sponsorshipOfKey(callerId)
-    if (!sponsorship) throw forbidden('api_key', 'this API key is not that of a sponsorship')
+    if (!sponsorship) throw errorOf('forbidden', 'api_key', 'this API key is not that of a sponsorship')
     const { Origin } = header
     if (Origin !== undefined && !sponsorship.origins.includes(Origin))
-      throw forbidden('/headers/origin', 'the sponsorship does not list this origin')
+      throw errorOf('forbidden', 'origin', 'the sponsorship does not list this origin')
     return sponsorship
   }
 
@@ -54,7 +55,7 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
       end(201)
       return callIdOf(transaction.id)
     } catch (error) {
-      end(error instanceof ApiError ? statusOf[error.code] : 500)
+      end(error instanceof DomainError ? statusOf[error.code] : 500)
       throw error
     }
   }
@@ -180,20 +181,19 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
   }
 }
 
-const forbidden = (path: string, message: string) => new ApiError('forbidden', 'Forbidden', [{ path, message }])
-
 /** Undefined for an error that has no code of its own in relayer_*. */
 function sponsoredError(error: unknown): ErrorObject | undefined {
-  if (!(error instanceof ApiError)) return undefined
-  const { code, details, cause } = error
+  if (!(error instanceof DomainError)) return undefined
+  const { code, cause } = error
+  const details = detailsOf(error)
   const message = details.map((detail) => detail.message).join('; ')
-  const [path = ''] = details.map((detail) => detail.path)
+  const { of, field: [member, rule] = [] }: Partial<Fault> = error.faults[0] ?? {}
   if (code === 'execution_reverted') return { code: relayerCodes.would_revert, message, data: revertIn(cause) ?? '0x' }
   if (code === 'policy_violation') {
-    const isBudget = /^sponsorship\/(?:budget_per_day|per_user\/)/.test(path)
+    const isBudget = of === 'sponsorship' && (member === 'budget_per_day' || (member === 'per_user' && rule !== undefined))
     return { code: isBudget ? relayerCodes.budget_used : relayerCodes.not_allowed, message, data: { code, details } }
   }
-  if (path.startsWith('/body/authorization_list'))
+  if (of === 'input' && member === 'authorization_list')
     return { code: relayerCodes.invalid_authorization, message, data: { code, details } }
   return undefined
 }

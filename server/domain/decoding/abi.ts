@@ -1,5 +1,5 @@
 import { ErrorFragment, Fragment, FunctionFragment, type ParamType } from 'ethers/abi'
-import { badRequest } from '../errors.ts'
+import { badRequest, type Field } from '../errors.ts'
 
 // The contract ABI specification, in linear time: the library takes seconds for bytes that pointers share, and for nested values. Values
 // are those of a request: integers as decimal strings (or bigint), tuples and arrays as arrays, addresses and bytes as hex.
@@ -187,32 +187,32 @@ function measureText(text: string, around: number, size: Size): void {
   }
 }
 
-/** `at`: its path in the request. Throws ApiError (400). */
-export function readAbiEntry(entry: AbiEntry, at: string): Fragment {
-  checkSize(entry, at)
+/** `field`: its path in the value. Throws DomainError. */
+export function readAbiEntry(entry: AbiEntry, field: Field): Fragment {
+  checkSize(entry, field)
   let read: Fragment
   try {
     read = Fragment.from(entry)
   } catch {
-    throw badRequest(at, 'must be a function, an error or an event by the contract ABI specification')
+    throw badRequest(field, 'must be a function, an error or an event by the contract ABI specification')
   }
   const inputs = read.inputs.map((input) => input.format('sighash')).join()
   const lengths = inputs.matchAll(/\[(\d+)\]/g)
   const members = [...lengths].reduce((product, [, length]) => product * Math.max(1, Number(length)), 1)
   if (members > maxFixedMembers)
-    throw badRequest(at, `has arrays of more than ${maxFixedMembers} members of fixed number`)
+    throw badRequest(field, `has arrays of more than ${maxFixedMembers} members of fixed number`)
   // A value without bytes would cost a decoder nothing, however often it occurs.
-  if (/\(\)|\[0+\]/.test(inputs)) throw badRequest(at, 'has a tuple or an array of a fixed number of 0 members')
+  if (/\(\)|\[0+\]/.test(inputs)) throw badRequest(field, 'has a tuple or an array of a fixed number of 0 members')
   return read
 }
 
-function checkSize(entry: AbiEntry, at: string): void {
+function checkSize(entry: AbiEntry, field: Field): void {
   const { characters, types, depth } = sizeOf(entry)
   const longest = maxEntry[typeof entry === 'string' ? 'characters' : 'member_characters']
-  if (characters > longest) throw badRequest(at, `has a text of more than ${longest} characters`)
-  if (types > maxEntry.types) throw badRequest(at, `has more than ${maxEntry.types} types`)
+  if (characters > longest) throw badRequest(field, `has a text of more than ${longest} characters`)
+  if (types > maxEntry.types) throw badRequest(field, `has more than ${maxEntry.types} types`)
   // The list of the arguments is the first level.
-  if (depth > maxEntry.depth + 1) throw badRequest(at, `has tuples nested more than ${maxEntry.depth} levels deep`)
+  if (depth > maxEntry.depth + 1) throw badRequest(field, `has tuples nested more than ${maxEntry.depth} levels deep`)
 }
 
 export const isFunction = (entry: Fragment): entry is FunctionFragment => FunctionFragment.isFragment(entry)

@@ -10,7 +10,7 @@ export interface EncodedCall {
   fragments: string[]
 }
 
-const path = '/body/call'
+const place = ['call']
 /** The most entries of one kind that are read, and the most types in them; the usual one takes 0.04 ms, 1,000 types take 10 ms. */
 const maxEntries = 20
 const maxTypes = 1_000
@@ -18,18 +18,18 @@ const maxListed = 5
 
 /**
  * Encodes a call by the contract ABI specification. `value`: of the transaction, in wei. No name of an address is looked up, and no
- * ABI is fetched. Throws ApiError (400) with the path of the member at fault.
+ * ABI is fetched. Throws DomainError (400) with the path of the member at fault.
  */
 export function encodeCall({ function: wanted, args = [], abi }: ContractCall, value: string): EncodedCall {
   const entry = abi === undefined ? functionAlone(wanted) : functionIn(abi, wanted)
   if (abi !== undefined && value !== '0' && !entry.payable)
-    throw badRequest('/body/value', `must be 0: ${signatureOf(entry)} is not payable`)
+    throw badRequest(['value'], `must be 0: ${signatureOf(entry)} is not payable`)
   const { inputs } = entry
   if (args.length !== inputs.length) {
     const given = `${args.length} ${args.length === 1 ? 'is' : 'are'} given`
-    throw badRequest(`${path}/args`, `must have ${inputs.length} members for ${signatureOf(entry)}; ${given}`)
+    throw badRequest([...place, 'args'], `must have ${inputs.length} members for ${signatureOf(entry)}; ${given}`)
   }
-  const values = inputs.map((type, index) => abiValue(type, args[index], `${path}/args/${index}`))
+  const values = inputs.map((type, index) => abiValue(type, args[index], [...place, 'args', index]))
   return {
     data: `${entry.selector}${encodeAbi(inputs, values)}`,
     fragments: keptFragments([entry, ...errorsIn(abi ?? [])]),
@@ -44,8 +44,11 @@ const isBareName = (text: string): boolean => /^[A-Za-z_$][\w$]*$/.test(text)
 function functionAlone(wanted: string): FunctionFragment {
   const text = wanted.trim().replace(/^function\s+/, '')
   if (isBareName(text))
-    throw badRequest(`${path}/function`, 'must have the types of its arguments, for example transfer(address,uint256)')
-  return readAbiEntry(`function ${text}`, `${path}/function`) as FunctionFragment
+    throw badRequest(
+      [...place, 'function'],
+      'must have the types of its arguments, for example transfer(address,uint256)',
+    )
+  return readAbiEntry(`function ${text}`, [...place, 'function']) as FunctionFragment
 }
 
 function functionIn(abi: NonNullable<ContractCall['abi']>, wanted: string): FunctionFragment {
@@ -58,7 +61,7 @@ function functionIn(abi: NonNullable<ContractCall['abi']>, wanted: string): Func
   if (first && new Set(found.map(signatureOf)).size === 1) return first
   const there = [...new Set(named.map(signatureOf))].slice(0, maxListed).join(', ')
   throw badRequest(
-    `${path}/function`,
+    [...place, 'function'],
     named.length === 0 ? `is not in the ABI: it has no function ${name}` : `must be one of ${there}`,
   )
 }
@@ -74,7 +77,7 @@ function entriesOf(abi: NonNullable<ContractCall['abi']>, kind: 'function' | 'er
     if (its.kind !== kind || (name !== undefined && its.name !== name)) continue
     types += sizeOf(entry).types
     if (entries.length >= maxEntries || types > maxTypes) break
-    entries.push(readAbiEntry(entry, `${path}/abi/${index}`))
+    entries.push(readAbiEntry(entry, [...place, 'abi', index]))
   }
   return entries
 }

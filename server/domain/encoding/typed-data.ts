@@ -1,5 +1,5 @@
 import type { TypedData, TypedDataMember } from '../../../generated/openapi.ts'
-import { badRequest } from '../errors.ts'
+import { badRequest, type Field } from '../errors.ts'
 import { keccak256 } from './digest.ts'
 
 export interface HashedTypedData {
@@ -30,7 +30,7 @@ const domainMembers = {
 
 /**
  * Computes the two hashes of an EIP-712 document. Stricter than the libraries, which read "false" as true and accept missing members,
- * and linear in the document's size, unlike the libraries. Throws ApiError (400) with the place of the fault.
+ * and linear in the document's size, unlike the libraries. Throws DomainError (400) with the place of the fault.
  */
 export function hashTypedData({ domain, types, primaryType, message }: TypedData): HashedTypedData {
   const length = Object.entries(types).reduce(
@@ -38,14 +38,14 @@ export function hashTypedData({ domain, types, primaryType, message }: TypedData
       members.reduce((own, member) => own + member.name.length + member.type.length, sum + name.length),
     0,
   )
-  if (length > maxTypesLength) throw badRequest('/body/types', `must have at most ${maxTypesLength} characters`)
+  if (length > maxTypesLength) throw badRequest(['types'], `must have at most ${maxTypesLength} characters`)
   const structs = new Map(Object.entries(types))
-  if (primaryType === domainType) throw badRequest('/body/primaryType', 'must not be EIP712Domain')
+  if (primaryType === domainType) throw badRequest(['primaryType'], 'must not be EIP712Domain')
   const budget = { left: maxValues }
-  const struct = resolveStruct(structs, primaryType, '/body/primaryType')
+  const struct = resolveStruct(structs, primaryType, ['primaryType'])
   return {
-    domain_separator: hashOf(domainStruct(structs, domain), domain, '/body/domain', budget),
-    struct_hash: hashOf(struct, message, '/body/message', budget),
+    domain_separator: hashOf(domainStruct(structs, domain), domain, ['domain'], budget),
+    struct_hash: hashOf(struct, message, ['message'], budget),
     chain_id: domain.chainId === undefined ? undefined : BigInt(domain.chainId),
     contract: domain.verifyingContract?.toLowerCase(),
     struct,
@@ -61,11 +61,11 @@ function domainStruct(structs: Map<string, TypedData['types'][string]>, domain: 
     const known = Object.hasOwn(domainMembers, name) ? domainMembers[name as keyof typeof domainMembers] : undefined
     if (known === type) continue
     throw badRequest(
-      `/body/types/${domainType}/${index}`,
+      ['types', domainType, index],
       'must be one of: string name, string version, uint256 chainId, address verifyingContract, bytes32 salt',
     )
   }
-  return resolveStruct(new Map([[domainType, members]]), domainType, `/body/types/${domainType}`)
+  return resolveStruct(new Map([[domainType, members]]), domainType, ['types', domainType])
 }
 
 export interface Struct {
@@ -92,15 +92,15 @@ interface Resolved {
 
 const unknownType = 'must be an elementary type of EIP-712, a struct that `types` declares, or an array of these'
 
-/** Resolves a struct and the structs that it refers to, each once. Throws ApiError (400). */
-export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, root: string, place: string): Struct {
+/** Resolves a struct and the structs that it refers to, each once. Throws DomainError (400). */
+export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, root: string, place: Field): Struct {
   const resolved = new Map<string, Resolved>()
   const open = new Set<string>()
   for (const name of structs.keys()) {
-    if (readAtom(name)) throw badRequest('/body/types', `must not redefine the elementary type ${name}`)
+    if (readAtom(name)) throw badRequest(['types'], `must not redefine the elementary type ${name}`)
   }
 
-  const resolve = (name: string, place: string): Resolved => {
+  const resolve = (name: string, place: Field): Resolved => {
     const known = resolved.get(name)
     if (known) return known
     const declared = structs.get(name)
@@ -110,10 +110,10 @@ export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, r
 
     const parts = new Map<string, string>()
     const members = declared.map(({ name: member, type }, index) => {
-      const own = `/body/types/${name}/${index}`
+      const own = ['types', name, index]
       if (declared.findIndex((other) => other.name === member) < index)
-        throw badRequest(`${own}/name`, 'must be unique in its struct')
-      return { name: member, type: typeOf(type, `${own}/type`, parts) }
+        throw badRequest([...own, 'name'], 'must be unique in its struct')
+      return { name: member, type: typeOf(type, [...own, 'type'], parts) }
     })
     const text = `${name}(${declared.map(({ name, type }) => `${type} ${name}`).join(',')})`
     const sorted = [...parts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part)
@@ -123,7 +123,7 @@ export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, r
     return made
   }
 
-  const typeOf = (text: string, place: string, parts: Map<string, string>): Type => {
+  const typeOf = (text: string, place: Field, parts: Map<string, string>): Type => {
     const base = text.replace(/\[.*$/, '')
     const innermost = readAtom(base) ?? structOf(base, place, parts)
     return [...text.matchAll(/\[(\d*)\]/g)].reduce<Type>((of, [, length = '']) => {
@@ -132,7 +132,7 @@ export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, r
     }, innermost)
   }
 
-  const structOf = (name: string, place: string, parts: Map<string, string>): Struct => {
+  const structOf = (name: string, place: Field, parts: Map<string, string>): Struct => {
     const { struct, parts: its } = resolve(name, place)
     parts.set(name, struct.text)
     for (const [part, own] of its) parts.set(part, own)
@@ -158,33 +158,33 @@ export interface Budget {
   left: number
 }
 
-/** EIP-712's `hashStruct`. The value must have exactly the members of its type. Throws ApiError (400). */
-export function hashOf(struct: Struct, value: unknown, place: string, budget: Budget): Buffer {
+/** EIP-712's `hashStruct`. The value must have exactly the members of its type. Throws DomainError (400). */
+export function hashOf(struct: Struct, value: unknown, place: Field, budget: Budget): Buffer {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badRequest(place, 'must be an object')
   const words = struct.members.map(({ name, type }) => {
-    const own = `${place}/${name}`
-    if (!Object.hasOwn(value, name)) throw badRequest(shortened(own), 'is missing')
+    const own = [...place, name]
+    if (!Object.hasOwn(value, name)) throw badRequest(own, 'is missing')
     return wordOf(type, (value as Record<string, unknown>)[name], own, budget)
   })
   if (Object.keys(value).length > struct.members.length)
-    throw badRequest(shortened(place), 'must not have members that its type does not declare')
+    throw badRequest(place, 'must not have members that its type does not declare')
   return keccak256(struct.type_hash, ...words)
 }
 
 /** EIP-712's `encodeData` of a value: 32 bytes. */
-function wordOf(type: Type, value: unknown, place: string, budget: Budget): Buffer {
+function wordOf(type: Type, value: unknown, place: Field, budget: Budget): Buffer {
   budget.left -= 1
-  if (budget.left < 0) throw badRequest('/body/message', 'must have at most 5,000 values together with the domain')
+  if (budget.left < 0) throw badRequest(['message'], 'must have at most 5,000 values together with the domain')
   if (type.kind === 'struct') return hashOf(type, value, place, budget)
   if (type.kind === 'array') {
-    if (!Array.isArray(value)) throw badRequest(shortened(place), 'must be an array')
+    if (!Array.isArray(value)) throw badRequest(place, 'must be an array')
     if (type.length !== undefined && value.length !== type.length) {
-      throw badRequest(shortened(place), `must have ${type.length} items`)
+      throw badRequest(place, `must have ${type.length} items`)
     }
-    return keccak256(...value.map((item, index) => wordOf(type.of, item, `${place}/${index}`, budget)))
+    return keccak256(...value.map((item, index) => wordOf(type.of, item, [...place, index], budget)))
   }
   const word = atomWord(type, value)
-  if (typeof word === 'string') throw badRequest(shortened(place), word)
+  if (typeof word === 'string') throw badRequest(place, word)
   return word
 }
 
@@ -246,6 +246,3 @@ const numberWord = (value: bigint): Buffer =>
 
 const readBytes = (value: unknown): Buffer | undefined =>
   typeof value === 'string' && /^0x(?:[0-9a-fA-F]{2})*$/.test(value) ? Buffer.from(value.slice(2), 'hex') : undefined
-
-/** Cut to the longest `path` that the contract allows in `details`. */
-const shortened = (place: string): string => place.slice(0, 1_000)

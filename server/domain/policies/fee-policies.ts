@@ -1,4 +1,4 @@
-import { type Detail, refusedBy } from '../errors.ts'
+import { type Fault, refusedBy } from '../errors.ts'
 import { gwei, type Market, most, nextPrice, type Prices, quote, type Tier } from '../fees.ts'
 import type { RelayerRow } from '../rows.ts'
 import type { Spend } from '../transaction-rows.ts'
@@ -36,27 +36,27 @@ export function capOf({ policies }: Policed, gasLimit?: number, dataFee = 0n): b
   return caps.length === 0 ? undefined : caps.reduce((a, b) => (a < b ? a : b))
 }
 
-/** Throws ApiError (403) when the policies forbid a fee. `fee`: the highest possible, in wei. */
+/** Throws DomainError (403) when the policies forbid a fee. `fee`: the highest possible, in wei. */
 export function checkFee(relayer: Policed, fee: bigint): void {
-  const details = feeRule(relayer, fee)
-  if (details.length > 0) throw refusedBy(details)
+  const faults = feeRule(relayer, fee)
+  if (faults.length > 0) throw refusedBy(faults)
 }
 
-/** Throws ApiError (403) when the policies forbid the fee of a transaction, or its prices compared with the market's. */
+/** Throws DomainError (403) when the policies forbid the fee of a transaction, or its prices compared with the market's. */
 export function checkFees(relayer: Policed, { market, ...cost }: Cost & { market: Market }): void {
-  const details = [...marketRule(relayer, cost.prices, market), ...feeRule(relayer, feeOf(cost))]
-  if (details.length > 0) throw refusedBy(details)
+  const faults = [...marketRule(relayer, cost.prices, market), ...feeRule(relayer, feeOf(cost))]
+  if (faults.length > 0) throw refusedBy(faults)
 }
 
-function feeRule({ policies }: Policed, fee: bigint): Detail[] {
+function feeRule({ policies }: Policed, fee: bigint): Fault[] {
   const { max_fee_per_transaction: limit } = policies
   if (limit === undefined || fee <= BigInt(limit)) return []
   const message = `A fee of up to ${fee} wei is above the limit of ${limit} wei`
-  return [{ path: 'policies/max_fee_per_transaction', message }]
+  return [{ of: 'policies', field: ['max_fee_per_transaction'], message }]
 }
 
 /** Without `gas_price_cap`, prices are limited to a multiple of the market's, so that a mistyped price cannot cost the balance. */
-function marketRule(relayer: Policed, prices: Prices, market: Market): Detail[] {
+function marketRule(relayer: Policed, prices: Prices, market: Market): Fault[] {
   if (relayer.policies.gas_price_cap !== undefined) return []
   const multiple = multipleOf(relayer)
   const highest = greatest(multiple * most(quote(market, referenceTier)), customaryPrice)
@@ -65,7 +65,7 @@ function marketRule(relayer: Policed, prices: Prices, market: Market): Detail[] 
   const message =
     `The gas price ${gwei(price)} is above the limit of ${gwei(highest)}: ${multiple} times the market price for ${referenceTier}. ` +
     'Lower the price, or set the policy gas_price_cap'
-  return [{ path: 'policies/max_fee_multiple', message }]
+  return [{ of: 'policies', field: ['max_fee_multiple'], message }]
 }
 
 /** 10 gwei is always allowed: on chains with very cheap gas, usual tips are many times the market price. */

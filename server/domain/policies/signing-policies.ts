@@ -23,7 +23,7 @@ export interface OnAddress {
 
 /**
  * A signature of a message or of typed data is valid on every chain, so the policies of all relayers on the address apply.
- * Throws ApiError (403) with the first policy that refuses; the relayer's own policies come first.
+ * Throws DomainError (403) with the first policy that refuses; the relayer's own policies come first.
  */
 export function checkAddress(
   { relayer, on_address }: OnAddress,
@@ -84,7 +84,7 @@ export function checkSignTransaction(policies: RelayerPolicies): void {
 
 const zeroAddress = `0x${'00'.repeat(20)}`
 
-/** Throws ApiError (403). `address`: the contract whose code the account is to run; the zero address ends a delegation. */
+/** Throws DomainError (403). `address`: the contract whose code the account is to run; the zero address ends a delegation. */
 export function checkAuthorization(policies: RelayerPolicies, address: string): void {
   checkNewTransactions(policies)
   const { allow_authorizations, allowed_delegates, whitelist_receivers } = policies
@@ -164,4 +164,4 @@ const domainsOf = ({ allowed_domain_separators, token_limits }: RelayerPolicies)
 const nameOf = ({ id }: RelayerRow, { relayer_ids }: Caller): string =>
   relayer_ids === undefined || relayer_ids.has(id) ? `the relayer ${id}` : 'another relayer'
 
-const refused = ({ policy, message }: Fault) => refusedBy([{ path: `policies/${policy}`, message }])
+const refused = ({ policy, message }: Fault) => refusedBy([{ of: 'policies', field: [policy], message }])

@@ -39,12 +39,12 @@ export interface JudgedCall {
   valid_until: string | null
 }
 
-/** Throws ApiError (400, 403) for a call that the rules do not pay for. `now`: in milliseconds since the Unix epoch. */
+/** Throws DomainError (400, 403) for a call that the rules do not pay for. `now`: in milliseconds since the Unix epoch. */
 export function judgeCall(rules: SponsorshipRules, asked: AskedCall, now: number): JudgedCall {
   const { deadlines, ...judged } = judge(rules, asked)
   // biome-ignore lint/complexity/useMathMinMax: Math.min knows no bigint.
   const end = deadlines.reduce((first, its) => (its < first ? its : first), never)
-  if (end * 1_000n <= BigInt(now)) throw badRequest('/body/data', 'the deadline of what was signed has passed')
+  if (end * 1_000n <= BigInt(now)) throw badRequest(['data'], 'the deadline of what was signed has passed')
   return { ...judged, valid_until: end === never ? null : new Date(Number(end) * 1_000).toISOString() }
 }
 
@@ -55,10 +55,10 @@ type Judged = Omit<JudgedCall, 'valid_until'> & { deadlines: bigint[] }
 
 function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall): Judged {
   if (rules.forwarders.includes(to)) {
-    if (authorization) throw badRequest('/body/authorization_list', 'cannot be given for a forwarder')
+    if (authorization) throw badRequest(['authorization_list'], 'cannot be given for a forwarder')
     const request = readForwardRequest(data)
     if (!request)
-      throw badRequest('/body/data', 'must be a call of execute((address,address,uint256,uint256,uint48,bytes,bytes))')
+      throw badRequest(['data'], 'must be a call of execute((address,address,uint256,uint256,uint48,bytes,bytes))')
     if (request.value !== 0n) throw refused('targets', 'a forward request must have the value 0')
     if (request.gas > BigInt(rules.max_gas))
       throw refused('max_gas', `the forward request asks for ${request.gas} gas; at most ${rules.max_gas} is paid for`)
@@ -76,7 +76,7 @@ function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall):
     }
   }
   if (rules.targets.some(({ address }) => address === to)) {
-    if (authorization) throw badRequest('/body/authorization_list', 'cannot be given for a plain call')
+    if (authorization) throw badRequest(['authorization_list'], 'cannot be given for a plain call')
     checkTarget(rules, { to, data })
     const part = readSignedCall(data)
     const lane = part ? `${to} ${part.order}` : null
@@ -101,7 +101,7 @@ function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall):
 }
 
 /**
- * Throws ApiError (403) when a call reaches the address of a relayer. A delegated relayer (EIP-7702) that calls its own address needs no
+ * Throws DomainError (403) when a call reaches the address of a relayer. A delegated relayer (EIP-7702) that calls its own address needs no
  * signature: the call would move its own coin. `isRelayer`: whether a relayer has the address, on any chain.
  */
 export async function checkReceivers(
@@ -126,7 +126,7 @@ export const laneOfCall = (
   delegate: string | undefined,
 ): string | null => (delegate !== undefined && nonce_key_delegates.includes(delegate) ? (keyed_lane ?? lane) : lane)
 
-/** Throws ApiError (403) unless the function is paid for. */
+/** Throws DomainError (403) unless the function is paid for. */
 function checkTarget({ targets }: SponsorshipRules, { to, data }: Pick<AccountCall, 'to' | 'data'>): void {
   const target = targets.find(({ address }) => address === to)
   if (!target) throw notListed(to)
@@ -137,7 +137,7 @@ function checkTarget({ targets }: SponsorshipRules, { to, data }: Pick<AccountCa
 }
 
 /**
- * The code that the account runs. Throws ApiError (403) unless it may be run. `delegate`: undefined: it runs none.
+ * The code that the account runs. Throws DomainError (403) unless it may be run. `delegate`: undefined: it runs none.
  */
 export function checkDelegate({ delegates }: SponsorshipRules, account: string, delegate: string | undefined): string {
   if (delegate !== undefined && delegates.includes(delegate)) return delegate
@@ -146,7 +146,7 @@ export function checkDelegate({ delegates }: SponsorshipRules, account: string, 
   throw refused('delegates', `${account} ${runs}; delegates lists what accounts may run`)
 }
 
-/** The amounts that the limits of a sponsorship count for a call that is accepted. Throws ApiError (403) when its user is not known. */
+/** The amounts that the limits of a sponsorship count for a call that is accepted. Throws DomainError (403) when its user is not known. */
 export function sponsoredSpending(
   sponsorshipRowId: number,
   { max_fee, budget_per_day, per_user }: SponsorshipRules,
@@ -167,7 +167,7 @@ export function sponsoredSpending(
 }
 
 /**
- * What an account moves for its user counts for the limits of the sender, as if the sender moved it. Throws ApiError (403) above
+ * What an account moves for its user counts for the limits of the sender, as if the sender moved it. Throws DomainError (403) above
  * `max_value`. `value`: in wei.
  */
 export function valueSpending(
@@ -204,6 +204,6 @@ export const holderOf = (sponsorshipRowId: number, user: string | null): string 
   `sponsorship ${sponsorshipRowId}${user === null ? '' : ` ${user}`}`
 
 export const refused = (rule: keyof SponsorshipRules | 'paused', message: string) =>
-  refusedBy([{ path: `sponsorship/${rule}`, message }])
+  refusedBy([{ of: 'sponsorship', field: [rule], message }])
 
 const notListed = (to: string) => refused('targets', `the contract ${to} is not listed`)

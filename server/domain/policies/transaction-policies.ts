@@ -1,5 +1,5 @@
 import type { PoolPolicies, RelayerPolicies } from '../../../generated/openapi.ts'
-import { type ApiError, type Detail, refusedBy } from '../errors.ts'
+import { type DomainError, type Fault, refusedBy, type Subject } from '../errors.ts'
 import { gwei } from '../fees.ts'
 import type { PoolRow, RelayerRow } from '../rows.ts'
 import type { OverLimit, Spend } from '../transaction-rows.ts'
@@ -17,18 +17,18 @@ export interface Judged {
   authorization_list?: unknown[] | null
 }
 
-/** Throws ApiError (403) for a relayer that accepts no new transactions, because it is drained. */
+/** Throws DomainError (403) for a relayer that accepts no new transactions, because it is drained. */
 export function checkNewTransactions({ allow_transactions }: RelayerPolicies): void {
   if (allow_transactions !== false) return
   const message = 'This relayer accepts no new transactions'
-  throw refusedBy([{ path: 'policies/allow_transactions', message }])
+  throw refusedBy([{ of: 'policies', field: ['allow_transactions'], message }])
 }
 
 /** Who signs: a relayer. Its address keeps a pool, which has fewer policies, from being taken for one. */
 type Policed = Pick<RelayerRow, 'address' | 'policies' | 'coin_token'>
 
 /**
- * Checks a transaction against the relayer's policies, for every signing path. Throws ApiError (403) with every policy that refuses
+ * Checks a transaction against the relayer's policies, for every signing path. Throws DomainError (403) with every policy that refuses
  * it. Daily limits are checked by the store, in the database transaction that accepts it.
  */
 export function checkPolicies(relayer: Policed, transaction: Judged): void {
@@ -39,43 +39,41 @@ export function checkPolicies(relayer: Policed, transaction: Judged): void {
 /** Policies that a pool and a relayer can have, on a network. */
 type Limited = Pick<PoolRow, 'policies' | 'coin_token'>
 
-/** The path of a pool's policies in details. */
-const poolPlace = 'pool/policies'
-
 /** The same for the policies of a pool. All others are judged for the relayer that sends. */
 export function checkPoolPolicies(pool: Limited, transaction: Judged): void {
-  refuseFor(brokenRules(pool, transaction, poolPlace))
+  refuseFor(brokenRules(pool, transaction, 'pool_policies'))
 }
 
-function refuseFor(details: Detail[]): void {
-  if (details.length > 0) throw refusedBy(details)
+function refuseFor(faults: Fault[]): void {
+  if (faults.length > 0) throw refusedBy(faults)
 }
 
 /** The rules of policies that a relayer has, and no pool. */
-function brokenRelayerRules(policies: RelayerPolicies, judged: Judged): Detail[] {
+function brokenRelayerRules(policies: RelayerPolicies, judged: Judged): Fault[] {
   const { gas_price, max_fee_per_gas, authorization_list } = judged
   const { gas_price_cap, allow_authorizations } = policies
-  const details: Detail[] = []
+  const faults: Fault[] = []
   if (authorization_list && allow_authorizations !== true) {
     const message = 'This relayer does not send transactions with authorizations'
-    details.push({ path: 'policies/allow_authorizations', message })
+    faults.push({ of: 'policies', field: ['allow_authorizations'], message })
   }
   const price = gas_price ?? max_fee_per_gas
   if (gas_price_cap !== undefined && price !== null && BigInt(price) > BigInt(gas_price_cap)) {
-    details.push({
-      path: 'policies/gas_price_cap',
+    faults.push({
+      of: 'policies',
+      field: ['gas_price_cap'],
       message: `${gwei(price)} is above the cap of ${gwei(gas_price_cap)}`,
     })
   }
-  return details
+  return faults
 }
 
 /** The rules of policies that a relayer and a pool can have. */
-function brokenRules({ policies, coin_token: coin }: Limited, judged: Judged, place: string): Detail[] {
+function brokenRules({ policies, coin_token: coin }: Limited, judged: Judged, of: Subject): Fault[] {
   const { whitelist_receivers, max_value } = policies
   const { to, data } = judged
-  const details: Detail[] = []
-  const refuse = (policy: keyof PoolPolicies, message: string) => details.push({ path: `${place}/${policy}`, message })
+  const faults: Fault[] = []
+  const refuse = (policy: keyof PoolPolicies, message: string) => faults.push({ of, field: [policy], message })
 
   if (whitelist_receivers && (to === null || !whitelist_receivers.includes(to))) {
     const message = to === null ? 'A contract cannot be created' : `The receiver ${to} is not in whitelist_receivers`
@@ -99,7 +97,7 @@ function brokenRules({ policies, coin_token: coin }: Limited, judged: Judged, pl
       `it cannot count ${nameOf(data)} of the chain's coin, and allowed_functions does not list it for ${to}`,
     )
   }
-  return details
+  return faults
 }
 
 /** The reasons why `token_limits` refuses a transaction. */
@@ -151,8 +149,8 @@ function valueSpending({ policies, coin_token: coin }: Limited, moving: Moving):
   return spending
 }
 
-/** The ApiError (403) for an amount above the remaining part of a daily limit. */
-export function overLimit({ spend, left }: OverLimit): ApiError {
+/** The DomainError (403) for an amount above the remaining part of a daily limit. */
+export function overLimit({ spend, left }: OverLimit): DomainError {
   const { policy, asset, amount, limit, holder } = spend
   const unit = asset === 'wei' || asset === 'fee' ? ' wei' : ''
   const spent =
@@ -167,9 +165,9 @@ export function overLimit({ spend, left }: OverLimit): ApiError {
             : `${amount} of the token ${asset}`
   return refusedBy([
     {
-      path: holder?.startsWith('sponsorship')
-        ? `sponsorship/${policy}`
-        : `${holder === undefined ? '' : 'pool/'}policies/${policy}`,
+      of: holder === undefined ? 'policies' : holder.startsWith('sponsorship') ? 'sponsorship' : 'pool_policies',
+      // Of a rule of a sponsorship also its member: per_user/fee.
+      field: policy.split('/'),
       message: `${spent} is above the remaining ${left}${unit} of the daily limit of ${limit}${unit}`,
     },
   ])

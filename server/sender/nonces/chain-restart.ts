@@ -20,7 +20,7 @@ type RestartNetwork = Pick<NetworkClient, 'network' | 'each' | 'endpoints'> & {
 /**
  * Resets a relayer's account after a test chain was restarted. Unfinished transactions fail, transactions of the former chain lose
  * their nonces, and the nonce counter starts from the account's count on the new chain. If the reset is interrupted, the relayer
- * stays disabled and the same request completes it. Throws ApiError (409) for a network that is not a test network, and when the
+ * stays disabled and the same request completes it. Throws DomainError (409) for a network that is not a test network, and when the
  * chain is still the one that the nonces were used on.
  */
 export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>) {
@@ -35,7 +35,7 @@ export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>
     const { id, chain_id, address } = relayer
     const isDevelopment = developmentChainIds.has(chain_id)
     if (!network.is_testnet && !isDevelopment) {
-      throw conflict('/body/chain_restarted', 'The network is not a test network: is_testnet must be true')
+      throw conflict(['chain_restarted'], 'The network is not a test network: is_testnet must be true')
     }
     const [genesis, latest] = await Promise.all([proveGenesis(client), chain.latestNonce(address)])
     const isOther = (await identify(relayer, client, latest))?.isSame === false
@@ -43,7 +43,7 @@ export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>
     const isSetBack = isDevelopment && (await store.isSettledFrom(chain_id, address, latest))
     if (genesis === undefined || !(isOther || isSetBack)) {
       throw conflict(
-        '/body/chain_restarted',
+        ['chain_restarted'],
         'The chain was not restarted: it is the one that the nonces of this relayer were used on',
       )
     }

@@ -1,5 +1,5 @@
 import { minWitnesses, proveAbsent, proveCount, proveWrongChain, type Witnesses } from '../../chain/proofs.ts'
-import { conflict } from '../../domain/errors.ts'
+import { conflict, errorOf } from '../../domain/errors.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { Move, TransactionRow } from '../../domain/transaction-rows.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
@@ -52,7 +52,7 @@ export interface Nonces extends Pick<Counts, 'believe' | 'isInDoubt'>, Pick<Irre
   trace: ReturnType<typeof createTracing>['trace']
   /**
    * On request: asks every endpoint, accepts the count of most of at least two or the operator's own (`stated`), and closes gaps.
-   * Throws ApiError (409) when the count stays uncertain, and for an implausible number.
+   * Throws DomainError (409) when the count stays uncertain, and for an implausible number.
    */
   heal(relayer: RelayerRow, witnesses: Asked, stated?: number): Promise<void>
   state(
@@ -167,10 +167,10 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
       // Not from the shared poll, which asks for a count only twice per block.
       const latest = await witnesses.chain.latestNonce(relayer.address)
       const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
-      if (stated !== undefined && stated < next_nonce) throw conflict('/body/next_nonce', explainAssigned(next_nonce))
-      if (stated !== undefined && stated > latest) throw conflict('/body/next_nonce', explainBehind(latest, stated))
+      if (stated !== undefined && stated < next_nonce) throw conflict(['next_nonce'], explainAssigned(next_nonce))
+      if (stated !== undefined && stated > latest) throw conflict(['next_nonce'], explainBehind(latest, stated))
       const believed = await counts.believe(relayer, witnesses, latest, { stated })
-      if (believed === undefined) throw conflict('next_nonce', explainUncertain(latest, next_nonce))
+      if (believed === undefined) throw errorOf('conflict', 'next_nonce', explainUncertain(latest, next_nonce))
       if ((await follow(relayer, witnesses, believed)) !== 'same_chain') return
       const counted = await proveCount(witnesses, relayer.address)
       const known = stated ?? (witnesses.each.length >= minWitnesses ? counted?.fact.at_least : undefined)

@@ -2,7 +2,7 @@ import { keccak256 } from 'ethers/crypto'
 import { askEach, within } from '../../chain/ask-each.ts'
 import { findInPool, type SignedTransaction } from '../../chain/nonce-search.ts'
 import { proveSigned, type Witnesses } from '../../chain/proofs.ts'
-import { ApiError } from '../../domain/errors.ts'
+import { DomainError, errorOf, inputFault } from '../../domain/errors.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
@@ -35,7 +35,7 @@ type Payment = Pick<TransactionRequest, 'to' | 'value' | 'data'>
  * refused, and every payment while one is not found: it may have been sent already.
  */
 export interface UnknownTransactions {
-  /** Throws ApiError: 409 for a payment that may have been sent, 503 while the nodes do not say what was sent. */
+  /** Throws DomainError: 409 for a payment that may have been sent, 503 while the nodes do not say what was sent. */
   check(relayer: RelayerRow, witnesses: Witnesses, payment: Payment): Promise<void>
   /**
    * Called before the counter is raised to `count`. By a signed transaction (`isShown`): what no pool showed at the comparison may be mined
@@ -219,14 +219,12 @@ const nameOf = ({ chain_id, address }: Account) => `${chain_id} ${address}`
 const contentOf = ({ to, value, data }: Payment): Content => ({ to, value, data_hash: keccak256(data ?? '0x') })
 
 const notCompared = () =>
-  new ApiError('unavailable', 'Service Unavailable', [
-    { path: 'network', message: 'Too few nodes answer to compare the transactions of the account with the database' },
-  ])
+  errorOf('unavailable', 'network', 'Too few nodes answer to compare the transactions of the account with the database')
 
 function possiblySent(
   { address }: RelayerRow,
   { address: sender, nonce, hash }: { address: string; nonce: number; hash: string | null },
-): ApiError {
+): DomainError {
   const whose = sender === address ? '' : ` of ${sender}, a relayer of the same pool,`
   const what =
     hash === null
@@ -234,5 +232,5 @@ function possiblySent(
       : `The transaction ${hash}${whose}, which this database does not know, has this receiver, value and data`
   const next =
     'Compare GET .../unknown-transactions with what you have sent, then acknowledge it by POST .../nonce/heal'
-  return new ApiError('possibly_sent', 'Conflict', [{ path: '/body', message: `${what}. ${next}` }])
+  return new DomainError('possibly_sent', [inputFault([], `${what}. ${next}`)])
 }

@@ -1,7 +1,7 @@
 import type { FundingStatus, SendTransactionRequest } from '../../../generated/openapi.ts'
 import { proveCount } from '../../chain/proofs.ts'
 import { transferCall } from '../../domain/encoding/contract-data.ts'
-import { ApiError, type Detail } from '../../domain/errors.ts'
+import { DomainError } from '../../domain/errors.ts'
 import { gwei, limit, nextPrice, priceColumns, quote } from '../../domain/fees.ts'
 import { type AppliedFunding, refillsOf } from '../../domain/funding.ts'
 import { serviceAccess } from '../../domain/node-access.ts'
@@ -12,7 +12,7 @@ import type { NetworkClient, SendingDependencies } from '../../sender/context.ts
 import type { Nonces } from '../../sender/nonces/nonces.ts'
 import type { Refill } from '../../store/configuration-store.ts'
 import { defaultTier } from '../transactions/quote.ts'
-import { refillPath, type Submit } from '../transactions/send.ts'
+import type { Submit } from '../transactions/send.ts'
 import type { Complete } from '../transactions/send-parts.ts'
 import { availableTo } from './balance.ts'
 
@@ -141,7 +141,7 @@ export function createFunding(dependencies: FundingDependencies) {
       )
       return result('refilling')
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code === 'outcome_unknown') throw error
+      if (!(error instanceof DomainError) || error.code === 'outcome_unknown') throw error
       return refusedAs(error)
     }
   }
@@ -218,11 +218,10 @@ function spendOf(
   return { policy: 'funding', asset: refillsOf(row_id, pool), amount: `${spent}`, limit: max_per_day }
 }
 
-function refusedAs({ code, details }: { code: string; details: Detail[] }): Result {
-  const [detail] = details
-  const reason = detail?.message ?? code
-  if (detail?.path === refillPath) return result('refilling')
-  if (detail?.path === 'policies/funding') return result('limit_reached', reason)
+function refusedAs({ code, faults: [fault] }: DomainError): Result {
+  const reason = fault?.message ?? code
+  if (fault?.of === 'refill') return result('refilling')
+  if (fault?.of === 'policies' && fault.field[0] === 'funding') return result('limit_reached', reason)
   if (code === 'unavailable') return result('unknown', reason)
   if (code === 'insufficient_funds')
     return result('treasury_short', `The treasury cannot pay: the transaction ${reason}`)

@@ -2,7 +2,7 @@ import type { SendTransactionRequest, SweepRequest } from '../../../generated/op
 import { dataFeeOf } from '../../chain/data-fee.ts'
 import { RpcUnavailable, rpcKindOf } from '../../chain/rpc.ts'
 import { transferCall } from '../../domain/encoding/contract-data.ts'
-import { ApiError, conflict, insufficientFunds } from '../../domain/errors.ts'
+import { conflict, DomainError, errorOf, insufficientFunds } from '../../domain/errors.ts'
 import { most, priceColumns, quote, wholePrices } from '../../domain/fees.ts'
 import type { Replay } from '../../domain/new-transaction.ts'
 import { unitOf } from '../../domain/policies/token-calls.ts'
@@ -12,7 +12,7 @@ import { readTransactionRequest } from '../../domain/transaction-request.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import type { NetworkClient, SendingDependencies } from '../../sender/context.ts'
 import { checkPause } from '../transactions/check-request.ts'
-import { asApiError, createFundsReader, defaultTier } from '../transactions/quote.ts'
+import { asDomainError, createFundsReader, defaultTier } from '../transactions/quote.ts'
 import type { Prepare } from '../transactions/replace.ts'
 import type { Accepted, Asker, Idempotency, SubmitParts } from '../transactions/send-parts.ts'
 
@@ -29,7 +29,7 @@ interface SweepParts extends Pick<SubmitParts, 'store' | 'newTransaction' | 'wak
   clientFor: SendingDependencies['clientFor']
   prepare: Prepare
   hashOf(body: object): string
-  /** Throws ApiError for a creation that was refused. */
+  /** Throws DomainError for a creation that was refused. */
   accepted(creation: Replay, relayerId: string): Accepted
 }
 
@@ -69,7 +69,7 @@ export function createSweep(parts: SweepParts): Sweep {
   async function ofToken(relayer: RelayerRow, client: NetworkClient, asset: string, to: string, keep: bigint) {
     if (await store.hasUnfinishedCalls(relayer.row_id)) {
       throw conflict(
-        '/body/asset',
+        ['asset'],
         'an unfinished transaction of the relayer may move tokens: repeat this when it has ended',
       )
     }
@@ -92,14 +92,14 @@ export function createSweep(parts: SweepParts): Sweep {
       if (replayed) return parts.accepted(replayed, found.id)
     }
     checkPause(found)
-    const to = readAddress(body.to, '/body/to')
+    const to = readAddress(body.to, ['to'])
     const { coin_token } = found
-    const given = body.asset === undefined ? undefined : readAddress(body.asset, '/body/asset')
+    const given = body.asset === undefined ? undefined : readAddress(body.asset, ['asset'])
     const isCoin = given !== undefined && coin_token?.address === given
     const asset = isCoin ? undefined : given
-    const keep = BigInt(readAmount(body.keep ?? '0', '/body/keep')) * (isCoin ? unitOf(coin_token) : 1n)
+    const keep = BigInt(readAmount(body.keep ?? '0', ['keep'])) * (isCoin ? unitOf(coin_token) : 1n)
     const client = await clientFor(asker.nodes, found)
-    if (!client) throw conflict('relayer', 'the network of the relayer was deleted')
+    if (!client) throw errorOf('conflict', 'relayer', 'the network of the relayer was deleted')
 
     /** Undefined: another transaction was accepted or priced anew meanwhile. */
     async function attempt(its: NetworkClient): Promise<Accepted | undefined> {
@@ -108,12 +108,12 @@ export function createSweep(parts: SweepParts): Sweep {
         ? ofCoin(found, its, to, keep)
         : ofToken(found, its, asset, to, keep)
       ).catch((error) => {
-        throw asApiError(error, null)
+        throw asDomainError(error, null)
       })
       const request = readTransactionRequest(wanted)
       // A drained relayer may be swept.
       const prepared = await parts.prepare(found, request, asker, undefined, false).catch((error) => {
-        if (!(error instanceof ApiError) || error.code !== 'insufficient_funds') throw error
+        if (!(error instanceof DomainError) || error.code !== 'insufficient_funds') throw error
       })
       if (!prepared) return undefined
       const { relayer, quote: quoted } = prepared
@@ -135,6 +135,6 @@ export function createSweep(parts: SweepParts): Sweep {
       const accepted = await attempt(client)
       if (accepted) return accepted
     }
-    throw conflict('relayer', 'its unfinished transactions are changing: drain the relayer first')
+    throw errorOf('conflict', 'relayer', 'its unfinished transactions are changing: drain the relayer first')
   }
 }

@@ -17,18 +17,18 @@ export interface ReadyToSign extends Signable {
 }
 
 export interface SignBatchDependencies {
-  /** Throws ApiError (401, 403, 404). */
+  /** Throws DomainError (401, 403, 404). */
   rightsTo(request: Request, operation: 'signBatch'): Promise<Rights>
-  /** Prepares the signature of an item. Throws ApiError (400). */
+  /** Prepares the signature of an item. Throws DomainError (400). */
   prepare(item: Item): ReadyToSign
-  /** Checks the policies and signs. Throws ApiError (403). */
+  /** Checks the policies and signs. Throws DomainError (403). */
   sign(
     request: Pick<Request, 'path' | 'authorize' | 'auditEntry'>,
     operation: 'signBatch',
     rights: Rights,
     item: Signable,
   ): Signature | Promise<Signature>
-  /** Counts this many additional requests of the caller. Throws ApiError (429). */
+  /** Counts this many additional requests of the caller. Throws DomainError (429). */
   countCalls(caller: Caller, count: number): Promise<void>
 }
 
@@ -93,10 +93,10 @@ const giveOne = 'give exactly one of message and message_hex'
 
 /** The text or the bytes to sign. */
 export function messageOf({ message, message_hex }: SignMessageRequest): string | Uint8Array {
-  if (message !== undefined && message_hex !== undefined) throw badRequest('/body/message_hex', giveOne)
+  if (message !== undefined && message_hex !== undefined) throw badRequest(['message_hex'], giveOne)
   if (message !== undefined) return message
   if (message_hex !== undefined) return Buffer.from(message_hex.slice(2), 'hex')
-  throw badRequest('/body/message', giveOne)
+  throw badRequest(['message'], giveOne)
 }
 
 /** 32 bytes from 64 hex digits, with or without 0x. */
@@ -104,7 +104,7 @@ export function hash<Name extends string>(name: Name, body: Record<Name, string>
   const text = body[name]
   const bytes = Buffer.from(text.startsWith('0x') ? text.slice(2) : text, 'hex')
   // The contract's pattern requires 64 digits; this guards against a change of the pattern.
-  if (bytes.length !== 32) throw badRequest(`/body/${name}`, 'must be 32 bytes: 64 hex digits, with or without 0x')
+  if (bytes.length !== 32) throw badRequest([name], 'must be 32 bytes: 64 hex digits, with or without 0x')
   return bytes
 }
 

@@ -1,4 +1,4 @@
-import { type ApiError, relayerNotFound, relayerPaused } from '../../domain/errors.ts'
+import { type DomainError, relayerNotFound, relayerPaused } from '../../domain/errors.ts'
 import type { SignatureKind } from '../../domain/observer.ts'
 import type { Caller, OperationId, OperationRequest } from '../../domain/operation.ts'
 import { overLimit } from '../../domain/policies/transaction-policies.ts'
@@ -23,7 +23,7 @@ export interface Rights {
 
 type SignRequest = Pick<OperationRequest<'signMessage'>, 'path' | 'authorize'>
 
-/** What is signed. `check`: the policies; throws ApiError (403). */
+/** What is signed. `check`: the policies; throws DomainError (403). */
 export interface Signable {
   kind: SignatureKind
   content: Content
@@ -44,12 +44,12 @@ export function createKeyUse({
 }: Pick<OperationDependencies, 'observer' | 'keyring' | 'store'>) {
   /**
    * Checks the caller, the relayer and its pause now. Every signature takes these rights, and no other work may run between this check
-   * and the use of the key. Throws ApiError.
+   * and the use of the key. Throws DomainError.
    */
   async function rightsTo(
     request: SignRequest,
     operation: OperationId,
-    missing: (relayerId: string) => ApiError = relayerNotFound,
+    missing: (relayerId: string) => DomainError = relayerNotFound,
   ): Promise<Rights> {
     const { relayer_id } = request.path
     const [caller, held] = await Promise.all([request.authorize(operation), keyring.find(relayer_id)])

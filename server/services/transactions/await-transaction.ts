@@ -10,7 +10,7 @@ type Asking = Pick<OperationRequest<'sendTransaction'>, 'query' | 'caller' | 'on
 type Awaited = (accepted: AcceptedTransaction) => Promise<AcceptedTransaction>
 
 /**
- * Takes the place of a request among those that wait, before anything is accepted. Throws ApiError (429, 503). The result waits until the
+ * Takes the place of a request among those that wait, before anything is accepted. Throws DomainError (429, 503). The result waits until the
  * accepted transaction has the state that the request names, has ended, or the time is over. It is accepted: whatever fails from then on,
  * the answer shows what is known of it.
  */

@@ -1,5 +1,5 @@
 import type { Authorization } from '../../../generated/openapi.ts'
-import { ApiError, badRequest, relayerPaused } from '../../domain/errors.ts'
+import { badRequest, DomainError, relayerPaused } from '../../domain/errors.ts'
 import type { Ceiling } from '../../domain/fees.ts'
 import type { AtCapacity, Capacity } from '../../domain/new-transaction.ts'
 import { checkNewTransactions, checkPolicies } from '../../domain/policies/transaction-policies.ts'
@@ -7,7 +7,7 @@ import type { RelayerRow } from '../../domain/rows.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 
 /** The checks that need no chain, in the order in which their failures are reported. `isNew`: not a replacement. */
-export function objections(relayer: RelayerRow, request: TransactionRequest, now: number, isNew = true): ApiError[] {
+export function objections(relayer: RelayerRow, request: TransactionRequest, now: number, isNew = true): DomainError[] {
   const checks = [
     () => checkPause(relayer),
     () => isNew && checkNewTransactions(relayer.policies),
@@ -19,13 +19,13 @@ export function objections(relayer: RelayerRow, request: TransactionRequest, now
       check()
       return []
     } catch (error) {
-      if (error instanceof ApiError) return [error]
+      if (error instanceof DomainError) return [error]
       throw error
     }
   })
 }
 
-/** Throws ApiError (400, 403) with the first check that fails. */
+/** Throws DomainError (400, 403) with the first check that fails. */
 export function admit(relayer: RelayerRow, request: TransactionRequest, now: number, isNew: boolean): void {
   const [first] = objections(relayer, request, now, isNew)
   if (first) throw first
@@ -36,12 +36,12 @@ export function checkPause({ paused }: RelayerRow): void {
 }
 
 function checkTime({ valid_until }: TransactionRequest, now: number) {
-  if (valid_until != null && Date.parse(valid_until) <= now) throw badRequest('/body/valid_until', 'has passed')
+  if (valid_until != null && Date.parse(valid_until) <= now) throw badRequest(['valid_until'], 'has passed')
 }
 
 /**
  * Refuses authorizations (EIP-7702) that the chain would skip, and those of the relayer's own address: applying one uses the
- * account's next nonce, which this service assigns to a transaction. Throws ApiError (400).
+ * account's next nonce, which this service assigns to a transaction. Throws DomainError (400).
  */
 export function checkAuthorizations(
   { chain_id, address }: Pick<RelayerRow, 'chain_id' | 'address'>,
@@ -49,14 +49,14 @@ export function checkAuthorizations(
   authorityOf: (authorization: Authorization) => string | undefined,
 ): void {
   for (const [index, authorization] of (authorizations ?? []).entries()) {
-    const path = `/body/authorization_list/${index}`
+    const field = ['authorization_list', index]
     if (authorization.chain_id !== 0 && authorization.chain_id !== chain_id) {
-      throw badRequest(`${path}/chain_id`, `must be 0 or ${chain_id}, the chain of the relayer's network`)
+      throw badRequest([...field, 'chain_id'], `must be 0 or ${chain_id}, the chain of the relayer's network`)
     }
     const authority = authorityOf(authorization)
-    if (authority === undefined) throw badRequest(path, 'has an invalid signature')
+    if (authority === undefined) throw badRequest(field, 'has an invalid signature')
     if (authority === address) {
-      throw badRequest(path, "must not be of the relayer's own address: applying it uses the account's next nonce")
+      throw badRequest(field, "must not be of the relayer's own address: applying it uses the account's next nonce")
     }
   }
 }
@@ -91,14 +91,13 @@ export const capacityOf = ({ policies }: Pick<RelayerRow, 'policies'>): Capacity
   max_unfinished_bytes: policies.max_unfinished_bytes ?? defaultMaxUnfinishedBytes,
 })
 
-/** The ApiError (429, with Retry-After) for a relayer with too many unfinished transactions. Nothing was changed. */
-export function tooMany({ policy, limit }: AtCapacity): ApiError {
+/** The DomainError (429, with Retry-After) for a relayer with too many unfinished transactions. Nothing was changed. */
+export function tooMany({ policy, limit }: AtCapacity): DomainError {
   const message =
     policy === 'max_unfinished'
       ? `The relayer has reached its limit of ${limit} unfinished transactions`
       : `The data of the relayer's unfinished transactions would exceed the limit of ${limit} bytes`
-  const details = [{ path: `policies/${policy}`, message }]
-  return new ApiError('rate_limited', 'Too Many Requests', details, { 'Retry-After': String(retryAfterS) })
+  return new DomainError('rate_limited', [{ of: 'policies', field: [policy], message }], { retry_after_s: retryAfterS })
 }
 
 export const dataBytes = ({ data }: { data: string | null }): number => (data === null ? 0 : (data.length - 2) / 2)

@@ -1,6 +1,6 @@
 import type { DryRun, SendTransactionRequest } from '../../../generated/openapi.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
-import { ApiError, statusOf } from '../../domain/errors.ts'
+import { DomainError } from '../../domain/errors.ts'
 import { priceColumns } from '../../domain/fees.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
@@ -15,11 +15,14 @@ export interface DryRunDependencies extends Pick<SendingDependencies, 'store' | 
   preparation: Preparation
 }
 
+/** As the contract has it, but for the refusals. */
+export type DryRunResult = Omit<DryRun, 'refusals'> & { refusals: DomainError[] }
+
 const noPrices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
 
 /** Runs every check of sending without accepting the transaction. Collects all failures instead of stopping at the first. */
 export function createDryRun({ store, findRelayer, preparation, now }: DryRunDependencies) {
-  return async (nodes: NodeAccess, relayerId: string, body: SendTransactionRequest): Promise<DryRun> => {
+  return async (nodes: NodeAccess, relayerId: string, body: SendTransactionRequest): Promise<DryRunResult> => {
     const relayer = await findRelayer(relayerId)
     const { chain_id, address } = relayer
     const request = readTransactionRequest(body)
@@ -47,7 +50,7 @@ export function createDryRun({ store, findRelayer, preparation, now }: DryRunDep
     return {
       accepted: refusals.length === 0,
       ...(call && { call }),
-      refusals: refusals.map(({ code, message, details }) => ({ status: statusOf[code], code, message, details })),
+      refusals,
       nonce: quote ? Math.max(next_nonce, quote.latest) : null,
       gas_limit: quote?.gas_limit ?? null,
       ...(quote ? priceColumns(quote.prices) : noPrices),
@@ -59,7 +62,7 @@ export function createDryRun({ store, findRelayer, preparation, now }: DryRunDep
     }
 
     function noting(error: unknown): undefined {
-      if (!(error instanceof ApiError)) throw error
+      if (!(error instanceof DomainError)) throw error
       refusals.push(error)
     }
   }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../domain/errors.ts'
+import { DomainError, errorOf } from '../../domain/errors.ts'
 import type { NewTransaction, PoolCreation, PoolTransaction, Replay } from '../../domain/new-transaction.ts'
 import { checkPoolPolicies, poolSpendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
@@ -26,7 +26,7 @@ const maxAttempts = 5
 export interface PoolParts extends SubmitParts {
   order: PoolOrder
   makeId(): string
-  /** Throws ApiError for a creation that was refused. */
+  /** Throws DomainError for a creation that was refused. */
   accepted(creation: Replay, relayerId: string): Accepted
 }
 
@@ -160,11 +160,11 @@ export function countedBy(pool: PoolRow, request: TransactionRequest, its: NewTr
 
 /** It would be the same for every relayer. */
 const isOfRequest = (error: unknown): boolean =>
-  !(error instanceof ApiError) || error.code === 'invalid_request' || error.code === 'unprocessable'
+  !(error instanceof DomainError) || error.code === 'invalid_request' || error.code === 'unprocessable'
 
 const ofRelayer = ['insufficient_funds', 'policy_violation', 'rate_limited', 'not_found']
 /** Another relayer may still take it. */
-export const isOfRelayer = (error: unknown): boolean => error instanceof ApiError && ofRelayer.includes(error.code)
+export const isOfRelayer = (error: unknown): boolean => error instanceof DomainError && ofRelayer.includes(error.code)
 
 export interface Member {
   relayer: RelayerRow
@@ -214,9 +214,8 @@ export function createPoolOrder({ store, findRelayer }: Pick<SendingDependencies
   return { inOrder, chose: loads.chose }
 }
 
-export const unavailable = (message: string): ApiError =>
-  new ApiError('unavailable', 'Service Unavailable', [{ path: 'pool', message }])
-export const noRelayer = (): ApiError =>
+export const unavailable = (message: string): DomainError => errorOf('unavailable', 'pool', message)
+export const noRelayer = (): DomainError =>
   unavailable('No relayer of the pool can take the transaction now; repeat the request')
 const hasLeft = () =>
   unavailable('A relayer that has left the pool has unfinished transactions with this ordering key; repeat the request')

@@ -8,7 +8,15 @@ import type { AccountSnapshot } from '../../chain/snapshot.ts'
 import { hasNoCoin } from '../../domain/data-fee.ts'
 import { decodeError } from '../../domain/decoding/decoded-call.ts'
 import { authorityOf } from '../../domain/decoding/transaction.ts'
-import { ApiError, badRequest, insufficientFunds, refusedBy } from '../../domain/errors.ts'
+import {
+  badRequest,
+  DomainError,
+  errorOf,
+  inputFault,
+  insufficientFunds,
+  refusedBy,
+  type Subject,
+} from '../../domain/errors.ts'
 import { atCeiling, limit, type Market, type PriceKind, type Prices, quote, type Tier } from '../../domain/fees.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { capOf, feeOf } from '../../domain/policies/fee-policies.ts'
@@ -53,7 +61,7 @@ export interface Quote {
 
 export interface Preparation {
   /**
-   * Asks the chain. Throws ApiError: 400 for a transaction that would fail, 503 for a chain that does not answer. `replaced`: the
+   * Asks the chain. Throws DomainError: 400 for a transaction that would fail, 503 for a chain that does not answer. `replaced`: the
    * transaction that it replaces.
    */
   quote(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
@@ -131,7 +139,7 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
       }
     } catch (error) {
       await nonces.disableOnWrongChain(relayer, error)
-      throw asApiError(error, fragments)
+      throw asDomainError(error, fragments)
     }
   }
 
@@ -203,50 +211,48 @@ async function gasLimit(
   const { gas_limit } = request
   if (gas_limit === null) {
     if (policies.gas_limit_estimation !== false) return gas.limit(call)
-    throw badRequest('/body/gas_limit', 'must be given: the policy gas_limit_estimation is off')
+    throw badRequest(['gas_limit'], 'must be given: the policy gas_limit_estimation is off')
   }
   const shortage = await gas.shortageOf({ ...call, gas: gas_limit })
   if (shortage) throw gasLimitTooLow(shortage)
   return gas_limit
 }
 
-function gasLimitTooLow({ needed, text }: GasShortage): ApiError {
+function gasLimitTooLow({ needed, text }: GasShortage): DomainError {
   const message = needed === undefined ? `is too low: the transaction ${text}` : `must be at least ${needed}: ${soMuch}`
-  return new ApiError('gas_limit_too_low', 'Unprocessable Content', [
-    { path: '/body/gas_limit', message: message.slice(0, 1_000) },
-  ])
+  return new DomainError('gas_limit_too_low', [inputFault(['gas_limit'], message.slice(0, 1_000))])
 }
 
 const soMuch = 'the nodes estimate so much for this transaction'
 
-/** Throws ApiError (403 for the policy min_balance, else 400) when the balance is too low. */
+/** Throws DomainError (403 for the policy min_balance, else 400) when the balance is too low. */
 export function checkFunds(relayer: RelayerRow, quote: Quote): void {
   const { policies } = relayer
   const { balance, funds, reserved, max_cost } = quote
   if (balance < BigInt(policies.min_balance ?? 0)) {
     const message = `The balance is ${balance} wei, which is below the required minimum of ${policies.min_balance} wei`
-    throw refusedBy([{ path: 'policies/min_balance', message }])
+    throw refusedBy([{ of: 'policies', field: ['min_balance'], message }])
   }
   if (funds < max_cost + reserved) throw tooLittle(relayer, quote, reserved)
 }
 
-/** The ApiError (400) for a balance that is too low for the transaction and all unfinished ones. */
-export function tooLittle({ address }: RelayerRow, { max_cost, balance }: Quote, reserved: bigint): ApiError {
+/** The DomainError (400) for a balance that is too low for the transaction and all unfinished ones. */
+export function tooLittle({ address }: RelayerRow, { max_cost, balance }: Quote, reserved: bigint): DomainError {
   const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} wei of it` : ''
   return insufficientFunds(
     `costs up to ${max_cost} wei with gas, and the balance of ${address} is ${balance} wei${others}`,
   )
 }
 
-/** Turns a node's error into the ApiError for the caller; other errors are returned unchanged. */
-export function asApiError(error: unknown, fragments: string[] | null): unknown {
+/** Turns a node's error into the DomainError for the caller; other errors are returned unchanged. */
+export function asDomainError(error: unknown, fragments: string[] | null): unknown {
   const kind = rpcKindOf(error)
   if (kind === undefined) return error
   const { message } = error as Error
   if (kind === 'reverted') return reverts(revertText(error as Error, fragments), error)
   if (kind === 'insufficient_funds') return insufficientFunds('the balance does not cover the value and the gas')
-  if (kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high') return badRequest('/body/gas_limit', message)
-  if (kind === 'rejected') return badRequest('/body', message)
+  if (kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high') return badRequest(['gas_limit'], message)
+  if (kind === 'rejected') return badRequest([], message)
   const wrong = (error as { wrong_chain?: bigint }).wrong_chain
   return unavailable(
     'network',
@@ -262,14 +268,20 @@ function revertText(error: Error, fragments: string[] | null): string {
   return reason ? `execution reverted: ${reason}` : error.message
 }
 
+/** With its heading, as long as a message may be. */
+const maxRevertText = 1_000 - 'would revert: '.length
+
 /** The node's error is kept as the cause: it has the bytes of the revert. */
-function reverts(message: string, cause: unknown): ApiError {
-  const details = [{ path: '/body', message: `would revert: ${message}`.slice(0, 1_000) }]
-  return Object.assign(new ApiError('execution_reverted', 'Bad Request', details), { cause })
+function reverts(message: string, cause: unknown): DomainError {
+  const said = message.slice(0, maxRevertText)
+  // Nodes head a reason with these words.
+  const data = { revert_reason: said.replace(/^execution reverted(?:: )?/, '') }
+  return Object.assign(new DomainError('execution_reverted', [inputFault([], `would revert: ${said}`)], data), {
+    cause,
+  })
 }
 
-const unavailable = (path: string, message: string) =>
-  new ApiError('unavailable', 'Service Unavailable', [{ path, message: message.slice(0, 1_000) }])
+const unavailable = (of: Subject, message: string) => errorOf('unavailable', of, message.slice(0, 1_000))
 
 const disabled = ({ disabled_reason }: RelayerRow) =>
   unavailable('relayer', disabled_reason ?? 'The relayer was disabled for a moment; repeat the request')
@@ -277,7 +289,7 @@ const disabled = ({ disabled_reason }: RelayerRow) =>
 export const defaultTier: Tier = 'average'
 
 /**
- * The form and the prices of a request: the prices that it gives, and market prices for the others, up to the policies. Throws ApiError
+ * The form and the prices of a request: the prices that it gives, and market prices for the others, up to the policies. Throws DomainError
  * (400) when lists, prices, type and chain do not belong together.
  */
 export function priceRequest(
@@ -288,7 +300,7 @@ export function priceRequest(
   const kind = kindOf(relayer, request, market)
   const type = request.type ?? typeOf(request, kind)
   if (type === undefined) {
-    throw badRequest('/body/authorization_list', 'needs a chain with a base fee, and no gas_price (EIP-7702)')
+    throw badRequest(['authorization_list'], 'needs a chain with a base fee, and no gas_price (EIP-7702)')
   }
   checkLists(type, request)
   const quoted = quote(market, request.tier ?? defaultTier, kind)
@@ -305,28 +317,27 @@ function kindOf({ policies }: RelayerRow, request: TransactionRequest, market: M
   if (isTipped && (isLegacy || market.kind === 'legacy')) {
     const why = isLegacy ? 'the policy eip1559_pricing is off' : 'the chain has no base fee'
     const given = max_fee_per_gas === null ? 'max_priority_fee_per_gas' : 'max_fee_per_gas'
-    throw badRequest(`/body/${given}`, `cannot be given: ${why}`)
+    throw badRequest([given], `cannot be given: ${why}`)
   }
   if (type === null) return isLegacy ? 'legacy' : market.kind
   const kind = priceKindOf(type)
-  if (kind === 'legacy' && isTipped)
-    throw badRequest('/body/type', `must be 2 or 4 with max_fee_per_gas; it is ${type}`)
+  if (kind === 'legacy' && isTipped) throw badRequest(['type'], `must be 2 or 4 with max_fee_per_gas; it is ${type}`)
   if (kind === 'eip1559' && gas_price !== null)
-    throw badRequest('/body/type', `must be 0 or 1 with gas_price; it is ${type}`)
+    throw badRequest(['type'], `must be 0 or 1 with gas_price; it is ${type}`)
   if (kind === 'eip1559' && market.kind === 'legacy') {
-    throw badRequest('/body/type', `must be 0 or 1: the chain has no base fee; it is ${type}`)
+    throw badRequest(['type'], `must be 0 or 1: the chain has no base fee; it is ${type}`)
   }
   return kind
 }
 
 function checkLists(type: TransactionType, { access_list, authorization_list }: TransactionRequest): void {
   if (authorization_list !== null && type !== 4) {
-    throw badRequest('/body/type', `must be 4 with authorization_list; it is ${type}`)
+    throw badRequest(['type'], `must be 4 with authorization_list; it is ${type}`)
   }
   if (authorization_list === null && type === 4) {
-    throw badRequest('/body/authorization_list', 'must be given for type 4')
+    throw badRequest(['authorization_list'], 'must be given for type 4')
   }
-  if (access_list !== null && type === 0) throw badRequest('/body/access_list', 'cannot be given for type 0')
+  if (access_list !== null && type === 0) throw badRequest(['access_list'], 'cannot be given for type 0')
 }
 
 type Account = Awaited<ReturnType<SendingDependencies['store']['getAccount']>>

@@ -1,7 +1,7 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { aboveRefused, highestTaken } from '../../domain/attempts.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
-import { ApiError, badRequest, conflict, transactionNotFound } from '../../domain/errors.ts'
+import { badRequest, DomainError, transactionNotFound } from '../../domain/errors.ts'
 import {
   bump,
   gwei,
@@ -55,13 +55,14 @@ interface ReplaceDependencies extends Pick<SendingDependencies, 'store' | 'findR
 
 /** Replaces the content or the prices of a transaction that is in no block; its nonce stays. */
 export function createReplace({ store, findRelayer, prepare, wake, now }: ReplaceDependencies): Replace {
-  /** Throws ApiError (404, 409). */
+  /** Throws DomainError (404, 409). */
   async function findOpen(relayer: RelayerRow, transactionId: string): Promise<WholeTransactionRow> {
     const row = await store.getTransaction(relayer.row_id, transactionId)
     if (!row) throw transactionNotFound(transactionId)
-    if (!isOpen(row)) throw new ApiError('conflict', `The transaction is ${stateOf(row)}`)
+    if (!isOpen(row)) throw new DomainError('conflict', `The transaction is ${stateOf(row)}`)
     // Its user knows it by this id, and the sponsorship pays for this content up to `max_fee`.
-    if (row.sponsored) throw new ApiError('conflict', 'The call of a sponsorship stays as it is, and can be canceled')
+    if (row.sponsored)
+      throw new DomainError('conflict', 'The call of a sponsorship stays as it is, and can be canceled')
     return row
   }
 
@@ -132,7 +133,7 @@ export function createReplace({ store, findRelayer, prepare, wake, now }: Replac
 /** Without any content, the caller meant to change the prices only. */
 function checkContent({ to, value, data, call }: SendTransactionRequest): void {
   if ([to, value, data, call].every((member) => member == null))
-    throw badRequest('/body', 'must have the content (to, value, and data or call): a replacement repeats what stays')
+    throw badRequest([], 'must have the content (to, value, and data or call): a replacement repeats what stays')
 }
 
 const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
@@ -144,7 +145,7 @@ export const stateOf = ({ status, intent }: TransactionRow): string =>
 
 /**
  * The prices of a replacement, in wei per unit of gas. They must be 10 % above `before`, the prices that a node has: given prices are
- * checked (ApiError 400), absent ones are raised. ApiError (409) when the policies leave no room for that.
+ * checked (DomainError 400), absent ones are raised. DomainError (409) when the policies leave no room for that.
  */
 export function atLeast(
   before: Prices,
@@ -158,7 +159,7 @@ export function atLeast(
   if (isPriced(request)) {
     if (isEnough(prices, least)) return prices
     const message = `must pay at least 10 % more for both fees than the transaction that it replaces: ${shown(least)}`
-    throw badRequest('/body', message)
+    throw badRequest([], message)
   }
   const cap = capOf(relayer, gas_limit, data_fee)
   const asked = quote(market, request.tier ?? tierOf(row), prices.kind)
@@ -170,7 +171,7 @@ export function atLeast(
   )
 }
 
-/** Throws ApiError (409) when the replacement would be the very bytes that are signed already. */
+/** Throws DomainError (409) when the replacement would be the very bytes that are signed already. */
 export function checkDifference(
   relayer: RelayerRow,
   row: WholeTransactionRow,
@@ -198,12 +199,16 @@ export function checkDifference(
 const tipOf = (prices: Prices) => (prices.kind === 'legacy' ? prices.gas_price : prices.max_priority_fee_per_gas)
 
 const capped = (message: string, cap: bigint | undefined) =>
-  conflict(
-    'policies/gas_price_cap',
-    cap === undefined
-      ? `${message}. Nothing was changed`
-      : `${message}; the policies allow at most ${gwei(cap)}. Nothing was changed`,
-  )
+  new DomainError('conflict', [
+    {
+      of: 'policies',
+      field: ['gas_price_cap'],
+      message:
+        cap === undefined
+          ? `${message}. Nothing was changed`
+          : `${message}; the policies allow at most ${gwei(cap)}. Nothing was changed`,
+    },
+  ])
 
 /** The reason why prices are too low to replace the transaction at a nonce that a caller gave; undefined: they suffice. */
 export function underpriced(

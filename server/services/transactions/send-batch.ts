@@ -14,7 +14,7 @@ import type { Asker, Idempotency, SubmitParts } from './send-parts.ts'
 
 interface BatchParts extends SubmitParts {
   order: PoolOrder
-  /** Throws ApiError for a creation that was refused. */
+  /** Throws DomainError for a creation that was refused. */
   failed(creation: Creation, id: string): never
 }
 
@@ -185,8 +185,7 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
 /** One relayer takes the whole batch, so at most one order can be kept. Null: none is wanted. */
 function onlyKeyOf(requests: TransactionRequest[]): string | null {
   const keys = [...new Set(requests.flatMap(({ ordering_key }) => ordering_key ?? []))]
-  if (keys.length > 1)
-    throw badRequest('/body/transactions', 'must have one ordering_key: one relayer takes all of them')
+  if (keys.length > 1) throw badRequest(['transactions'], 'must have one ordering_key: one relayer takes all of them')
   return keys[0] ?? null
 }
 

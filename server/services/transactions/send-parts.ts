@@ -8,7 +8,7 @@ import type { Quote } from './quote.ts'
 
 /** Who asks for a transaction: a caller of the API, or background work. */
 export interface Asker<Rights = unknown> {
-  /** Checks the rights of the caller as they are now. Throws ApiError (401, 403, 404). */
+  /** Checks the rights of the caller as they are now. Throws DomainError (401, 403, 404). */
   authorize(): Promise<Rights>
   nodes: NodeAccess
 }
@@ -20,7 +20,7 @@ export interface Idempotency {
   body_hash?: string
 }
 
-/** Changes a transaction before it is accepted: other limits count it too. Throws ApiError. */
+/** Changes a transaction before it is accepted: other limits count it too. Throws DomainError. */
 export type Complete = (transaction: NewTransaction, quote: Quote, relayer: RelayerRow) => NewTransaction
 
 export const unchanged: Complete = (transaction) => transaction
@@ -39,7 +39,7 @@ export interface SubmitParts {
     request: TransactionRequest,
     asker: Asker,
   ): Promise<{ relayer: RelayerRow; quote: Quote }>
-  /** The checks of the relayer's present state. Throws ApiError. */
+  /** The checks of the relayer's present state. Throws DomainError. */
   check(relayer: RelayerRow, request: TransactionRequest, quote: Quote): void
   newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction
   hashOf(body: SendTransactionRequest): string

@@ -1,5 +1,5 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
-import { ApiError, transactionNotFound } from '../../domain/errors.ts'
+import { DomainError, transactionNotFound } from '../../domain/errors.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
@@ -18,7 +18,7 @@ export type SendToPool = (
   complete?: Complete,
 ) => Promise<Accepted>
 
-/** Accepts a transaction that was never signed again for another relayer of the pool, and withdraws it. Throws ApiError. */
+/** Accepts a transaction that was never signed again for another relayer of the pool, and withdraws it. Throws DomainError. */
 export type MoveInPool = (
   pool: PoolRow,
   from: RelayerRow,
@@ -58,7 +58,7 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
       // An early check. The commit checks again.
       if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)
       // Its user knows it by this id, and a moved transaction gets another one.
-      if (row.sponsored) throw new ApiError('conflict', 'The call of a sponsorship stays at its relayer')
+      if (row.sponsored) throw new DomainError('conflict', 'The call of a sponsorship stays at its relayer')
       const inOrder = async () => {
         const { members, done } = await order.inOrder(pool, null)
         const others = members.filter(({ relayer }) => relayer.row_id !== from.row_id)
@@ -76,7 +76,7 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
           case 'signed':
             throw wasSigned(creation.row)
           case 'ordered':
-            throw new ApiError('conflict', 'The transaction has an ordering key, which keeps it at its relayer')
+            throw new DomainError('conflict', 'The transaction has an ordering key, which keeps it at its relayer')
           default:
             return creation
         }
@@ -89,7 +89,7 @@ export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; 
 }
 
 const wasSigned = (row: TransactionRow) =>
-  new ApiError('conflict', `The transaction is ${stateOf(row)}: it may have been signed, or has ended`)
+  new DomainError('conflict', `The transaction is ${stateOf(row)}: it may have been signed, or has ended`)
 
 /** What was asked for, as its row has it. */
 function requestOf(row: WholeTransactionRow): TransactionRequest {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
-import { ApiError, alreadySent, conflict, NonceTaken, relayerNotFound } from '../../domain/errors.ts'
+import { alreadySent, conflict, errorOf, NonceTaken, relayerNotFound } from '../../domain/errors.ts'
 import { percentileOf, priceColumns } from '../../domain/fees.ts'
 import type { NewTransaction, Replay } from '../../domain/new-transaction.ts'
 import { checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
@@ -171,15 +171,10 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
   }
 }
 
-/** Of the refusal of a refill beside another one. */
-export const refillPath = 'refill'
-
 function accepted(creation: Replay, relayerId: string): Accepted {
   switch (creation.outcome) {
     case 'mismatch':
-      throw new ApiError('unprocessable', 'Unprocessable Content', [
-        { path: '/headers/idempotency-key', message: 'was used with another body' },
-      ])
+      throw errorOf('unprocessable', 'idempotency_key', 'was used with another body')
     case 'relayer_gone':
       throw relayerNotFound(relayerId)
     case 'over_limit':
@@ -191,9 +186,9 @@ function accepted(creation: Replay, relayerId: string): Accepted {
     case 'already_sent':
       throw alreadySent(creation.sent)
     case 'lane_taken':
-      throw conflict('/body/data', 'another call of this user waits, and a nonce orders them; send it afterwards')
+      throw conflict(['data'], 'another call of this user waits, and a nonce orders them; send it afterwards')
     case 'refilled':
-      throw conflict(refillPath, 'another refill of the relayer was accepted')
+      throw errorOf('conflict', 'refill', 'another refill of the relayer was accepted')
     case 'held':
       throw new Error('Another transaction holds the next nonce')
     default:

@@ -1,7 +1,7 @@
-import type { DryRun, NonceState, SendTransactionRequest } from '../../../generated/openapi.ts'
+import type { NonceState, SendTransactionRequest } from '../../../generated/openapi.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
-import type { createDryRun } from './dry-run.ts'
+import type { createDryRun, DryRunResult } from './dry-run.ts'
 import type { createExplain } from './explain.ts'
 import type { Submit } from './send.ts'
 import type { Waiting } from './wait-for-status.ts'
@@ -13,7 +13,7 @@ export interface Sending {
   fund(relayerRowId: number): void
   dryRun: ReturnType<typeof createDryRun>
   /** For the relayer of the pool that would take it now; if none would, for the first choice. */
-  dryRunInPool(nodes: NodeAccess, pool: PoolRow, body: SendTransactionRequest): Promise<DryRun>
+  dryRunInPool(nodes: NodeAccess, pool: PoolRow, body: SendTransactionRequest): Promise<DryRunResult>
   explain: ReturnType<typeof createExplain>
   waitUntil: Waiting['until']
   nextChange: Waiting['nextChange']
@@ -31,11 +31,11 @@ export interface Sending {
   nextNonce(relayer: RelayerRow): Promise<number>
   /**
    * Reconciles the nonces with the chain now, even when there is nothing to send. `stated_nonce`: the account's transaction count,
-   * as the operator knows it. Throws ApiError (409).
+   * as the operator knows it. Throws DomainError (409).
    */
   heal(relayer: RelayerRow, statedNonce: number | undefined): Promise<void>
   /** Notes in the background what the address of a new relayer has sent until now. */
   noteNew(relayer: RelayerRow): void
-  /** Resets the relayer for a restarted test chain. Throws ApiError (409) when the chain did not restart or is not a test chain. */
+  /** Resets the relayer for a restarted test chain. Throws DomainError (409) when the chain did not restart or is not a test chain. */
   restart(relayer: RelayerRow, auditEntry: PendingAuditEntry): Promise<void>
 }

@@ -22,7 +22,7 @@ export class WaitPlace {
   #isLeft = false
   readonly #waits = new Set<() => void>()
 
-  /** Throws ApiError (429, 503). */
+  /** Throws DomainError (429, 503). */
   constructor({ caller, onClose }: Pick<OperationRequest<'sendTransaction'>, 'caller' | 'onClose'>, share: Share) {
     const held = share.hold(caller, 1)
     onClose(() => {

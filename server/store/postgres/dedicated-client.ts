@@ -11,11 +11,11 @@ import { queryOf } from './session.ts'
  * second that the database, or the network to it, does not answer.
  */
 export interface DedicatedClient {
-  /** Runs a statement that may be repeated. Throws ApiError (503) when it is not answered. */
+  /** Runs a statement that may be repeated. Throws DomainError (503) when it is not answered. */
   one<Row extends object>(statement: Statement<Row>, values?: Values): Promise<Row | undefined>
   /** From now on, each heartbeat runs this statement, which tells the database's clock too. */
   beatWith<Row extends Beat>(heartbeat: Heartbeat<Row>): void
-  /** Throws ApiError (503) while the database is down. */
+  /** Throws DomainError (503) while the database is down. */
   check(): void
   close(): Promise<void>
 }

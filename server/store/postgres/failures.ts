@@ -39,7 +39,7 @@ const firstPauseMs = 2
 
 /**
  * Runs a statement or a database transaction, again after a deadlock or a serialization failure. `check`: throws while the database is
- * down. Throws ApiError (503) when the database cannot be used.
+ * down. Throws DomainError (503) when the database cannot be used.
  */
 export async function repeated<T>(check: () => void, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {

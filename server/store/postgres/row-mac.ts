@@ -1,4 +1,4 @@
-import { ApiError } from '../../domain/errors.ts'
+import { DomainError } from '../../domain/errors.ts'
 import {
   contentAsText,
   createTrust,
@@ -181,7 +181,7 @@ export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies,
 
   const reported = (error: unknown) => {
     // The database is down: the next use scans again.
-    if (error instanceof ApiError) return
+    if (error instanceof DomainError) return
     tell([{ table: 'all', id: null, reason: `the scan of all rows failed: ${(error as Error).message}` }])
   }
 

@@ -9,7 +9,7 @@ import { createSession } from './session.ts'
 
 export interface WriteDependencies {
   pool: Pool
-  /** Throws ApiError (503) while the database is down. */
+  /** Throws DomainError (503) while the database is down. */
   check(): void
   begin: Begin
   trail: Pick<Trail, 'lock' | 'append'>
@@ -27,7 +27,7 @@ export interface Work<T, Ahead> {
 /**
  * Runs `work` in one database transaction, under the leases of `fences`: throws LeaseLost when one of them is another server's, and
  * LockHeld when a statement has waited for a lock for `lock_ms`.
- * It is repeated as a whole after a deadlock or a serialization failure: nothing of it may leave it before the commit. Throws ApiError
+ * It is repeated as a whole after a deadlock or a serialization failure: nothing of it may leave it before the commit. Throws DomainError
  * (503): StoreUnavailable when the database cannot be used, and UnknownOutcome when the answer to COMMIT is lost.
  */
 export function createWrite({ pool, check, begin, trail, committed }: WriteDependencies) {

@@ -76,7 +76,7 @@ type Networks = Pick<
 >
 
 export function networks({ read, lister, writeCached, rights }: Database): Networks {
-  /** Throws ApiError (503) for a row that another program has changed. */
+  /** Throws DomainError (503) for a row that another program has changed. */
   async function trusted(session: Session, id: string): Promise<{ row_id: number; network: Network } | undefined> {
     const found = await rights.require('networks', () => session.one(select, { id }), id)
     if (!found) return undefined

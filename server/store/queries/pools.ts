@@ -72,7 +72,7 @@ type Pools = Pick<
   'createPool' | 'getPool' | 'listPools' | 'updatePool' | 'setPoolFunding' | 'weighPoolRelayer' | 'deletePool'
 >
 
-/** Finds a pool. Throws ApiError (503) for a row that another program has changed. */
+/** Finds a pool. Throws DomainError (503) for a row that another program has changed. */
 export const poolReads =
   ({ rights }: Pick<Database, 'rights'>) =>
   async (session: Session, id: string): Promise<PoolRow | undefined> => {

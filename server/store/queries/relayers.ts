@@ -121,7 +121,7 @@ const takeOverKeys = sql(`
   WHERE relayer_row_id IN (SELECT row_id FROM former_relayers WHERE relayer_id = $id)`)
 const forget = sql('DELETE FROM former_relayers WHERE relayer_id = $id')
 
-/** They throw ApiError (503) for a row that another program has changed. */
+/** They throw DomainError (503) for a row that another program has changed. */
 export function relayerReads({ rights }: Pick<Database, 'rights'>) {
   async function trusted(find: () => Promise<Sealed | undefined>, id?: string): Promise<RelayerRow | undefined> {
     const row = await rights.require('relayers', find, id)

@@ -160,7 +160,7 @@ export type Trusted<R extends StoredRow> = Omit<R, Exclude<keyof SealedRow, 'row
 export interface Trust {
   /** The rows that the service wrote; the others are reported. */
   trusted<R extends StoredRow>(table: RightsTable, read: () => Promise<R[]>): Promise<Trusted<R>[]>
-  /** The row without its MAC. Throws ApiError (503) when it is not trusted, or does not have the requested id. */
+  /** The row without its MAC. Throws DomainError (503) when it is not trusted, or does not have the requested id. */
   require<R extends StoredRow>(
     table: RightsTable,
     read: () => Promise<R | undefined>,
@@ -175,7 +175,7 @@ export interface Rights extends Trust {
   /** Starts checking rows and sealing changes. Throws StoreError when the schema has triggers of other programs. */
   protect(guard: RightsGuard, report: (fault: RightsFault) => void): Promise<void>
   inserted(transaction: Transaction, table: RightsTable, rowId: number): void
-  /** Must be called before the change. Throws ApiError (503) when the row is not trusted. */
+  /** Must be called before the change. Throws DomainError (503) when the row is not trusted. */
   updated(transaction: Transaction, table: RightsTable, rowId: number): Promise<void>
   /** Must be called before the row is deleted. */
   deleted(transaction: Transaction, table: RightsTable, rowId: number): Promise<void>

@@ -62,7 +62,7 @@ export function sponsorships(
   { read, lister, writeCached, rights }: Database,
   { now }: Pick<StoreDependencies, 'now'>,
 ): SponsorshipStore {
-  /** Throws ApiError (503) for a row that another program has changed. */
+  /** Throws DomainError (503) for a row that another program has changed. */
   const find = async (session: Session, id: string) => {
     const row = await rights.require('sponsorships', () => session.one(select, { id }), id)
     return row && readRow(row)

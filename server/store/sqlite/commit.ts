@@ -1,5 +1,5 @@
 import type Sqlite from 'better-sqlite3'
-import { ApiError } from '../../domain/errors.ts'
+import { errorOf } from '../../domain/errors.ts'
 import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
 import type { Session, Transaction } from '../queries/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
@@ -111,10 +111,7 @@ const codeOf = (error: unknown): string => (error as { code?: string }).code ?? 
 export const isUntrustworthy = (error: unknown): boolean => /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/.test(codeOf(error))
 
 /** With Retry-After, because SQLite has undone the database transaction. */
-const diskFull = () =>
-  new ApiError('unavailable', 'Service Unavailable', [{ path: 'store', message: 'The disk is full' }], {
-    'Retry-After': '1',
-  })
+const diskFull = () => errorOf('unavailable', 'store', 'The disk is full', { retry_after_s: 1 })
 
 /** The log may have all pages of the database transaction. Then the next process that opens the file finds it committed. */
 const unknownOutcome = () =>

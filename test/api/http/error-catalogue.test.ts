@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { statusOf } from '../../../server/domain/errors.ts'
+import { statusOf } from '../../../server/api/http/errors.ts'
 
 const contract = JSON.parse(
   readFileSync(join(import.meta.dirname, '..', '..', '..', 'generated', 'openapi.json'), 'utf8'),
@@ -21,4 +21,16 @@ test('lists every code in the error catalogue with its status and a remedy', () 
 test('lists every code in the schema', () => {
   const named = contract.components.schemas.FailureCode.description.match(/`(\w+)`/g)
   expect(named).toEqual(Object.keys(statusOf).map((code) => `\`${code}\``))
+})
+
+/** Words of HTTP that only the API may write: parts of a request, and the phrases of statuses. */
+const words =
+  /['"`](?:\/(?:body|path|query|headers)\b|(?:Bad Request|Forbidden|Not Found|Conflict|Unprocessable Content|Too Many Requests|Bad Gateway|Service Unavailable)['"`])/
+
+test('names no part of a request and no status below the API', () => {
+  const server = join(import.meta.dirname, '..', '..', '..', 'server')
+  const files = readdirSync(server, { recursive: true, encoding: 'utf8' })
+  const below = files.filter((file) => file.endsWith('.ts') && !file.startsWith('api/'))
+  expect(below.length).toBeGreaterThan(100)
+  expect(below.filter((file) => words.test(readFileSync(join(server, file), 'utf8')))).toEqual([])
 })

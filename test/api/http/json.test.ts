@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { amountPlaces } from '../../../server/api/http/document.ts'
 import { parseJson } from '../../../server/api/http/json.ts'
-import { ApiError } from '../../../server/domain/errors.ts'
+import { failureOf } from '../../support/failure.ts'
 import { createRelayer } from '../../support/resources.ts'
 import { startTestService } from '../../support/service.ts'
 
@@ -15,8 +15,7 @@ function read(text: string) {
   try {
     return parseJson(text, places)
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    return error.details[0]
+    return failureOf(error).details?.[0]
   }
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../server/api/http/errors.ts'
 import { createRateLimit } from '../../../server/api/http/rate-limit.ts'
-import { ApiError } from '../../../server/domain/errors.ts'
 import { type ContractOperation, operations, responseFault } from '../../support/contract.ts'
 import { startTestService } from '../../support/service.ts'
 

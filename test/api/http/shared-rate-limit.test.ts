@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ApiError } from '../../../server/api/http/errors.ts'
 import type { RateLimit } from '../../../server/api/http/rate-limit.ts'
 import { createSharedRateLimit } from '../../../server/api/http/shared-rate-limit.ts'
-import { ApiError } from '../../../server/domain/errors.ts'
 import { connect } from '../../../server/store/postgres/connection.ts'
 import type { TakeTokens } from '../../../server/store/store.ts'
 import { newDatabase, type TestDatabase } from '../../support/postgres.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { ApiError } from '../../../server/api/http/errors.ts'
 import { createBudget } from '../../../server/api/json-rpc/budget.ts'
-import { ApiError } from '../../../server/domain/errors.ts'
 
 const answer = (result: unknown) => ({ jsonrpc: '2.0' as const, id: 1, result })
 
