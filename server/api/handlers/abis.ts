@@ -1,11 +1,11 @@
 import type { Fragment } from 'ethers/abi'
-import { ApiError } from '../http/errors.ts'
 import { isError, isFunction, keptFragments, readAbiEntry } from '../../domain/decoding/abi.ts'
 import { badRequest, conflict } from '../../domain/errors.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import type { OperationDependencies } from '../../services/context.ts'
+import { ApiError } from '../http/errors.ts'
 import { page } from './page.ts'
 
 type Abis = Pick<Handlers, 'createAbi' | 'listAbis' | 'getAbi' | 'deleteAbi'>

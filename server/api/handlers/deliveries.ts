@@ -1,9 +1,9 @@
 import { notFound, notificationNotFound } from '../../domain/errors.ts'
-import { conflictAt } from '../http/errors.ts'
 import { type Caller, creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import { readTime } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { eventStream } from '../../webhooks/event-stream.ts'
+import { conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
 
 type Deliveries = Pick<

@@ -1,7 +1,6 @@
 import type { FundingSettings, FundingState, PoolFundingState } from '../../../generated/openapi.ts'
-import { ApiError, conflictAt } from '../http/errors.ts'
 import { within } from '../../chain/ask-each.ts'
-import { badRequest, conflict, relayerNotFound, type Field } from '../../domain/errors.ts'
+import { badRequest, conflict, type Field, relayerNotFound } from '../../domain/errors.ts'
 import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Handlers } from '../../domain/operation.ts'
@@ -11,6 +10,7 @@ import type { OperationDependencies } from '../../services/context.ts'
 import { poolMissing } from '../../services/find-pool.ts'
 import { balanceOf } from '../../services/funding/balance.ts'
 import type { Refill } from '../../store/configuration-store.ts'
+import { ApiError, conflictAt } from '../http/errors.ts'
 
 type Operations = Pick<
   Handlers,
@@ -178,7 +178,8 @@ function readFunding(body: FundingSettings): Funding {
 /** The ApiError (409) for a change after which a relayer would get its funds from itself. */
 export const fundingCircle = (at: Field | `/path/${string}`) =>
   typeof at === 'string' ? conflictAt(at, circle) : conflict(at, circle)
-const circle = 'a relayer would get its funds from itself: by its own funding, or by the first funded pool that it is in'
+const circle =
+  'a relayer would get its funds from itself: by its own funding, or by the first funded pool that it is in'
 
 const unknownTreasury = () => badRequest(['from'], 'no relayer on the same chain has this ID')
 const none = (of: 'relayer' | 'pool') =>

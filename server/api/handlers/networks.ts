@@ -5,7 +5,6 @@ import type {
   PrivateRpcUrlInput,
   UpdateNetworkRequest,
 } from '../../../generated/openapi.ts'
-import { ApiError, conflictAt } from '../http/errors.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { type Handlers, Page } from '../../domain/operation.ts'
@@ -14,6 +13,7 @@ import { readSubmission } from '../../domain/submission.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { nodeWarnings, readPrivateRpcUrls, readRpcUrls } from '../../services/rpc-urls.ts'
+import { ApiError, conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
 
 const defaultsOf = (chainId: number) =>

@@ -1,8 +1,8 @@
 import { badRequest, conflict, notificationNotFound } from '../../domain/errors.ts'
-import { ApiError, conflictAt } from '../http/errors.ts'
 import { creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import type { NotificationChanges } from '../../domain/rows.ts'
 import type { OperationDependencies } from '../../services/context.ts'
+import { ApiError, conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
 
 /** The limit of an API key that is limited to relayers. */
@@ -43,10 +43,7 @@ export function notifications({
       const outcome = await store.createNotification(notification, auditEntry, maxOfCreator)
       if (outcome === 'id_taken') throw new ApiError('conflict', 'Notification with this ID already exists')
       if (outcome === 'too_many') {
-        throw conflict(
-          [],
-          `this API key has reached its limit of ${maxOfLimitedKey} notifications; delete one first`,
-        )
+        throw conflict([], `this API key has reached its limit of ${maxOfLimitedKey} notifications; delete one first`)
       }
       return { id, type, url, has_signing_key: signing_key !== '', ...(filter && { filter }) }
     },

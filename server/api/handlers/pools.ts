@@ -1,6 +1,5 @@
 import type { Pool } from '../../../generated/openapi.ts'
-import { ApiError, conflictAt, shownDryRun } from '../http/errors.ts'
-import { badRequest, conflict, transactionNotFound, DomainError } from '../../domain/errors.ts'
+import { badRequest, conflict, DomainError, transactionNotFound } from '../../domain/errors.ts'
 import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { shownBehind } from '../../domain/show-transaction.ts'
@@ -10,6 +9,7 @@ import type { OperationDependencies } from '../../services/context.ts'
 import { poolMissing as missing, seenIn } from '../../services/find-pool.ts'
 import { placeToWait } from '../../services/transactions/await-transaction.ts'
 import { poolEventStream } from '../../webhooks/event-stream.ts'
+import { ApiError, conflictAt, shownDryRun } from '../http/errors.ts'
 import { fundingCircle } from './funding.ts'
 import { page } from './page.ts'
 import { readPolicies } from './policies.ts'
@@ -178,10 +178,7 @@ const show = ({ row_id: _, funding: __, coin_token: ___, ...pool }: PoolRow): Po
 
 function shown(outcome: PoolRow | { unknown_relayer: number }): Pool {
   if (!('unknown_relayer' in outcome)) return show(outcome)
-  throw badRequest(
-    ['relayer_ids', outcome.unknown_relayer],
-    'the network of the pool has no relayer with this ID',
-  )
+  throw badRequest(['relayer_ids', outcome.unknown_relayer], 'the network of the pool has no relayer with this ID')
 }
 
 function unlessRefused(error: unknown): undefined {

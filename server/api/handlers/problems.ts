@@ -1,6 +1,5 @@
-import { errorOf } from '../../domain/errors.ts'
 import type { Problem, Problems } from '../../../generated/openapi.ts'
-import { ApiError } from '../http/errors.ts'
+import { errorOf } from '../../domain/errors.ts'
 import { type Caller, creatorSeenBy, type Handlers, Page } from '../../domain/operation.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { showRpcUrls } from '../../domain/show-relayer.ts'
@@ -15,6 +14,7 @@ import {
   findProblems,
   type NetworkSeen,
 } from '../../services/find-problems.ts'
+import { ApiError } from '../http/errors.ts'
 
 type Operations = Pick<Handlers, 'listProblems' | 'acknowledgeProblem' | 'deleteAcknowledgement' | 'search'>
 type Dependencies = Pick<OperationDependencies, 'store' | 'background' | 'sending' | 'now' | 'elapsed' | 'unready'>

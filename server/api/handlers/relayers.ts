@@ -1,5 +1,4 @@
 import type { Relayer } from '../../../generated/openapi.ts'
-import { conflictAt } from '../http/errors.ts'
 import { badRequest, conflict, relayerNotFound } from '../../domain/errors.ts'
 import { type Caller, creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import { addressWarnings } from '../../domain/policies/signing-policies.ts'
@@ -7,6 +6,7 @@ import type { NewRelayer, RelayerObstacle, RelayerRow } from '../../domain/rows.
 import { showRelayer } from '../../domain/show-relayer.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { nodeWarnings, readRpcUrls } from '../../services/rpc-urls.ts'
+import { conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
 import { mergePolicies, readPolicies } from './policies.ts'
 

@@ -1,10 +1,10 @@
-import { DomainError } from '../../domain/errors.ts'
 import { hostname } from 'node:os'
-import { detailOf } from '../http/errors.ts'
+import { DomainError } from '../../domain/errors.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import type { KeyFault } from '../../domain/rows.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import type { OperationDependencies } from '../../services/context.ts'
+import { detailOf } from '../http/errors.ts'
 
 type Dependencies = Pick<
   OperationDependencies,

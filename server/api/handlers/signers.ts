@@ -4,13 +4,13 @@ import type {
   KeystoreSignerRequest,
   PlainSignerRequest,
 } from '../../../generated/openapi.ts'
-import { ApiError, conflictAt } from '../http/errors.ts'
 import { badRequest, conflict, DomainError, inputFault } from '../../domain/errors.ts'
 import type { Caller, Handlers } from '../../domain/operation.ts'
 import type { SignerRow } from '../../domain/rows.ts'
 import { generateKey } from '../../keys/keyring.ts'
 import { openKeystore } from '../../keys/keystore.ts'
 import type { OperationDependencies } from '../../services/context.ts'
+import { ApiError, conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
 
 type SignerDependencies = Pick<OperationDependencies, 'store' | 'makeId' | 'keyring' | 'keyServices'>

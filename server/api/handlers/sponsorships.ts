@@ -1,5 +1,4 @@
 import type { CreateSponsorshipRequest, Sponsorship, UpdateSponsorshipRequest } from '../../../generated/openapi.ts'
-import { ApiError, readFrom } from '../http/errors.ts'
 import { badRequest, conflict, errorOf } from '../../domain/errors.ts'
 import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
 import { budgetOf, holderOf, type SponsorshipRules } from '../../domain/policies/sponsored-calls.ts'
@@ -8,6 +7,7 @@ import { makeToken } from '../../lib/token.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { createSponsoredCalls, shownCallOf } from '../../services/sponsored-calls.ts'
 import type { SponsorshipRow } from '../../store/configuration-store.ts'
+import { ApiError, readFrom } from '../http/errors.ts'
 import { page } from './page.ts'
 
 type Sponsorships = Pick<
@@ -158,8 +158,7 @@ function readRules<Body extends CreateSponsorshipRequest | UpdateSponsorshipRequ
     origins,
     paused,
   }: Given<UpdateSponsorshipRequest> = body
-  const addresses = (list: string[], name: string) =>
-    list.map((address, index) => readAddress(address, [name, index]))
+  const addresses = (list: string[], name: string) => list.map((address, index) => readAddress(address, [name, index]))
   const rules = {
     ...(targets && {
       targets: targets.map(({ address, selectors }, index) => ({

@@ -1,10 +1,10 @@
 import type { Handlers, OperationRequest } from '../../domain/operation.ts'
-import { badRequestAt, readFrom } from '../http/errors.ts'
 import type { Slice } from '../../domain/rows.ts'
 import { shownBehind } from '../../domain/show-transaction.ts'
 import type { TransactionFilter, TransactionRow } from '../../domain/transaction-rows.ts'
 import { readAddress, readTime } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
+import { badRequestAt, readFrom } from '../http/errors.ts'
 import { page } from './page.ts'
 
 /** Characters of `data` as hex in one page. */

@@ -1,5 +1,4 @@
 import type { Attempt, SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
-import { ApiError, shownDryRun } from '../http/errors.ts'
 import { notFound, transactionNotFound } from '../../domain/errors.ts'
 import { type Handlers, Page } from '../../domain/operation.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
@@ -11,6 +10,7 @@ import { ofMember } from '../../services/batch-errors.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { placeToWait } from '../../services/transactions/await-transaction.ts'
 import { stateOf } from '../../services/transactions/replace.ts'
+import { ApiError, shownDryRun } from '../http/errors.ts'
 import { page } from './page.ts'
 
 const maxCanceledAtOnce = 10_000

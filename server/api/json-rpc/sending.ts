@@ -1,6 +1,6 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { contentHash } from '../../domain/attempts.ts'
-import { NonceTaken, DomainError } from '../../domain/errors.ts'
+import { DomainError, NonceTaken } from '../../domain/errors.ts'
 import type { Idempotency } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { isUnmined } from '../../domain/statuses.ts'

@@ -1,5 +1,4 @@
 import { orUnknown } from '../../chain/rpc.ts'
-import { statusOf, detailsOf } from '../http/errors.ts'
 import { DomainError, errorOf, type Fault } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Handlers, OperationRequest } from '../../domain/operation.ts'
@@ -7,6 +6,7 @@ import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { callIdOf, createSponsoredCalls, shownCallOf } from '../../services/sponsored-calls.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { SponsorshipRow } from '../../store/configuration-store.ts'
+import { detailsOf, statusOf } from '../http/errors.ts'
 import { readIdempotency } from '../http/idempotency-key.ts'
 import { checked, idOf, invalid, type JsonRpcDependencies, readCall } from './context.ts'
 import { codes, type ErrorObject, errorObject, invalidParams, JsonRpcError, methodNotFound } from './errors.ts'
@@ -190,7 +190,8 @@ function sponsoredError(error: unknown): ErrorObject | undefined {
   const { of, field: [member, rule] = [] }: Partial<Fault> = error.faults[0] ?? {}
   if (code === 'execution_reverted') return { code: relayerCodes.would_revert, message, data: revertIn(cause) ?? '0x' }
   if (code === 'policy_violation') {
-    const isBudget = of === 'sponsorship' && (member === 'budget_per_day' || (member === 'per_user' && rule !== undefined))
+    const isBudget =
+      of === 'sponsorship' && (member === 'budget_per_day' || (member === 'per_user' && rule !== undefined))
     return { code: isBudget ? relayerCodes.budget_used : relayerCodes.not_allowed, message, data: { code, details } }
   }
   if (of === 'input' && member === 'authorization_list')
