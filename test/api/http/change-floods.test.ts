@@ -92,7 +92,7 @@ test('reads the row of a key only for its own next request, not the rows of all 
   // A revocation applies to the next request.
   rows.delete(first.row.id)
   generation += 1
-  await expect(ask(first.token)).rejects.toThrow('Unauthorized')
+  await expect(ask(first.token)).rejects.toMatchObject({ code: 'unauthorized' })
 })
 
 test('counts a large response once more for each 64 KiB, whichever operation gives it', async () => {

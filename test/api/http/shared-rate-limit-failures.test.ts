@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ApiError } from '../../../server/api/http/errors.ts'
 import type { RateLimit } from '../../../server/api/http/rate-limit.ts'
 import { createSharedRateLimit } from '../../../server/api/http/shared-rate-limit.ts'
+import { DomainError } from '../../../server/domain/errors.ts'
 import { type Connection, connect } from '../../../server/store/postgres/connection.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '../../support/database-proxy.ts'
 import { startPostgres, stopPostgres, urlOf } from '../../support/postgres-server.ts'
@@ -53,7 +53,7 @@ async function ask({ limit, generation }: (typeof servers)[number]): Promise<str
     limit.weigh(caller, 1024 * 1024)
     return 'passed'
   } catch (error) {
-    if (error instanceof ApiError) return error.code
+    if (error instanceof DomainError) return error.code
     throw error
   }
 }
