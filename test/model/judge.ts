@@ -71,8 +71,8 @@ function paidWrong({ chain, accounts }: World, history: History, rows: Transacti
     if (status === 'confirmed' && isPaid && payments[0]?.transaction.value !== BigInt(value)) {
       wrong.push(`the row says ${value}, and the chain moved ${payments[0]?.transaction.value}: ${row.id}`)
     }
-    // Only a minority lies, or the only node; neither ends a transaction.
-    if (status === 'failed' && /refused it/.test(status_reason ?? '')) {
+    // Only a minority lies, or the only node. That one ends a transaction when it has refused it for minutes.
+    if (status === 'failed' && /refused it(?! again and again)/.test(status_reason ?? '')) {
       wrong.push(`failed, though only liars refused it: ${row.id} (${status_reason})`)
     }
     if (status === 'canceled' && !history.asked.get(row.id)?.may_end_withdrawn)
@@ -83,17 +83,20 @@ function paidWrong({ chain, accounts }: World, history: History, rows: Transacti
 
 /**
  * Self-transfers are signed for withdrawals that somebody asked for, and at nonces that somebody else had used and a
- * reorganization gave back. What was told to have failed, because its nonce was called used for an hour by a transaction that no
- * node shows, must not be paid afterwards: its nonce is used up as well.
+ * reorganization gave back. The only node is trusted so far: what it has refused for minutes is withdrawn, and a nonce that it has
+ * called used for an hour, without showing by what, is filled when it is free after all. What was told to have failed for that reason
+ * must not be paid afterwards: its nonce is used up as well.
  */
 function unasked(history: History, rows: Transaction[], attempts: Attempt[]): string[] {
   const rowOf = new Map(rows.map((row) => [row.id, row]))
+  const words = /nonce (\d+) is used, but none of them shows/
+  const givenUp = new Set(rows.map(({ status_reason }) => words.exec(status_reason ?? '')?.[1]).map(Number))
   const wrong = attempts.filter(({ transaction: { from, to, value, nonce }, transaction_id }) => {
     if (to !== from || value !== 0n) return false
+    const wasGivenUp = /Check the chain|refused it again and again/
+    if (wasGivenUp.test(rowOf.get(transaction_id)?.status_reason ?? '')) return false
     const asked = history.asked.get(transaction_id)
-    if (!asked) return !history.given_back.has(nonce)
-    const wasGivenUp = /Check the chain/.test(rowOf.get(transaction_id)?.status_reason ?? '')
-    return !asked.may_end_withdrawn && !wasGivenUp
+    return asked ? !asked.may_end_withdrawn : !history.given_back.has(nonce) && !givenUp.has(nonce)
   })
   const nonces = [...new Set(wrong.map(({ transaction }) => transaction.nonce))]
   return nonces.length === 0

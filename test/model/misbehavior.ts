@@ -2,7 +2,7 @@ import { forgedTransaction } from '../support/forged-transaction.ts'
 import { type ChainModel, hashOf } from './chain.ts'
 import { type Answer, answerHonestly, type Call, hex } from './node.ts'
 
-/** How a node may misbehave. Absent parts: as an honest node. */
+/** How a node may misbehave. Absent parts: as an honest node. `turn`: the number of the call, of all nodes. */
 export interface Misbehavior {
   /** What happens to the whole HTTP request. */
   request?: 'unreachable' | 'hang' | 'http_500' | 'no_batches' | 'body_limit'
@@ -10,7 +10,7 @@ export interface Misbehavior {
   answer?(
     call: Call,
     honest: (call?: Call) => Answer,
-    world: { chain: ChainModel; address: string },
+    world: { chain: ChainModel; address: string; turn: number },
   ): Answer | undefined
 }
 
@@ -51,6 +51,11 @@ export const troubles = {
     answer: (call) => (isSend(call) ? result(hashOf(`${call.params[0]}`)) : undefined),
   },
   lags: { answer: (call, honest, { chain }) => (isSend(call) ? honest() : answerHonestly(behind(chain), call)) },
+  // One URL over several nodes: each call reaches another one, and every third lags.
+  balancer: {
+    answer: (call, honest, { chain, turn }) =>
+      isSend(call) || turn % 3 > 0 ? honest() : answerHonestly(behind(chain), call),
+  },
   // The index of receipts is behind for hours, and blocks and counts are right.
   late_receipts: { answer: ({ method }) => (method === 'eth_getTransactionReceipt' ? result(null) : undefined) },
   no_fee_history: { answer: ({ method }) => (method === 'eth_feeHistory' ? result(null) : undefined) },

@@ -27,11 +27,13 @@ const maxBodyBytes = 600
 
 export function createNodes(count: number, { chain, address, active, sending }: NodesWorld): Nodes {
   const manners: (string | undefined)[] = Array.from({ length: count })
+  let turn = 0
   const urls = manners.map((_, node) => `http://127.0.0.1:9/node-${node}`)
 
   const answer = (call: Call, { answer: lie }: Misbehavior): Answer => {
     const honest = (other = call) => answerHonestly(chain, other)
-    return lie?.(call, honest, { chain, address: address() }) ?? honest()
+    turn += 1
+    return lie?.(call, honest, { chain, address: address(), turn }) ?? honest()
   }
 
   async function exchange(node: number, body: string, timeoutMs: number) {

@@ -2,7 +2,7 @@ import { type RelayerClient, RelayerError, type RelayerPoliciesInput } from '../
 import { parse, type SignedTransaction } from './chain.ts'
 import type { History } from './history.ts'
 import { judge } from './judge.ts'
-import { confirmations, type Scenario, type Step } from './steps.ts'
+import { confirmations, maxDepth, type Scenario, type Step } from './steps.ts'
 import { openWorld, type World } from './world.ts'
 
 export interface Result {
@@ -304,7 +304,8 @@ async function finish(world: World, history: History, act: (step: Step) => Promi
     for (let round = 0; round < rounds; round += 1) {
       chain.mine()
       await world.pass(ms, 4)
-      if (await isFinished()) return false
+      // A transaction whose block was removed is reopened when the chain has another one at its height.
+      if ((await isFinished()) && round >= maxDepth + confirmations) return false
     }
     return true
   }

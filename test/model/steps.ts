@@ -52,7 +52,7 @@ export interface Allowed {
 export const everything: Allowed = { lies: true, price_lies: true, deep_reorgs: true, foreign: true }
 
 export const confirmations = 3
-const maxDepth = 6
+export const maxDepth = 6
 
 const tiers: Tier[] = ['safe_low', 'average', 'fast', 'fastest']
 const record = <T extends Step['do']>(name: T, rest: object = {}) =>

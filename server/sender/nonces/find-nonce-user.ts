@@ -17,7 +17,7 @@ import { errorOf, missedError, receiptOf } from '../../domain/outcome.ts'
 import { spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
-import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
+import type { Move, TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { isSameWait, unprovenWait, type Wait, waitColumns } from '../../domain/wait-reason.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { SendingDependencies } from '../context.ts'
@@ -140,17 +140,19 @@ export function createTracing({ store, now, elapsed, irreversible, unknown, note
     // The only node may take its word back, and the nonce would be a gap.
     const agreed = witnesses.each.length >= minWitnesses ? used : undefined
     const isGivenUp = elapsed() - (known.since ?? 0) >= giveUpMs
-    if (row.intent !== 'send' && (agreed || isGivenUp))
-      return endUnsigned(row, { status: endOfIntent[row.intent], proof: unsigned })
+    const words = `The nodes say that nonce ${row.nonce} is used, but none of them shows the transaction that used it`
+    if (row.intent !== 'send' && (agreed || isGivenUp)) {
+      const end = { status: endOfIntent[row.intent], proof: unsigned }
+      return endUnsigned(row, end, agreed ? {} : { status_reason: words })
+    }
     if (agreed && agreed.fact.head - known.from_block >= unsignedBlocks && (await isNew(row))) {
       const reason = `Nonce ${row.nonce} was used outside this service before this was signed`
       return irreversible.renumber(row, { unsigned, used: agreed }, reason, [])
     }
     if (!isGivenUp) return wait(row, uncertainNonce(row))
-    const text =
-      `The nodes say that nonce ${row.nonce} is used, but none of them shows the transaction that used it. ` +
-      'Check the chain before you send this transaction again'
-    return endUnsigned(row, { status: 'failed', proof: unsigned }, text)
+    const text = `${words}. Check the chain before you send this transaction again`
+    const failure = { status_reason: text, error: errorOf('nonce_uncertain', text) }
+    return endUnsigned(row, { status: 'failed', proof: unsigned }, failure)
   }
 
   async function conclude(
@@ -209,10 +211,9 @@ export function createTracing({ store, now, elapsed, irreversible, unknown, note
   }
 
   /** A transaction that was never signed does not hold its nonce. */
-  async function endUnsigned({ row_id, revision }: TransactionRow, end: Ending, text?: string): Promise<boolean> {
+  async function endUnsigned({ row_id, revision }: TransactionRow, end: Ending, why: Move['set']): Promise<boolean> {
     cases.delete(row_id)
-    const failure = text === undefined ? {} : { status_reason: text, error: errorOf('nonce_uncertain', text) }
-    return isMoved(await store.move([{ row_id, revision, set: { ...failure, nonce: null }, end }]))
+    return isMoved(await store.move([{ row_id, revision, set: { ...why, nonce: null }, end }]))
   }
 
   /** On request: gives new nonces to unsigned transactions whose nonces are below the account's count. */
