@@ -36,6 +36,7 @@ export const failure: Handler<'getHealth'> = async () => ({ success: false, data
 export const notAwaited: Handler<'getHealth'> = () => ({ status: 'ok' })
 // @ts-expect-error it must answer
 export const silent: Handler<'getHealth'> = async () => undefined
+export const nothing: Handler<'getSigner'> = async () => undefined
 
 const notification = { id: 'a', type: 'webhook' as NotificationType, url: 'https://example.com', has_signing_key: true }
 export const shown: Handler<'getNotification'> = async () => notification

@@ -51,20 +51,13 @@ export function abis({ store, makeId }: Pick<OperationDependencies, 'store' | 'm
 
     listAbis: ({ query }) => page(query, store.listAbis, (abi) => abi),
 
-    async getAbi({ path }) {
-      const abi = await store.getAbi(path.abi_id)
-      if (!abi) throw missing()
-      return abi
-    },
+    getAbi: ({ path }) => store.getAbi(path.abi_id),
 
     async deleteAbi({ path, auditEntry }) {
-      if (!(await store.deleteAbi(path.abi_id, auditEntry))) throw missing()
-      return 'ABI deleted successfully'
+      return (await store.deleteAbi(path.abi_id, auditEntry)) ? 'ABI deleted successfully' : undefined
     },
   }
 }
-
-const missing = () => new ApiError('not_found', 'Not Found', [{ path: '/path/abi_id', message: 'no ABI has this id' }])
 
 async function readEntries(abi: (string | Record<string, unknown>)[]): Promise<Fragment[]> {
   const entries: Fragment[] = []

@@ -1,13 +1,6 @@
 import type { GrantedScopes } from '../../../generated/openapi.ts'
 import type { Handlers } from '../../domain/operation.ts'
-import {
-  apiKeyNotFound,
-  createApiKey,
-  revokeApiKey,
-  rotateApiKey,
-  showApiKey,
-  updateApiKey,
-} from '../../services/api-keys.ts'
+import { createApiKey, revokeApiKey, rotateApiKey, showApiKey, updateApiKey } from '../../services/api-keys.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { page } from './page.ts'
 
@@ -25,8 +18,7 @@ export const apiKeys = (context: Pick<OperationDependencies, 'store' | 'makeId' 
 
   async getApiKey({ path }) {
     const apiKey = await context.store.getApiKey(path.api_key_id)
-    if (!apiKey) throw apiKeyNotFound()
-    return showApiKey(apiKey)
+    return apiKey && showApiKey(apiKey)
   },
 
   updateApiKey: ({ path, body, auditEntry }) => updateApiKey(context, path.api_key_id, body, auditEntry),

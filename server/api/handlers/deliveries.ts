@@ -1,4 +1,4 @@
-import { notFound, notificationNotFound } from '../../domain/errors.ts'
+import { notificationNotFound } from '../../domain/errors.ts'
 import { type Caller, creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import { readTime } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
@@ -51,7 +51,7 @@ export function deliveries({
     async redeliver({ path, auditEntry, caller }) {
       const rowId = await find(path.notification_id, caller)
       const delivery = await store.redeliver(rowId, path.delivery_id, auditEntry)
-      if (delivery === 'missing') throw notFound(`Delivery with ID ${path.delivery_id} not found`)
+      if (delivery === 'missing') return undefined
       if (delivery === 'disabled') throw disabled()
       webhooks.wake(rowId)
       return delivery

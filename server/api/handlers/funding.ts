@@ -7,7 +7,6 @@ import type { Handlers } from '../../domain/operation.ts'
 import type { Funding, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
-import { poolMissing } from '../../services/find-pool.ts'
 import { balanceOf } from '../../services/funding/balance.ts'
 import type { Refill } from '../../store/configuration-store.ts'
 import { ApiError, conflictAt } from '../http/errors.ts'
@@ -122,7 +121,7 @@ export function funding({
     async setPoolFunding({ path, body, auditEntry }) {
       const its = readFunding(body)
       const outcome = await store.setPoolFunding(path.pool_id, its, auditEntry)
-      if (outcome === 'missing') throw poolMissing()
+      if (outcome === 'missing') return undefined
       if (outcome === 'unknown_treasury') throw unknownTreasury()
       if (outcome === 'circle') throw fundingCircle(['from'])
       for (const { relayer_id } of outcome.relayers) sending.fund((await findRelayer(relayer_id)).row_id)
@@ -133,7 +132,7 @@ export function funding({
       const pool = await findPool(path.pool_id, caller)
       if (!pool.funding) throw none('pool')
       const outcome = await store.setPoolFunding(path.pool_id, null, auditEntry)
-      if (outcome === 'missing') throw poolMissing()
+      if (outcome === 'missing') return undefined
       if (outcome === 'circle') throw fundingCircle('/path/pool_id')
       return 'Funding deleted successfully'
     },

@@ -69,13 +69,12 @@ export function networks({
 
     async getNetwork({ path }) {
       const network = await store.getNetwork(path.network_id)
-      if (!network) throw missing(path.network_id)
-      return show(network)
+      return network && show(network)
     },
 
     async listNodes({ path, nodes: access }) {
       const network = await store.getNetwork(path.network_id)
-      if (!network) throw missing(path.network_id)
+      if (!network) return undefined
       const urls = showRpcUrls(network.rpc_urls)
       const client = await chains.clientFor(access, { network: network.name, custom_rpc_urls: [] })
       const nodes = ((await client?.nodes()) ?? []).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
@@ -95,13 +94,13 @@ export function networks({
         },
         auditEntry,
       )
-      if (!network) throw missing(path.network_id)
+      if (!network) return undefined
       return urls === undefined ? show(network) : await showChecked(nodes, network)
     },
 
     async deleteNetwork({ path, auditEntry }) {
       const outcome = await store.deleteNetwork(path.network_id, auditEntry)
-      if (outcome === 'missing') throw missing(path.network_id)
+      if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
         throw conflictAt('/path/network_id', 'a relayer uses this network; delete its relayers first')
       return 'Network deleted successfully'
@@ -142,14 +141,6 @@ const show = (network: Network): Network => ({
   rpc_urls: showRpcUrls(network.rpc_urls),
   private_rpc_urls: showRpcUrls(network.private_rpc_urls),
 })
-
-/** The id of a network begins with its type. */
-function missing(networkId: string): ApiError {
-  const hint = networkId.startsWith('evm:') ? '' : `; did you mean evm:${networkId}?`
-  return new ApiError('not_found', 'Not Found', [
-    { path: '/path/network_id', message: `no network has this id${hint}` },
-  ])
-}
 
 /** A development chain has one node, and nothing replaces its blocks. */
 const developmentConfirmations = 1

@@ -1,4 +1,4 @@
-import { badRequest, conflict, notificationNotFound } from '../../domain/errors.ts'
+import { badRequest, conflict } from '../../domain/errors.ts'
 import { creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import type { NotificationChanges } from '../../domain/rows.ts'
 import type { OperationDependencies } from '../../services/context.ts'
@@ -55,9 +55,7 @@ export function notifications({
         (notification) => notification,
       ),
 
-    async getNotification({ path, caller }) {
-      return found(await store.getNotification(path.notification_id, creatorSeenBy(caller)))
-    },
+    getNotification: ({ path, caller }) => store.getNotification(path.notification_id, creatorSeenBy(caller)),
 
     async updateNotification({ path, body, caller, auditEntry }) {
       const changes: NotificationChanges = { former_until: now() + formerKeyMs }
@@ -69,12 +67,12 @@ export function notifications({
       }
       if (typeof body.signing_key === 'string') changes.signing_key = sealed(path.notification_id, body.signing_key)
       const creator = creatorSeenBy(caller)
-      return found(await store.updateNotification(path.notification_id, changes, auditEntry, creator))
+      return store.updateNotification(path.notification_id, changes, auditEntry, creator)
     },
 
     async deleteNotification({ path, caller, auditEntry }) {
       const outcome = await store.deleteNotification(path.notification_id, auditEntry, creatorSeenBy(caller))
-      if (outcome === 'missing') throw notificationNotFound()
+      if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
         throw conflictAt(
           '/path/notification_id',
@@ -83,11 +81,6 @@ export function notifications({
       return 'Notification deleted successfully'
     },
   }
-}
-
-function found<T>(notification: T | undefined): T {
-  if (notification === undefined) throw notificationNotFound()
-  return notification
 }
 
 /** Checks only the form. Whether the address may be called is checked at each delivery. */

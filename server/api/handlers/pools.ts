@@ -6,7 +6,7 @@ import { shownBehind } from '../../domain/show-transaction.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { ofMember } from '../../services/batch-errors.ts'
 import type { OperationDependencies } from '../../services/context.ts'
-import { poolMissing as missing, seenIn } from '../../services/find-pool.ts'
+import { seenIn } from '../../services/find-pool.ts'
 import { placeToWait } from '../../services/transactions/await-transaction.ts'
 import { poolEventStream } from '../../webhooks/event-stream.ts'
 import { ApiError, conflictAt, shownDryRun } from '../http/errors.ts'
@@ -75,20 +75,19 @@ export function pools(
       const { policies, ...others } = body
       const changes = { ...others, ...(policies && { policies: readPolicies(policies) }) }
       const outcome = await store.updatePool(path.pool_id, changes, auditEntry)
-      if (outcome === 'missing') throw missing()
+      if (outcome === 'missing') return undefined
       if (outcome === 'circle') throw fundingCircle(['relayer_ids'])
       return shown(outcome)
     },
 
     async updatePoolRelayer({ path: { pool_id, member_id }, body: { weight }, auditEntry }) {
       const pool = await store.weighPoolRelayer(pool_id, member_id, weight, auditEntry)
-      if (!pool) throw notIn()
-      return show(pool)
+      return pool && show(pool)
     },
 
     async deletePool({ path, auditEntry }) {
       const outcome = await store.deletePool(path.pool_id, auditEntry)
-      if (outcome === 'missing') throw missing()
+      if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
         throw conflictAt('/path/pool_id', 'an API key is limited to this pool; revoke or change it first')
       if (outcome === 'sponsors')
@@ -184,6 +183,3 @@ function shown(outcome: PoolRow | { unknown_relayer: number }): Pool {
 function unlessRefused(error: unknown): undefined {
   if (!(error instanceof DomainError)) throw error
 }
-
-const notIn = () =>
-  new ApiError('not_found', 'Not Found', [{ path: '/path/member_id', message: 'the pool has no relayer with this id' }])

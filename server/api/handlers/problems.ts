@@ -124,12 +124,11 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
     return { snapshot, seen: seen.sort((a, b) => Number(!!a.acknowledgement) - Number(!!b.acknowledgement)), sight }
   }
 
-  /** A problem whose acknowledgement the caller may change, for everybody. Throws DomainError (403, 404). */
-  async function findOwn(problemId: string, caller: Caller): Promise<Problem> {
+  /** A problem whose acknowledgement the caller may change, for everybody. Throws DomainError (403). */
+  async function findOwn(problemId: string, caller: Caller): Promise<Problem | undefined> {
     const { seen } = await seenBy(caller)
     const found = seen.find(({ id }) => id === problemId)
-    if (!found) throw missing('problem_id', 'no present problem has this id')
-    if (isShared(found) && caller.relayer_ids !== undefined) throw sharedByOthers()
+    if (found && isShared(found) && caller.relayer_ids !== undefined) throw sharedByOthers()
     return found
   }
 
@@ -150,6 +149,7 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
 
     async acknowledgeProblem({ path, body, caller, auditEntry }) {
       const found = await findOwn(path.problem_id, caller)
+      if (!found) return undefined
       auditEntry.subject = found.id
       const atMs = now()
       const [at, until] = [atMs, atMs + body.minutes * minuteMs].map((ms) => new Date(ms).toISOString()) as [
@@ -163,9 +163,9 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
 
     async deleteAcknowledgement({ path, caller, auditEntry }) {
       const found = await findOwn(path.problem_id, caller)
+      if (!found) return undefined
       auditEntry.subject = found.id
-      if (!(await store.deleteAcknowledgement(found.id, auditEntry)))
-        throw missing('problem_id', 'this problem is not acknowledged')
+      if (!(await store.deleteAcknowledgement(found.id, auditEntry))) throw notAcknowledged()
       return { ...found, acknowledgement: null }
     },
 
@@ -237,5 +237,5 @@ const faultsIn = (answers: ReadonlyMap<string, unknown>, wanted: ReadonlySet<str
     wanted.has(name) && answer instanceof Error ? [[name, answer.message] as [string, string]] : [],
   )
 
-const missing = (name: string, message: string) =>
-  new ApiError('not_found', 'Not Found', [{ path: `/path/${name}`, message }])
+const notAcknowledged = () =>
+  new ApiError('not_found', 'Not Found', [{ path: '/path/problem_id', message: 'this problem is not acknowledged' }])

@@ -37,15 +37,11 @@ export function signers(
 
     listSigners: ({ query }) => page(query, store.listSigners, (signer) => signer),
 
-    async getSigner({ path }) {
-      const signer = await store.getSigner(path.signer_id)
-      if (!signer) throw missing()
-      return signer
-    },
+    getSigner: ({ path }) => store.getSigner(path.signer_id),
 
     async deleteSigner({ path, auditEntry }) {
       const outcome = await store.deleteSigner(path.signer_id, auditEntry)
-      if (outcome === 'missing') throw missing()
+      if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
         throw conflictAt('/path/signer_id', 'a relayer uses this signer; delete the relayer first')
       return 'Signer deleted successfully'
@@ -111,6 +107,3 @@ async function keyOf(body: LocalRequest): Promise<Uint8Array> {
     }
   }
 }
-
-const missing = () =>
-  new ApiError('not_found', 'Not Found', [{ path: '/path/signer_id', message: 'no signer has this id' }])

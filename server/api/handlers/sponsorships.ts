@@ -8,6 +8,7 @@ import type { OperationDependencies } from '../../services/context.ts'
 import { createSponsoredCalls, shownCallOf } from '../../services/sponsored-calls.ts'
 import type { SponsorshipRow } from '../../store/configuration-store.ts'
 import { ApiError, readFrom } from '../http/errors.ts'
+import { missing } from '../http/missing.ts'
 import { page } from './page.ts'
 
 type Sponsorships = Pick<
@@ -24,7 +25,7 @@ export function sponsorships(
 
   const found = async (id: string): Promise<SponsorshipRow> => {
     const sponsorship = await store.getSponsorship(id)
-    if (!sponsorship) throw missing()
+    if (!sponsorship) throw missing('sponsorship_id', id)
     return sponsorship
   }
 
@@ -40,7 +41,7 @@ export function sponsorships(
       throw errorOf('forbidden', 'api_key', message)
     }
     const sponsorship = await found(id)
-    if (roles.has('relay') && sponsorship.api_key_id !== callerId) throw missing()
+    if (roles.has('relay') && sponsorship.api_key_id !== callerId) throw missing('sponsorship_id', id)
     return sponsorship
   }
 
@@ -89,13 +90,12 @@ export function sponsorships(
 
     async updateSponsorship({ path, body, auditEntry }) {
       const updated = await store.updateSponsorship(path.sponsorship_id, readRules(body), auditEntry)
-      if (!updated) throw missing()
-      return show(updated)
+      return updated && show(updated)
     },
 
     async deleteSponsorship({ path, auditEntry }) {
-      if (!(await store.deleteSponsorship(path.sponsorship_id, auditEntry))) throw missing()
-      return 'Sponsorship deleted successfully'
+      const isDeleted = await store.deleteSponsorship(path.sponsorship_id, auditEntry)
+      return isDeleted ? 'Sponsorship deleted successfully' : undefined
     },
 
     async getSponsoredUser({ path }) {
@@ -122,9 +122,7 @@ export function sponsorships(
 
     async getSponsoredCall({ path, caller }) {
       const call = await calls.find(await ofCaller(path.sponsorship_id, caller), path.call_id)
-      if (!call)
-        throw new ApiError('not_found', 'Not Found', [{ path: '/path/call_id', message: 'no call has this id' }])
-      return shownCallOf(call)
+      return call && shownCallOf(call)
     },
   }
 
@@ -135,9 +133,6 @@ export function sponsorships(
     return row
   }
 }
-
-const missing = () =>
-  new ApiError('not_found', 'Not Found', [{ path: '/path/sponsorship_id', message: 'no sponsorship has this id' }])
 
 type Given<Body> = Pick<Body, Extract<keyof Body, keyof SponsorshipRules | 'paused'>>
 type Read<Body> = Body extends CreateSponsorshipRequest

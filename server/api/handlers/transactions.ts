@@ -1,5 +1,5 @@
 import type { Attempt, SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
-import { notFound, transactionNotFound } from '../../domain/errors.ts'
+import { transactionNotFound } from '../../domain/errors.ts'
 import { type Handlers, Page } from '../../domain/operation.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { shownTransaction as show, shownBehind } from '../../domain/show-transaction.ts'
@@ -94,13 +94,14 @@ export function transactions(
 
     async getTransaction({ path }) {
       const { row_id } = await findRelayer(path.relayer_id)
-      return shownBehind(await get(row_id, path.transaction_id), await store.firstInLine(row_id))
+      const row = await store.getTransaction(row_id, path.transaction_id)
+      return row && shownBehind(row, await store.firstInLine(row_id))
     },
 
     async getTransactionByNonce({ path }) {
       const { row_id, chain_id, address } = await findRelayer(path.relayer_id)
       const row = await store.getTransactionByNonce(chain_id, address, Number(path.nonce))
-      if (row?.relayer_row_id !== row_id) throw notFound(`Transaction with nonce ${path.nonce} not found`)
+      if (row?.relayer_row_id !== row_id) return undefined
       return shownBehind(row, await store.firstInLine(row_id))
     },
 

@@ -14,6 +14,7 @@ import { ApiError, failureMiddleware, jsonRpcFailure, toFailure } from './errors
 import { securityHeaders } from './headers.ts'
 import { readIdempotency } from './idempotency-key.ts'
 import type { Quiet } from './idle.ts'
+import { missingAt } from './missing.ts'
 import { nearestPath } from './nearest-path.ts'
 import { headerReader, queryReader } from './query.ts'
 import { bytesEach, type RateLimit } from './rate-limit.ts'
@@ -150,6 +151,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
   // What has changed something is answered: its response is about as large as its body, which is held until then. JSON-RPC holds its own.
   const mayRefuse = operation.guarded && operation.audited === 'none' && !operation.speaksJsonRpc
   const hasKey = !operation.speaksJsonRpc && operation.parameters.some(({ name }) => name === 'Idempotency-Key')
+  const missingError = missingAt(operation.path)
   const recorder = audit.of(operation)
   const operationOf = (id: OperationId) => operations.find((known) => known.id === id) as Operation
 
@@ -190,6 +192,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         // A client that has closed its side gets the whole response only if it was written before.
         hasLeft: () => request.socket.readableEnded || (request.socket.destroyed && !response.writableFinished),
       })
+      if (result === undefined && !operation.speaksJsonRpc) throw missingError(path)
       recorder.end(auditEntry, operation.status)
       if (!operation.streams) {
         const body = operation.speaksJsonRpc ? result : envelope(result)
