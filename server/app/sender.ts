@@ -5,7 +5,6 @@ import { createSender } from '../sender/sender.ts'
 import { createFunding } from '../services/funding/refill.ts'
 import { createDryRun } from '../services/transactions/dry-run.ts'
 import { createDryRunInPool } from '../services/transactions/dry-run-in-pool.ts'
-import { createExplain } from '../services/transactions/explain.ts'
 import { createPoolOrder } from '../services/transactions/pick-relayer.ts'
 import { createPreparation } from '../services/transactions/quote.ts'
 import { createSubmit } from '../services/transactions/send.ts'
@@ -108,7 +107,6 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
       funding.again(relayerRowId)
       refills.wake(relayerRowId)
     },
-    explain: createExplain(dependencies),
     waitUntil: waiting.until,
     nextChange: waiting.nextChange,
     async nonceState(relayer, latest, pending) {

@@ -5,7 +5,6 @@ import type { Handlers } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
 import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import type { OperationDependencies } from '../../services/context.ts'
-import { ApiError } from '../http/errors.ts'
 import { page } from './page.ts'
 
 type Abis = Pick<Handlers, 'createAbi' | 'listAbis' | 'getAbi' | 'deleteAbi'>

@@ -13,7 +13,7 @@ import { readSubmission } from '../../domain/submission.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { nodeWarnings, readPrivateRpcUrls, readRpcUrls } from '../../services/rpc-urls.ts'
-import { ApiError, conflictAt } from '../http/errors.ts'
+import { conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
 
 const defaultsOf = (chainId: number) =>

@@ -8,8 +8,9 @@ import { ofMember } from '../../services/batch-errors.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { seenIn } from '../../services/find-pool.ts'
 import { placeToWait } from '../../services/transactions/await-transaction.ts'
+import { explainTransaction } from '../../services/transactions/explain.ts'
 import { poolEventStream } from '../../webhooks/event-stream.ts'
-import { ApiError, conflictAt, shownDryRun } from '../http/errors.ts'
+import { conflictAt, shownDryRun } from '../http/errors.ts'
 import { fundingCircle } from './funding.ts'
 import { page } from './page.ts'
 import { readPolicies } from './policies.ts'
@@ -36,7 +37,17 @@ type Pools = Pick<
 export function pools(
   dependencies: Pick<
     OperationDependencies,
-    'store' | 'keyring' | 'findPool' | 'sending' | 'shares' | 'makeId' | 'unexpected' | 'countCalls' | 'isStopping'
+    | 'store'
+    | 'keyring'
+    | 'chains'
+    | 'now'
+    | 'findPool'
+    | 'sending'
+    | 'shares'
+    | 'makeId'
+    | 'unexpected'
+    | 'countCalls'
+    | 'isStopping'
   >,
 ): Pools {
   const { store, findPool: find, makeId, sending, shares, countCalls } = dependencies
@@ -145,7 +156,11 @@ export function pools(
 
     async explainPoolTransaction({ path, caller, nodes }) {
       const { row } = await findIn(path, caller)
-      return sending.explain(nodes, await relayerOf(row), row, row.pool_row_id)
+      return explainTransaction(dependencies, nodes, {
+        relayer: await relayerOf(row),
+        row,
+        pool_row_id: row.pool_row_id,
+      })
     },
 
     async movePoolTransaction({ path, caller, auditEntry, authorize, nodes }) {

@@ -10,7 +10,7 @@ import type { SignerRow } from '../../domain/rows.ts'
 import { generateKey } from '../../keys/keyring.ts'
 import { openKeystore } from '../../keys/keystore.ts'
 import type { OperationDependencies } from '../../services/context.ts'
-import { ApiError, conflictAt } from '../http/errors.ts'
+import { conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
 
 type SignerDependencies = Pick<OperationDependencies, 'store' | 'makeId' | 'keyring' | 'keyServices'>

@@ -7,7 +7,7 @@ import { makeToken } from '../../lib/token.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { createSponsoredCalls, shownCallOf } from '../../services/sponsored-calls.ts'
 import type { SponsorshipRow } from '../../store/configuration-store.ts'
-import { ApiError, readFrom } from '../http/errors.ts'
+import { readFrom } from '../http/errors.ts'
 import { missing } from '../http/missing.ts'
 import { page } from './page.ts'
 

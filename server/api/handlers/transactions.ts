@@ -9,6 +9,7 @@ import { nextTurn } from '../../lib/yield-to-event-loop.ts'
 import { ofMember } from '../../services/batch-errors.ts'
 import type { OperationDependencies } from '../../services/context.ts'
 import { placeToWait } from '../../services/transactions/await-transaction.ts'
+import { explainTransaction } from '../../services/transactions/explain.ts'
 import { stateOf } from '../../services/transactions/replace.ts'
 import { ApiError, shownDryRun } from '../http/errors.ts'
 import { page } from './page.ts'
@@ -32,7 +33,10 @@ type Transactions = Pick<
 >
 
 export function transactions(
-  dependencies: Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'shares' | 'countCalls' | 'unexpected'>,
+  dependencies: Pick<
+    OperationDependencies,
+    'store' | 'keyring' | 'chains' | 'now' | 'sending' | 'shares' | 'countCalls' | 'unexpected'
+  >,
 ): Transactions {
   const {
     store,
@@ -113,7 +117,7 @@ export function transactions(
 
     async explainTransaction({ path, nodes }) {
       const relayer = await findRelayer(path.relayer_id)
-      return sending.explain(nodes, relayer, await get(relayer.row_id, path.transaction_id))
+      return explainTransaction(dependencies, nodes, { relayer, row: await get(relayer.row_id, path.transaction_id) })
     },
 
     async replaceTransaction({ path, body, auditEntry, authorize, nodes }) {

@@ -19,51 +19,53 @@ import { isPrivate } from '../../domain/submission.ts'
 import { priceKindOf } from '../../domain/transaction-form.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { type ChainPace, nextStep, reasonToWait, waitForPrice } from '../../domain/wait-reason.ts'
-import { ceilingOf, type NetworkClient, type SendingDependencies, tierOf } from '../../sender/context.ts'
+import { ceilingOf, type NetworkClient, tierOf } from '../../sender/context.ts'
+import type { OperationDependencies } from '../context.ts'
 
 /** The time limit for the answers of the nodes. */
 const patienceMs = 2_000
 /** The maximum age of the cached newest block. */
 const maxAgeMs = 1_000
 
-type ExplainDependencies = Pick<SendingDependencies, 'store' | 'clientFor' | 'now'>
+interface Asked {
+  relayer: RelayerRow
+  row: WholeTransactionRow
+  /** Given when a pool asks: then of a blocking transaction only its nonce is told, unless that is the pool's too. */
+  pool_row_id?: number | null
+}
 
 /** Gathers the facts about a transaction, from the store and from the nodes, and explains it. */
-export function createExplain({ store, clientFor, now }: ExplainDependencies) {
-  /** `pool_row_id`: given when a pool asks: then of a blocking transaction only its nonce is told, unless that is the pool's too. */
-  return async (
-    nodes: NodeAccess,
-    relayer: RelayerRow,
-    row: WholeTransactionRow,
-    poolRowId?: number | null,
-  ): Promise<Explanation> => {
-    const [client, first] = await Promise.all([clientFor(nodes, relayer), store.firstInLine(relayer.row_id)])
-    const seen = client && (await ask(client, relayer, row))
-    const facts: Facts = {
-      relayer,
-      first,
-      isFirstSeen: first !== undefined && isOfPool(first, poolRowId),
-      attempts: (await store.listAttempts(row.row_id, { offset: 0, limit: 0 })).total_items,
-      market: seen?.market,
-      head: seen?.head,
-      balance: seen?.balance,
-      next_nonce: seen?.next_nonce,
-      now: now(),
-      head_at: seen?.head_at,
-      average_blocktime_ms: client?.network.average_blocktime_ms,
-      required_confirmations: client?.network.required_confirmations,
-      gas_limit: seen?.gas_limit ?? row.gas_limit ?? 0,
-    }
-    const explained = explain(row, facts)
-    // The steps that help the blocking transaction also help the transactions behind it.
-    const blocker =
-      explained.waiting_for === 'earlier_nonce' && first
-        ? await store.getTransaction(relayer.row_id, first.id)
-        : undefined
-    if (blocker && !facts.isFirstSeen) return { ...explained, suggestions: [] }
-    const waitingFor = blocker ? explain(blocker, facts).waiting_for : explained.waiting_for
-    return { ...explained, suggestions: suggestionsOf(blocker ?? row, waitingFor, facts) }
+export async function explainTransaction(
+  { store, chains, now }: Pick<OperationDependencies, 'store' | 'chains' | 'now'>,
+  nodes: NodeAccess,
+  { relayer, row, pool_row_id }: Asked,
+): Promise<Explanation> {
+  const [client, first] = await Promise.all([chains.clientFor(nodes, relayer), store.firstInLine(relayer.row_id)])
+  const seen = client && (await ask(client, relayer, row))
+  const facts: Facts = {
+    relayer,
+    first,
+    isFirstSeen: first !== undefined && isOfPool(first, pool_row_id),
+    attempts: (await store.listAttempts(row.row_id, { offset: 0, limit: 0 })).total_items,
+    market: seen?.market,
+    head: seen?.head,
+    balance: seen?.balance,
+    next_nonce: seen?.next_nonce,
+    now: now(),
+    head_at: seen?.head_at,
+    average_blocktime_ms: client?.network.average_blocktime_ms,
+    required_confirmations: client?.network.required_confirmations,
+    gas_limit: seen?.gas_limit ?? row.gas_limit ?? 0,
   }
+  const explained = explain(row, facts)
+  // The steps that help the blocking transaction also help the transactions behind it.
+  const blocker =
+    explained.waiting_for === 'earlier_nonce' && first
+      ? await store.getTransaction(relayer.row_id, first.id)
+      : undefined
+  if (blocker && !facts.isFirstSeen) return { ...explained, suggestions: [] }
+  const waitingFor = blocker ? explain(blocker, facts).waiting_for : explained.waiting_for
+  return { ...explained, suggestions: suggestionsOf(blocker ?? row, waitingFor, facts) }
 }
 
 /** Each fact by itself: one that no node tells in time leaves the others. */

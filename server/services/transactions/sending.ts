@@ -2,7 +2,6 @@ import type { NonceState, SendTransactionRequest } from '../../../generated/open
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import type { createDryRun, DryRunResult } from './dry-run.ts'
-import type { createExplain } from './explain.ts'
 import type { Submit } from './send.ts'
 import type { Waiting } from './wait-for-status.ts'
 
@@ -14,7 +13,6 @@ export interface Sending {
   dryRun: ReturnType<typeof createDryRun>
   /** For the relayer of the pool that would take it now; if none would, for the first choice. */
   dryRunInPool(nodes: NodeAccess, pool: PoolRow, body: SendTransactionRequest): Promise<DryRunResult>
-  explain: ReturnType<typeof createExplain>
   waitUntil: Waiting['until']
   nextChange: Waiting['nextChange']
   /** Reports a change, to wake waiting requests here and on other servers. */
