@@ -16,6 +16,7 @@ import { jsonRpc } from '../api/json-rpc/json-rpc.ts'
 import { sponsoredJsonRpc } from '../api/json-rpc/sponsored.ts'
 import type { Fault } from '../domain/errors.ts'
 import type { Caller, Handlers } from '../domain/operation.ts'
+import { GenerationCache } from '../lib/generation-cache.ts'
 import { makeId } from '../lib/ids.ts'
 import { createFindPool } from '../services/find-pool.ts'
 import type { Foundation, World } from './foundation.ts'
@@ -63,6 +64,7 @@ export async function serveHttp(
   const quiet = createQuiet(quietMs, elapsed)
   const { pages, isBuilt } = readConsole()
   if (!isBuilt) logger.warn('the console is not built: run `npm run build:console`')
+  const pageOrigins = new GenerationCache<ReadonlySet<string>>(store.generation, 1)
   const app = createApp({
     operations: contract.operations,
     handlers: createHandlers({ ...parts, rateLimit, isStopping: () => stopping }),
@@ -80,7 +82,7 @@ export async function serveHttp(
     bodyBytes: createShares(bodyByteLimits),
     answerBytes: createShares(answerByteLimits),
     streamPace: createStreamPace(() => performance.now()),
-    callsFromPages: callsFromPages(byGeneration(store.generation, store.sponsorshipOrigins)),
+    callsFromPages: callsFromPages(() => pageOrigins.find('', store.sponsorshipOrigins)),
     quiet,
     countConnection: createKeyConnections(createShares(connectionLimits)),
     logger,
@@ -154,16 +156,6 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
   const operations = createOperations(effects)
   const forJsonRpc = { ...effects, operations, contract: contract.document }
   return { ...operations, ...jsonRpc(forJsonRpc), ...sponsoredJsonRpc(forJsonRpc) }
-}
-
-/** Reads again when rows that processes cache have changed. */
-function byGeneration<T>(generation: () => Promise<number>, read: () => Promise<T>): () => Promise<T> {
-  let known: { generation: number; value: T } | undefined
-  return async () => {
-    const now = await generation()
-    if (!known || known.generation < now) known = { generation: now, value: await read() }
-    return known.value
-  }
 }
 
 /** Counts the members of a batch beside the request itself. */

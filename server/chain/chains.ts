@@ -7,6 +7,7 @@ import type { RelayerRow } from '../domain/rows.ts'
 import { isPrivate } from '../domain/submission.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
+import { GenerationCache } from '../lib/generation-cache.ts'
 import type { TargetCheck } from '../lib/ssrf-guard.ts'
 import type { Store } from '../store/store.ts'
 import type { Audience } from './answer-limits.ts'
@@ -82,6 +83,7 @@ const codeMs = 60_000
 const maxRemembered = 10_000
 /** The sets of URLs whose connections and health are kept. */
 const maxConnections = 300
+const maxNetworks = 10_000
 const maxKeys = 1_000
 /** With three answers, one node with false prices does not determine the result. */
 const maxPriceSources = 3
@@ -108,10 +110,13 @@ export function createChains(
   openPost: (url: string) => Post = (url) => createPost(url, lookup),
   checkTarget: TargetCheck = () => undefined,
 ): Chains {
-  const networks = new Map<string, Network>()
+  const networks = new GenerationCache<Network | undefined>(
+    () => store.generation(),
+    maxNetworks,
+    () => void closeUnnamed(),
+  )
   const connections = new Map<string, Connection>()
   const calls = new FairTurns(callTurns)
-  let generation = 0
 
   const openEndpoint = endpointOpener({ openPost, checkTarget, now, observer })
 
@@ -229,15 +234,8 @@ export function createChains(
 
   /** The network, and the connection with the endpoints of one relayer. */
   async function find({ network, custom_rpc_urls }: Endpoints) {
-    const current = await store.generation()
-    if (current !== generation) {
-      networks.clear()
-      generation = current
-      void closeUnnamed()
-    }
-    const known = networks.get(network) ?? (await store.getNetwork(`evm:${network}`))
+    const known = await networks.find(network, () => store.getNetwork(`evm:${network}`))
     if (!known) return undefined
-    networks.set(network, known)
     // A node's health is kept until its URL changes.
     const key = keyOf(known, custom_rpc_urls)
     const connection = connections.get(key) ?? connect(known, custom_rpc_urls)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { relayerNotFound } from '../domain/errors.ts'
 import type { RelayerRow, SignerRow } from '../domain/rows.ts'
-import { BoundedMap } from '../lib/bounded-map.ts'
+import { GenerationCache } from '../lib/generation-cache.ts'
 import type { Store } from '../store/store.ts'
 import type { KeyReference } from './key-reference.ts'
 import type { KeyServices } from './key-services.ts'
@@ -33,10 +33,10 @@ export interface Keyring {
 }
 
 export function createKeyring(store: Store, vault: Vault, keyServices: Pick<KeyServices, 'signer'>): Keyring {
-  const cache = new BoundedMap<string, HeldRelayer>(maxCached)
+  const generation = () => store.generation()
+  const cache = new GenerationCache<HeldRelayer | undefined>(generation, maxCached)
   // Relayers on one address share the list.
-  const byAddress = new BoundedMap<string, RelayerRow[]>(maxCached)
-  let cachedGeneration = 0
+  const byAddress = new GenerationCache<RelayerRow[]>(generation, maxCached)
 
   const load = async (relayerId: string): Promise<HeldRelayer | undefined> => {
     const relayer = await store.getRelayer(relayerId)
@@ -46,26 +46,10 @@ export function createKeyring(store: Store, vault: Vault, keyServices: Pick<KeyS
     const secret = vault.open(row.secret, rowOf(relayer.signer_id))
     const signer =
       row.type === 'local' ? localSigner(secret) : keyServices.signer(JSON.parse(secret.toString()), relayer.address)
-    return { relayer, signer, on_address: byAddress.get(relayer.address) ?? (await store.relayersOn(relayer.address)) }
+    const onAddress = await byAddress.find(relayer.address, () => store.relayersOn(relayer.address))
+    return { relayer, signer, on_address: onAddress }
   }
-
-  async function find(relayerId: string): Promise<HeldRelayer | undefined> {
-    const generation = await store.generation()
-    if (generation !== cachedGeneration) {
-      cache.clear()
-      byAddress.clear()
-      cachedGeneration = generation
-    }
-    const cached = cache.get(relayerId)
-    if (cached) return cached
-    const loaded = await load(relayerId)
-    // A row that was read while the generation changed may be outdated: it is used once and not cached.
-    if (loaded && (await store.generation()) === generation && cachedGeneration === generation) {
-      cache.set(relayerId, loaded)
-      byAddress.set(loaded.relayer.address, loaded.on_address)
-    }
-    return loaded
-  }
+  const find = (relayerId: string) => cache.find(relayerId, () => load(relayerId))
 
   return {
     find,

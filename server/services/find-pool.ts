@@ -1,7 +1,7 @@
 import { errorOf } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import type { PoolRow } from '../domain/rows.ts'
-import { BoundedMap } from '../lib/bounded-map.ts'
+import { GenerationCache } from '../lib/generation-cache.ts'
 import type { Store } from '../store/store.ts'
 
 /** Finds a pool that the caller may use. Throws DomainError (404) for one that he may not use whole, as for a missing one. */
@@ -11,25 +11,9 @@ const maxCached = 1_000
 
 /** Pools are cached while the store's generation is unchanged. */
 export function createFindPool(store: Pick<Store, 'getPool' | 'generation'>): FindPool {
-  const cache = new BoundedMap<string, PoolRow>(maxCached)
-  let cachedGeneration = 0
-
-  async function get(id: string): Promise<PoolRow | undefined> {
-    const generation = await store.generation()
-    if (generation !== cachedGeneration) {
-      cache.clear()
-      cachedGeneration = generation
-    }
-    const cached = cache.get(id)
-    if (cached) return cached
-    const pool = await store.getPool(id)
-    // A row that was read while the generation changed may be outdated: it is used once and not cached.
-    if (pool && (await store.generation()) === generation && cachedGeneration === generation) cache.set(id, pool)
-    return pool
-  }
-
+  const pools = new GenerationCache<PoolRow | undefined>(() => store.generation(), maxCached)
   return async (id, { relayer_ids, pool_ids }) => {
-    const pool = await get(id)
+    const pool = await pools.find(id, () => store.getPool(id))
     if (!pool || !maySee(pool, { relayer_ids, pool_ids })) throw poolMissing()
     return pool
   }

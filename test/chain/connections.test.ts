@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createChains } from '../../server/chain/chains.ts'
 import type { Post } from '../../server/chain/post.ts'
@@ -8,11 +9,11 @@ const network = { id: 'evm:local', name: 'local', chain_id: 31_337, rpc_urls: []
 /** A client per URL, of which the configuration names those of `named`. */
 function open() {
   const named = new Set<number>()
-  const configuration = { generation: 1 }
+  const configuration = { generation: 1, network: async () => network }
   const urlsOf = (index: number) => [{ url: `http://127.0.0.1/${index}`, weight: 100 }]
   const store = {
     generation: async () => configuration.generation,
-    getNetwork: async () => network,
+    getNetwork: () => configuration.network(),
     namedEndpoints: async () => [...named].map((index) => ({ network, custom_rpc_urls: urlsOf(index) })),
   } as unknown as Store
   const opened: string[] = []
@@ -57,4 +58,19 @@ test('closes at once what the configuration no longer names', async () => {
   expect(closed).not.toContain('http://127.0.0.1/0')
   expect(closed).not.toContain('http://127.0.0.1/100')
   expect(opened.length - closed.length).toBe(2 * 2)
+})
+
+test('keeps no network that was read before a change of the configuration and answered after it', async () => {
+  const { configuration, use } = open()
+  const late = Promise.withResolvers<typeof network>()
+  configuration.network = () => late.promise
+  const before = use(0)
+  await setImmediate()
+  const changed = { ...network, chain_id: 1 }
+  configuration.generation += 1
+  configuration.network = async () => changed
+  await use(0)
+  late.resolve(network)
+  await before
+  expect((await use(0))?.network).toEqual(changed)
 })
