@@ -53,6 +53,26 @@ test('ends no transaction because one node reports its nonce as used while the o
   expect(violations).toEqual([])
 })
 
+test('signs no self-transfer at a nonce that somebody else has used in place of ours, and that the only node denies', async () => {
+  const { violations } = await runScenario({
+    nodes: 1,
+    shares_key: true,
+    pool: false,
+    seed: 9_568_833,
+    steps: [
+      { do: 'send', count: 2, tier: 'safe_low', gas_price_gwei: null, valid_s: null },
+      { do: 'foreign', where: 'block', ahead: 0 },
+      { do: 'mine', blocks: 2, limit: 50 },
+      { do: 'pause' },
+      { do: 'reorg', depth: 6, outcome: 'drop' },
+      { do: 'resume' },
+      { do: 'lie', name: 'count_zero' },
+      { do: 'mine', blocks: 5, limit: 50 },
+    ],
+  })
+  expect(violations).toEqual([])
+})
+
 test('gives no nonce of a canceled transaction away because the only node counts ahead for a moment', async () => {
   const { violations } = await runScenario({
     nodes: 1,

@@ -26,10 +26,12 @@ export interface Counts {
   /** Whether a node reports a count without evidence. */
   isInDoubt(relayerRowId: number): boolean
   /**
-   * The nonces below this one are used by the signed transaction that raised the counter, as long as most endpoints have its receipt:
-   * a lower count alone does not free them. 0: no such transaction.
+   * The nonces below this one are used by a signed transaction of somebody else, as long as most endpoints have its receipt: a lower count
+   * alone does not free them. 0: no such transaction.
    */
   usedBelow(relayer: RelayerRow, witnesses: Witnesses): Promise<number>
+  /** Remembers it for `usedBelow`. */
+  noteUsed(relayer: RelayerRow, proof: Proof<SignedTransaction>): void
 }
 
 /** An operator asks to follow the chain. `stated`: the account's transaction count, as the operator knows it. */
@@ -67,8 +69,8 @@ export function createCounts({
   const doubts = new BoundedMap<number, Doubt>(maxRemembered)
   /** Concurrent requests for one relayer share a survey. */
   const asking = new Map<number, Promise<number | undefined>>()
-  /** By relayer: the signed transaction that raised its counter last. */
-  const raisedBy = new BoundedMap<number, { hash: string; nonce: number }>(maxRemembered)
+  /** By relayer: the signed transaction of somebody else with the highest nonce. */
+  const usedBy = new BoundedMap<number, { hash: string; nonce: number }>(maxRemembered)
   /** By relayer: when a refused count was last logged. */
   const logged = new BoundedMap<number, number>(maxRemembered)
 
@@ -132,7 +134,7 @@ export function createCounts({
     // A transaction that a reorganization may still remove is no permanent proof.
     const isShown = signed !== undefined && proof === doubt?.signed
     const isDeep = isShown && head - signed.block_number + 1 >= witnesses.network.required_confirmations
-    if (isShown) raisedBy.set(relayer.row_id, signed)
+    if (isShown) noteUsed(relayer, signed)
     await unknown.beforeRaise(relayer, witnesses, { count: to, isShown })
     await irreversible.raise(relayer, to, proof, evidence, isDeep)
     await irreversible.noteForeign(relayer, { nonce: to - 1, hash: signed?.nonce === to - 1 ? signed.hash : null })
@@ -175,13 +177,22 @@ export function createCounts({
     if (doubt.search) await within(patienceMs, doubt.search)
   }
 
+  function noteUsed({ row_id }: RelayerRow, { hash, nonce }: SignedTransaction): void {
+    if (nonce >= (usedBy.get(row_id)?.nonce ?? 0)) usedBy.set(row_id, { hash, nonce })
+  }
+
   async function usedBelow({ row_id }: RelayerRow, witnesses: Witnesses): Promise<number> {
-    const signed = raisedBy.get(row_id)
+    const signed = usedBy.get(row_id)
     if (!signed) return 0
     return (await proveAnyMined(witnesses, [signed.hash])) ? signed.nonce + 1 : 0
   }
 
-  return { believe, isInDoubt: (relayerRowId) => doubts.has(relayerRowId), usedBelow }
+  return {
+    believe,
+    isInDoubt: (relayerRowId) => doubts.has(relayerRowId),
+    usedBelow,
+    noteUsed: (relayer, { fact }) => noteUsed(relayer, fact),
+  }
 }
 
 const explainDoubt = (counted: number, nextNonce: number): string =>

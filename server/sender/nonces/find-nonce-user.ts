@@ -21,6 +21,7 @@ import type { Move, TransactionRow, WholeTransactionRow } from '../../domain/tra
 import { isSameWait, unprovenWait, type Wait, waitColumns } from '../../domain/wait-reason.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { SendingDependencies } from '../context.ts'
+import type { Counts } from './counts.ts'
 import type { Irreversible } from './proven-nonce-actions.ts'
 import type { UnknownTransactions } from './unknown.ts'
 
@@ -52,6 +53,7 @@ type Used = Exclude<NonceUser, { by: 'nobody' }>
 interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' | 'elapsed'> {
   irreversible: Irreversible
   unknown: Pick<UnknownTransactions, 'noteMined'>
+  noteUsed: Counts['noteUsed']
   /** See `Gaps`. */
   noteHead(chainId: number, head: number): void
 }
@@ -66,7 +68,7 @@ interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' 
  * is taken over. Without proof the transaction waits. One that was never signed fails after an hour in which every survey reported the
  * nonce as used: nothing of it can be on the chain.
  */
-export function createTracing({ store, now, elapsed, irreversible, unknown, noteHead }: TracingDependencies) {
+export function createTracing({ store, now, elapsed, irreversible, unknown, noteUsed, noteHead }: TracingDependencies) {
   const cases = new BoundedMap<number, Case>(maxRemembered)
   const newestAtStart = createNewestAtStart(store)
   let inProgress = 0
@@ -164,6 +166,7 @@ export function createTracing({ store, now, elapsed, irreversible, unknown, note
     const { row_id, revision } = row
     const { hash } = proof.fact
     cases.delete(row_id)
+    noteUsed(relayer, proof)
     await irreversible.noteForeign(relayer, { nonce: row.nonce as number, hash })
     const whole = { ...row, data: await store.dataOf(row_id) }
     const isNewHere = await isNew(row)

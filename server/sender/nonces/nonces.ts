@@ -77,7 +77,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
   const recognize: CountsDependencies['recognize'] = async (relayer, witnesses, latest) =>
     isRecognized(relayer, witnesses) || (await follow(relayer, witnesses, latest)) === 'same_chain'
   const counts = createCounts({ ...dependencies, irreversible, unknown, noteHead, recognize })
-  const tracing = createTracing({ ...dependencies, irreversible, unknown, noteHead })
+  const tracing = createTracing({ ...dependencies, irreversible, unknown, noteUsed: counts.noteUsed, noteHead })
   const identify = createChainIdentity(dependencies)
   /** By relayer: the highest count at which the chain was the former one. A lower count, or a change of the account, is looked at anew. */
   const sameAt = new BoundedMap<number, { latest: number; genesis_hash: string | null }>(maxCompared)
