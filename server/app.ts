@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Contract } from './api/http/contract.ts'
 import { compiledCheck } from './api/http/schema-check.ts'
-import { type Foundation, openFoundation, type World } from './app/foundation.ts'
+import { type Foundation, openFoundation, type TestOverrides } from './app/foundation.ts'
 import { serveHttp } from './app/http.ts'
 import { createRetention } from './app/retention.ts'
 import { startSending } from './app/sender.ts'
@@ -29,7 +29,7 @@ export interface Service {
  * Starts the parts. Only this file and the folder service/ import from every folder. Throws ConfigError when settings and stored data
  * disagree.
  */
-export async function startService(config: Config, world: World = {}): Promise<Service> {
+export async function startService(config: Config, world: TestOverrides = {}): Promise<Service> {
   const foundation = await openFoundation(config, world)
   const { store, secrets, contract, audit, observation, keyServices } = foundation
   const workers: { stop(): Promise<unknown> }[] = []

@@ -28,7 +28,7 @@ import { createObservation, type Observation } from './observation.ts'
 import { openVault } from './open-vault.ts'
 
 /** The outside world: tests replace the clock, the log and the network. */
-export interface World {
+export interface TestOverrides {
   /** A monotonic clock in milliseconds. */
   elapsed?: () => number
   /** The wall clock: milliseconds since the Unix epoch; the default is the store's. */
@@ -68,7 +68,7 @@ export interface Foundation {
 const exitCodeIo = 74
 
 /** Reads the secrets and the contract, and opens the store, its vault, the chains and the keys. Throws ConfigError. */
-export async function openFoundation(config: Config, dependencies: World): Promise<Foundation> {
+export async function openFoundation(config: Config, dependencies: TestOverrides): Promise<Foundation> {
   const {
     elapsed = () => performance.now(),
     now = () => store.now(),

@@ -19,7 +19,7 @@ import type { Caller, Handlers } from '../domain/operation.ts'
 import { GenerationCache } from '../lib/generation-cache.ts'
 import { makeId } from '../lib/ids.ts'
 import { createFindPool } from '../services/find-pool.ts'
-import type { Foundation, World } from './foundation.ts'
+import type { Foundation, TestOverrides } from './foundation.ts'
 import type { StartedSending } from './sender.ts'
 import type { Webhooks } from './webhooks.ts'
 
@@ -49,7 +49,7 @@ interface Parts {
 /** Starts the HTTP server. Throws when the address is not available. */
 export async function serveHttp(
   parts: Pick<Parts, 'foundation' | 'sending' | 'webhooks'>,
-  httpTimes: World['http_times'],
+  httpTimes: TestOverrides['http_times'],
 ) {
   const { foundation } = parts
   const { config, secrets, contract, observation, store, now, elapsed, logger, audit } = foundation

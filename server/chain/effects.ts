@@ -1,4 +1,4 @@
-import type { Seen } from '../domain/decide.ts'
+import type { ReceiptView } from '../domain/decide.ts'
 import type { Effect, Outcome } from '../domain/effect.ts'
 import { toHex } from '../lib/hex.ts'
 import type { Chain } from './chain.ts'
@@ -10,7 +10,7 @@ const noAddress = `0x${'0'.repeat(40)}`
  * Whether a node shows the effect of a transaction in its block. A node that has no state of an old block ("missing trie node"), or that
  * does not answer, does not know: that is this transaction's result, and no other's.
  */
-export async function outcomeOf({ code }: Pick<Chain, 'code'>, effect: Effect, seen: Seen): Promise<Outcome> {
+export async function outcomeOf({ code }: Pick<Chain, 'code'>, effect: Effect, seen: ReceiptView): Promise<Outcome> {
   if (effect.kind === 'forwarded') return isForwarded(effect, seen)
   const { account, delegate } = effect
   try {
@@ -24,7 +24,7 @@ export async function outcomeOf({ code }: Pick<Chain, 'code'>, effect: Effect, s
 
 function isForwarded(
   { forwarder, signer }: Extract<Effect, { kind: 'forwarded' }>,
-  { forwarded = [], logs_count }: Seen,
+  { forwarded = [], logs_count }: ReceiptView,
 ): Outcome {
   if (logs_count === undefined) return 'unknown'
   const own = forwarded.filter((one) => one.forwarder === forwarder && one.signer === signer)

@@ -1,4 +1,4 @@
-import type { Receipt, Seen } from '../domain/decide.ts'
+import type { Receipt, ReceiptView } from '../domain/decide.ts'
 import type { Effect } from '../domain/effect.ts'
 import { Proof } from '../domain/proof.ts'
 import { given, majorityOf, reachedByMost, saidByMost } from '../lib/majority.ts'
@@ -58,13 +58,13 @@ interface Own {
 /** A row whose receipt is to be proven. `shown`: the receipt that the asked node has. */
 export interface Asked {
   attempts: Own[]
-  shown?: Seen
+  shown?: ReceiptView
   /** What its success needs beyond the receipt; absent: nothing. */
   effect?: Effect | undefined
 }
 
 /** `shallow`: more than half of all endpoints have the receipt, but not with the required confirmations. */
-export type ReceiptProof = Proof<Seen> | 'shallow' | undefined
+export type ReceiptProof = Proof<ReceiptView> | 'shallow' | undefined
 
 /**
  * For each row the receipt of one of its attempts, with the required confirmations: more than half of all endpoints agree about the
@@ -106,11 +106,11 @@ export async function proveReceipts(
   return proofs
 }
 
-const isNeeded = ({ succeeded, purpose }: Seen, effect: Effect | undefined): effect is Effect =>
+const isNeeded = ({ succeeded, purpose }: ReceiptView, effect: Effect | undefined): effect is Effect =>
   effect !== undefined && succeeded && purpose === 'send'
 
 /** A receipt without the effect that its transaction needs proves nothing. */
-const isKnown = (seen: Seen, effect: Effect | undefined): boolean =>
+const isKnown = (seen: ReceiptView, effect: Effect | undefined): boolean =>
   !isNeeded(seen, effect) || seen.outcome === 'done' || seen.outcome === 'missed'
 
 /** What a node shows of a row. Only what needs an effect costs another call. */
@@ -118,7 +118,7 @@ export async function withOutcome(
   node: Pick<Chain, 'code'>,
   { attempts, effect }: Asked,
   receipts: Receipts,
-): Promise<Seen | undefined> {
+): Promise<ReceiptView | undefined> {
   const seen = newestOf(attempts, receipts)
   if (!seen || !isNeeded(seen, effect)) return seen
   return { ...seen, outcome: await outcomeOf(node, effect, seen) }
@@ -129,16 +129,16 @@ const amounts = ['gas_used', 'effective_gas_price', 'l1_fee', 'fee'] as const
 const results = ['contract_address', 'logs_count'] as const
 
 /** Those members of a receipt, if most endpoints have the same ones: nothing that is final follows a single endpoint. */
-function sameOfMost<Name extends keyof Seen>(
-  seen: (Seen | undefined)[],
+function sameOfMost<Name extends keyof ReceiptView>(
+  seen: (ReceiptView | undefined)[],
   names: readonly Name[],
-): Pick<Seen, Name> | undefined {
+): Pick<ReceiptView, Name> | undefined {
   const same = saidByMost(seen, (one) => [...place, ...names].map((name) => one[name]).join(' '))
   return same && (Object.fromEntries(names.filter((name) => name in same).map((name) => [name, same[name]])) as never)
 }
 
 /** The receipt of the newest attempt that has one. */
-export function newestOf(attempts: Own[], receipts: Receipts): Seen | undefined {
+export function newestOf(attempts: Own[], receipts: Receipts): ReceiptView | undefined {
   const attempt = attempts.findLast(({ hash }) => receipts.get(hash))
   const receipt = attempt && receipts.get(attempt.hash)
   return attempt && receipt ? { ...receipt, hash: attempt.hash, purpose: attempt.purpose } : undefined

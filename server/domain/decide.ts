@@ -33,7 +33,7 @@ import { type FinalStatus, isFinal } from './statuses.ts'
 export type Intent = 'send' | 'cancel' | 'expire' | 'fail'
 
 /** The columns of a transaction that decisions depend on. */
-export interface Tracked {
+export interface TransactionState {
   status: TransactionStatus
   intent: Intent
   nonce: number
@@ -51,7 +51,7 @@ export interface Tracked {
 }
 
 /** The observations that a decision depends on. */
-export interface Sight {
+export interface ChainObservation {
   /** The wall clock: milliseconds since the Unix epoch. */
   now: number
   /** The number of the newest block. */
@@ -61,12 +61,12 @@ export interface Sight {
   /** The required confirmations, including the transaction's own block. */
   confirmations: number
   /** The receipt of any attempt, as one node has it; null: there is none; undefined: not asked yet. */
-  receipt: Seen | null | undefined
+  receipt: ReceiptView | null | undefined
   /**
    * The receipt with the required confirmations, by most endpoints. `shallow`: most endpoints have it, with fewer confirmations; null:
    * they do not agree; undefined: not asked yet.
    */
-  proof: Proof<Seen> | 'shallow' | null | undefined
+  proof: Proof<ReceiptView> | 'shallow' | null | undefined
   /** Whether another block is at the height of the transaction's block, or most nodes deny that it is in it; undefined: not asked yet. */
   replaced: boolean | undefined
   /** Whether the chain has changed since the last poll. */
@@ -107,7 +107,7 @@ export interface Receipt {
   forwarded?: { forwarder: string; signer: string; succeeded: boolean }[]
 }
 
-export interface Seen extends Receipt {
+export interface ReceiptView extends Receipt {
   /** The purpose of the attempt that is in the block. */
   purpose: 'send' | 'cancel'
   /** Whether its effect took place; absent: its status says all. */
@@ -125,12 +125,12 @@ export type Step =
   /** A transaction that is not an attempt of it used its nonce: find that transaction. */
   | { do: 'trace' }
   /** It is in this block. */
-  | { do: 'note'; seen: Seen }
+  | { do: 'note'; seen: ReceiptView }
   /** A node shows it deep in the chain, and most endpoints do not: it waits. */
-  | { do: 'doubt'; seen: Seen }
+  | { do: 'doubt'; seen: ReceiptView }
   /** It is no longer in a block: broadcast it again. */
   | { do: 'return' }
-  | { do: 'end'; status: FinalStatus; proof: Proof<Seen> }
+  | { do: 'end'; status: FinalStatus; proof: Proof<ReceiptView> }
   /** Its `valid_until` has passed. */
   | { do: 'withdraw' }
   /** Sign it: for the first time, with new content, or (`slow`) at another price if the market requires one. */
@@ -145,7 +145,7 @@ export type Step =
 const minBlocks: Record<Tier, number> = { safe_low: 3, average: 2, fast: 2, fastest: 1 }
 
 /** Whether a transaction in a block did what it was sent for, as far as is known. */
-export const isDone = ({ succeeded, outcome }: Pick<Seen, 'succeeded' | 'outcome'>): boolean =>
+export const isDone = ({ succeeded, outcome }: Pick<ReceiptView, 'succeeded' | 'outcome'>): boolean =>
   succeeded && outcome !== 'missed'
 
 /** How a withdrawal ends. */
@@ -154,12 +154,12 @@ export const endOfIntent = { cancel: 'canceled', expire: 'expired', fail: 'faile
 export const repriceMs: Record<Tier, number> = { safe_low: 300_000, average: 120_000, fast: 45_000, fastest: 15_000 }
 
 /** The next step for one transaction. Pure: the result depends only on the arguments. */
-export function decide(transaction: Tracked, sight: Sight): Step {
+export function decide(transaction: TransactionState, sight: ChainObservation): Step {
   if (isFinal(transaction.status)) return { do: 'rest' }
   return onChain(transaction, sight) ?? toSend(transaction, sight)
 }
 
-function onChain(transaction: Tracked, sight: Sight): Step | undefined {
+function onChain(transaction: TransactionState, sight: ChainObservation): Step | undefined {
   const { status, nonce, block_hash, block_number } = transaction
   const { receipt, proof, latest, head, confirmations } = sight
   if (proof && proof !== 'shallow') return end(transaction, proof)
@@ -177,7 +177,11 @@ function onChain(transaction: Tracked, sight: Sight): Step | undefined {
 const returnOrRest = (replaced: boolean): Step => (replaced ? { do: 'return' } : { do: 'rest' })
 
 /** One node's receipt. Its block is believed neither above the head nor, at first, higher than what the row says. */
-function settle({ block_number, block_hash }: Tracked, { head, confirmations, proof }: Sight, seen: Seen): Step {
+function settle(
+  { block_number, block_hash }: TransactionState,
+  { head, confirmations, proof }: ChainObservation,
+  seen: ReceiptView,
+): Step {
   if (seen.block_number > head) return { do: 'rest' }
   const isDeep = head - Math.min(block_number ?? head, seen.block_number) + 1 >= confirmations
   if (isDeep && proof === undefined) return { do: 'prove' }
@@ -185,13 +189,13 @@ function settle({ block_number, block_hash }: Tracked, { head, confirmations, pr
   return block_hash === seen.block_hash && block_number === seen.block_number ? { do: 'rest' } : { do: 'note', seen }
 }
 
-function end({ intent }: Tracked, proof: Proof<Seen>): Step {
+function end({ intent }: TransactionState, proof: Proof<ReceiptView>): Step {
   const { purpose } = proof.fact
   if (purpose === 'send') return { do: 'end', status: isDone(proof.fact) ? 'confirmed' : 'failed', proof }
   return { do: 'end', status: intent === 'send' ? 'canceled' : endOfIntent[intent], proof }
 }
 
-function toSend(transaction: Tracked, sight: Sight): Step {
+function toSend(transaction: TransactionState, sight: ChainObservation): Step {
   const { now, latest, payable, blocks, end, paused, pooled } = sight
   const { status, intent, resign, nonce, valid_until, reprice_at, tier } = transaction
   if (intent === 'send' && valid_until !== undefined && valid_until <= now) return { do: 'withdraw' }

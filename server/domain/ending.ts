@@ -1,4 +1,4 @@
-import type { Receipt, Seen } from './decide.ts'
+import type { Receipt, ReceiptView } from './decide.ts'
 import type { Proof } from './proof.ts'
 import type { FinalStatus } from './statuses.ts'
 
@@ -37,5 +37,5 @@ export const neverSigned = NeverSigned.of
 /** How a transaction ends. The store takes a final status in no other form, so that nothing ends without what proves it. */
 export interface Ending {
   status: FinalStatus
-  proof: Proof<Seen> | Proof<ForeignUse> | Proof<FirstBlock> | NeverSigned
+  proof: Proof<ReceiptView> | Proof<ForeignUse> | Proof<FirstBlock> | NeverSigned
 }

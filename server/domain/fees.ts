@@ -87,7 +87,7 @@ export const under = ({ fee, tip }: Ceiling, cap: bigint | undefined): Ceiling =
 })
 
 /** The prices with the fees of a ceiling where it has them: a caller who gives a price means that one. */
-export function atCeiling(quoted: Prices, { fee, tip }: Ceiling): Prices {
+export function applyMaxFee(quoted: Prices, { fee, tip }: Ceiling): Prices {
   if (quoted.kind === 'legacy') return { kind: 'legacy', gas_price: fee ?? quoted.gas_price }
   const maxPriorityFeePerGas = tip ?? quoted.max_priority_fee_per_gas
   const room = quoted.max_fee_per_gas - quoted.max_priority_fee_per_gas
@@ -199,7 +199,7 @@ function figureIn(refusal: string): bigint | undefined {
 }
 
 /** The lowest prices of a kind with which nodes replace a transaction. */
-export function leastToReplace(taken: Prices, kind: PriceKind = taken.kind): Prices {
+export function minReplacementFee(taken: Prices, kind: PriceKind = taken.kind): Prices {
   const { max_fee, tip } = feesOf(taken)
   const floor = greatest(raised(max_fee), raised(tip))
   return kind === 'legacy'

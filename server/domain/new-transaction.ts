@@ -79,14 +79,14 @@ export interface PoolTransaction {
 }
 
 /** `pinned`: another relayer than the candidates has the unfinished transactions with this ordering key. */
-export type PoolCreation = Creation | { outcome: 'pinned' }
+export type PoolInsertResult = InsertResult | { outcome: 'pinned' }
 
 /** The result of accepting several transactions together. */
 export type BatchCreation =
   | { outcome: 'created' | 'replayed'; transactions: AcceptedTransaction[] }
   | { outcome: 'mismatch' }
   /** Nothing was accepted: the first transaction that could not be. */
-  | { outcome: 'refused'; index: number; creation: PoolCreation }
+  | { outcome: 'refused'; index: number; creation: PoolInsertResult }
 
 /** The limits for the unfinished transactions of a relayer: their number, and the bytes of their data together. */
 export interface Capacity {
@@ -102,9 +102,9 @@ export interface AtCapacity {
 }
 
 /** The result for a repeated request, for which funds are not checked. */
-export type Replay = Exclude<Creation, { outcome: 'too_little' }>
+export type Replay = Exclude<InsertResult, { outcome: 'too_little' }>
 
-export type Creation =
+export type InsertResult =
   | { outcome: 'created' | 'replayed'; transaction: AcceptedTransaction; row_id: number }
   /** The idempotency key was used with another body. */
   | { outcome: 'mismatch' }

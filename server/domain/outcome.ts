@@ -1,5 +1,5 @@
 import type { TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
-import type { Seen } from './decide.ts'
+import type { ReceiptView } from './decide.ts'
 import { decodeError } from './decoding/decoded-call.ts'
 import type { Effect } from './effect.ts'
 
@@ -21,7 +21,7 @@ const maxMessageLength = 1_000
 
 /** The receipt as the contract shows it. */
 export const receiptOf = (
-  seen: Omit<Seen, 'purpose'>,
+  seen: Omit<ReceiptView, 'purpose'>,
 ): TransactionReceipt & { block_number: number; block_hash: string } => ({
   block_number: seen.block_number,
   block_hash: seen.block_hash,
@@ -40,7 +40,7 @@ export const receiptOf = (
  */
 export function revertError(
   { gas_limit, fragments }: { gas_limit: number | null; fragments: string[] | null },
-  { gas_used }: Pick<Seen, 'gas_used'>,
+  { gas_used }: Pick<ReceiptView, 'gas_used'>,
   replayed: Revert | undefined,
 ): TransactionError {
   const usedAll = gas_limit !== null && gas_used !== undefined && gas_used >= gas_limit
@@ -66,7 +66,7 @@ export const errorOf = (code: string, message: string): TransactionError => ({
 })
 
 /** Of a transaction whose effect did not take place. */
-export function missedError(effect: Effect, { block_number }: Pick<Seen, 'block_number'>): TransactionError {
+export function missedError(effect: Effect, { block_number }: Pick<ReceiptView, 'block_number'>): TransactionError {
   if (effect.kind === 'forwarded')
     return errorOf('not_forwarded', `The forwarder ${effect.forwarder} did not carry out the call of ${effect.signer}`)
   const { account, delegate } = effect

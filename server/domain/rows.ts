@@ -12,7 +12,7 @@ import type {
 } from '../../generated/openapi.ts'
 import type { CoinToken } from './policies/token-calls.ts'
 
-export interface Slice {
+export interface PageRequest {
   offset: number
   limit: number
 }

@@ -164,7 +164,7 @@ export interface AttemptRow {
   refusal_kind: string | null
 }
 
-export interface Move {
+export interface TransactionUpdate {
   row_id: number
   revision: number
   /** Everything but a final status, which `end` sets. */

@@ -1,5 +1,5 @@
 import type { Explanation, TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
-import type { Intent, Seen } from './decide.ts'
+import type { Intent, ReceiptView } from './decide.ts'
 import { gwei } from './fees.ts'
 import type { TransactionRow } from './transaction-rows.ts'
 
@@ -109,7 +109,7 @@ export const tooLow = (ceiling: bigint, why: string): Wait => ({
 })
 
 /** A node shows its receipt, and most endpoints prove no outcome. */
-export const unprovenWait = ({ outcome, block_number }: Pick<Seen, 'outcome' | 'block_number'>): Wait => ({
+export const unprovenWait = ({ outcome, block_number }: Pick<ReceiptView, 'outcome' | 'block_number'>): Wait => ({
   waiting_for: 'unproven',
   text:
     outcome === 'unknown'

@@ -11,7 +11,7 @@ import type { Signer } from './signer.ts'
 
 const maxCached = 10_000
 
-export interface HeldRelayer {
+export interface RelayerSigner {
   relayer: RelayerRow
   signer: Signer
   /** All relayers on its address, including itself, on any chain. */
@@ -23,7 +23,7 @@ export interface Keyring {
    * A relayer with its key, cached while the store's generation is unchanged. A change by any process applies from the next call
    * on. Undefined when the relayer does not exist.
    */
-  find(relayerId: string): Promise<HeldRelayer | undefined>
+  find(relayerId: string): Promise<RelayerSigner | undefined>
   /** The relayer. Throws DomainError (404) when it does not exist. */
   findRelayer(relayerId: string): Promise<RelayerRow>
   /** The row of a private key: encrypted, with its address. Undefined when the bytes are not a valid private key. */
@@ -34,11 +34,11 @@ export interface Keyring {
 
 export function createKeyring(store: Store, vault: Vault, keyServices: Pick<KeyServices, 'signer'>): Keyring {
   const generation = () => store.generation()
-  const cache = new GenerationCache<HeldRelayer | undefined>(generation, maxCached)
+  const cache = new GenerationCache<RelayerSigner | undefined>(generation, maxCached)
   // Relayers on one address share the list.
   const byAddress = new GenerationCache<RelayerRow[]>(generation, maxCached)
 
-  const load = async (relayerId: string): Promise<HeldRelayer | undefined> => {
+  const load = async (relayerId: string): Promise<RelayerSigner | undefined> => {
     const relayer = await store.getRelayer(relayerId)
     if (!relayer) return undefined
     const row = await store.getSecret(relayer.signer_id)

@@ -3,7 +3,7 @@
  * ready. Work continues while the caller handles results. After the caller has stopped, no more work starts, the signal aborts, and
  * results of work in progress are discarded.
  */
-export async function* inGivenOrder<T, R>(
+export async function* mapInOrder<T, R>(
   items: T[],
   atOnce: () => number,
   start: (item: T, signal: AbortSignal) => Promise<R>,

@@ -1,7 +1,7 @@
 /** Runs async functions one after the other, in the order of the calls. */
-export type InOrder = <T>(work: () => Promise<T>) => Promise<T>
+export type SerialQueue = <T>(work: () => Promise<T>) => Promise<T>
 
-export function inOrder(): InOrder {
+export function createSerialQueue(): SerialQueue {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
     const result = last.then(work)

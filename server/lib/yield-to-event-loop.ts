@@ -4,7 +4,7 @@ const waiting: (() => void)[] = []
  * Long work runs in steps of some milliseconds. Resolves when the next step may run: each turn of the event loop runs one step of all
  * long work, in the order of arrival. With `setImmediate` alone, sixteen requests whose steps take 10 ms make turns of 160 ms.
  */
-export function nextTurn(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)
     if (waiting.length === 1) setImmediate(runOne)

@@ -3,8 +3,8 @@ import type { Chain, Head } from '../chain/chain.ts'
 import { minWitnesses } from '../chain/proofs.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
 import { given, majorityOf, reachedByMost } from '../lib/majority.ts'
-import type { ChainSeen } from './chain-state.ts'
-import type { Lane, SenderDependencies } from './lane.ts'
+import type { ChainState } from './chain-state.ts'
+import type { SenderDependencies, Tick } from './lane.ts'
 
 /** For how long after a false answer the endpoints are surveyed at every new head. */
 const disputeMs = 30_000
@@ -28,12 +28,12 @@ export interface AccountViews {
    * used, when it keeps falling behind an earlier answer, and when a survey has shown a false answer recently. Then most endpoints
    * decide. When no majority answers, the node's answer is used: it signs nothing and only delays.
    */
-  of(lane: Lane, seen: Pick<View, 'head' | 'latest'>): Promise<View>
+  of(lane: Tick, seen: Pick<View, 'head' | 'latest'>): Promise<View>
   /**
    * The account's count including the pool. A count above the lowest unsigned nonce is one node's word: with several endpoints, most
    * of them must confirm it, or one must show the transaction's signed bytes.
    */
-  pooledOf(lane: Lane): Promise<number>
+  pooledOf(lane: Tick): Promise<number>
   /** A survey has shown that a node reports a false transaction count. */
   dispute(relayerRowId: number): void
 }
@@ -54,7 +54,7 @@ export function createAccountViews({ store, elapsed }: Pick<SenderDependencies, 
   const disputeOf = (relayerRowId: number): Dispute =>
     disputes.of(relayerRowId, () => ({ until: 0, view: undefined, at_head: '', at: Number.NEGATIVE_INFINITY }))
 
-  async function isContradicted({ held, seen: before }: Lane, { head, latest }: Pick<View, 'head' | 'latest'>) {
+  async function isContradicted({ held, seen: before }: Tick, { head, latest }: Pick<View, 'head' | 'latest'>) {
     const { row_id } = held.relayer
     if ((disputes.get(row_id)?.until ?? 0) > elapsed()) return true
     if (isRepeatedlyBehind(before, head, latest)) return true
@@ -94,7 +94,7 @@ export function createAccountViews({ store, elapsed }: Pick<SenderDependencies, 
 }
 
 /** Nodes behind one URL may lag for a moment. */
-const isRepeatedlyBehind = ({ head, latest, lags }: ChainSeen, seen: Head, counted: number): boolean =>
+const isRepeatedlyBehind = ({ head, latest, lags }: ChainState, seen: Head, counted: number): boolean =>
   head !== undefined && lags > 0 && (seen.number < head.number || counted < latest)
 
 async function answerOf(node: Chain, address: string) {

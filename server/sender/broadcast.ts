@@ -7,11 +7,11 @@ import { isPrivate } from '../domain/submission.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { isSameWait, type Wait, waitColumns } from '../domain/wait-reason.ts'
 import { CannotSign, KeyServiceUnavailable } from '../keys/key-service.ts'
-import type { HeldRelayer } from '../keys/keyring.ts'
-import { inGivenOrder } from '../lib/map-in-order.ts'
-import { nextTurn } from '../lib/yield-to-event-loop.ts'
+import type { RelayerSigner } from '../keys/keyring.ts'
+import { mapInOrder } from '../lib/map-in-order.ts'
+import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
 import type { Commit } from './commit.ts'
-import type { Decided, Lane, SenderDependencies } from './lane.ts'
+import type { Decided, SenderDependencies, Tick } from './lane.ts'
 import { narrow, noteGiven, noteNotTaken, noteRefused, noteSent } from './mempool-state.ts'
 import { pollSoon } from './schedule.ts'
 import { type Broadcast, broadcast, type Hopeless } from './send-raw-transaction.ts'
@@ -33,12 +33,12 @@ interface AllowedSignature extends Signed {
 }
 
 /** Signs transactions, stores the bytes, and broadcasts them, in that order. */
-export function createHandOver(dependencies: SenderDependencies, commit: Commit) {
+export function createBroadcast(dependencies: SenderDependencies, commit: Commit) {
   const { store, nonces, elapsed, changed } = dependencies
   const sign = createSign(dependencies)
 
   /** Resolves to the number of transactions that were signed and stored. */
-  async function signAll(lane: Lane, decided: Decided[]): Promise<number> {
+  async function signAll(lane: Tick, decided: Decided[]): Promise<number> {
     let signed = 0
     for (const batch of batchesOf(decided, ({ row }) => row.data_bytes)) {
       const done = await signBatch(lane, batch)
@@ -49,7 +49,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   }
 
   /** A transaction that is not signed stops the batch, so that no later nonce is sent before an earlier one. */
-  async function signBatch(lane: Lane, decided: Decided[]): Promise<{ signed: number; isStopped: boolean }> {
+  async function signBatch(lane: Tick, decided: Decided[]): Promise<{ signed: number; isStopped: boolean }> {
     let signed = 0
     let done = 0
     for await (const results of signatures(lane, decided)) {
@@ -73,10 +73,10 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   }
 
   /** One group for a key in this process. For a key service: groups of signatures that are ready, while others are being made. */
-  function signatures(lane: Lane, decided: Decided[]): AsyncIterable<PromiseSettledResult<Made>[]> {
+  function signatures(lane: Tick, decided: Decided[]): AsyncIterable<PromiseSettledResult<Made>[]> {
     const { signer } = lane.held
     if (signer.at_once === 1) return oneByOne(lane, decided)
-    return inGivenOrder(
+    return mapInOrder(
       decided,
       () => signer.at_once,
       (one, signal) => signOne(lane, one, signal),
@@ -87,12 +87,12 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
    * One signature in each turn of the event loop, for all relayers together, because requests go first. The right to sign is checked for
    * those of a few milliseconds together. Before they are stored, a pause and the fence of the commit discard them.
    */
-  async function* oneByOne(lane: Lane, decided: Decided[]): AsyncGenerator<PromiseSettledResult<Made>[]> {
+  async function* oneByOne(lane: Tick, decided: Decided[]): AsyncGenerator<PromiseSettledResult<Made>[]> {
     const made: PromiseSettledResult<Made>[] = []
-    let held: HeldRelayer | undefined
+    let held: RelayerSigner | undefined
     let checkedAt = Number.NEGATIVE_INFINITY
     for (const one of decided) {
-      await nextTurn()
+      await yieldToEventLoop()
       if (performance.now() - checkedAt > rightMs) {
         checkedAt = performance.now()
         held = await holderOf(lane)
@@ -104,30 +104,30 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     yield made
   }
 
-  async function signOne(lane: Lane, decided: Decided, signal?: AbortSignal): Promise<Made> {
+  async function signOne(lane: Tick, decided: Decided, signal?: AbortSignal): Promise<Made> {
     const held = await holderOf(lane)
     return held ? make(lane, held, decided, signal) : 'paused'
   }
 
   /** Undefined: after the response to a pause nothing more is signed, not even the rest of a round. */
-  async function holderOf(lane: Lane): Promise<HeldRelayer | undefined> {
+  async function holderOf(lane: Tick): Promise<RelayerSigner | undefined> {
     const held = await signerOf(lane)
     return held && (await dependencies.mayWork(held.relayer.row_id)) ? held : undefined
   }
 
   /** A pause, or other policies, that were answered meanwhile discard signatures. */
-  async function areStillAllowed(lane: Lane, made: AllowedSignature[]): Promise<boolean> {
+  async function areStillAllowed(lane: Tick, made: AllowedSignature[]): Promise<boolean> {
     const held = await signerOf(lane)
     return held !== undefined && made.every(({ policies }) => isDeepStrictEqual(policies, held.relayer.policies))
   }
 
   /** Undefined: the relayer is paused, or gone. Whether another server has taken it over, the fence of a commit knows. */
-  async function signerOf({ held: { relayer } }: Lane): Promise<HeldRelayer | undefined> {
+  async function signerOf({ held: { relayer } }: Tick): Promise<RelayerSigner | undefined> {
     const held = await dependencies.findSigner(relayer.id)
     return held && !held.relayer.paused ? held : undefined
   }
 
-  async function make(lane: Lane, held: HeldRelayer, { row, step }: Decided, signal?: AbortSignal): Promise<Made> {
+  async function make(lane: Tick, held: RelayerSigner, { row, step }: Decided, signal?: AbortSignal): Promise<Made> {
     if (step.do !== 'sign') return undefined
     const signed = await sign(held, lane.networkClient, row, step.purpose, step.slow, signal)
     return signed && { ...signed, policies: held.relayer.policies }
@@ -143,7 +143,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
   }
 
   /** Stores the bytes, broadcasts them, and resolves to the number of new ones. */
-  async function storeAndHandOver(lane: Lane, signed: Signed[]): Promise<number> {
+  async function storeAndHandOver(lane: Tick, signed: Signed[]): Promise<number> {
     const rows = await commit(signed.map(({ move }) => move))
     const hopeless = signed.flatMap((one) => one.hopeless ?? [])
     if (hopeless.length > 0 && (await endHopeless(lane.held.relayer, hopeless)) > 0) changed()
@@ -156,7 +156,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     return signed.filter(({ isNew }, index) => isNew && rows[index]).length
   }
 
-  async function handOverAgain(lane: Lane, rows: TransactionRow[], everywhere: boolean): Promise<void> {
+  async function handOverAgain(lane: Tick, rows: TransactionRow[], everywhere: boolean): Promise<void> {
     for (const batch of batchesOf(rows, ({ data_bytes }) => data_bytes)) {
       const wanted: Broadcast[] = []
       for (const row of batch) {
@@ -169,7 +169,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
     }
   }
 
-  async function handOver(lane: Lane, wanted: Broadcast[], everywhere: boolean): Promise<void> {
+  async function handOver(lane: Tick, wanted: Broadcast[], everywhere: boolean): Promise<void> {
     if (wanted.length === 0) return
     const { networkClient } = lane
     const again: number[] = []
@@ -180,7 +180,7 @@ export function createHandOver(dependencies: SenderDependencies, commit: Commit)
 
   /** Resolves to the rows whose bytes no node accepted. */
   async function handOverTo(
-    { held, seen, schedule, pool, networkClient }: Lane,
+    { held, seen, schedule, pool, networkClient }: Tick,
     mempool: Mempool,
     wanted: Broadcast[],
     everywhere: boolean,

@@ -4,7 +4,7 @@ import type { NetworkClient } from './context.ts'
 const maxLags = 5
 
 /** What the chain showed a lane. It is a cache: all of it can be read again. */
-export interface ChainSeen {
+export interface ChainState {
   /** The newest block that was seen, and the account's transaction count at it. */
   head: Head | undefined
   latest: number
@@ -39,7 +39,7 @@ export interface Advance {
   isReorganized: boolean
 }
 
-export const newChainSeen = (): ChainSeen => ({
+export const newChainState = (): ChainState => ({
   head: undefined,
   latest: 0,
   lags: 0,
@@ -55,7 +55,7 @@ export const newChainSeen = (): ChainSeen => ({
  * accepted; a lower count by most endpoints (`isWitnessed`) at once.
  */
 export async function takeIn(
-  seen: ChainSeen,
+  seen: ChainState,
   chain: Pick<NetworkClient['chain'], 'blockHash'>,
   { head, latest, isWitnessed = false }: { head: Head; latest: number; isWitnessed?: boolean },
 ): Promise<Advance | undefined> {
@@ -86,7 +86,7 @@ export async function takeIn(
  * in which its price was below the base fee.
  */
 export function countLeftOut(
-  seen: ChainSeen,
+  seen: ChainState,
   rows: { row: { row_id: number; hash: string | null }; nonce: number; payable: boolean }[],
 ): void {
   const counted = new Map<number, LeftOut>()

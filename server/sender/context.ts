@@ -3,16 +3,16 @@ import type { Tier } from '../domain/fees.ts'
 import type { Observer } from '../domain/observer.ts'
 import type { RelayerRow } from '../domain/rows.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
-import type { HeldRelayer } from '../keys/keyring.ts'
+import type { RelayerSigner } from '../keys/keyring.ts'
 import type { Store } from '../store/store.ts'
 
 export type { NetworkClient } from '../chain/chains.ts'
 
 /** The effects that sending has. */
-export interface SendingDependencies {
+export interface SenderContext {
   store: Store
   observer: Observer
-  findSigner(relayerId: string): Promise<HeldRelayer | undefined>
+  findSigner(relayerId: string): Promise<RelayerSigner | undefined>
   /** Throws DomainError (404) when the relayer does not exist. */
   findRelayer(relayerId: string): Promise<RelayerRow>
   /** For the background work. */
@@ -35,7 +35,5 @@ export const ceilingOf = ({ fee_ceiling, tip_ceiling }: Pick<TransactionRow, 'fe
 })
 
 /** The newest state of a relayer: it may have changed during a round. */
-export const currentOf = async (
-  { store }: Pick<SendingDependencies, 'store'>,
-  relayer: RelayerRow,
-): Promise<RelayerRow> => (await store.getRelayerByRowId(relayer.row_id)) ?? relayer
+export const currentOf = async ({ store }: Pick<SenderContext, 'store'>, relayer: RelayerRow): Promise<RelayerRow> =>
+  (await store.getRelayerByRowId(relayer.row_id)) ?? relayer

@@ -1,13 +1,13 @@
-import type { Sight, Step, Tracked } from '../domain/decide.ts'
+import type { ChainObservation, Step, TransactionState } from '../domain/decide.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
-import type { HeldRelayer } from '../keys/keyring.ts'
-import { type ChainSeen, newChainSeen } from './chain-state.ts'
-import { type NetworkClient, type SendingDependencies, tierOf } from './context.ts'
-import { type InPool, isSilent, newInPool } from './mempool-state.ts'
+import type { RelayerSigner } from '../keys/keyring.ts'
+import { type ChainState, newChainState } from './chain-state.ts'
+import { type NetworkClient, type SenderContext, tierOf } from './context.ts'
+import { isSilent, type MempoolState, newMempoolState } from './mempool-state.ts'
 import type { Nonces } from './nonces/nonces.ts'
 import { newSchedule, type Schedule } from './schedule.ts'
 
-export interface SenderDependencies extends SendingDependencies {
+export interface SenderDependencies extends SenderContext {
   nonces: Nonces
   /** Whether this process may send for the relayer: asked before each signature. */
   mayWork(relayerRowId: number): Promise<boolean>
@@ -21,24 +21,24 @@ export interface SenderDependencies extends SendingDependencies {
  * What a lane remembers between two rounds: what the chain showed, when to look again, and what was broadcast. It holds for the
  * endpoints that showed it: with others a lane begins anew, and reads the chain before it sends.
  */
-export interface LaneState {
+export interface SenderState {
   endpoints: string
-  seen: ChainSeen
+  seen: ChainState
   schedule: Schedule
-  pool: InPool
+  pool: MempoolState
 }
 
 /** The subject of a round: one relayer and its network, with what the lane remembers. */
-export interface Lane extends LaneState {
-  held: HeldRelayer
+export interface Tick extends SenderState {
+  held: RelayerSigner
   networkClient: NetworkClient
 }
 
-export const newLaneState = ({ endpoints }: NetworkClient): LaneState => ({
+export const newSenderState = ({ endpoints }: NetworkClient): SenderState => ({
   endpoints,
-  seen: newChainSeen(),
+  seen: newChainState(),
   schedule: newSchedule(),
-  pool: newInPool(),
+  pool: newMempoolState(),
 })
 
 export interface Decided {
@@ -47,7 +47,7 @@ export interface Decided {
 }
 
 /** The columns of a row that `decide` depends on. */
-export const trackedOf = (row: TransactionRow): Tracked => ({
+export const transactionState = (row: TransactionRow): TransactionState => ({
   ...row,
   nonce: row.nonce as number,
   tier: tierOf(row),
@@ -55,12 +55,12 @@ export const trackedOf = (row: TransactionRow): Tracked => ({
 })
 
 /** The facts of a lane for `decide`; `known` adds facts about one transaction. `now`: the wall clock; `elapsed`: the monotonic one. */
-export const sightOf = (
-  { networkClient, seen, pool, held }: Lane,
+export const chainObservation = (
+  { networkClient, seen, pool, held }: Tick,
   row: TransactionRow,
   { now, elapsed }: { now: number; elapsed: number },
-  known: Partial<Sight>,
-): Sight => ({
+  known: Partial<ChainObservation>,
+): ChainObservation => ({
   now,
   head: seen.head?.number ?? 0,
   latest: seen.latest,
@@ -79,6 +79,6 @@ export const sightOf = (
 })
 
 /** Closes the gaps of a lane, and notes how many stay open. */
-export async function mendGaps(nonces: Pick<Nonces, 'mend'>, { held, networkClient, seen }: Lane): Promise<void> {
+export async function fillNonceGaps(nonces: Pick<Nonces, 'mend'>, { held, networkClient, seen }: Tick): Promise<void> {
   seen.gaps = await nonces.mend(held.relayer, networkClient, seen.latest)
 }

@@ -9,7 +9,7 @@ const maxRetryMs = 10_000
 const maxPatience = 64
 
 /** What a lane broadcast, and what the nodes' pools hold. It is a cache. Times are milliseconds of the monotonic clock. */
-export interface InPool {
+export interface MempoolState {
   /** Broadcast all signed transactions again. True after a start, when it is unknown which of them the nodes still have. */
   resend: boolean
   /** When to broadcast again the bytes that no node has accepted. */
@@ -37,7 +37,7 @@ export interface InPool {
   pooled_at: number
 }
 
-export const newInPool = (): InPool => ({
+export const newMempoolState = (): MempoolState => ({
   resend: true,
   retry_at: 0,
   retry_ms: firstRetryMs,
@@ -55,7 +55,7 @@ export const newInPool = (): InPool => ({
 })
 
 /** After a mined transaction the window grows by a quarter, unless a node refused a nonce since it last grew. */
-export function sawBlocks(pool: InPool, { isMined, isIdle, isLowered }: Advance): void {
+export function sawBlocks(pool: MempoolState, { isMined, isIdle, isLowered }: Advance): void {
   if (isMined) {
     pool.idle_blocks = 0
     pool.patience = 1
@@ -68,61 +68,61 @@ export function sawBlocks(pool: InPool, { isMined, isIdle, isLowered }: Advance)
 }
 
 /** A node's pool had no capacity for this nonce: shrinks the window to the nonces below it. */
-export function narrow(pool: InPool, fullAt: number, latest: number): void {
+export function narrow(pool: MempoolState, fullAt: number, latest: number): void {
   pool.window = Math.min(Math.max(fullAt - latest, 1), pool.window)
   pool.was_full = true
 }
 
 /** Whether to broadcast all signed transactions again. The interval grows until a transaction is mined. */
-export function isStalled(pool: InPool): boolean {
+export function isStalled(pool: MempoolState): boolean {
   if (pool.idle_blocks < pool.patience) return false
   pool.idle_blocks = 0
   pool.patience = Math.min(pool.patience * 2, maxPatience)
   return true
 }
 
-export function beginRound(pool: InPool): void {
+export function beginRound(pool: MempoolState): void {
   pool.sent_now.clear()
 }
 
 /** Forgets transactions that are no longer in flight. */
-export function keepOnly(pool: InPool, open: ReadonlySet<number>): void {
+export function keepOnly(pool: MempoolState, open: ReadonlySet<number>): void {
   for (const rowId of pool.not_taken) if (!open.has(rowId)) pool.not_taken.delete(rowId)
   for (const known of [pool.looked_at, pool.given_to_relays, pool.refused_since])
     for (const rowId of known.keys()) if (!open.has(rowId)) known.delete(rowId)
 }
 
-export function noteSent(pool: InPool, rowId: number, elapsed: number): void {
+export function noteSent(pool: MempoolState, rowId: number, elapsed: number): void {
   pool.sent_now.add(rowId)
   noteKnown(pool, rowId, elapsed)
 }
 
 /** A node has it. */
-export function noteKnown(pool: InPool, rowId: number, elapsed: number): void {
+export function noteKnown(pool: MempoolState, rowId: number, elapsed: number): void {
   pool.not_taken.delete(rowId)
   pool.looked_at.set(rowId, elapsed)
 }
 
 /** Returns for how many milliseconds it has been refused. */
-export function noteRefused(pool: InPool, rowId: number, elapsed: number): number {
+export function noteRefused(pool: MempoolState, rowId: number, elapsed: number): number {
   const since = pool.refused_since.get(rowId) ?? elapsed
   pool.refused_since.set(rowId, since)
   return elapsed - since
 }
 
 /** Relays count from the first time that they get the same bytes. */
-export function noteGiven(pool: InPool, rowId: number, hash: string, height: number): void {
+export function noteGiven(pool: MempoolState, rowId: number, hash: string, height: number): void {
   if (pool.given_to_relays.get(rowId)?.hash !== hash) pool.given_to_relays.set(rowId, { hash, height })
 }
 
 /** Whether relays that drop a transaction after this number of blocks have dropped it. */
-export function isDropped(pool: InPool, rowId: number, height: number, dropsAfterBlocks: number): boolean {
+export function isDropped(pool: MempoolState, rowId: number, height: number, dropsAfterBlocks: number): boolean {
   const since = pool.given_to_relays.get(rowId)?.height
   return since !== undefined && height - since >= dropsAfterBlocks && !pool.not_taken.has(rowId)
 }
 
 /** The transactions of a broadcast that no node accepted. */
-export function noteNotTaken(pool: InPool, rowIds: number[], elapsed: number): void {
+export function noteNotTaken(pool: MempoolState, rowIds: number[], elapsed: number): void {
   for (const rowId of rowIds) pool.not_taken.add(rowId)
   if (rowIds.length > 0) {
     pool.retry_at = elapsed + pool.retry_ms
@@ -133,12 +133,12 @@ export function noteNotTaken(pool: InPool, rowIds: number[], elapsed: number): v
 }
 
 /** Whether the tier's time has passed since the newest bytes were broadcast or looked up. */
-export function isSilent(pool: InPool, rowId: number, tier: Tier, elapsed: number): boolean {
+export function isSilent(pool: MempoolState, rowId: number, tier: Tier, elapsed: number): boolean {
   const at = pool.looked_at.get(rowId)
   return at !== undefined && elapsed - at >= repriceMs[tier]
 }
 
-export function notePooled(pool: InPool, pooled: number, elapsed: number): void {
+export function notePooled(pool: MempoolState, pooled: number, elapsed: number): void {
   pool.pooled = pooled
   pool.pooled_at = elapsed
 }

@@ -1,6 +1,6 @@
 import { type Asked, newestOf, proveReceipts, withOutcome } from '../chain/proofs.ts'
 import { orUnknown } from '../chain/rpc.ts'
-import { decide, type Seen, type Sight, type Step } from '../domain/decide.ts'
+import { type ChainObservation, decide, type ReceiptView, type Step } from '../domain/decide.ts'
 import { readSigned } from '../domain/decoding/transaction.ts'
 import { type Effect, effectOf } from '../domain/effect.ts'
 import { isPayable, type Market, pricesOf } from '../domain/fees.ts'
@@ -8,9 +8,9 @@ import type { AttemptRow, TransactionRow } from '../domain/transaction-rows.ts'
 import type { AccountViews } from './account-view.ts'
 import { countLeftOut, takeIn } from './chain-state.ts'
 import { currentOf, type NetworkClient } from './context.ts'
-import { type Decided, type Lane, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
+import { chainObservation, type Decided, type SenderDependencies, type Tick, transactionState } from './lane.ts'
 import { keepOnly, notePooled, sawBlocks } from './mempool-state.ts'
-import type { createReorganized } from './reorg.ts'
+import type { createReorg } from './reorg.ts'
 import { pollAfter, pollIntervalMs, pollNext, sawNewBlock } from './schedule.ts'
 import type { LaneWaits } from './waits.ts'
 
@@ -20,7 +20,7 @@ const maxRows = 2_000
 interface ObserveDependencies extends Pick<SenderDependencies, 'store' | 'nonces' | 'now' | 'elapsed'> {
   waits: LaneWaits
   views: AccountViews
-  reorganized: ReturnType<typeof createReorganized>
+  reorganized: ReturnType<typeof createReorg>
 }
 
 /** The chain has changed since the last look, and whether by a new block. */
@@ -29,12 +29,12 @@ export interface Polled {
   isNewBlock: boolean
 }
 
-type Facts = Pick<Sight, 'receipt' | 'replaced' | 'proof'> & { effect: Effect | undefined }
+type Facts = Pick<ChainObservation, 'receipt' | 'replaced' | 'proof'> & { effect: Effect | undefined }
 
 /** Looks at the chain for a lane. It changes what the lane remembers, and nothing in the store but reasons to wait. */
 export function createObserve({ store, nonces, now, elapsed, waits, views, reorganized }: ObserveDependencies) {
   /** Undefined when the nodes' answer must not be used. */
-  async function poll(lane: Lane): Promise<Polled | undefined> {
+  async function poll(lane: Tick): Promise<Polled | undefined> {
     const { networkClient, seen, schedule, pool } = lane
     const { relayer } = lane.held
     const shown = await networkClient.chain.poll(relayer.address, pollIntervalMs(networkClient) / 2)
@@ -66,7 +66,7 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
    * Looks at the pool before a nonce is signed for the first time: another sender's transaction may wait there. One node's count is
    * believed when another endpoint confirms it, or when there is no other.
    */
-  async function look(lane: Lane): Promise<void> {
+  async function look(lane: Tick): Promise<void> {
     const { networkClient, pool } = lane
     if (elapsed() - pool.pooled_at < pollIntervalMs(networkClient)) return
     const pooled = await views.pooledOf(lane)
@@ -75,7 +75,7 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
 
   /** The next step of every transaction that is not final, after all questions that `decide` has. */
   async function observe(
-    lane: Lane,
+    lane: Tick,
     { isNewBlock }: Polled,
   ): Promise<{ decided: Decided[]; market: Market | undefined }> {
     const { held, networkClient, seen, pool } = lane
@@ -97,8 +97,8 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
     const relayer = await currentOf({ store }, held.relayer)
     const stepOf = (row: TransactionRow, facts: Partial<Facts>): Step =>
       decide(
-        trackedOf(row),
-        sightOf(
+        transactionState(row),
+        chainObservation(
           lane,
           row,
           { now: now(), elapsed: elapsed() },
@@ -115,7 +115,7 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
 
   /** Each question is asked for all transactions that have it, at most once per round. */
   async function answerAll(
-    lane: Lane,
+    lane: Tick,
     decided: Decided[],
     stepOf: (row: TransactionRow, facts: Partial<Facts>) => Step,
   ): Promise<Decided[]> {
@@ -138,7 +138,7 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
     Promise.all(rows.map(({ row_id }) => store.attempts(row_id)))
 
   /** The effect of the attempt that is in a block: a replaced transaction may be there with its former content. */
-  async function effectIn(row: TransactionRow, mined: Seen | undefined): Promise<Effect | undefined> {
+  async function effectIn(row: TransactionRow, mined: ReceiptView | undefined): Promise<Effect | undefined> {
     if (!mined || row.sponsored || mined.hash === row.hash) return effectOf(row)
     const number = (await store.attempts(row.row_id)).findIndex(({ hash }) => hash === mined.hash) + 1
     const { content } = readSigned(await store.rawOf(row.row_id, number))
@@ -148,7 +148,7 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
 
   const questions = {
     /** The receipts of the asked node, of any attempt, in few requests. */
-    async ask({ networkClient, seen }: Lane, rows: TransactionRow[]): Promise<Partial<Facts>[]> {
+    async ask({ networkClient, seen }: Tick, rows: TransactionRow[]): Promise<Partial<Facts>[]> {
       const attempts = await attemptsOf(rows)
       const receipts = await networkClient.chain.receipts(attempts.flat().map(({ hash }) => hash))
       const asked = await Promise.all(
@@ -171,17 +171,17 @@ export function createObserve({ store, nonces, now, elapsed, waits, views, reorg
       })
     },
     /** Whether the blocks of transactions without a receipt were replaced: a lagging node has no receipt either. */
-    verify: async ({ networkClient }: Lane, rows: TransactionRow[]): Promise<Partial<Facts>[]> =>
+    verify: async ({ networkClient }: Tick, rows: TransactionRow[]): Promise<Partial<Facts>[]> =>
       reorganized.fatesOf(networkClient, rows),
     async prove(
-      { networkClient, seen }: Lane,
+      { networkClient, seen }: Tick,
       rows: TransactionRow[],
       facts: Map<number, Partial<Facts>>,
     ): Promise<Partial<Facts>[]> {
       const attempts = await attemptsOf(rows)
       const wanted = rows.map(({ row_id }, index) => {
         const { receipt, effect } = facts.get(row_id) ?? {}
-        return { attempts: attempts[index] ?? [], shown: receipt as Seen, effect }
+        return { attempts: attempts[index] ?? [], shown: receipt as ReceiptView, effect }
       })
       const proofs = await proveReceipts(networkClient, wanted, seen.head?.number)
       return proofs.map((proof) => ({ proof: proof ?? null }))

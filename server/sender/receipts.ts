@@ -1,5 +1,5 @@
 import type { TransactionError } from '../../generated/openapi.ts'
-import { isDone, type Seen, type Step } from '../domain/decide.ts'
+import { isDone, type ReceiptView, type Step } from '../domain/decide.ts'
 import { readCall } from '../domain/decoding/decoded-call.ts'
 import { readSigned, type SignedContent } from '../domain/decoding/transaction.ts'
 import { effectOf } from '../domain/effect.ts'
@@ -7,12 +7,12 @@ import { missedError, receiptOf, revertError, revertText } from '../domain/outco
 import { feeSpending } from '../domain/policies/fee-policies.ts'
 import type { Proof } from '../domain/proof.ts'
 import type { RelayerRow } from '../domain/rows.ts'
-import type { AttemptRow, Move, TransactionRow, WholeTransactionRow } from '../domain/transaction-rows.ts'
+import type { AttemptRow, TransactionRow, TransactionUpdate, WholeTransactionRow } from '../domain/transaction-rows.ts'
 import { unprovenWait, waitColumns } from '../domain/wait-reason.ts'
-import type { NetworkClient, SendingDependencies } from './context.ts'
-import type { Lane } from './lane.ts'
+import type { NetworkClient, SenderContext } from './context.ts'
+import type { Tick } from './lane.ts'
 
-type SettlementDependencies = Pick<SendingDependencies, 'store' | 'now' | 'observer'>
+type SettlementDependencies = Pick<SenderContext, 'store' | 'now' | 'observer'>
 
 /** A transaction is in a block, or it is final. */
 export type Settling = Extract<Step, { do: 'note' | 'end' }>
@@ -22,10 +22,14 @@ type AsMined = Partial<
 > & { content?: SignedContent }
 
 /** Turns receipts into changes of transaction rows. */
-export function createSettlement({ store, now, observer }: SettlementDependencies) {
+export function createReceipts({ store, now, observer }: SettlementDependencies) {
   return {
     /** The row shows the attempt that was mined: it may have an earlier price, or the content from before a replacement. */
-    async movesOf({ held, networkClient: { chain } }: Lane, row: TransactionRow, step: Settling): Promise<Move[]> {
+    async movesOf(
+      { held, networkClient: { chain } }: Tick,
+      row: TransactionRow,
+      step: Settling,
+    ): Promise<TransactionUpdate[]> {
       const seen = step.do === 'end' ? step.proof.fact : step.seen
       const block = { block_number: seen.block_number, block_hash: seen.block_hash, receipt: receiptOf(seen) }
       const { content, ...others } = await asMined(row, seen)
@@ -42,7 +46,7 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
       const { row_id, revision } = row
 
       // A cancellation in a block does not make its transaction `mined`: the requested transaction is not in the block.
-      const noted: Move = {
+      const noted: TransactionUpdate = {
         row_id,
         revision,
         set: {
@@ -58,7 +62,7 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
       }
       if (step.do === 'note') return [noted]
       if (seen.fee !== undefined) observer.paid?.(row.chain_id, seen.fee)
-      const ended: Move = {
+      const ended: TransactionUpdate = {
         row_id,
         revision: isMined || seen.purpose === 'cancel' ? revision : revision + 1,
         ...paidMore(held.relayer, step.proof),
@@ -77,7 +81,7 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
   }
 
   /** The columns of the attempt that is in the block; empty when the row shows this attempt already. */
-  async function asMined(row: TransactionRow, seen: Seen): Promise<AsMined> {
+  async function asMined(row: TransactionRow, seen: ReceiptView): Promise<AsMined> {
     if (row.hash === seen.hash && !row.resign) return {}
     const attempt = (await store.attempts(row.row_id)).find(({ hash }) => hash === seen.hash) as AttemptRow
     const { content, signature } = readSigned(await store.rawOf(row.row_id, attempt.number))
@@ -88,7 +92,7 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
   async function failureOf(
     chain: NetworkClient['chain'],
     mined: TransactionRow,
-    { seen, isMined }: { seen: Seen; isMined: boolean },
+    { seen, isMined }: { seen: ReceiptView; isMined: boolean },
   ): Promise<TransactionError | undefined> {
     const effect = seen.succeeded ? effectOf(mined) : undefined
     if (effect) return missedError(effect, seen)
@@ -98,7 +102,7 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
   async function replayed(
     chain: NetworkClient['chain'],
     row: WholeTransactionRow,
-    seen: Seen,
+    seen: ReceiptView,
   ): Promise<TransactionError> {
     const { from, to, data, access_list, authorization_list } = row
     const call = { from, to, value: BigInt(row.value), data, access_list, authorization_list }
@@ -111,7 +115,10 @@ export function createSettlement({ store, now, observer }: SettlementDependencie
  * A rollup may charge more for the data than was estimated at the acceptance. What was paid then counts for `max_fee_per_day`, also
  * above the limit.
  */
-function paidMore(relayer: RelayerRow, { fact: { fee, l1_fee } }: Proof<Seen>): Pick<Move, 'spending'> {
+function paidMore(
+  relayer: RelayerRow,
+  { fact: { fee, l1_fee } }: Proof<ReceiptView>,
+): Pick<TransactionUpdate, 'spending'> {
   if (l1_fee === undefined || fee === undefined) return {}
   const [spend] = feeSpending(relayer, fee)
   return spend ? { spending: [{ ...spend, limit: undefined }] } : {}

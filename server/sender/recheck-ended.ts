@@ -4,8 +4,8 @@ import { effectOf } from '../domain/effect.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
 import type { Commit } from './commit.ts'
-import { type Lane, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
-import type { createSettlement } from './receipts.ts'
+import { chainObservation, type SenderDependencies, type Tick, transactionState } from './lane.ts'
+import type { createReceipts } from './receipts.ts'
 
 const firstWaitMs = 60_000
 const maxWaitMs = 3_600_000
@@ -17,7 +17,7 @@ const maxRemembered = 10_000
 
 export interface GivenUp {
   /** Looks up the rows that are due, and corrects them. Resolves to whether a row has changed. */
-  correct(lane: Lane): Promise<boolean>
+  correct(lane: Tick): Promise<boolean>
   /** Milliseconds until the next lookup; undefined: nothing is left to look up. */
   dueIn(relayerRowId: number): Promise<number | undefined>
 }
@@ -30,7 +30,7 @@ interface Case {
 
 interface GivenUpDependencies extends Pick<SenderDependencies, 'store' | 'now' | 'elapsed' | 'observer'> {
   commit: Commit
-  settlement: ReturnType<typeof createSettlement>
+  settlement: ReturnType<typeof createReceipts>
 }
 
 /**
@@ -38,7 +38,14 @@ interface GivenUpDependencies extends Pick<SenderDependencies, 'store' | 'now' |
  * may bring theirs back: the rows are looked up for a day, at growing intervals, and corrected when a majority of all endpoints has the
  * receipt of an attempt with enough confirmations.
  */
-export function createGivenUp({ store, now, elapsed, observer, commit, settlement }: GivenUpDependencies): GivenUp {
+export function createRecheckEnded({
+  store,
+  now,
+  elapsed,
+  observer,
+  commit,
+  settlement,
+}: GivenUpDependencies): GivenUp {
   const cases = new BoundedMap<number, Case>(maxRemembered)
   /** By relayer: when its rows are read again. */
   const readAt = new BoundedMap<number, number>(maxRemembered)
@@ -53,13 +60,13 @@ export function createGivenUp({ store, now, elapsed, observer, commit, settlemen
   const caseOf = (rowId: number): Case =>
     cases.of(rowId, () => ({ since: elapsed(), poll_at: elapsed() + firstWaitMs, wait_ms: firstWaitMs }))
 
-  async function correctOne(lane: Lane, row: TransactionRow): Promise<boolean> {
+  async function correctOne(lane: Tick, row: TransactionRow): Promise<boolean> {
     const { networkClient } = lane
     const attempts = (await store.attempts(row.row_id)).filter(({ nonce }) => nonce === row.nonce)
     const [proof] = await proveReceipts(networkClient, [{ attempts, effect: effectOf(row) }])
     if (!proof || proof === 'shallow') return false
-    const sight = sightOf(lane, row, { now: now(), elapsed: elapsed() }, { proof })
-    const step = decide({ ...trackedOf(row), status: 'submitted' }, sight)
+    const sight = chainObservation(lane, row, { now: now(), elapsed: elapsed() }, { proof })
+    const step = decide({ ...transactionState(row), status: 'submitted' }, sight)
     if (step.do !== 'end') return false
     const { hash } = proof.fact
     observer.nonceNoticed?.('transaction corrected', { relayer_id: row.relayer_id, transaction_id: row.id, hash })

@@ -1,16 +1,16 @@
 import { proveHead } from '../chain/proofs.ts'
 import { isUnmined } from '../domain/statuses.ts'
 import { afterHead, isDueToPublish, isPrivate } from '../domain/submission.ts'
-import type { Move, TransactionRow } from '../domain/transaction-rows.ts'
+import type { TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { waitColumns } from '../domain/wait-reason.ts'
 import { given } from '../lib/majority.ts'
 import type { Commit } from './commit.ts'
-import type { Decided, Lane, SenderDependencies } from './lane.ts'
+import type { Decided, SenderDependencies, Tick } from './lane.ts'
 
 /** Releases the bytes of `private_then_public` transactions, by the proven height of the chain: a release cannot be taken back. */
-export function createPublish({ now }: Pick<SenderDependencies, 'now'>, commit: Commit) {
+export function createReleasePrivate({ now }: Pick<SenderDependencies, 'now'>, commit: Commit) {
   /** Resolves to the same steps, for the rows as they are then. The round broadcasts what was released. */
-  return async ({ networkClient, seen, pool }: Lane, decided: Decided[]): Promise<Decided[]> => {
+  return async ({ networkClient, seen, pool }: Tick, decided: Decided[]): Promise<Decided[]> => {
     const height = seen.head?.number ?? 0
     const isSigned = ({ status }: TransactionRow) => isUnmined(status) && status !== 'pending'
     // What a caller has released, which no node has yet.
@@ -18,7 +18,7 @@ export function createPublish({ now }: Pick<SenderDependencies, 'now'>, commit: 
     const due = decided.flatMap(({ row }) => (isSigned(row) && isDueToPublish(row, height) ? row : []))
     const proof = due.length === 0 ? undefined : await proveHead(networkClient)
     if (!proof) return decided
-    const moves = due.flatMap((row): Move[] => {
+    const moves = due.flatMap((row): TransactionUpdate[] => {
       const submission = row.submission && afterHead(row.submission, proof, now())
       if (!submission) return []
       const { row_id, revision } = row

@@ -1,12 +1,12 @@
 import { askEach } from '../chain/ask-each.ts'
 import type { Chain, Receipts } from '../chain/chain.ts'
 import { deniesAll, newestOf, surveyBlocks, type Witnesses } from '../chain/proofs.ts'
-import type { Seen } from '../domain/decide.ts'
+import type { ReceiptView } from '../domain/decide.ts'
 import type { Proof } from '../domain/proof.ts'
 import type { RelayerRow } from '../domain/rows.ts'
-import type { AttemptRow, Move, TransactionRow } from '../domain/transaction-rows.ts'
+import type { AttemptRow, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { given, majorityOf } from '../lib/majority.ts'
-import type { NetworkClient, SendingDependencies } from './context.ts'
+import type { NetworkClient, SenderContext } from './context.ts'
 
 /** For how many blocks after its confirmation a transaction is watched. */
 export const watchedBlocks = 32
@@ -15,7 +15,7 @@ export const watchedBlocks = 32
 const denialBlocks = 6
 
 /** Distinguishes a reorganization from a node that lags or follows a fork, by the endpoints' block hashes at the block's height. */
-export function createReorganized({ store, observer }: Pick<SendingDependencies, 'store' | 'observer'>) {
+export function createReorg({ store, observer }: Pick<SenderContext, 'store' | 'observer'>) {
   /**
    * For transactions that were in a block and now have no receipt: whether its block is likely to be replaced, or to be one that never had
    * it (a node had lied), and the receipt that most answering endpoints have in a block that is not. All are hints: they start a broadcast,
@@ -24,7 +24,7 @@ export function createReorganized({ store, observer }: Pick<SendingDependencies,
   async function fatesOf(
     witnesses: Witnesses,
     rows: TransactionRow[],
-  ): Promise<{ replaced: boolean; receipt: Seen | null }[]> {
+  ): Promise<{ replaced: boolean; receipt: ReceiptView | null }[]> {
     const blocks = await surveyBlocks(witnesses, rows)
     const attempts = await Promise.all(rows.map(({ row_id }) => store.attempts(row_id)))
     const answers = await askEach(witnesses.each, (node) => receiptsOf(node, attempts.flat()))
@@ -67,7 +67,10 @@ export function createReorganized({ store, observer }: Pick<SendingDependencies,
   return { fatesOf, reopen }
 }
 
-const reopened = ({ row_id, revision, intent }: TransactionRow, _proof: Proof<{ block_hash: string }>): Move => ({
+const reopened = (
+  { row_id, revision, intent }: TransactionRow,
+  _proof: Proof<{ block_hash: string }>,
+): TransactionUpdate => ({
   row_id,
   revision,
   set: {
@@ -94,7 +97,7 @@ async function receiptsOf(node: Chain, attempts: AttemptRow[]): Promise<Shown> {
 }
 
 /** The receipt of one of the attempts that more than half of the answering endpoints have. */
-function shownByMost(answers: Shown[], attempts: AttemptRow[]): Seen | undefined {
+function shownByMost(answers: Shown[], attempts: AttemptRow[]): ReceiptView | undefined {
   const seen = given(answers.map(({ receipts }) => newestOf(attempts, receipts)))
   const groups = [...Map.groupBy(seen, ({ hash, block_hash }) => `${hash} ${block_hash}`).values()]
   return groups.find((group) => group.length >= majorityOf(answers.length))?.[0]

@@ -2,13 +2,13 @@ import type { TransactionError } from '../../generated/openapi.ts'
 import type { Mempool } from '../chain/mempool.ts'
 import { type RpcError, rpcKindOf } from '../chain/rpc.ts'
 import { highestTaken } from '../domain/attempts.ts'
-import { isEnough, leastToReplace, pricesOf } from '../domain/fees.ts'
+import { isEnough, minReplacementFee, pricesOf } from '../domain/fees.ts'
 import { errorOf } from '../domain/outcome.ts'
 import { isPrivate } from '../domain/submission.ts'
-import type { Attempt, Move, TransactionRow } from '../domain/transaction-rows.ts'
+import type { Attempt, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { isSameWait, type Wait, waitColumns } from '../domain/wait-reason.ts'
 import { cheapWait, doubtedRefusal, endingReason, laterWait, refusal, verdictOf } from './broadcast-errors.ts'
-import type { SendingDependencies } from './context.ts'
+import type { SenderContext } from './context.ts'
 import { askGas } from './gas-limit.ts'
 
 export interface Broadcast {
@@ -19,7 +19,7 @@ export interface Broadcast {
 }
 
 export interface BroadcastResult {
-  moves: Move[]
+  moves: TransactionUpdate[]
   /** Transactions that no node will ever accept, as their bytes or several endpoints prove. */
   hopeless: Hopeless[]
   /** The rows whose bytes were not accepted: broadcast them again later. */
@@ -62,7 +62,7 @@ const maxTextLength = 900
 const maxAtOnce = 100
 const maxBytesAtOnce = 192 * 1024
 
-type BroadcastDependencies = Pick<SendingDependencies, 'store' | 'now'>
+type BroadcastDependencies = Pick<SenderContext, 'store' | 'now'>
 
 /** Sends signed, durable bytes to the nodes, in the order of their nonces. */
 export async function broadcast(
@@ -176,11 +176,11 @@ interface Refused {
 /** Reasons to wait that end when a node accepts the bytes. Reasons that come from a policy are ended by pricing. */
 const endsWhenAccepted = new Set<string | null>(['node', 'funds', 'unreachable', 'private_relay', 'contested_nonce'])
 
-function acceptedMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: number[]): Move[] {
+function acceptedMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: number[]): TransactionUpdate[] {
   const { row_id, revision } = row
   const isNew = row.status === 'sent'
   const sentAt = row.sent_at ?? new Date(now()).toISOString()
-  const set: Move['set'] = {
+  const set: TransactionUpdate['set'] = {
     ...(isNew && { status: 'submitted', sent_at: sentAt }),
     ...((isNew || endsWhenAccepted.has(row.waiting_for)) && waitColumns(row, null)),
   }
@@ -197,7 +197,7 @@ async function contestedMoves(
   mempool: Mempool,
   row: TransactionRow,
   { attempt, text, kind }: Refused,
-): Promise<Move[]> {
+): Promise<TransactionUpdate[]> {
   const { store } = dependencies
   const own = (await store.attempts(row.row_id)).filter(
     ({ nonce, purpose }) => nonce === row.nonce && (purpose === 'cancel' || !row.submission?.is_original_private),
@@ -217,7 +217,7 @@ async function contestedMoves(
     return waitMoves(row, { attempt, text, kind }, wait, row.nonce as number)
   }
   const signed = pricesOf(own.find(({ number }) => number === attempt.number) ?? row)
-  const isHigher = signed !== undefined && isEnough(signed, leastToReplace(highest, signed.kind))
+  const isHigher = signed !== undefined && isEnough(signed, minReplacementFee(highest, signed.kind))
   const [move] = acceptedMoves(dependencies, row, taken)
   const wait = isHigher ? waitColumns(row, refusal(text)) : {}
   const { row_id, revision } = row
@@ -234,8 +234,8 @@ function waitMoves(
   { attempt, text, kind }: Refused,
   wait: Wait,
   next: number,
-  set: Move['set'] = {},
-): Move[] {
+  set: TransactionUpdate['set'] = {},
+): TransactionUpdate[] {
   const { row_id, revision, nonce } = row
   const isSame = row.waiting_for === wait.waiting_for && (nonce !== next || isSameWait(row, wait))
   const isOutage = wait.waiting_for === 'unreachable' || wait.waiting_for === 'private_relay'

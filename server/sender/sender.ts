@@ -1,16 +1,16 @@
 import { isRpcFailure } from '../chain/rpc.ts'
 import { createAccountViews } from './account-view.ts'
-import { createHandOver } from './broadcast.ts'
+import { createBroadcast } from './broadcast.ts'
 import { createCommit } from './commit.ts'
 import type { NetworkClient } from './context.ts'
-import { type Lane, type LaneState, newLaneState, type SenderDependencies } from './lane.ts'
+import { newSenderState, type SenderDependencies, type SenderState, type Tick } from './lane.ts'
 import { createObserve } from './observe.ts'
-import { createSettlement } from './receipts.ts'
-import { createGivenUp } from './recheck-ended.ts'
-import { createPublish } from './release-private.ts'
-import { createReorganized, watchedBlocks } from './reorg.ts'
+import { createReceipts } from './receipts.ts'
+import { createRecheckEnded } from './recheck-ended.ts'
+import { createReleasePrivate } from './release-private.ts'
+import { createReorg, watchedBlocks } from './reorg.ts'
 import { failed, pollAfter, restIntervalMs, succeeded, watchLimitMs } from './schedule.ts'
-import { createRound } from './tick.ts'
+import { createTick } from './tick.ts'
 import { createLaneWaits } from './waits.ts'
 
 const minGivenUpMs = 1_000
@@ -32,18 +32,18 @@ export interface Sender {
  */
 export function createSender(dependencies: SenderDependencies): Sender {
   const { store, nonces, elapsed, changed } = dependencies
-  const laneStates = new Map<number, LaneState>()
+  const laneStates = new Map<number, SenderState>()
   const commit = createCommit(store, changed)
   const waits = createLaneWaits(dependencies, commit)
-  const reorganized = createReorganized(dependencies)
-  const handOver = createHandOver(dependencies, commit)
+  const reorganized = createReorg(dependencies)
+  const handOver = createBroadcast(dependencies, commit)
   const views = createAccountViews(dependencies)
   const observing = createObserve({ ...dependencies, waits, views, reorganized })
-  const settlement = createSettlement(dependencies)
-  const givenUp = createGivenUp({ ...dependencies, commit, settlement })
-  const publish = createPublish(dependencies, commit)
+  const settlement = createReceipts(dependencies)
+  const givenUp = createRecheckEnded({ ...dependencies, commit, settlement })
+  const publish = createReleasePrivate(dependencies, commit)
   const parts = { commit, waits, views, reorganized, settlement, handOver, publish, observing }
-  const round = createRound({ ...dependencies, ...parts })
+  const round = createTick({ ...dependencies, ...parts })
 
   async function work(relayerRowId: number): Promise<number | undefined> {
     const [relayer, unfinished] = await Promise.all([
@@ -57,7 +57,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
       return undefined
     }
     const isResting = unfinished === 0
-    const lane: Lane = { held, networkClient, ...stateOf(relayerRowId, networkClient, isResting) }
+    const lane: Tick = { held, networkClient, ...stateOf(relayerRowId, networkClient, isResting) }
     const { schedule } = lane
     try {
       if (!isResting) {
@@ -86,18 +86,18 @@ export function createSender(dependencies: SenderDependencies): Sender {
   }
 
   /** After a rest, and at other endpoints, a lane starts with an empty state: everything is read again before anything is signed. */
-  function stateOf(relayerRowId: number, networkClient: NetworkClient, isResting: boolean): LaneState {
+  function stateOf(relayerRowId: number, networkClient: NetworkClient, isResting: boolean): SenderState {
     const before = laneStates.get(relayerRowId)
     const isSame = before?.endpoints === networkClient.endpoints
     const isKept = isSame && (isResting || before.schedule.rest_since === undefined)
-    const state = isKept ? before : newLaneState(networkClient)
+    const state = isKept ? before : newSenderState(networkClient)
     laneStates.set(relayerRowId, state)
     if (isResting) state.schedule.rest_since ??= elapsed()
     return state
   }
 
   /** For a relayer without unfinished transactions: whether a reorganization may still remove its last confirmed one. */
-  async function isWatched({ held, networkClient, seen, schedule }: Lane): Promise<boolean> {
+  async function isWatched({ held, networkClient, seen, schedule }: Tick): Promise<boolean> {
     if (elapsed() - (schedule.rest_since ?? 0) > watchLimitMs(networkClient, watchedBlocks)) return false
     const newest = await store.newestEnded(held.relayer.row_id)
     if (!newest) return false
@@ -106,7 +106,7 @@ export function createSender(dependencies: SenderDependencies): Sender {
   }
 
   /** A cheap round: two calls, and one more when a block was replaced. */
-  async function watchRound(lane: Lane): Promise<void> {
+  async function watchRound(lane: Tick): Promise<void> {
     const { held, networkClient, seen, schedule, pool } = lane
     if (elapsed() < schedule.poll_at) return
     const polled = await observing.poll(lane)

@@ -1,20 +1,20 @@
 import { isRpcFailure } from '../chain/rpc.ts'
 import { aboveRefused, contentHash, highestOutbid, highestTaken } from '../domain/attempts.ts'
 import { repriceMs } from '../domain/decide.ts'
-import { type Envelope, seal } from '../domain/encoding/envelope.ts'
+import { type Envelope, serializeUnsigned } from '../domain/encoding/envelope.ts'
 import {
-  atCeiling,
+  applyMaxFee,
   bump,
   type Ceiling,
   gwei,
   isAbove,
   isEnough,
   isNear,
-  leastToReplace,
   liftedTo,
   limit,
   limitTo,
   type Market,
+  minReplacementFee,
   most,
   type PriceKind,
   type Prices,
@@ -30,9 +30,9 @@ import { capOf, feeOf, feeSpending, multipleOf } from '../domain/policies/fee-po
 import type { RelayerRow } from '../domain/rows.ts'
 import { isReleasedWhenSigned, releasedCancellation } from '../domain/submission.ts'
 import { formOf, plainForm, priceKindOf } from '../domain/transaction-form.ts'
-import type { AttemptRow, Move, TransactionRow } from '../domain/transaction-rows.ts'
+import type { AttemptRow, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
-import type { HeldRelayer } from '../keys/keyring.ts'
+import type { RelayerSigner } from '../keys/keyring.ts'
 import { LeaseLost } from '../store/work-share.ts'
 import { ceilingOf, type NetworkClient, tierOf } from './context.ts'
 import { askGas } from './gas-limit.ts'
@@ -45,7 +45,7 @@ const atLimitMs = 15_000
 
 /** The change of a row, and the bytes to broadcast after it is committed. */
 export interface Signed {
-  move: Move
+  move: TransactionUpdate
   bytes?: Broadcast['attempt']
   /** Whether the bytes are new: then they may be broadcast only after the move is committed. */
   isNew: boolean
@@ -75,7 +75,7 @@ interface Content {
  */
 export function createSign({ store, now, observer, holds }: SignDependencies) {
   return async function sign(
-    { relayer, signer }: HeldRelayer,
+    { relayer, signer }: RelayerSigner,
     client: Client,
     row: TransactionRow,
     purpose: Purpose,
@@ -113,7 +113,7 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     }
     const form = purpose === 'send' ? formOf(row.type, row, prices) : plainForm(prices)
     const envelope: Envelope = { chain_id: row.chain_id, nonce: row.nonce as number, ...content, ...form }
-    const sealed = seal(envelope)
+    const sealed = serializeUnsigned(envelope)
     // This process may have been stopped for a while. New bytes that are signed all the same are not stored, and so not broadcast.
     if (!holds(row.relayer_row_id)) throw new LeaseLost()
     const made = await signer.sign(sealed.digest, sealed.preimage, signal)
@@ -209,7 +209,7 @@ export function createSign({ store, now, observer, holds }: SignDependencies) {
     // Only within `max_fee_multiple`, which holds for a slow transaction.
     const before = (slow && highestOutbid(attempts, row.nonce)) || taken
     const raised = bump(before, wanted, under(ceiling, cap))
-    if (!raised) return atLimit(relayer, row, await market(), leastToReplace(before, kind), { gas_limit, cap })
+    if (!raised) return atLimit(relayer, row, await market(), minReplacementFee(before, kind), { gas_limit, cap })
     return slow && isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
   }
 
@@ -283,10 +283,10 @@ async function untaken(
 function withCeiling(row: TransactionRow, quoted: Prices, ceiling: Ceiling): Prices {
   const own = pricesOf(row)
   const isChosen = own !== undefined && ceiling.fee !== undefined && most(own) < ceiling.fee
-  return isChosen ? limitTo(quoted, ceiling) : atCeiling(quoted, ceiling)
+  return isChosen ? limitTo(quoted, ceiling) : applyMaxFee(quoted, ceiling)
 }
 
-const isReplacing = (given: Prices, taken: Prices): boolean => isEnough(given, leastToReplace(taken, given.kind))
+const isReplacing = (given: Prices, taken: Prices): boolean => isEnough(given, minReplacementFee(taken, given.kind))
 
 const kindFor = ({ policies }: RelayerRow) => (policies.eip1559_pricing === false ? 'legacy' : undefined)
 

@@ -4,15 +4,22 @@ import type { Market } from '../domain/fees.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { isSameWait, unprovenWait, type Wait, waitColumns } from '../domain/wait-reason.ts'
 import type { AccountViews } from './account-view.ts'
-import type { createHandOver } from './broadcast.ts'
+import type { createBroadcast } from './broadcast.ts'
 import type { Commit } from './commit.ts'
 import { tierOf } from './context.ts'
-import { type Decided, type Lane, mendGaps, type SenderDependencies, sightOf, trackedOf } from './lane.ts'
+import {
+  chainObservation,
+  type Decided,
+  fillNonceGaps,
+  type SenderDependencies,
+  type Tick,
+  transactionState,
+} from './lane.ts'
 import { beginRound, isDropped, isSilent, isStalled, noteKnown } from './mempool-state.ts'
 import type { createObserve, Polled } from './observe.ts'
-import type { createSettlement, Settling } from './receipts.ts'
-import type { createPublish } from './release-private.ts'
-import type { createReorganized } from './reorg.ts'
+import type { createReceipts, Settling } from './receipts.ts'
+import type { createReleasePrivate } from './release-private.ts'
+import type { createReorg } from './reorg.ts'
 import { pollSoon } from './schedule.ts'
 import type { LaneWaits } from './waits.ts'
 
@@ -25,20 +32,20 @@ interface RoundDependencies extends SenderDependencies {
   commit: Commit
   waits: LaneWaits
   views: AccountViews
-  reorganized: ReturnType<typeof createReorganized>
-  settlement: ReturnType<typeof createSettlement>
-  handOver: ReturnType<typeof createHandOver>
-  publish: ReturnType<typeof createPublish>
+  reorganized: ReturnType<typeof createReorg>
+  settlement: ReturnType<typeof createReceipts>
+  handOver: ReturnType<typeof createBroadcast>
+  publish: ReturnType<typeof createReleasePrivate>
   observing: ReturnType<typeof createObserve>
 }
 
 /** One round of a lane: observe the chain, decide the step of each transaction, commit what it shows, and act. */
-export function createRound(dependencies: RoundDependencies) {
+export function createTick(dependencies: RoundDependencies) {
   const { store, nonces, now, elapsed, changed, commit, waits, views, reorganized, settlement, publish } = dependencies
   const { signAll, handOverAgain } = dependencies.handOver
   const { poll, look, observe } = dependencies.observing
 
-  async function round(lane: Lane): Promise<void> {
+  async function round(lane: Tick): Promise<void> {
     const { held, networkClient, seen, schedule, pool } = lane
     const { relayer } = held
     beginRound(pool)
@@ -50,27 +57,27 @@ export function createRound(dependencies: RoundDependencies) {
     if (!polled) return
     if (seen.recheck && (await reorganized.reopen(relayer, networkClient, seen.head?.number ?? 0))) pool.resend = true
     // Gaps are closed before anything is signed at a higher nonce.
-    if (pool.resend || seen.recheck) await mendGaps(nonces, lane)
+    if (pool.resend || seen.recheck) await fillNonceGaps(nonces, lane)
     await sendNew(lane)
     await followAll(lane, polled)
     if (polled.isNew) await noteBalance(lane)
   }
 
   /** Handles signed and mined transactions: follows the chain, reprices slow ones, and broadcasts again those that may be lost. */
-  async function followAll(lane: Lane, polled: Polled): Promise<void> {
+  async function followAll(lane: Tick, polled: Polled): Promise<void> {
     const { decided, market } = await observe(lane, polled)
     await commitShown(lane, decided)
     await act(lane, await publish(lane, decided), market)
   }
 
   /** Commits what the chain showed: transactions that are in a block, and those that are final. */
-  async function commitShown(lane: Lane, decided: Decided[]): Promise<void> {
+  async function commitShown(lane: Tick, decided: Decided[]): Promise<void> {
     const settling = decided.filter((one): one is { row: TransactionRow; step: Settling } => isSettling(one))
     const moves = await Promise.all(settling.map(({ row, step }) => settlement.movesOf(lane, row, step)))
     await commit(moves.flat())
   }
 
-  async function act(lane: Lane, decided: Decided[], market: Market | undefined): Promise<void> {
+  async function act(lane: Tick, decided: Decided[], market: Market | undefined): Promise<void> {
     const { held, seen, pool } = lane
     const isReorganized = seen.recheck
     for (const { row, step } of decided) await carryOut(lane, row, step)
@@ -80,7 +87,7 @@ export function createRound(dependencies: RoundDependencies) {
     )
     const everything = isStalled(pool) || pool.resend || isReorganized
     pool.resend = everything
-    if (everything) await mendGaps(nonces, lane)
+    if (everything) await fillNonceGaps(nonces, lane)
     // Cleared only now: when a node failed in a step above, the next round repeats it.
     pool.resend = false
     seen.recheck = false
@@ -99,7 +106,7 @@ export function createRound(dependencies: RoundDependencies) {
   }
 
   /** The transactions to broadcast again. */
-  async function lostOf(lane: Lane, decided: Decided[], everything: boolean): Promise<TransactionRow[]> {
+  async function lostOf(lane: Tick, decided: Decided[], everything: boolean): Promise<TransactionRow[]> {
     const { held, seen, pool } = lane
     if (everything) {
       // Read again, because transactions that just lost their block are in flight now.
@@ -113,7 +120,7 @@ export function createRound(dependencies: RoundDependencies) {
   }
 
   /** Without new blocks time alone tells nothing: the nodes are asked whether they still have a transaction. */
-  async function forgottenOf({ networkClient, pool }: Lane, decided: Decided[]): Promise<TransactionRow[]> {
+  async function forgottenOf({ networkClient, pool }: Tick, decided: Decided[]): Promise<TransactionRow[]> {
     const forgotten: TransactionRow[] = []
     for (const { row, step } of decided) {
       if (step.do !== 'look' || row.hash === null || !isSilent(pool, row.row_id, tierOf(row), elapsed())) continue
@@ -127,7 +134,7 @@ export function createRound(dependencies: RoundDependencies) {
    * What private relays dropped by their rules. They get it again, as the row before this reason: their acceptance ends an earlier reason,
    * and leaves this one.
    */
-  async function droppedOf({ networkClient, seen, pool }: Lane, decided: Decided[]): Promise<TransactionRow[]> {
+  async function droppedOf({ networkClient, seen, pool }: Tick, decided: Decided[]): Promise<TransactionRow[]> {
     const height = seen.head?.number ?? 0
     const dropped = decided.flatMap(({ row, step }) => {
       const { drops_after_blocks } = networkClient.mempoolOf(row)
@@ -146,13 +153,13 @@ export function createRound(dependencies: RoundDependencies) {
   }
 
   /** A transaction that a node has may have newer bytes, for example of its cancellation, that none has. */
-  function isNotTaken({ pool, seen }: Lane, { row, step }: Decided): boolean {
+  function isNotTaken({ pool, seen }: Tick, { row, step }: Decided): boolean {
     const isOlder = row.status === 'submitted' && pool.not_taken.has(row.row_id) && (row.nonce ?? -1) >= seen.latest
     return step.do === 'broadcast' || (step.do === 'rest' && isOlder)
   }
 
   /** The steps that neither sign nor ask the chain. */
-  async function carryOut(lane: Lane, row: TransactionRow, step: Decided['step']): Promise<void> {
+  async function carryOut(lane: Tick, row: TransactionRow, step: Decided['step']): Promise<void> {
     const { held, networkClient, seen, schedule, pool } = lane
     const { row_id, revision } = row
     if (step.do === 'return') {
@@ -181,7 +188,7 @@ export function createRound(dependencies: RoundDependencies) {
   }
 
   /** Another sender's transaction with this nonce is in the pool. It is not replaced unless the caller asks for that. */
-  async function waitForForeign({ held, networkClient }: Lane, row: TransactionRow): Promise<void> {
+  async function waitForForeign({ held, networkClient }: Tick, row: TransactionRow): Promise<void> {
     const nonce = row.nonce as number
     if (row.waiting_for === 'contested_nonce') return
     const hash = (await networkClient.chain.pooledHash(held.relayer.address, nonce)) ?? null
@@ -196,7 +203,7 @@ export function createRound(dependencies: RoundDependencies) {
   }
 
   /** Reports low balances after a new block. Only this check sees a recovery, because POST may use a cached balance. */
-  async function noteBalance({ held, networkClient }: Lane): Promise<void> {
+  async function noteBalance({ held, networkClient }: Tick): Promise<void> {
     const { row_id, address, policies } = held.relayer
     if (policies.min_balance === undefined) return
     const balance = await networkClient.chain.balance(address).catch(orUnknown)
@@ -205,18 +212,21 @@ export function createRound(dependencies: RoundDependencies) {
   }
 
   /** Signs `pending` transactions in the order of their nonces, stores the bytes, and broadcasts them. */
-  async function sendNew(lane: Lane): Promise<void> {
+  async function sendNew(lane: Tick): Promise<void> {
     const { held, seen, schedule, pool } = lane
     if (nonces.isInDoubt(held.relayer.row_id)) return
     // A new transaction may close an open gap.
-    if (seen.gaps > 0) await mendGaps(nonces, lane)
+    if (seen.gaps > 0) await fillNonceGaps(nonces, lane)
     const atOnce = held.signer.at_once > 1 ? signRemotelyAtOnce : signAtOnce
     while (!held.relayer.paused) {
       const rows = await store.pending(held.relayer.row_id, seen.latest, seen.latest + pool.window, atOnce)
       if (rows.length === 0) return
       await look(lane)
       const time = { now: now(), elapsed: elapsed() }
-      const decided = rows.map((row) => ({ row, step: decide(trackedOf(row), sightOf(lane, row, time, {})) }))
+      const decided = rows.map((row) => ({
+        row,
+        step: decide(transactionState(row), chainObservation(lane, row, time, {})),
+      }))
       // Nonces are signed in their order, so the first one that waits for another sender's transaction holds up the others.
       const waiting = decided.findIndex(({ step }) => step.do === 'yield')
       const first = waiting < 0 ? decided.length : waiting

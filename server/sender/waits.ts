@@ -2,15 +2,15 @@ import { most, pricesOf } from '../domain/fees.ts'
 import { capOf } from '../domain/policies/fee-policies.ts'
 import { laneWait, type WaitFacts, waitColumns } from '../domain/wait-reason.ts'
 import type { Commit } from './commit.ts'
-import { ceilingOf, currentOf, type SendingDependencies } from './context.ts'
-import type { Lane } from './lane.ts'
+import { ceilingOf, currentOf, type SenderContext } from './context.ts'
+import type { Tick } from './lane.ts'
 
 export interface LaneWaits {
   /** Records why the first in line waits, unless an answer to its own bytes has given the reason. */
-  note(lane: Pick<Lane, 'held'>, known: Partial<WaitFacts>): Promise<void>
+  note(lane: Pick<Tick, 'held'>, known: Partial<WaitFacts>): Promise<void>
 }
 
-export function createLaneWaits({ store }: Pick<SendingDependencies, 'store'>, commit: Commit): LaneWaits {
+export function createLaneWaits({ store }: Pick<SenderContext, 'store'>, commit: Commit): LaneWaits {
   return {
     async note({ held }, known) {
       const row = await store.firstInLine(held.relayer.row_id)

@@ -5,12 +5,12 @@ import type { ApiKeyRow, PendingAuditEntry } from '../domain/rows.ts'
 import { readTime } from '../domain/values.ts'
 import { makeToken } from '../lib/token.ts'
 import type { UnknownLimit } from '../store/configuration-store.ts'
-import type { OperationDependencies } from './context.ts'
+import type { ServicesContext } from './context.ts'
 
 /* API keys, as callers and the operator's command change them. */
 
-type Store = Pick<OperationDependencies, 'store'>
-type Clock = Pick<OperationDependencies, 'now'>
+type Store = Pick<ServicesContext, 'store'>
+type Clock = Pick<ServicesContext, 'now'>
 
 /** An API key with its token, which is shown this once. */
 export interface ApiKeyWithToken {
@@ -21,7 +21,7 @@ export interface ApiKeyWithToken {
 const formerValidS = 86_400
 
 export async function createApiKey(
-  { store, makeId, now }: Store & Clock & Pick<OperationDependencies, 'makeId'>,
+  { store, makeId, now }: Store & Clock & Pick<ServicesContext, 'makeId'>,
   body: CreateApiKeyRequest,
   auditEntry: PendingAuditEntry,
 ): Promise<ApiKeyWithToken> {

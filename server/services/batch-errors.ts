@@ -1,7 +1,7 @@
 import { DomainError, type Fault, type Field } from '../domain/errors.ts'
 
 /** Runs `work` for a member of a batch. A failure names the member: the fault of a value gets its path there. */
-export async function ofMember<T>(list: string, index: number, work: () => T | Promise<T>): Promise<T> {
+export async function withBatchIndex<T>(list: string, index: number, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -13,7 +13,7 @@ import type { FindPool } from './find-pool.ts'
 import type { Sending } from './transactions/sending.ts'
 
 /** The effects of the operations. */
-export interface OperationDependencies {
+export interface ServicesContext {
   store: Store
   observer: Observer
   keyring: Keyring

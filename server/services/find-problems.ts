@@ -9,7 +9,7 @@ import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { type ChainPace, nextStep, reasonToWait, shownReason, standsStill } from '../domain/wait-reason.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
 import { withTimeout } from '../lib/timeout.ts'
-import { nextTurn } from '../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
 import type { FundingNote } from '../store/configuration-store.ts'
 import type { Failures, NotificationState } from '../store/store.ts'
 
@@ -29,13 +29,13 @@ export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
     ...facts.relayers.flatMap(ofState),
     ...facts.relayers.flatMap((relayer) => ofFunding(relayer, facts.funding.get(relayer.row_id))),
   ]
-  await nextTurn()
+  await yieldToEventLoop()
   problems.push(...facts.queues.flatMap((queue) => ofQueue(queue, paceOf(queue.relayer, facts))))
   for (const relayer of facts.relayers) {
     const account = facts.accounts.get(relayer.id)
     if (account && !(account instanceof Error)) problems.push(...ofAccount(relayer, account))
   }
-  await nextTurn()
+  await yieldToEventLoop()
   for (const failures of facts.failures) {
     const relayer = byRowId.get(failures.relayer_row_id)
     if (relayer) problems.push(ofFailures(relayer, failures))

@@ -23,7 +23,7 @@ import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { readAddress } from '../domain/values.ts'
 import { toHex } from '../lib/hex.ts'
 import type { SponsorshipRow } from '../store/configuration-store.ts'
-import type { OperationDependencies } from './context.ts'
+import type { ServicesContext } from './context.ts'
 import { hashOf } from './transactions/send.ts'
 import type { Accepted, Asker, Complete, Idempotency } from './transactions/send-parts.ts'
 
@@ -42,7 +42,7 @@ export function createSponsoredCalls({
   chains,
   sending,
   now,
-}: Pick<OperationDependencies, 'store' | 'keyring' | 'chains' | 'sending' | 'now'>) {
+}: Pick<ServicesContext, 'store' | 'keyring' | 'chains' | 'sending' | 'now'>) {
   /** The relayers that send the calls. Throws DomainError (404) when the relayer, or the pool, was deleted. */
   async function sendersOf({ relayer_id, relayer_row_id, pool_id, pool_row_id }: SponsorshipRow) {
     if (relayer_id !== null) {

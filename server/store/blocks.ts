@@ -1,5 +1,5 @@
-import type { Listing, Slice } from '../domain/rows.ts'
-import { nextTurn } from '../lib/yield-to-event-loop.ts'
+import type { Listing, PageRequest } from '../domain/rows.ts'
+import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
 
 /** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of the schemas use it too. */
 const blockSize = 1_000
@@ -24,7 +24,7 @@ export interface BlockList {
  * Finds a page of a filtered list, and the length of the list, from the counts of its blocks. Rows are read only in the blocks of the
  * page and in blocks whose counts are not sufficient, in steps between which other work runs.
  */
-export async function findPage(list: BlockList, { offset, limit }: Slice): Promise<Listing<number>> {
+export async function findPage(list: BlockList, { offset, limit }: PageRequest): Promise<Listing<number>> {
   const items: number[] = []
   let totalItems = 0
   let began = performance.now()
@@ -41,7 +41,7 @@ export async function findPage(list: BlockList, { offset, limit }: Slice): Promi
       if (level === 1) await look(0, first, last)
       else take(await list.numbers(first, last))
       if (performance.now() - began < turnMs) continue
-      await nextTurn()
+      await yieldToEventLoop()
       began = performance.now()
     }
   }

@@ -25,12 +25,12 @@ import type {
   NewRelayer,
   NotificationChanges,
   NotificationRow,
+  PageRequest,
   PendingAuditEntry,
   PoolRow,
   RelayerObstacle,
   RelayerRow,
   SignerRow,
-  Slice,
 } from '../domain/rows.ts'
 import type { Account } from '../domain/transaction-rows.ts'
 
@@ -41,7 +41,7 @@ import type { Account } from '../domain/transaction-rows.ts'
 export interface ConfigurationStore {
   createNetwork(network: Network, auditEntry?: PendingAuditEntry): Promise<boolean>
   getNetwork(id: string): Promise<Network | undefined>
-  listNetworks(slice: Slice): Promise<Listing<Network>>
+  listNetworks(slice: PageRequest): Promise<Listing<Network>>
   /** Each network with its own URLs (empty `custom_rpc_urls`), and with the URLs of each of its relayers that has its own. */
   namedEndpoints(): Promise<{ network: Network; custom_rpc_urls: RpcUrl[] }[]>
   updateNetwork(
@@ -57,7 +57,7 @@ export interface ConfigurationStore {
     auditEntry?: PendingAuditEntry,
   ): Promise<'created' | 'id_taken' | 'contract_taken' | 'unknown_network'>
   getAbi(id: string): Promise<Abi | undefined>
-  listAbis(slice: Slice): Promise<Listing<ListedAbi>>
+  listAbis(slice: PageRequest): Promise<Listing<ListedAbi>>
   deleteAbi(id: string, auditEntry?: PendingAuditEntry): Promise<boolean>
   /** What decodes calls of this contract and function, as human-readable ABI: the function first, then errors. */
   knownFragments(contract: ContractFunction): Promise<string[] | undefined>
@@ -68,7 +68,7 @@ export interface ConfigurationStore {
     auditEntry?: PendingAuditEntry,
   ): Promise<PoolRow | 'id_taken' | 'unknown_network' | { unknown_relayer: number }>
   getPool(id: string): Promise<PoolRow | undefined>
-  listPools(slice: Slice): Promise<Listing<PoolRow>>
+  listPools(slice: PageRequest): Promise<Listing<PoolRow>>
   /** `circle`: a relayer would get its funds from itself, over any number of treasuries. */
   updatePool(
     id: string,
@@ -91,7 +91,7 @@ export interface ConfigurationStore {
   createSigner(signer: SignerRow, auditEntry?: PendingAuditEntry): Promise<boolean>
   getSigner(id: string): Promise<Signer | undefined>
   getSecret(id: string): Promise<Pick<SignerRow, 'type' | 'secret'> | undefined>
-  listSigners(slice: Slice): Promise<Listing<Signer>>
+  listSigners(slice: PageRequest): Promise<Listing<Signer>>
   deleteSigner(id: string, auditEntry?: PendingAuditEntry): Promise<Deletion>
 
   /**
@@ -107,7 +107,7 @@ export interface ConfigurationStore {
   /** All relayers with an address, on any chain. */
   relayersOn(address: string): Promise<RelayerRow[]>
   /** `ids`: only these; absent: all. */
-  listRelayers(slice: Slice, ids?: ReadonlySet<string>): Promise<Listing<RelayerRow>>
+  listRelayers(slice: PageRequest, ids?: ReadonlySet<string>): Promise<Listing<RelayerRow>>
   /** `creator`: only this creator's notifications may be attached; absent: any. */
   updateRelayer(
     id: string,
@@ -124,7 +124,7 @@ export interface ConfigurationStore {
     auditEntry?: PendingAuditEntry,
   ): Promise<ApiKeyRow | 'too_many' | 'name_taken' | UnknownLimit>
   getApiKey(id: string): Promise<ApiKeyRow | undefined>
-  listApiKeys(slice: Slice): Promise<Listing<ApiKeyRow>>
+  listApiKeys(slice: PageRequest): Promise<Listing<ApiKeyRow>>
   updateApiKey(
     id: string,
     changes: Partial<ApiKey>,
@@ -153,7 +153,7 @@ export interface ConfigurationStore {
   ): Promise<'created' | 'id_taken' | 'too_many'>
   /** Here and below, `creator` limits the method to the notifications of one creator; others are treated as missing. */
   getNotification(id: string, creator?: string): Promise<Notification | undefined>
-  listNotifications(slice: Slice, creator?: string): Promise<Listing<Notification>>
+  listNotifications(slice: PageRequest, creator?: string): Promise<Listing<Notification>>
   updateNotification(
     id: string,
     changes: NotificationChanges,
@@ -248,7 +248,7 @@ export interface SponsorshipStore {
   ): Promise<SponsorshipRow | 'id_taken' | 'too_many_keys' | 'key_name_taken' | 'unknown_relayer' | 'unknown_pool'>
   getSponsorship(id: string): Promise<SponsorshipRow | undefined>
   sponsorshipOfKey(apiKeyId: string): Promise<SponsorshipRow | undefined>
-  listSponsorships(slice: Slice): Promise<Listing<SponsorshipRow>>
+  listSponsorships(slice: PageRequest): Promise<Listing<SponsorshipRow>>
   updateSponsorship(
     id: string,
     changes: Partial<SponsorshipRules> & { paused?: boolean },

@@ -4,7 +4,7 @@ import { oneAtATime } from './postgres/coalesce.ts'
 import { type ConnectionSettings, connect } from './postgres/connection.ts'
 import { isUnavailable } from './postgres/failures.ts'
 import { workShares } from './postgres/work-share.ts'
-import { storeRules } from './queries/store-queries.ts'
+import { storeQueries } from './queries/store-queries.ts'
 import type { Store } from './store.ts'
 import type { StoreWorld } from './store-dependencies.ts'
 
@@ -26,7 +26,7 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     appendAudit,
     auditHead,
     ...auditList(connection),
-    ...storeRules(connection, dependencies),
+    ...storeQueries(connection, dependencies),
     ...workShares(connection),
   }
 }

@@ -59,7 +59,7 @@ export interface Manifest {
   sums: Record<RightsTable, Buffer>
 }
 
-export type RightsSeal = ReturnType<typeof rightsSeal>
+export type RowMac = ReturnType<typeof rowMac>
 
 const place = 'rights_manifest:1'
 const macBytes = 32
@@ -84,7 +84,7 @@ export interface RightsChange {
  * content.
  */
 export function sealChange(
-  seal: RightsSeal,
+  seal: RowMac,
   manifest: Manifest,
   { table, row_id, version }: RightsChange,
   row: SealedRow | undefined,
@@ -98,7 +98,7 @@ export function sealChange(
 }
 
 /** The cryptography of rows that grant rights, under one master key. */
-export function rightsSeal({ mac, seal, open }: RightsGuard) {
+export function rowMac({ mac, seal, open }: RightsGuard) {
   const macOf = (
     table: RightsTable,
     { row_id, rights_version, rights_content }: Omit<SealedRow, 'rights_mac'>,
@@ -172,7 +172,7 @@ export type NamedRow = SealedRow & { id: string }
 const maxFaults = 100
 
 /** Judges all protected rows, table by table. `known`: the result of the previous scan. */
-export function createScan(seal: RightsSeal, manifest: Manifest | undefined, known: RightsTables | undefined) {
+export function createScan(seal: RowMac, manifest: Manifest | undefined, known: RightsTables | undefined) {
   const [all, genuine] = [emptySums(), emptySums()]
   const faults: RightsFault[] = []
   const versions = Object.fromEntries(rightsTables.map((table) => [table, createRowVersions()])) as Record<
@@ -207,7 +207,7 @@ export function createScan(seal: RightsSeal, manifest: Manifest | undefined, kno
 
 /** The fault of a row that is used; undefined when the service wrote it. `known`: the result of the scan of its table. */
 export function faultOf(
-  seal: RightsSeal,
+  seal: RowMac,
   table: RightsTable,
   row: NamedRow,
   known: RightsTables[RightsTable] | undefined,
@@ -226,7 +226,7 @@ export function follow(tables: RightsTables, changes: RightsChange[]): void {
 
 /** The change that a deletion of a row is. The manifest does not count a row that another program added. */
 export function deletionOf(
-  seal: RightsSeal,
+  seal: RowMac,
   table: RightsTable,
   row: NamedRow,
   known: RightsTables[RightsTable] | undefined,

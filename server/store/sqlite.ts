@@ -1,4 +1,4 @@
-import { storeRules } from './queries/store-queries.ts'
+import { storeQueries } from './queries/store-queries.ts'
 import { audit } from './sqlite/audit-list.ts'
 import { connect } from './sqlite/connection.ts'
 import { createLeases } from './sqlite/leases.ts'
@@ -22,7 +22,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
       connection.close()
     },
     ...audit(connection),
-    ...storeRules(connection, dependencies),
+    ...storeQueries(connection, dependencies),
     ...workShares(createLeases(connection, dependencies)),
   }
 }

@@ -13,11 +13,11 @@ import type {
   Incident,
   Listing,
   MasterKeyCheck,
+  PageRequest,
   PendingAuditEntry,
   RightsFault,
   RightsProof,
   Settlement,
-  Slice,
   Target,
 } from '../domain/rows.ts'
 import type { ChainHead, ListedAuditEntry } from './audit-batches.ts'
@@ -123,7 +123,7 @@ export interface Store
   /** The heads of all chains that have entries, by chain. */
   auditHeads(): Promise<ChainHead[]>
   /** Newest first: in the order of time, chain and number. */
-  listAudit(slice: Slice, filter: AuditFilter): Promise<Listing<ListedAuditEntry>>
+  listAudit(slice: PageRequest, filter: AuditFilter): Promise<Listing<ListedAuditEntry>>
   /**
    * Removes some of the entries before a time (milliseconds since the Unix epoch), the oldest first; the newest of each chain stay.
    * `removed`: how many. `more`: another call may remove more.
@@ -261,7 +261,11 @@ export interface OutboxStore {
   nextDueAt(notificationRowId: number): Promise<number | undefined>
   /** Stores a delivery attempt and its consequences. */
   settleDelivery(settlement: Settlement): Promise<void>
-  listDeliveries(notificationRowId: number, slice: Slice, status: Delivery['status'][]): Promise<Listing<Delivery>>
+  listDeliveries(
+    notificationRowId: number,
+    slice: PageRequest,
+    status: Delivery['status'][],
+  ): Promise<Listing<Delivery>>
   /** Makes a delivery pending again, from the start of the retry schedule. */
   redeliver(
     notificationRowId: number,

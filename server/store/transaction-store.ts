@@ -4,24 +4,24 @@ import type {
   AtCapacity,
   BatchCreation,
   Capacity,
-  Creation,
+  InsertResult,
   NewTransaction,
-  PoolCreation,
+  PoolInsertResult,
   PoolTransaction,
   Replay,
 } from '../domain/new-transaction.ts'
 import type { Proof } from '../domain/proof.ts'
-import type { Listing, PendingAuditEntry, RelayerRow, Slice } from '../domain/rows.ts'
+import type { Listing, PageRequest, PendingAuditEntry, RelayerRow } from '../domain/rows.ts'
 import type { ShownColumns } from '../domain/show-transaction.ts'
 import type {
   Account,
   AttemptRow,
   Intent,
-  Move,
   OverLimit,
   Spend,
   TransactionFilter,
   TransactionRow,
+  TransactionUpdate,
   WholeTransactionRow,
   WithdrawalBatch,
   WithdrawnBatch,
@@ -38,7 +38,7 @@ export interface TransactionStore {
    */
   listTransactions(
     relayerRowId: number,
-    slice: Slice,
+    slice: PageRequest,
     filter: TransactionFilter,
     admit?: (dataBytes: number) => void,
   ): Promise<Listing<ShownColumns>>
@@ -49,7 +49,7 @@ export interface TransactionStore {
    */
   listTransactionsOf(
     ids: ReadonlySet<string> | undefined,
-    slice: Slice,
+    slice: PageRequest,
     filter: TransactionFilter,
     admit?: (dataBytes: number) => void,
   ): Promise<Listing<ShownColumns> | 'too_deep'>
@@ -69,12 +69,12 @@ export interface TransactionStore {
   dataOf(transactionRowId: number): Promise<string | null>
 
   /** In one database transaction: idempotency row, spending limits, next nonce, transaction row, event. */
-  createTransaction(transaction: NewTransaction, auditEntry?: PendingAuditEntry): Promise<Creation>
+  createTransaction(transaction: NewTransaction, auditEntry?: PendingAuditEntry): Promise<InsertResult>
   /**
    * `createTransaction` for the relayer of a pool that is chosen in the same database transaction. A refusal is that of the first
    * candidate.
    */
-  createPoolTransaction(wanted: PoolTransaction, auditEntry?: PendingAuditEntry): Promise<PoolCreation>
+  createPoolTransaction(wanted: PoolTransaction, auditEntry?: PendingAuditEntry): Promise<PoolInsertResult>
   /** The number of unfinished transactions of each relayer, and whether the first of them waits for something. */
   loadsOf(relayerRowIds: number[]): Promise<{ relayer_row_id: number; unfinished: number; is_waiting: boolean }[]>
   /**
@@ -86,7 +86,7 @@ export interface TransactionStore {
     wanted: PoolTransaction,
     auditEntry: PendingAuditEntry,
   ): Promise<
-    PoolCreation | { outcome: 'missing' } | { outcome: 'signed'; row: TransactionRow } | { outcome: 'ordered' }
+    PoolInsertResult | { outcome: 'missing' } | { outcome: 'signed'; row: TransactionRow } | { outcome: 'ordered' }
   >
   /** The id of the relayer that must take the next transaction with an ordering key; undefined: any may. */
   pinnedRelayer(poolRowId: number, orderingKey: string): Promise<string | undefined>
@@ -115,10 +115,10 @@ export interface TransactionStore {
    * written for the first in line, once per `waiting_for`. Small moves share one database transaction; moves of large transactions are
    * split into several, between which other work runs.
    */
-  move(moves: Move[]): Promise<(TransactionRow | undefined)[]>
+  move(moves: TransactionUpdate[]): Promise<(TransactionRow | undefined)[]>
   /** A `move` that also checks the daily limits for the added spending, and the room for its data. */
   replaceTransaction(
-    move: Omit<Move, 'end'>,
+    move: Omit<TransactionUpdate, 'end'>,
     spending: Spend[],
     capacity: Capacity,
     auditEntry?: PendingAuditEntry,
@@ -191,7 +191,7 @@ export interface TransactionStore {
   /** The attempts of a transaction, oldest first. */
   attempts(transactionRowId: number): Promise<AttemptRow[]>
   /** A page of them. */
-  listAttempts(transactionRowId: number, slice: Slice): Promise<Listing<AttemptRow>>
+  listAttempts(transactionRowId: number, slice: PageRequest): Promise<Listing<AttemptRow>>
   /** The signed bytes of an attempt; empty when there is none. */
   rawOf(transactionRowId: number, number: number): Promise<Uint8Array>
   /** The row ids of the relayers that have unfinished transactions or are watched. */
@@ -305,7 +305,7 @@ export interface UnknownStore {
   noteUnknown(account: Account, found: Content & { nonce: number; hash: string }): Promise<void>
   /** The content of a nonce that was noted. */
   findUnknown(account: Account, found: Content & { nonce: number; hash: string }): Promise<void>
-  unknownTransactions(account: Account, slice: Slice): Promise<Listing<UnknownRow>>
+  unknownTransactions(account: Account, slice: PageRequest): Promise<Listing<UnknownRow>>
   /** Those whose transactions no node has shown, the highest first. */
   unfoundNonces(account: Account, limit: number): Promise<number[]>
   /** Whether any account has one. */

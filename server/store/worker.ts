@@ -41,7 +41,7 @@ const failureMs = 1_000
 
 export function createWorker(dependencies: WorkerDependencies): Worker {
   const { work, find, share, leave = async () => undefined, version, elapsed, logger } = dependencies
-  const lanes = new Map<number, Lane>()
+  const lanes = new Map<number, RowQueue>()
   /** The lease under which a row was worked on last. */
   const leases = new Map<number, number | undefined>()
   /** The rows that are being given back. */
@@ -60,7 +60,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
     if (stopping.signal.aborted || leaving.has(rowId)) return
     const lane = lanes.get(rowId)
     if (lane) return lane.wake()
-    const created = createLane()
+    const created = createRowQueue()
     lanes.set(rowId, created)
     void follow(rowId, created)
   }
@@ -85,7 +85,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
     leases.set(rowId, lease)
   }
 
-  async function follow(rowId: number, lane: Lane): Promise<void> {
+  async function follow(rowId: number, lane: RowQueue): Promise<void> {
     let isMine = await mayWork(rowId)
     const hasWorked = isMine
     while (isMine) {
@@ -181,10 +181,10 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
   }
 }
 
-export type Lane = ReturnType<typeof createLane>
+export type RowQueue = ReturnType<typeof createRowQueue>
 
 /** The sequence of the rounds of one row. */
-export function createLane() {
+export function createRowQueue() {
   let wanted = true
   let working = false
   let rouse: (() => void) | undefined

@@ -5,7 +5,7 @@ import { computeAddress, Transaction, type TransactionLike } from 'ethers/transa
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { authorityOf, parseUnsigned, readSigned } from '../../server/domain/decoding/transaction.ts'
-import { seal } from '../../server/domain/encoding/envelope.ts'
+import { serializeUnsigned } from '../../server/domain/encoding/envelope.ts'
 import { formOf, type TransactionType, typeOf } from '../../server/domain/transaction-form.ts'
 
 // Ethers writes the same transactions in its own way.
@@ -118,7 +118,7 @@ test('serializes transactions byte for byte as ethers does, and parses them back
         },
         signature,
       )
-      const { digest, finish } = seal({
+      const { digest, finish } = serializeUnsigned({
         ...wanted,
         ...formOf(typeOf(wanted, prices.kind) as TransactionType, wanted, prices),
       })
@@ -259,7 +259,7 @@ test('accepts no tampered bytes that ethers reads differently', () => {
 test('recovers the signer as the sender', () => {
   const key = new SigningKey(`0x${'11'.repeat(32)}`)
   const wanted = { chain_id: 1, nonce: 0, to: null, value: 0n, data: '0x60', gas_limit: 60_000 }
-  const { digest, finish } = seal({ ...wanted, type: 0, prices: { kind: 'legacy', gas_price: 1n } })
+  const { digest, finish } = serializeUnsigned({ ...wanted, type: 0, prices: { kind: 'legacy', gas_price: 1n } })
   const { r, s, yParity } = key.sign(digest)
   const { raw } = finish(rawOf({ r: BigInt(r), s: BigInt(s), yParity }))
   expect(Transaction.from(text(raw)).fromPublicKey).toBe(key.publicKey)

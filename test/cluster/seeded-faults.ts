@@ -46,8 +46,8 @@ export const clusterFaults: Record<string, Seed[]> = {
     },
     {
       file: 'server/store/queries/insert-transactions.ts',
-      text: 'readLedger(transaction, candidates, dependencies.now())',
-      instead: 'readLedger(database.read, candidates, dependencies.now())',
+      text: 'readInsertState(transaction, candidates, dependencies.now())',
+      instead: 'readInsertState(database.read, candidates, dependencies.now())',
     },
   ],
   /** Only messages wake the work: no server polls for the work of a dead one. */

@@ -127,24 +127,24 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
   const row = page.getByRole('listitem').filter({ has: page.getByText('max_value', { exact: true }) })
   const change = named(row, 'Change')
   const type = (text: string) => (dialog: Locator) => dialog.getByLabel('max_value').fill(text)
-  const max_value = async () => (await relayer(account)).policies.max_value
+  const maxValue = async () => (await relayer(account)).policies.max_value
   await row.getByText('at most 1.234567890123456789 ETH').waitFor()
   await act(page, change)
-  expect(await max_value()).toBe(exact)
+  expect(await maxValue()).toBe(exact)
 
   await act(page, change, type('2.000000000000000001'))
-  expect(await max_value()).toBe('2000000000000000001')
+  expect(await maxValue()).toBe('2000000000000000001')
 
   await patch(account, { max_value: '3000000000000000003' })
   await row.getByText('at most 3.000000000000000003 ETH').waitFor()
   await act(page, change)
-  expect(await max_value()).toBe('3000000000000000003')
+  expect(await maxValue()).toBe('3000000000000000003')
 
   await change.click()
   await type('9')(opened(page))
   await page.keyboard.press('Escape')
   await act(page, change)
-  expect(await max_value()).toBe('3000000000000000003')
+  expect(await maxValue()).toBe('3000000000000000003')
 
   await change.click()
   await type('0.0000000000000000001')(opened(page))
@@ -154,13 +154,13 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
   await page.keyboard.press('Escape')
 
   await act(page, change, type(''))
-  expect(await max_value()).toBeUndefined()
+  expect(await maxValue()).toBeUndefined()
 })
 
 async function waiting() {
   const account = await stage.rig.addAccount()
-  const access_list = [{ address: other, storage_keys: [] }]
-  const [transaction] = await account.send(1, { gas_limit: 50_000, access_list })
+  const accessList = [{ address: other, storage_keys: [] }]
+  const [transaction] = await account.send(1, { gas_limit: 50_000, access_list: accessList })
   const path = { relayer_id: account.relayer_id, transaction_id: transaction?.id ?? '' }
   const read = async () => (await stage.rig.client().get(one, { path })).data
   await expect.poll(async () => (await read()).status).toBe('submitted')
@@ -442,13 +442,13 @@ test('finds refused operations in the audit trail, without the service’s own, 
   expect(page.url()).toContain('outcome%253Drefused')
   await named(page, 'More filters (2)').waitFor()
   // The times of the form are in the zone of those in the list.
-  const a_minute_ago = new Date(Date.now() - 60_000 + 9 * 3_600_000).toISOString().slice(0, 16)
+  const aMinuteAgo = new Date(Date.now() - 60_000 + 9 * 3_600_000).toISOString().slice(0, 16)
   await page.getByLabel('Period').selectOption('From … to …')
-  await page.getByLabel('From (UTC+9)').fill(a_minute_ago)
+  await page.getByLabel('From (UTC+9)').fill(aMinuteAgo)
   await page.getByLabel('From (UTC+9)').press('Enter')
   await expect.poll(() => page.url()).toContain('after%253D')
   await row('Delete relayer').waitFor()
-  expect(await page.getByLabel('From (UTC+9)').inputValue()).toBe(a_minute_ago)
+  expect(await page.getByLabel('From (UTC+9)').inputValue()).toBe(aMinuteAgo)
 
   // The head of the column names the zone, and a row has no year.
   await page.getByRole('columnheader', { name: 'Time (UTC+9)' }).waitFor()

@@ -8,7 +8,7 @@ import { startBrowser } from './start-browser.ts'
 const screenshots = join(import.meta.dirname, 'screenshots')
 
 /** What is longer than this freezes the page for a reader. */
-const max_task_ms = 100
+const maxTaskMs = 100
 
 export interface Console {
   page: Page
@@ -114,7 +114,7 @@ export async function openConsole(
     },
     async longTasks() {
       const tasks = await page.evaluate<number[]>('longTasks.splice(0)')
-      return tasks.filter((duration) => duration > max_task_ms)
+      return tasks.filter((duration) => duration > maxTaskMs)
     },
     close: () => context.close(),
     expectComplaint: (pattern) => void expected.push(pattern),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { act, named, openConsole, startStage } from './browser.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
-const attempts_of = `${base}/transactions/{transaction_id}/attempts` as const
+const attemptsOf = `${base}/transactions/{transaction_id}/attempts` as const
 const gwei = 10n ** 9n
 
 const stage = startStage({ chain: { noMining: true } })
@@ -47,8 +47,8 @@ test('shows what speeding up several costs, and leaves out with its reason what 
       .waitFor()
   })
   await page.getByText('1 sped up.').waitFor()
-  const versions = async (relayer_id: string, transaction_id = '') =>
-    (await stage.rig.client().get(attempts_of, { path: { relayer_id, transaction_id } })).data
+  const versions = async (relayerId: string, transactionId = '') =>
+    (await stage.rig.client().get(attemptsOf, { path: { relayer_id: relayerId, transaction_id: transactionId } })).data
   await expect.poll(async () => (await versions(free.relayer_id, sped?.id)).length).toBe(2)
   expect(await versions(capped.relayer_id, kept?.id)).toHaveLength(1)
   const [first, second] = await versions(free.relayer_id, sped?.id)

@@ -4,7 +4,7 @@ import { openConsole, startStage } from './browser.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const gwei = 10n ** 9n
-const max_stops = 60
+const maxStops = 60
 
 const stage = startStage({ chain: { noMining: true } })
 
@@ -17,7 +17,7 @@ const focused = (page: Page) =>
 /** Presses Tab until this has the focus, which a reader sees. */
 async function tabTo(page: Page, text: RegExp): Promise<void> {
   const passed: string[] = []
-  for (let stop = 0; stop < max_stops; stop += 1) {
+  for (let stop = 0; stop < maxStops; stop += 1) {
     await page.keyboard.press('Tab')
     const here = await focused(page)
     passed.push(here.slice(0, 40))

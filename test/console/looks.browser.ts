@@ -5,7 +5,7 @@ import type { Account } from '../support/rig.ts'
 import { compileSolidity } from '../support/solidity.ts'
 import { act, named, openConsole, startStage } from './browser.ts'
 
-const max_first_load_bytes = 200 * 1_024
+const maxFirstLoadBytes = 200 * 1_024
 const receiver = `0x${'5a'.repeat(20)}`
 const { abi, bytecode } = compileSolidity('CountedToken.sol', 'CountedToken')
 const token = new Interface(abi)
@@ -40,7 +40,7 @@ test('loads at most 200 KB, compressed, for the overview', async () => {
   const sum = bytes.reduce((all, one) => all + one, 0)
   process.stdout.write(`The overview loads ${Math.round(sum / 1_024)} KB in ${bytes.length} files.\n`)
   expect(bytes.length).toBeGreaterThan(2)
-  expect(sum).toBeLessThanOrEqual(max_first_load_bytes)
+  expect(sum).toBeLessThanOrEqual(maxFirstLoadBytes)
 })
 
 test('shows the values under the pointer of a chart, and opens the transactions of that time', async () => {

@@ -7,7 +7,7 @@ import { type Receiver, startReceiver } from './receiver.ts'
 const stage = startStage()
 let receiver: Receiver
 let account: Account
-let transaction_id: string
+let transactionId: string
 
 beforeAll(async () => {
   receiver = await startReceiver()
@@ -17,8 +17,8 @@ beforeAll(async () => {
   const path = { relayer_id: account.relayer_id }
   await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { notification_id: 'treasury-events' } })
   const treasury = await stage.rig.addAccount()
-  const relayer_ids = [treasury.relayer_id, account.relayer_id]
-  await client.post('/api/v1/pools', { body: { id: 'payouts', network: 'local', relayer_ids } })
+  const relayerIds = [treasury.relayer_id, account.relayer_id]
+  await client.post('/api/v1/pools', { body: { id: 'payouts', network: 'local', relayer_ids: relayerIds } })
   await client.put('/api/v1/relayers/{relayer_id}/funding', {
     path,
     body: {
@@ -28,7 +28,7 @@ beforeAll(async () => {
   })
   await account.send(5, { reference: 'payout-7' })
   await account.finished(() => stage.rig.chain.mine())
-  transaction_id = (await account.transactions())[0]?.id ?? ''
+  transactionId = (await account.transactions())[0]?.id ?? ''
 })
 afterAll(async () => {
   await receiver?.stop()
@@ -47,7 +47,7 @@ const pages = () => ({
   'pool-list': '/pools/payouts/list',
   transactions: '/transactions',
   spending: '/spending',
-  transaction: `/relayers/${account.relayer_id}/transactions/${transaction_id}`,
+  transaction: `/relayers/${account.relayer_id}/transactions/${transactionId}`,
   notifications: '/notifications',
   notification: '/notifications/treasury-events',
   networks: '/networks',

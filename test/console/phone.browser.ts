@@ -5,9 +5,9 @@ import { insertTransactions } from '../support/transactions.ts'
 import { act, named, openConsole, startStage } from './browser.ts'
 
 const width = 375
-const touch_px = 40
-const max_card_px = 96
-const max_rows = 60
+const touchPx = 40
+const maxCardPx = 96
+const maxRows = 60
 const many = 1_000
 
 const stage = startStage()
@@ -33,7 +33,7 @@ const small = (page: Page) =>
     .filter((one) => one.checkVisibility() && !one.closest('p, thead') && !one.matches('.skip, .open'))
     .filter((one) => {
       const { width, height } = (one.type === 'checkbox' ? one.closest('label') : one).getBoundingClientRect()
-      return Math.min(width, height) < ${touch_px}
+      return Math.min(width, height) < ${touchPx}
     })
     .map((one) => one.outerHTML.slice(0, 200))`)
 
@@ -56,16 +56,16 @@ test('shows a signer in few lines, with the whole address to copy', async () => 
   const { page } = await start('/signers')
   const card = page.getByRole('row').filter({ has: page.getByRole('link', { name: account.relayer_id, exact: true }) })
   await card.waitFor()
-  expect((await card.boundingBox())?.height).toBeLessThanOrEqual(max_card_px)
+  expect((await card.boundingBox())?.height).toBeLessThanOrEqual(maxCardPx)
   const address = card.locator('code')
   expect((await address.textContent())?.toLowerCase()).toBe(account.address.toLowerCase())
-  expect((await address.boundingBox())?.height).toBeLessThan(touch_px)
+  expect((await address.boundingBox())?.height).toBeLessThan(touchPx)
 })
 
 test('keeps the tabs in one row, and scrolls to the open one', async () => {
   const { page } = await start(`/relayers/${account.relayer_id}/activity`)
   const tabs = page.getByRole('navigation', { name: 'Relayer pages' })
-  expect((await tabs.boundingBox())?.height).toBeLessThan(touch_px * 1.5)
+  expect((await tabs.boundingBox())?.height).toBeLessThan(touchPx * 1.5)
   const open = await tabs.getByRole('link', { name: 'activity' }).boundingBox()
   expect((open?.x ?? width) + (open?.width ?? 0)).toBeLessThanOrEqual(width)
 })
@@ -78,7 +78,7 @@ test('has the filter on a line of its own, the download beside the number of row
   const total = await page.getByText(/^\d+ transactions?\b/).boundingBox()
   const filter = await page.getByLabel('Filter by').boundingBox()
   expect(total?.y).toBeGreaterThanOrEqual(csv?.y ?? 0)
-  expect(total?.y).toBeLessThan((csv?.y ?? 0) + touch_px)
+  expect(total?.y).toBeLessThan((csv?.y ?? 0) + touchPx)
   expect(filter?.width).toBeGreaterThan(width - 40)
   expect((await page.locator('.list tbody tr').first().boundingBox())?.y).toBeLessThan(300)
 })
@@ -90,7 +90,7 @@ test('shows what a relayer spent in two lines', async () => {
   const card = page.getByRole('row').filter({ has: page.getByRole('link', { name: account.relayer_id, exact: true }) })
   await card.getByText(/ETH/).first().waitFor()
   expect(await page.getByRole('button', { name: /CSV/ }).count()).toBe(1)
-  expect((await card.boundingBox())?.height).toBeLessThan(max_card_px)
+  expect((await card.boundingBox())?.height).toBeLessThan(maxCardPx)
 })
 
 test('renders the visible rows of a long list only, and more as the page scrolls', async () => {
@@ -100,7 +100,7 @@ test('renders the visible rows of a long list only, and more as the page scrolls
   await page.getByText('1,000 transactions').waitFor()
   const rows = page.locator('.list tbody tr')
   await page.waitForTimeout(1_000)
-  expect(await rows.count()).toBeLessThan(max_rows)
+  expect(await rows.count()).toBeLessThan(maxRows)
   const first = await rows.first().locator('a').getAttribute('href')
   await page.evaluate('scrollTo(0, 4_000)')
   await expect.poll(() => rows.first().locator('a').getAttribute('href')).not.toBe(first)
@@ -113,7 +113,7 @@ test('has the time zone and the end of the session in the menu, and keeps the se
   const end = page.getByRole('button', { name: 'Sign out' })
   expect(await end.isVisible()).toBe(false)
   await page.evaluate('scrollTo(0, document.body.scrollHeight)')
-  expect((await named(page, 'Menu').boundingBox())?.y).toBeLessThan(touch_px)
+  expect((await named(page, 'Menu').boundingBox())?.y).toBeLessThan(touchPx)
   await named(page, 'Menu').click()
   await end.click()
   await page.getByLabel('API key').waitFor()

@@ -19,7 +19,7 @@ const relayer = '/api/v1/relayers/{relayer_id}'
 const transactions = `${relayer}/transactions` as const
 const local = { network: 'local', network_type: 'evm' } as const
 const coin = 10n ** 18n
-const hour_ms = 3_600_000
+const hourMs = 3_600_000
 const shop = `0x${'5a'.repeat(20)}`
 
 /** As after the first start, without the relayer `demo`. */
@@ -46,7 +46,7 @@ const hours = [
   ...Array.from({ length: 51 }, (_, index) => 24 + 13 * (50 - index)),
   ...Array.from({ length: 24 }, (_, index) => 23 - index),
 ]
-const at_once = 40
+const atOnce = 40
 
 /** 60 relayers of two networks with 3,000 transactions of four weeks, most of them well, some stuck, failed and without funds. */
 async function sixty(): Promise<Scene> {
@@ -56,7 +56,7 @@ async function sixty(): Promise<Scene> {
     startReceiver(),
   ])
   const client = rig.client()
-  rig.clock.ahead_ms = -(hours[0] ?? 0) * hour_ms
+  rig.clock.ahead_ms = -(hours[0] ?? 0) * hourMs
   await client.delete(relayer, { path: { relayer_id: 'demo' } })
   await client.patch('/api/v1/networks/{network_id}', {
     path: { network_id: 'evm:local' },
@@ -72,12 +72,12 @@ async function sixty(): Promise<Scene> {
   await addOthers(rig, receiver)
   const token = await deployToken(rig)
   const paying = ids.slice(0, 57)
-  for (const [step, before_h] of hours.entries()) {
-    rig.clock.ahead_ms = -before_h * hour_ms
-    const chosen = Array.from({ length: at_once }, (_, index) => paying[(step * 7 + index * index) % paying.length])
+  for (const [step, beforeH] of hours.entries()) {
+    rig.clock.ahead_ms = -beforeH * hourMs
+    const chosen = Array.from({ length: atOnce }, (_, index) => paying[(step * 7 + index * index) % paying.length])
     await sendAll(
       rig,
-      chosen.map((relayer_id) => ({ relayer_id: relayer_id ?? '', count: 1 })),
+      chosen.map((relayerId) => ({ relayer_id: relayerId ?? '', count: 1 })),
     )
     await settled(rig, paying)
   }
@@ -144,9 +144,9 @@ async function addOthers(rig: Rig, receiver: Receiver) {
       },
     },
   })
-  const relayer_ids = ['mint-2', 'mint-4', 'mint-6']
+  const relayerIds = ['mint-2', 'mint-4', 'mint-6']
   const { data: of } = await client.get(relayer, { path: { relayer_id: 'mint-2' } })
-  await client.post('/api/v1/pools', { body: { id: 'mint', network: of.network, relayer_ids } })
+  await client.post('/api/v1/pools', { body: { id: 'mint', network: of.network, relayer_ids: relayerIds } })
   await client.put('/api/v1/relayers/{relayer_id}/funding', {
     path,
     body: {

@@ -5,8 +5,8 @@ import type { Browser, Page } from 'playwright-core'
 import { scenes } from './pictures-data.ts'
 import { startBrowser } from './start-browser.ts'
 
-const max_load_ms = 15_000
-const max_height = 2_400
+const maxLoadMs = 15_000
+const maxHeight = 2_400
 const folder = join(import.meta.dirname, 'pictures')
 const looks = {
   light: { width: 1280, colorScheme: 'light' },
@@ -90,7 +90,7 @@ async function take(
     if (!isWanted(file)) continue
     await page.evaluate(`location.hash = ${JSON.stringify(`#${path}`)}`)
     await pause(300)
-    if (!(await isLoaded(page))) faults.push(`${file}: still loads after ${max_load_ms / 1_000} s`)
+    if (!(await isLoaded(page))) faults.push(`${file}: still loads after ${maxLoadMs / 1_000} s`)
     await pause(500)
     await save(page, file)
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
@@ -109,7 +109,7 @@ async function take(
 
 /** Whether everything has loaded. */
 async function isLoaded(page: Page): Promise<boolean> {
-  for (let waited = 0; waited < max_load_ms; waited += 100) {
+  for (let waited = 0; waited < maxLoadMs; waited += 100) {
     if ((await page.locator('.skeleton').count()) === 0) return true
     await pause(100)
   }
@@ -121,7 +121,7 @@ async function save(page: Page, name: string): Promise<void> {
   // What is fixed beside the page, or as high as the window, is shown as a reader would see it who had so high a window.
   const { width, height } = page.viewportSize() ?? { width: 1280, height: 900 }
   const whole = await page.evaluate<number>('document.documentElement.scrollHeight')
-  await page.setViewportSize({ width, height: Math.min(Math.max(whole, height), max_height) })
+  await page.setViewportSize({ width, height: Math.min(Math.max(whole, height), maxHeight) })
   await page.screenshot({ path: join(folder, `${name}.png`) })
   await page.setViewportSize({ width, height })
   process.stdout.write(`${name}.png\n`)

@@ -8,8 +8,8 @@ import { startBrowser } from './start-browser.ts'
 
 const relayers = 1_000
 const transactions = 100_000
-const watched_s = 30
-const at_once = 20
+const watchedS = 30
+const atOnce = 20
 
 let browser: Browser
 beforeAll(async () => {
@@ -32,8 +32,8 @@ test(`shows ${relayers} relayers and ${transactions} transactions with few reque
       const its = { id: `relayer-${index}`, name: `Relayer ${index}`, network: 'local', network_type: 'evm' } as const
       await client.post('/api/v1/relayers', { body: { ...its, paused: false, signer_id: signer.id } })
     }
-    for (let first = 0; first < relayers; first += at_once)
-      await Promise.all(Array.from({ length: at_once }, (_, index) => create(first + index)))
+    for (let first = 0; first < relayers; first += atOnce)
+      await Promise.all(Array.from({ length: atOnce }, (_, index) => create(first + index)))
     await insertTransactions(service, 'relayer-1', transactions)
 
     const { page, signIn, open, longTasks, close } = await openConsole(browser, service.url)
@@ -47,12 +47,12 @@ test(`shows ${relayers} relayers and ${transactions} transactions with few reque
       await ready()
       await longTasks()
       const [asked, used] = [requests, process.cpuUsage()]
-      await new Promise((resolve) => setTimeout(resolve, watched_s * 1_000))
+      await new Promise((resolve) => setTimeout(resolve, watchedS * 1_000))
       const { user, system } = process.cpuUsage(used)
-      const a_minute = 60 / watched_s
+      const aMinute = 60 / watchedS
       const figures = {
-        requests: (requests - asked) * a_minute,
-        cpu_ms: Math.round(((user + system) / 1_000) * a_minute),
+        requests: (requests - asked) * aMinute,
+        cpu_ms: Math.round(((user + system) / 1_000) * aMinute),
         long_tasks: (await longTasks()).length,
       }
       process.stdout.write(`${path}: a minute ${JSON.stringify(figures)}\n`)

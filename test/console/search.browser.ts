@@ -36,8 +36,8 @@ test('shows a transaction by its relayer, nonce and state, for the beginning of 
     path: { relayer_id: account.relayer_id, transaction_id: `${sent?.id}` },
   })
   const { page } = await start()
-  const start_of_hash = `${done.hash}`.slice(0, 14)
-  const details = { 'order-4800': 'order-4800-a', [start_of_hash]: `hash ${start_of_hash}…${done.hash?.slice(-4)}` }
+  const startOfHash = `${done.hash}`.slice(0, 14)
+  const details = { 'order-4800': 'order-4800-a', [startOfHash]: `hash ${startOfHash}…${done.hash?.slice(-4)}` }
   for (const [text, detail] of Object.entries(details)) {
     await find(page, text)
     const its = results(page).filter({ hasText: `${account.relayer_id} · nonce 0` })

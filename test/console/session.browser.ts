@@ -5,9 +5,9 @@ import type { Account } from '../support/rig.ts'
 import { openConsole, startStage } from './browser.ts'
 
 const many = 10_000
-const max_data_bytes = 130_848
+const maxDataBytes = 130_848
 /** A body has at most 1 MiB. */
-const max_message_bytes = 2 ** 20 - '{"message":""}'.length
+const maxMessageBytes = 2 ** 20 - '{"message":""}'.length
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)> \u202e\u2066gnp.exe`
 
 const stage = startStage()
@@ -19,9 +19,9 @@ beforeAll(async () => {
 
 /** Each has a hostile name of its own. */
 let keys = 0
-async function makeKey(scopes: Scope[], expires_at: string | null = null): Promise<string> {
+async function makeKey(scopes: Scope[], expiresAt: string | null = null): Promise<string> {
   keys += 1
-  const body = { name: `${hostile} ${keys}`, scopes, expires_at }
+  const body = { name: `${hostile} ${keys}`, scopes, expires_at: expiresAt }
   const { data } = await stage.rig.client().post('/api/v1/api-keys', { body })
   return data.token
 }
@@ -203,7 +203,7 @@ test('shows hostile strings as text', async () => {
 
 test('shows the longest data that the API accepts without a freeze, and signs the longest message', async () => {
   const its = await stage.rig.addAccount()
-  const data = `0x${'5b'.repeat(max_data_bytes)}`
+  const data = `0x${'5b'.repeat(maxDataBytes)}`
   const [transaction] = await its.send(1, { data, gas_limit: 8_000_000 })
   await its.finished(() => stage.rig.chain.mine())
   const { page, signIn, open, longTasks } = await openConsole(stage.browser, stage.rig.url())
@@ -211,7 +211,7 @@ test('shows the longest data that the API accepts without a freeze, and signs th
   await page.getByRole('heading', { name: 'Relayers' }).waitFor()
   await longTasks()
   await open(`/relayers/${its.relayer_id}/transactions/${transaction?.id}`)
-  await page.getByText(`Data (${max_data_bytes.toLocaleString('en')} bytes)`).waitFor()
+  await page.getByText(`Data (${maxDataBytes.toLocaleString('en')} bytes)`).waitFor()
   expect(await longTasks()).toEqual([])
   await open(`/sandbox/${its.relayer_id}/${transaction?.id}`)
   await expect.poll(async () => (await page.getByLabel('Data').inputValue()).length).toBe(data.length)
@@ -219,13 +219,13 @@ test('shows the longest data that the API accepts without a freeze, and signs th
 
   await open(`/sandbox/${its.relayer_id}`)
   await page.getByRole('button', { name: 'Sign a message' }).click()
-  await page.getByLabel('Message').fill('m'.repeat(max_message_bytes))
+  await page.getByLabel('Message').fill('m'.repeat(maxMessageBytes))
   await page.getByRole('button', { name: 'Sign', exact: true }).click()
   await page.getByText('"sig": "0x').waitFor()
 })
 
 /** Rows as 10,000 confirmed transactions leave them. */
-function fill(file: string, relayer_id: string): void {
+function fill(file: string, relayerId: string): void {
   const db = new Database(file)
   db.prepare(`
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${many})
@@ -234,6 +234,6 @@ function fill(file: string, relayer_id: string): void {
     SELECT 'test', 2, '2026-01-01T00:00:00.000Z', printf('01a20157-0000-7000-8000-%012d', n), row_id, id, n, chain_id, '0x' || hex(zeroblob(32)), address, address,
       '1000000000000000000', n - 1, 21000, '30000000000', '1000000000', 'confirmed', '2026-01-01T00:00:00.000Z',
       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z'
-    FROM relayers, numbers WHERE id = $relayer_id`).run({ relayer_id })
+    FROM relayers, numbers WHERE id = $relayer_id`).run({ relayer_id: relayerId })
   db.close()
 }

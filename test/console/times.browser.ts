@@ -4,7 +4,7 @@ import type { Account } from '../support/rig.ts'
 import { act, named, openConsole, startStage } from './browser.ts'
 
 const list = '/api/v1/relayers/{relayer_id}/transactions'
-const exact_time = /\d{1,2} \w{3} \d{4}(?:,| at) \d\d:\d\d:\d\d/
+const exactTime = /\d{1,2} \w{3} \d{4}(?:,| at) \d\d:\d\d:\d\d/
 const wei = '1500000000000000001'
 
 const stage = startStage()
@@ -69,7 +69,7 @@ test('has the exact time, amount and note of a row under the pointer, and opens 
   await signIn(stage.rig.api_key)
   await open('/transactions')
   const row = page.getByRole('table', { name: 'Transactions' }).getByRole('row').nth(1)
-  for (const title of [exact_time, /^1\.500000000000000001 ETH$/, /^order-7$/]) {
+  for (const title of [exactTime, /^1\.500000000000000001 ETH$/, /^order-7$/]) {
     const its = row.getByTitle(title)
     const { x, y, width, height } = (await its.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
     const at = `document.elementFromPoint(${x + width / 2}, ${y + height / 2})`
@@ -85,7 +85,7 @@ test('shows exact times on a phone, which has no pointer', async () => {
   await signIn(stage.rig.api_key)
   const [its] = await account.transactions()
   await open(`/relayers/${account.relayer_id}/transactions/${its?.id}`)
-  await page.getByRole('region', { name: 'Explanation' }).getByText(exact_time).waitFor()
+  await page.getByRole('region', { name: 'Explanation' }).getByText(exactTime).waitFor()
 })
 
 test('reads when an API key expires in the zone that is shown', async () => {

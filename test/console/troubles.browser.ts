@@ -11,7 +11,7 @@ const gwei = 10n ** 9n
 const key = `0x${'7c'.repeat(32)}`
 
 const stage = startStage({ chain: { noMining: true } })
-let transaction_ids: string[] = []
+let transactionIds: string[] = []
 
 afterEach(async () => {
   await stage.rig.proxy.setFault(undefined)
@@ -49,7 +49,7 @@ const patch = (
 ) => stage.rig.client().patch(base, { path: { relayer_id }, body })
 
 async function send(account: Account, count = 1, body = {}): Promise<void> {
-  transaction_ids = (await account.send(count, { gas_limit: 50_000, ...body })).map(({ id }) => id)
+  transactionIds = (await account.send(count, { gas_limit: 50_000, ...body })).map(({ id }) => id)
 }
 
 const finished = (account: Account) => account.finished(() => stage.rig.chain.mine())
@@ -83,7 +83,7 @@ test('a blocked transaction: leads to the blocking one with its reason and remed
   await trouble(page, new RegExp(`${account.relayer_id}.*1 more behind it`)).click()
   await remedy(page, 'Change the policy')
   await finished(account)
-  expect(transaction_ids).toHaveLength(2)
+  expect(transactionIds).toHaveLength(2)
 })
 
 test('a spike of the base fee: shows the reason, and replaces at a higher price', async () => {

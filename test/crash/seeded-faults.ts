@@ -22,16 +22,16 @@ export const seededFaults = {
   /** The next nonce is a variable in memory, outside of the database transaction. */
   'nonce-in-memory': {
     file: 'server/store/queries/insert-transactions.ts',
-    text: '\n    createTransaction: (wanted, auditEntry) => createOne(wanted, auditEntry) as Promise<Creation>,\n',
+    text: '\n    createTransaction: (wanted, auditEntry) => createOne(wanted, auditEntry) as Promise<InsertResult>,\n',
     instead: `
     createTransaction: ((commit) => {
       const nonces = new Map()
       return async (transaction: NewTransaction) => {
-        if (transaction.nonce !== undefined) return commit(transaction) as Promise<Creation>
+        if (transaction.nonce !== undefined) return commit(transaction) as Promise<InsertResult>
         const account = transaction.chain_id + transaction.from
         const nonce = nonces.get(account) ?? 0
         nonces.set(account, nonce + 1)
-        return commit({ ...transaction, nonce }) as Promise<Creation>
+        return commit({ ...transaction, nonce }) as Promise<InsertResult>
       }
     })(createOne),
 `,

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decide, type Seen, type Sight, type Step, type Tracked } from '../../server/domain/decide.ts'
+import {
+  type ChainObservation,
+  decide,
+  type ReceiptView,
+  type Step,
+  type TransactionState,
+} from '../../server/domain/decide.ts'
 import { Proof } from '../../server/domain/proof.ts'
 import { isFinal } from '../../server/domain/statuses.ts'
 
@@ -17,10 +23,10 @@ const common = {
 } as const
 const wanted = { ...common, nonce: 5, reprice_at: now + 60_000 }
 /** With a node, not to be priced for another minute, its nonce the next one. */
-const inFlight: Tracked = { ...wanted, ...nowhere, status: 'submitted' }
-const pending: Tracked = { ...inFlight, status: 'pending', reprice_at: 0 }
+const inFlight: TransactionState = { ...wanted, ...nowhere, status: 'submitted' }
+const pending: TransactionState = { ...inFlight, status: 'pending', reprice_at: 0 }
 /** In block 100. */
-const mined: Tracked = { ...inFlight, status: 'mined', block_number: 100, block_hash: '0xb100' }
+const mined: TransactionState = { ...inFlight, status: 'mined', block_number: 100, block_hash: '0xb100' }
 const quiet = {
   receipt: undefined,
   proof: undefined,
@@ -34,20 +40,20 @@ const quiet = {
   is_silent: false,
 }
 /** The latest block is 101 and three confirmations are required, so a transaction in block 100 lacks one. */
-const calm: Sight = { ...quiet, now, head: 101, latest: 5, confirmations: 3 }
-const seen: Seen = { hash: '0xa1', block_number: 100, block_hash: '0xb100', succeeded: true, purpose: 'send' }
-const transfer: Seen = { ...seen, hash: '0xa2', purpose: 'cancel' }
-const taken: Partial<Sight> = { latest: 6 }
-const deep: Partial<Sight> = { latest: 6, head: 102 }
+const calm: ChainObservation = { ...quiet, now, head: 101, latest: 5, confirmations: 3 }
+const seen: ReceiptView = { hash: '0xa1', block_number: 100, block_hash: '0xb100', succeeded: true, purpose: 'send' }
+const transfer: ReceiptView = { ...seen, hash: '0xa2', purpose: 'cancel' }
+const taken: Partial<ChainObservation> = { latest: 6 }
+const deep: Partial<ChainObservation> = { latest: 6, head: 102 }
 
 const rest: Step = { do: 'rest' }
 const sign = (purpose: 'send' | 'cancel', slow: boolean): Step => ({ do: 'sign', purpose, slow })
 type End = 'confirmed' | 'failed' | 'canceled' | 'expired'
-const end = (status: End, by: Seen): Step => ({ do: 'end', status, proof: new Proof(by) })
-const note = (by: Seen): Step => ({ do: 'note', seen: by })
-const proven = (by: Seen): Partial<Sight> => ({ ...deep, receipt: by, proof: new Proof(by) })
+const end = (status: End, by: ReceiptView): Step => ({ do: 'end', status, proof: new Proof(by) })
+const note = (by: ReceiptView): Step => ({ do: 'note', seen: by })
+const proven = (by: ReceiptView): Partial<ChainObservation> => ({ ...deep, receipt: by, proof: new Proof(by) })
 
-type Case = [title: string, transaction: Tracked, sight: Partial<Sight>, step: Step]
+type Case = [title: string, transaction: TransactionState, sight: Partial<ChainObservation>, step: Step]
 const decides = (cases: Case[]) =>
   test.each(cases)('%s', (_, transaction, sight, step) => {
     expect(decide(transaction, { ...calm, ...sight })).toEqual(step)
@@ -207,7 +213,7 @@ const time = fc.oneof(fc.integer({ min: -10, max: 10 }), fc.integer({ min: -10 *
 const anyStatus = fc.constantFrom(
   ...(['pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'canceled', 'expired'] as const),
 )
-const anyTransaction: fc.Arbitrary<Tracked> = fc
+const anyTransaction: fc.Arbitrary<TransactionState> = fc
   .record({
     status: anyStatus,
     intent: fc.constantFrom('send', 'cancel', 'expire', 'fail'),
@@ -220,14 +226,14 @@ const anyTransaction: fc.Arbitrary<Tracked> = fc
     replaces_foreign: fc.boolean(),
   })
   .map(({ block, ...rest }) => ({ ...rest, block_number: block?.[0] ?? null, block_hash: block?.[1] ?? null }))
-const anySeen: fc.Arbitrary<Seen> = fc.record({
+const anySeen: fc.Arbitrary<ReceiptView> = fc.record({
   hash: fc.constant('0xa1'),
   block_number: small,
   block_hash: blockHash,
   succeeded: fc.boolean(),
   purpose: fc.constantFrom('send', 'cancel'),
 })
-const anySight: fc.Arbitrary<Sight> = fc.record({
+const anySight: fc.Arbitrary<ChainObservation> = fc.record({
   now: fc.constant(0),
   head: small,
   latest: small,
@@ -248,7 +254,7 @@ const anySight: fc.Arbitrary<Sight> = fc.record({
   paused: fc.boolean(),
 })
 
-const always = (holds: (transaction: Tracked, sight: Sight, step: Step) => void) =>
+const always = (holds: (transaction: TransactionState, sight: ChainObservation, step: Step) => void) =>
   fc.assert(
     fc.property(anyTransaction, anySight, (one, sight) => holds(one, sight, decide(one, sight))),
     {

@@ -3,7 +3,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { mountContract, readContract } from '../../server/api/http/contract.ts'
-import { nextTurn } from '../../server/lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../server/lib/yield-to-event-loop.ts'
 import { exchange, json, rawRequest } from '../support/raw-http.ts'
 import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -27,7 +27,7 @@ test('runs steps of long work in the order of arrival, one per turn of the event
   const steps: { name: string; turn: number }[] = []
   const work = async (name: string, count: number) => {
     for (let step = 0; step < count; step += 1) {
-      await nextTurn()
+      await yieldToEventLoop()
       steps.push({ name, turn: turn() })
     }
   }

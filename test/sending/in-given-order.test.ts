@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { inGivenOrder } from '../../server/lib/map-in-order.ts'
+import { mapInOrder } from '../../server/lib/map-in-order.ts'
 
 test('yields results in the order of the items, whichever is ready first', async () => {
   const gates = [0, 1, 2, 3].map(() => Promise.withResolvers<void>())
   const groups: number[][] = []
   const read = (async () => {
-    for await (const results of inGivenOrder(
+    for await (const results of mapInOrder(
       [0, 1, 2, 3],
       () => 4,
       (item) => gates[item]?.promise.then(() => item) ?? Promise.reject(),
@@ -23,7 +23,7 @@ test('follows the limit of items in progress, and aborts the signal when the cal
   const started: number[] = []
   const signals: AbortSignal[] = []
   const gates = Array.from({ length: 9 }, () => Promise.withResolvers<number>())
-  const results = inGivenOrder(
+  const results = mapInOrder(
     gates.map((_, index) => index),
     () => limit,
     (item, signal) => {

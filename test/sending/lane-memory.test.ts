@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { type Advance, countLeftOut, newChainSeen, takeIn } from '../../server/sender/chain-state.ts'
-import { isSilent, maxWindow, narrow, newInPool, noteSent, sawBlocks } from '../../server/sender/mempool-state.ts'
+import { type Advance, countLeftOut, newChainState, takeIn } from '../../server/sender/chain-state.ts'
+import { isSilent, maxWindow, narrow, newMempoolState, noteSent, sawBlocks } from '../../server/sender/mempool-state.ts'
 import { newSchedule, pollSoon, sawNewBlock } from '../../server/sender/schedule.ts'
 
 const head = (number: number) => ({ number, hash: `0x${number}`, parent_hash: `0x${number - 1}` })
 const chain = { blockHash: async (number: number) => `0x${number}` }
 
 test('shrinks the window to the number that a node holds, keeps it for a block, and then grows it by a quarter', async () => {
-  const [seen, pool] = [newChainSeen(), newInPool()]
+  const [seen, pool] = [newChainState(), newMempoolState()]
   const see = async (block: number, latest: number) =>
     sawBlocks(pool, (await takeIn(seen, chain, { head: head(block), latest })) as Advance)
   expect(pool.window).toBe(maxWindow)
@@ -27,7 +27,7 @@ test('shrinks the window to the number that a node holds, keeps it for a block, 
 })
 
 test('is silent about a transaction when the time of its tier has passed since its last broadcast', () => {
-  const pool = newInPool()
+  const pool = newMempoolState()
   expect(isSilent(pool, 1, 'fastest', 1_000_000), 'never broadcast').toBe(false)
   noteSent(pool, 1, 1_000)
   expect([15_999, 16_000].map((elapsed) => isSilent(pool, 1, 'fastest', elapsed))).toEqual([false, true])
@@ -35,7 +35,7 @@ test('is silent about a transaction when the time of its tier has passed since i
 })
 
 test('counts the blocks that leave out the next transaction, or one whose price is below the base fee', () => {
-  const seen = { ...newChainSeen(), latest: 5 }
+  const seen = { ...newChainState(), latest: 5 }
   const row = (rowId: number, nonce: number, payable: boolean, hash = '0xa') => ({
     row: { row_id: rowId, hash },
     nonce,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createVault } from '../../server/keys/secret-encryption.ts'
-import { storeRules } from '../../server/store/queries/store-queries.ts'
+import { storeQueries } from '../../server/store/queries/store-queries.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
 import { migrations } from '../../server/store/sqlite/open-database.ts'
 import { translated } from '../../server/store/sqlite/session.ts'
@@ -166,7 +166,7 @@ test('reads the relayers of an API key some times when it is created, replaced a
     makeId: () => unique('id'),
     checkEvent: () => undefined,
   }
-  const store = storeRules(connection, dependencies as never) as Store
+  const store = storeQueries(connection, dependencies as never) as Store
   await store.protect(
     () => ({ guard, is_protected: false, sealed, wrapped: null }),
     () => expect.unreachable(),

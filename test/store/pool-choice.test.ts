@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NewTransaction, PoolTransaction } from '../../server/domain/new-transaction.ts'
-import type { Ledger } from '../../server/store/queries/insert-transaction.ts'
+import type { InsertState } from '../../server/store/queries/insert-transaction.ts'
 import { acceptInPool, orderOf, type PoolState } from '../../server/store/queries/insert-transaction.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
@@ -14,7 +14,7 @@ interface Its {
 
 /** Relayers 1, 2, … with these properties. */
 function choose(its: Its[], { ordering_key = null as string | null, pinned = new Map<string, number>() } = {}) {
-  const ledger: Ledger = {
+  const ledger: InsertState = {
     row_ids: { transactions: [100, 101], data: [] },
     known: new Map(),
     relayers: new Map(

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream'
 import pino from 'pino'
 import { onTestFinished } from 'vitest'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
-import type { World } from '../../server/app/foundation.ts'
+import type { TestOverrides } from '../../server/app/foundation.ts'
 import { type Service, startService } from '../../server/app.ts'
 import { createPost } from '../../server/chain/post.ts'
 import { readConfig } from '../../server/config.ts'
@@ -46,7 +46,7 @@ const noLookup: LookupFunction = (_host, _options, answer) => answer(new Error('
  */
 export async function startTestService(
   settings: Record<string, string> = {},
-  world: Omit<World, 'logger'> = {},
+  world: Omit<TestOverrides, 'logger'> = {},
 ): Promise<TestService> {
   const dataDir = settings.DATA_DIR ?? temporaryFolder()
   const dropLater = () => onTestFinished(() => dropDatabase(dataDir))

@@ -3,8 +3,8 @@ import { isError, isFunction, keptFragments, readAbiEntry } from '../../domain/d
 import { badRequest, conflict } from '../../domain/errors.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { page } from './page.ts'
 
 type Abis = Pick<Handlers, 'createAbi' | 'listAbis' | 'getAbi' | 'deleteAbi'>
@@ -13,7 +13,7 @@ type Abis = Pick<Handlers, 'createAbi' | 'listAbis' | 'getAbi' | 'deleteAbi'>
 const entriesPerTurn = 20
 const notCalled = /^\s*(?:constructor|receive|fallback)\b/
 
-export function abis({ store, makeId }: Pick<OperationDependencies, 'store' | 'makeId'>): Abis {
+export function abis({ store, makeId }: Pick<ServicesContext, 'store' | 'makeId'>): Abis {
   return {
     async createAbi({ body, auditEntry }) {
       const { id = makeId(), network } = body
@@ -61,7 +61,7 @@ export function abis({ store, makeId }: Pick<OperationDependencies, 'store' | 'm
 async function readEntries(abi: (string | Record<string, unknown>)[]): Promise<Fragment[]> {
   const entries: Fragment[] = []
   for (const [index, entry] of abi.entries()) {
-    if (index % entriesPerTurn === 0) await nextTurn()
+    if (index % entriesPerTurn === 0) await yieldToEventLoop()
     if (notCalled.test(typeof entry === 'string' ? entry : `${entry.type}`)) continue
     entries.push(readAbiEntry(entry, ['abi', index]))
   }

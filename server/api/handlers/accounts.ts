@@ -5,7 +5,7 @@ import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { page } from './page.ts'
 
 type Accounts = Pick<
@@ -19,7 +19,7 @@ export function accounts({
   keyring,
   chains,
   sending,
-}: Pick<OperationDependencies, 'store' | 'keyring' | 'chains' | 'sending'>): Accounts {
+}: Pick<ServicesContext, 'store' | 'keyring' | 'chains' | 'sending'>): Accounts {
   async function find(nodes: NodeAccess, relayerId: string) {
     const relayer = await keyring.findRelayer(relayerId)
     const networkClient = await chains.clientFor(nodes, relayer)

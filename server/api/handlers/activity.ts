@@ -1,10 +1,10 @@
 import type { ActivityPoint, CallerSpending, Queue, Spending } from '../../../generated/openapi.ts'
 import { relayerNotFound } from '../../domain/errors.ts'
 import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
-import type { RelayerRow, Slice } from '../../domain/rows.ts'
+import type { PageRequest, RelayerRow } from '../../domain/rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import type { ActivityRow, CallerDayRow, DayRow, Repricing } from '../../store/store.ts'
 import { page } from './page.ts'
 
@@ -25,7 +25,7 @@ export function activity({
   store,
   findPool,
   now,
-}: Pick<OperationDependencies, 'store' | 'findPool' | 'now'>): Pick<
+}: Pick<ServicesContext, 'store' | 'findPool' | 'now'>): Pick<
   Handlers,
   'listQueues' | 'getActivity' | 'getSpending' | 'getSpendingByCaller'
 > {
@@ -66,7 +66,7 @@ export function activity({
       )
       const queues: Queue[] = []
       for (const [index, relayer] of data.entries()) {
-        if (index % turnQueues === turnQueues - 1) await nextTurn()
+        if (index % turnQueues === turnQueues - 1) await yieldToEventLoop()
         queues.push(await queueOf(relayer))
       }
       return new Page(queues, pagination)
@@ -109,7 +109,7 @@ export function activity({
           (a, b) =>
             byNetwork(a.row, b.row) || Number(b.fees - a.fees) || (a.row.relayer_id < b.row.relayer_id ? -1 : 1),
         )
-      const read = async ({ offset, limit }: Slice) => ({
+      const read = async ({ offset, limit }: PageRequest) => ({
         items: all.slice(offset, offset + limit),
         total_items: all.length,
       })
@@ -134,7 +134,7 @@ export function activity({
       const all = [...Map.groupBy(rows, (row) => `${row.network} ${row.caller}`).values()]
         .map((its) => callerSpending(its, from, days))
         .sort((a, b) => byNetwork(a, b) || Number(BigInt(b.fees) - BigInt(a.fees)) || (a.caller < b.caller ? -1 : 1))
-      const read = async ({ offset, limit }: Slice) => ({
+      const read = async ({ offset, limit }: PageRequest) => ({
         items: all.slice(offset, offset + limit),
         total_items: all.length,
       })

@@ -1,7 +1,7 @@
 import type { GrantedScopes } from '../../../generated/openapi.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import { createApiKey, revokeApiKey, rotateApiKey, showApiKey, updateApiKey } from '../../services/api-keys.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { page } from './page.ts'
 
 type ApiKeys = Pick<
@@ -11,7 +11,7 @@ type ApiKeys = Pick<
 
 const scopes: GrantedScopes = ['sign', 'send', 'read', 'notifications', 'manage', 'relay']
 
-export const apiKeys = (context: Pick<OperationDependencies, 'store' | 'makeId' | 'now'>): ApiKeys => ({
+export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now'>): ApiKeys => ({
   createApiKey: ({ body, auditEntry }) => createApiKey(context, body, auditEntry),
 
   listApiKeys: ({ query }) => page(query, context.store.listApiKeys, showApiKey),

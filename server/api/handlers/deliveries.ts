@@ -1,7 +1,7 @@
 import { notificationNotFound } from '../../domain/errors.ts'
 import { type Caller, creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import { readTime } from '../../domain/values.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { eventStream } from '../../webhooks/event-stream.ts'
 import { conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
@@ -25,7 +25,7 @@ export function deliveries({
   webhooks,
   shares,
   isStopping,
-}: Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'webhooks' | 'shares' | 'isStopping'>): Deliveries {
+}: Pick<ServicesContext, 'store' | 'keyring' | 'sending' | 'webhooks' | 'shares' | 'isStopping'>): Deliveries {
   async function find(notificationId: string, caller: Caller): Promise<number> {
     const rowId = await store.targetRowId(notificationId, creatorSeenBy(caller))
     if (rowId === undefined) throw notificationNotFound()

@@ -6,7 +6,7 @@ import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import type { Funding, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { balanceOf } from '../../services/funding/balance.ts'
 import type { Refill } from '../../store/configuration-store.ts'
 import { ApiError, conflictAt } from '../http/errors.ts'
@@ -33,7 +33,7 @@ export function funding({
   chains,
   sending,
   now,
-}: Pick<OperationDependencies, 'store' | 'keyring' | 'findPool' | 'chains' | 'sending' | 'now'>): Operations {
+}: Pick<ServicesContext, 'store' | 'keyring' | 'findPool' | 'chains' | 'sending' | 'now'>): Operations {
   /** What counts for the daily limit now. */
   async function spentOf(chainId: number, { from, max_per_day }: Funding, asset: string) {
     const treasury = await store.getRelayer(from)

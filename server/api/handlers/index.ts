@@ -1,5 +1,5 @@
 import type { Handlers } from '../../domain/operation.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { abis } from './abis.ts'
 import { accounts } from './accounts.ts'
 import { activity } from './activity.ts'
@@ -21,7 +21,7 @@ import { transactions } from './transactions.ts'
 
 /** All operations of the contract, except JSON-RPC, which uses them. A missing one does not compile. */
 export const createOperations = (
-  dependencies: OperationDependencies,
+  dependencies: ServicesContext,
 ): Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc'> => ({
   ...signing(dependencies),
   ...transactions(dependencies),

@@ -11,7 +11,7 @@ import { type Handlers, Page } from '../../domain/operation.ts'
 import { showRpcUrls } from '../../domain/show-relayer.ts'
 import { readSubmission } from '../../domain/submission.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { nodeWarnings, readPrivateRpcUrls, readRpcUrls } from '../../services/rpc-urls.ts'
 import { conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
@@ -36,7 +36,7 @@ export function networks({
   store,
   checkTarget,
   chains,
-}: Pick<OperationDependencies, 'store' | 'checkTarget' | 'chains'>): Pick<
+}: Pick<ServicesContext, 'store' | 'checkTarget' | 'chains'>): Pick<
   Handlers,
   'listNodes' | 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'
 > {

@@ -1,7 +1,7 @@
 import { badRequest, conflict } from '../../domain/errors.ts'
 import { creatorSeenBy, type Handlers } from '../../domain/operation.ts'
 import type { NotificationChanges } from '../../domain/rows.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { ApiError, conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
 
@@ -20,7 +20,7 @@ export function notifications({
   makeId,
   now,
   vault: { seal },
-}: Pick<OperationDependencies, 'store' | 'makeId' | 'now' | 'vault'>): Notifications {
+}: Pick<ServicesContext, 'store' | 'makeId' | 'now' | 'vault'>): Notifications {
   /** Empty text means no key. */
   const sealed = (id: string, key: string) =>
     key === '' ? null : seal(Buffer.from(key, 'utf8'), `notifications:${id}`)

@@ -1,5 +1,5 @@
 import { Page } from '../../domain/operation.ts'
-import type { Listing, Slice } from '../../domain/rows.ts'
+import type { Listing, PageRequest } from '../../domain/rows.ts'
 
 const maxPerPage = 1_000
 
@@ -9,7 +9,7 @@ const maxPerPage = 1_000
  */
 export async function page<Row, T>(
   query: { page: number; per_page: number },
-  read: (slice: Slice) => Promise<Listing<Row>>,
+  read: (slice: PageRequest) => Promise<Listing<Row>>,
   show: (row: Row) => T,
 ): Promise<Page<T[]>> {
   const currentPage = Math.max(query.page, 1)

@@ -4,8 +4,8 @@ import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { shownBehind } from '../../domain/show-transaction.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { ofMember } from '../../services/batch-errors.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import { withBatchIndex } from '../../services/batch-errors.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { seenIn } from '../../services/find-pool.ts'
 import { placeToWait } from '../../services/transactions/await-transaction.ts'
 import { explainTransaction } from '../../services/transactions/explain.ts'
@@ -36,7 +36,7 @@ type Pools = Pick<
 
 export function pools(
   dependencies: Pick<
-    OperationDependencies,
+    ServicesContext,
     | 'store'
     | 'keyring'
     | 'chains'
@@ -134,7 +134,7 @@ export function pools(
           authorize: async () => find(path.pool_id, await authorize('sendPoolTransactionBatch')),
           nodes,
         },
-        (index, work) => ofMember('transactions', index, work),
+        (index, work) => withBatchIndex('transactions', index, work),
       )
       return Page.whole(accepted)
     },

@@ -4,8 +4,8 @@ import { type Caller, creatorSeenBy, type Handlers, Page } from '../../domain/op
 import type { RelayerRow } from '../../domain/rows.ts'
 import { showRpcUrls } from '../../domain/show-relayer.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import {
   type Account,
   createLastSeen,
@@ -17,7 +17,7 @@ import {
 import { ApiError } from '../http/errors.ts'
 
 type Operations = Pick<Handlers, 'listProblems' | 'acknowledgeProblem' | 'deleteAcknowledgement' | 'search'>
-type Dependencies = Pick<OperationDependencies, 'store' | 'background' | 'sending' | 'now' | 'elapsed' | 'unready'>
+type Dependencies = Pick<ServicesContext, 'store' | 'background' | 'sending' | 'now' | 'elapsed' | 'unready'>
 type Snapshot = { at: number; facts: Facts; problems: FoundProblem[] }
 
 /** One look serves everybody who asks within this time. */
@@ -80,7 +80,7 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
       const { items } = await store.listRelayers({ offset: relayers.length, limit: maxRelayers })
       relayers.push(...items)
       if (items.length < maxRelayers) return relayers
-      await nextTurn()
+      await yieldToEventLoop()
     }
   }
 
@@ -105,7 +105,7 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
     const byRowId = new Map(relayers.map((relayer) => [relayer.row_id, relayer]))
     const queues: Facts['queues'] = []
     for (const [index, rowId] of (await store.relayersAtWork()).entries()) {
-      if (index % turnQueues === turnQueues - 1) await nextTurn()
+      if (index % turnQueues === turnQueues - 1) await yieldToEventLoop()
       const relayer = byRowId.get(rowId)
       const first: TransactionRow | undefined = relayer && (await store.firstInLine(rowId))
       if (relayer && first) queues.push({ relayer, first, unfinished: await store.countUnfinished(rowId) })

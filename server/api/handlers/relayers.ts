@@ -4,7 +4,7 @@ import { type Caller, creatorSeenBy, type Handlers } from '../../domain/operatio
 import { addressWarnings } from '../../domain/policies/signing-policies.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../../domain/rows.ts'
 import { showRelayer } from '../../domain/show-relayer.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { nodeWarnings, readRpcUrls } from '../../services/rpc-urls.ts'
 import { conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
@@ -21,7 +21,7 @@ export function relayers({
   checkTarget,
   chains,
   sending: { changed, noteNew },
-}: Pick<OperationDependencies, 'store' | 'makeId' | 'checkTarget' | 'chains' | 'sending'>): Relayers {
+}: Pick<ServicesContext, 'store' | 'makeId' | 'checkTarget' | 'chains' | 'sending'>): Relayers {
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, ['custom_rpc_urls'], checkTarget)
 
   /** Adds these warnings, and those about other relayers on the same address. */

@@ -2,14 +2,11 @@ import { hostname } from 'node:os'
 import { DomainError } from '../../domain/errors.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import type { KeyFault } from '../../domain/rows.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { detailOf } from '../http/errors.ts'
 
-type Dependencies = Pick<
-  OperationDependencies,
-  'store' | 'now' | 'unready' | 'incidents' | 'keyServiceStates' | 'version'
->
+type Dependencies = Pick<ServicesContext, 'store' | 'now' | 'unready' | 'incidents' | 'keyServiceStates' | 'version'>
 
 /** The state of this server, of its database and of the servers beside it. */
 export function service({
@@ -26,7 +23,7 @@ export function service({
   return {
     async getService() {
       const asked = performance.now()
-      await nextTurn()
+      await yieldToEventLoop()
       const started = performance.now()
       const eventLoopMs = Math.round(started - asked)
       const facts = await store.databaseFacts()
@@ -54,9 +51,7 @@ export function service({
   }
 }
 
-export function health({
-  unready,
-}: Pick<OperationDependencies, 'unready'>): Pick<Handlers, 'getHealth' | 'getReadiness'> {
+export function health({ unready }: Pick<ServicesContext, 'unready'>): Pick<Handlers, 'getHealth' | 'getReadiness'> {
   return {
     getHealth: async () => ({ status: 'ok' }),
     async getReadiness() {

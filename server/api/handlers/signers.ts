@@ -9,11 +9,11 @@ import type { Caller, Handlers } from '../../domain/operation.ts'
 import type { SignerRow } from '../../domain/rows.ts'
 import { generateKey } from '../../keys/keyring.ts'
 import { openKeystore } from '../../keys/keystore.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { conflictAt } from '../http/errors.ts'
 import { page } from './page.ts'
 
-type SignerDependencies = Pick<OperationDependencies, 'store' | 'makeId' | 'keyring' | 'keyServices'>
+type SignerDependencies = Pick<ServicesContext, 'store' | 'makeId' | 'keyring' | 'keyServices'>
 type LocalRequest = PlainSignerRequest | KeystoreSignerRequest | GeneratedSignerRequest
 
 export function signers(

@@ -20,14 +20,14 @@ import { checkPolicies, type Judged, spendingOf } from '../../domain/policies/tr
 import type { RelayerRow } from '../../domain/rows.ts'
 import { readAddress } from '../../domain/values.ts'
 import { toHex } from '../../lib/hex.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { hash, messageOf, type ReadyToSign, signatureResult, signBatch } from '../../services/signing/sign-batch.ts'
 import {
   type Charge,
   type Content,
   createKeyUse,
-  type Rights,
   type Signable,
+  type SigningContext,
 } from '../../services/signing/sign-with-policy.ts'
 
 const place = ['unsigned_transaction']
@@ -39,9 +39,7 @@ type Signing = Pick<
   'signMessage' | 'signTypedData' | 'signTypedDataFull' | 'signTransaction' | 'signAuthorization' | 'signBatch'
 >
 
-export function signing(
-  dependencies: Pick<OperationDependencies, 'store' | 'observer' | 'keyring' | 'countCalls'>,
-): Signing {
+export function signing(dependencies: Pick<ServicesContext, 'store' | 'observer' | 'keyring' | 'countCalls'>): Signing {
   const { rightsTo, sign, signCounted } = createKeyUse(dependencies)
   const { countCalls } = dependencies
 
@@ -68,7 +66,7 @@ export function signing(
       const document = hashTypedData(request.body)
       const { domain_separator, struct_hash, chain_id } = document
       const unbound = typedData(typedDataContent(domain_separator, struct_hash), { domain_separator, document })
-      const check = (rights: Rights) => {
+      const check = (rights: SigningContext) => {
         unbound.check(rights)
         const { relayer } = rights.held
         if (chain_id === undefined || chain_id === BigInt(relayer.chain_id)) return
@@ -148,7 +146,8 @@ export function signing(
   }
 
   function typedData(content: Content, asked: AskedTypedData): Signable {
-    const check = ({ held, caller }: Rights) => checkAddress(held, caller, (relayer) => typedDataFault(relayer, asked))
+    const check = ({ held, caller }: SigningContext) =>
+      checkAddress(held, caller, (relayer) => typedDataFault(relayer, asked))
     return { kind: 'typed_data', content, check }
   }
 
@@ -165,7 +164,7 @@ export function signing(
   }
 
   /** A document that moves tokens counts against the limits of the relayer on the chain where it does. */
-  function signatureCharge({ on_address }: Rights['held'], document: HashedTypedData): Charge | undefined {
+  function signatureCharge({ on_address }: SigningContext['held'], document: HashedTypedData): Charge | undefined {
     const account = on_address.find(({ chain_id }) => BigInt(chain_id) === document.chain_id)
     return account && { account, spending: signatureSpending(account.policies, document) }
   }

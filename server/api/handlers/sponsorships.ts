@@ -1,10 +1,10 @@
 import type { CreateSponsorshipRequest, Sponsorship, UpdateSponsorshipRequest } from '../../../generated/openapi.ts'
 import { badRequest, conflict, errorOf } from '../../domain/errors.ts'
 import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
-import { budgetOf, holderOf, type SponsorshipRules } from '../../domain/policies/sponsored-calls.ts'
+import { budgetOf, type SponsorshipRules, usageKey } from '../../domain/policies/sponsored-calls.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import { makeToken } from '../../lib/token.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { createSponsoredCalls, shownCallOf } from '../../services/sponsored-calls.ts'
 import type { SponsorshipRow } from '../../store/configuration-store.ts'
 import { readFrom } from '../http/errors.ts'
@@ -18,7 +18,7 @@ type Sponsorships = Pick<
 >
 
 export function sponsorships(
-  dependencies: Pick<OperationDependencies, 'store' | 'keyring' | 'chains' | 'sending' | 'now' | 'makeId'>,
+  dependencies: Pick<ServicesContext, 'store' | 'keyring' | 'chains' | 'sending' | 'now' | 'makeId'>,
 ): Sponsorships {
   const { store, now, makeId } = dependencies
   const calls = createSponsoredCalls(dependencies)
@@ -102,7 +102,7 @@ export function sponsorships(
       const { chain_id, row_id, per_user } = await found(path.sponsorship_id)
       const user = readFrom('/path', () => readAddress(path.user, ['user']))
       const use = async (asset: string, limit: string | number | undefined) =>
-        limit === undefined ? null : store.usage({ chain_id, holder: holderOf(row_id, user), asset, limit: `${limit}` })
+        limit === undefined ? null : store.usage({ chain_id, holder: usageKey(row_id, user), asset, limit: `${limit}` })
       const [count, fee] = await Promise.all([use('calls', per_user?.count), use('fee', per_user?.fee)])
       return { user, count, fee }
     },

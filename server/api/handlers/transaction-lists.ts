@@ -1,16 +1,16 @@
 import type { Handlers, OperationRequest } from '../../domain/operation.ts'
-import type { Slice } from '../../domain/rows.ts'
+import type { PageRequest } from '../../domain/rows.ts'
 import { shownBehind } from '../../domain/show-transaction.ts'
 import type { TransactionFilter, TransactionRow } from '../../domain/transaction-rows.ts'
 import { readAddress, readTime } from '../../domain/values.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { badRequestAt, readFrom } from '../http/errors.ts'
 import { page } from './page.ts'
 
 /** Characters of `data` as hex in one page. */
 export const maxPageCharacters = 32 * 1024 * 1024
 const maxPageKib = maxPageCharacters / 2 / 1024
-type ListDependencies = Pick<OperationDependencies, 'store'>
+type ListDependencies = Pick<ServicesContext, 'store'>
 type Asking = Pick<OperationRequest<'listAllTransactions'>, 'query' | 'holdAnswer'>
 
 /** Refuses a page with too much data, and holds the caller's share of the memory for it until the response is written. */
@@ -34,7 +34,7 @@ interface Whose {
 export function listTransactionsOf({ store }: ListDependencies, { relayer_ids, ...pool }: Whose, asking: Asking) {
   const { query } = asking
   const firsts = new Map<string, TransactionRow | undefined>()
-  const read = async (slice: Slice) => {
+  const read = async (slice: PageRequest) => {
     const admit = admission(asking)
     const filter = { ...readFilter(query), ...pool }
     const listing = await store.listTransactionsOf(relayer_ids, slice, filter, admit)
@@ -53,7 +53,7 @@ export function listTransactionsOf({ store }: ListDependencies, { relayer_ids, .
 
 /** Pages of transactions, of one relayer or of all, with filters. */
 export function transactionLists(
-  dependencies: ListDependencies & Pick<OperationDependencies, 'keyring'>,
+  dependencies: ListDependencies & Pick<ServicesContext, 'keyring'>,
 ): Pick<Handlers, 'listTransactions' | 'listAllTransactions'> {
   const {
     store,

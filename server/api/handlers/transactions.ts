@@ -5,9 +5,9 @@ import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { shownTransaction as show, shownBehind } from '../../domain/show-transaction.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import type { AttemptRow, TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
-import { ofMember } from '../../services/batch-errors.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { withBatchIndex } from '../../services/batch-errors.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import { placeToWait } from '../../services/transactions/await-transaction.ts'
 import { explainTransaction } from '../../services/transactions/explain.ts'
 import { stateOf } from '../../services/transactions/replace.ts'
@@ -34,7 +34,7 @@ type Transactions = Pick<
 
 export function transactions(
   dependencies: Pick<
-    OperationDependencies,
+    ServicesContext,
     'store' | 'keyring' | 'chains' | 'now' | 'sending' | 'shares' | 'countCalls' | 'unexpected'
   >,
 ): Transactions {
@@ -89,7 +89,7 @@ export function transactions(
         idempotency,
         auditEntry,
         { authorize: () => authorize('sendTransactionBatch'), nodes },
-        (index, work) => ofMember('transactions', index, work),
+        (index, work) => withBatchIndex('transactions', index, work),
       )
       return Page.whole(accepted)
     },
@@ -169,7 +169,7 @@ export function transactions(
         failed.push(...refused)
         belowNonce = next_below
         // Other requests run between two batches.
-        await nextTurn()
+        await yieldToEventLoop()
       }
       pollNow(row_id)
       return {

@@ -50,7 +50,7 @@ export function createAuthentication(dependencies: AuthenticationDependencies): 
     const generation = await dependencies.generation()
     const known = holders.get(id)
     if (known && known.generation >= generation) return known.holder
-    const entry = { generation, holder: dependencies.apiKey(id).then((apiKey) => apiKey && holderOf(apiKey)) }
+    const entry = { generation, holder: dependencies.apiKey(id).then((apiKey) => apiKey && apiKeyHolder(apiKey)) }
     holders.set(id, entry)
     // Text that is no key, and a read that failed, are not kept.
     const forget = () => void (holders.get(id) === entry && holders.delete(id))
@@ -116,7 +116,7 @@ interface Holder {
   isAllowed(address: string): boolean
 }
 
-function holderOf(apiKey: ApiKeyRow): Holder {
+function apiKeyHolder(apiKey: ApiKeyRow): Holder {
   const { id, relayer_ids, pool_ids, rate_limit, allowed_cidrs, expires_at, former_valid_until } = apiKey
   const roles = new Set<string>(apiKey.scopes)
   if (relayer_ids === null) roles.add('all_relayers')

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { badRequest, DomainError, inputFault } from '../../domain/errors.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { Held } from './concurrency-limits.ts'
 import type { AmountPlaces, OperationFacts } from './document.ts'
 import { ApiError } from './errors.ts'
@@ -41,7 +41,7 @@ export async function readBody(
   if (bodyIsOptional && isBodyless(request)) return {}
   const body = await readBytes(request, bytes)
   // After the process has waited for a CPU core, all requests that arrived meanwhile are read in one turn of the event loop.
-  if (body.length > shortBodyBytes) await nextTurn()
+  if (body.length > shortBodyBytes) await yieldToEventLoop()
   return readJson(body, amounts)
 }
 

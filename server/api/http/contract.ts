@@ -4,7 +4,7 @@ import { parse } from 'node:url'
 import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Response } from 'express'
 import { middleware } from 'express-openapi-validator'
 import type { Logger } from 'pino'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type BodyViolations, createBodyViolations } from './body-violations.ts'
 import { type ContractDocument, describeOperations, namesIn, type OperationFacts } from './document.ts'
 import { isTime } from './schema-check.ts'
@@ -222,11 +222,11 @@ function compiler(
   let isCompiled = false
   const compileInSteps = async () => {
     for (const mediaType of mediaTypes.length > 0 ? mediaTypes : [undefined]) {
-      await nextTurn()
+      await yieldToEventLoop()
       const headers = mediaType === undefined ? {} : { 'content-type': mediaType }
       await run(checkRequest[0] as Step, { headers, params: {}, query: {}, body: {} }).catch(() => {})
     }
-    await nextTurn()
+    await yieldToEventLoop()
     ignoreErrors(() => checkResponse?.({}))
     isCompiled = true
   }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Response } from 'express'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { Operation } from './contract.ts'
 import { encodeList, isLong, isLongList } from './stream-list.ts'
 
@@ -21,7 +21,7 @@ export async function answer(
   if (!checkResponse) return void response.json(body)
   if (isLongList(body)) return sendPieces(response, await encodeList(body, checkResponse), hold)
   // The requests of one group commit resolve in the same turn of the event loop.
-  if (isLong(body)) await nextTurn()
+  if (isLong(body)) await yieldToEventLoop()
   checkResponse(body)
   // `response.json` also negotiates content type, cache freshness and encoding, which costs a tenth of a request.
   const text = JSON.stringify(body)
@@ -74,7 +74,7 @@ async function* whileAllowed(
   let began = performance.now()
   for await (const event of events) {
     if (performance.now() - began >= turnMs) {
-      await nextTurn()
+      await yieldToEventLoop()
       began = performance.now()
     }
     if (!(await mayFollow())) return

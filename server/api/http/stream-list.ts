@@ -1,4 +1,4 @@
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 
 interface List {
   data: unknown[]
@@ -61,7 +61,7 @@ export async function encodeList(body: List, check: (part: List) => void): Promi
     check({ ...body, data: rows })
     pieces.push(Buffer.from(`${gathered}${JSON.stringify(rows).slice(1, -1)}${data.length > 0 ? ',' : ''}`))
     gathered = ''
-    await nextTurn()
+    await yieldToEventLoop()
   }
   pieces.push(Buffer.from(`${gathered}]${tail}`))
   return pieces

@@ -1,8 +1,8 @@
 import type { components } from '../../../generated/openapi.ts'
 import type { Handlers, OperationId, OperationRequest } from '../../domain/operation.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
-import type { InOrder } from '../../lib/serial-queue.ts'
-import type { OperationDependencies } from '../../services/context.ts'
+import type { SerialQueue } from '../../lib/serial-queue.ts'
+import type { ServicesContext } from '../../services/context.ts'
 import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { ContractDocument } from '../http/document.ts'
 import { schemaCheck } from '../http/schema-check.ts'
@@ -10,10 +10,7 @@ import { codes, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
 
 /** What a call needs of the service. Most methods are an operation of the contract, with its rights, policies and limits. */
 export interface JsonRpcDependencies
-  extends Pick<
-    OperationDependencies,
-    'store' | 'keyring' | 'findPool' | 'sending' | 'shares' | 'countCalls' | 'unexpected'
-  > {
+  extends Pick<ServicesContext, 'store' | 'keyring' | 'findPool' | 'sending' | 'shares' | 'countCalls' | 'unexpected'> {
   operations: Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc'>
   contract: ContractDocument
   /** A monotonic clock in milliseconds. */
@@ -37,7 +34,7 @@ export interface Context extends Call {
   /** The place of the request among those that wait. Throws DomainError (429, 503). */
   place(): WaitPlace
   /** The order of the request's transactions. */
-  inOrder: InOrder
+  inOrder: SerialQueue
   /** By relayer (row id): the time until which calls of the request wait for a signature. Each signature prolongs it. */
   patience: Map<number, number>
   /**

@@ -1,5 +1,5 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
-import { seal } from '../../domain/encoding/envelope.ts'
+import { serializeUnsigned } from '../../domain/encoding/envelope.ts'
 import type { Prices } from '../../domain/fees.ts'
 import { formOf } from '../../domain/transaction-form.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
@@ -84,7 +84,7 @@ function serialize(body: SendTransactionRequest, nonce: number | undefined, { re
   const isLegacy = prices.kind === 'legacy'
   const form = formOf(type ?? (isLegacy ? (access_list ? 1 : 0) : 2), { access_list, authorization_list: null }, prices)
   const envelope = { chain_id: relayer.chain_id, nonce, to, value: BigInt(value), data, gas_limit, ...form }
-  return toHex(seal(envelope).preimage())
+  return toHex(serializeUnsigned(envelope).preimage())
 }
 
 function pricesIn({

@@ -5,10 +5,10 @@ import { toHex } from '../../lib/hex.ts'
 import {
   authorizationDigest,
   fromHex,
-  type Sealed,
   type SignedEnvelope,
   sealed,
   shownSignature,
+  type UnsignedPayload,
 } from '../encoding/envelope.ts'
 
 export type Decoded = Uint8Array | NestedUint8Array
@@ -186,7 +186,7 @@ export function signatureFields(raw: Uint8Array): [r: Uint8Array, s: Uint8Array]
   return [bytesIn(r), bytesIn(s)]
 }
 
-export interface UnsignedTransaction extends Sealed {
+export interface UnsignedTransaction extends UnsignedPayload {
   type: 0 | 1 | 2
   /** 0 for a legacy transaction without a chain id. */
   chain_id: bigint

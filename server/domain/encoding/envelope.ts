@@ -21,7 +21,7 @@ export interface SignedEnvelope {
   signature: { r: string; s: string; sig: string; v: number }
 }
 
-export interface Sealed {
+export interface UnsignedPayload {
   /** The digest to sign. */
   digest: Uint8Array
   /** The bytes that have this digest. */
@@ -30,7 +30,7 @@ export interface Sealed {
 }
 
 /** The digest to sign, and the function that adds the signature. */
-export function seal(envelope: Envelope): Sealed {
+export function serializeUnsigned(envelope: Envelope): UnsignedPayload {
   const { chain_id, nonce, to, value, data, gas_limit } = envelope
   const content = [gas_limit, fromHex(to), value, fromHex(data)]
   const id = BigInt(chain_id)
@@ -54,7 +54,7 @@ const listItems = (accessList: AccessList): Input =>
 
 /** `fields`: the signed fields, in the order of the transaction type (Yellow Paper for a legacy one, EIP-2930, EIP-1559,
  * EIP-4844, EIP-7702). */
-export function sealed(type: 0 | 1 | 2 | 3 | 4, chainId: bigint, fields: Input[]): Sealed {
+export function sealed(type: 0 | 1 | 2 | 3 | 4, chainId: bigint, fields: Input[]): UnsignedPayload {
   const serialize = (more: Input[]) => {
     const list = RLP.encode([...fields, ...more])
     return type === 0 ? Buffer.from(list) : Buffer.concat([Uint8Array.of(type), list])

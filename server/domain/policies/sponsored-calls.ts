@@ -152,12 +152,12 @@ export function sponsoredSpending(
   { max_fee, budget_per_day, per_user }: SponsorshipRules,
   user: string | null,
 ): Spend[] {
-  const holder = holderOf(sponsorshipRowId, null)
+  const holder = usageKey(sponsorshipRowId, null)
   const spending: Spend[] = [{ policy: 'budget_per_day', asset: 'fee', amount: max_fee, limit: budget_per_day, holder }]
   if (!per_user) return spending
   if (user === null)
     throw refused('per_user', 'a plain call needs a user, which only an API key with the scope send may give')
-  const own = holderOf(sponsorshipRowId, user)
+  const own = usageKey(sponsorshipRowId, user)
   const { count, fee } = per_user
   if (fee !== undefined)
     spending.push({ policy: 'per_user/fee', asset: 'fee', amount: max_fee, limit: fee, holder: own })
@@ -197,10 +197,10 @@ export const budgetOf = ({
   row_id: number
   chain_id: number
   budget_per_day: string
-}) => ({ chain_id, holder: holderOf(row_id, null), asset: 'fee', limit: budget_per_day })
+}) => ({ chain_id, holder: usageKey(row_id, null), asset: 'fee', limit: budget_per_day })
 
 /** Under which name the amounts of a sponsorship, or of one of its users, are counted. */
-export const holderOf = (sponsorshipRowId: number, user: string | null): string =>
+export const usageKey = (sponsorshipRowId: number, user: string | null): string =>
   `sponsorship ${sponsorshipRowId}${user === null ? '' : ` ${user}`}`
 
 export const refused = (rule: keyof SponsorshipRules | 'paused', message: string) =>

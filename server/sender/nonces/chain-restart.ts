@@ -2,8 +2,8 @@ import { proveAnyMined, proveGenesis, type Witnesses } from '../../chain/proofs.
 import { conflict } from '../../domain/errors.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
-import type { NetworkClient, SendingDependencies } from '../context.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import type { NetworkClient, SenderContext } from '../context.ts'
 
 /** The chain ids of hardhat and anvil, and of geth's and ganache's development modes. */
 const developmentChainIds: ReadonlySet<number> = new Set([1_337, 31_337])
@@ -23,7 +23,7 @@ type RestartNetwork = Pick<NetworkClient, 'network' | 'each' | 'endpoints'> & {
  * stays disabled and the same request completes it. Throws DomainError (409) for a network that is not a test network, and when the
  * chain is still the one that the nonces were used on.
  */
-export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>) {
+export function createChainRestart({ store }: Pick<SenderContext, 'store'>) {
   const identify = createChainIdentity({ store })
 
   return async function restart(
@@ -51,7 +51,7 @@ export function createChainRestart({ store }: Pick<SendingDependencies, 'store'>
     await store.updateRelayer(id, (current) => ({ ...current, system_disabled: true, disabled_reason: disabledReason }))
     const account = { chain_id, address }
     do {
-      while ((await store.forgetNonces(account, reason, genesis, rowsPerBatch)) > 0) await nextTurn()
+      while ((await store.forgetNonces(account, reason, genesis, rowsPerBatch)) > 0) await yieldToEventLoop()
     } while (!(await store.restartAccount(account, genesis.fact.genesis_hash, latest, auditEntry)))
     await store.updateRelayer(id, (current) => ({ ...current, system_disabled: false, disabled_reason: null }))
   }
@@ -68,7 +68,7 @@ export type Identity = { isSame: boolean; proof: Proof<unknown> } | undefined
  * When it differs from the stored one, our own transactions decide: a chain that has one of them in a block is not a new one, and the
  * stored hash was false.
  */
-export function createChainIdentity({ store }: Pick<SendingDependencies, 'store'>) {
+export function createChainIdentity({ store }: Pick<SenderContext, 'store'>) {
   return async function identify(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<Identity> {
     const { chain_id, address } = relayer
     const { genesis_hash } = await store.getAccount(chain_id, address)

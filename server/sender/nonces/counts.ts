@@ -6,7 +6,7 @@ import { judgeCount } from '../../domain/nonce-verdict.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
-import type { SendingDependencies } from '../context.ts'
+import type { SenderContext } from '../context.ts'
 import type { Irreversible } from './proven-nonce-actions.ts'
 import type { UnknownTransactions } from './unknown.ts'
 
@@ -39,7 +39,7 @@ export interface HealRequest {
   stated: number | undefined
 }
 
-export interface CountsDependencies extends Pick<SendingDependencies, 'store' | 'elapsed' | 'observer'> {
+export interface CountsDependencies extends Pick<SenderContext, 'store' | 'elapsed' | 'observer'> {
   irreversible: Irreversible
   unknown: Pick<UnknownTransactions, 'beforeRaise'>
   /** See `Gaps`. */

@@ -17,10 +17,10 @@ import { errorOf, missedError, receiptOf } from '../../domain/outcome.ts'
 import { spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
-import type { Move, TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
+import type { TransactionRow, TransactionUpdate, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { isSameWait, unprovenWait, type Wait, waitColumns } from '../../domain/wait-reason.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
-import type { SendingDependencies } from '../context.ts'
+import type { SenderContext } from '../context.ts'
 import type { Counts } from './counts.ts'
 import type { Irreversible } from './proven-nonce-actions.ts'
 import type { UnknownTransactions } from './unknown.ts'
@@ -50,7 +50,7 @@ interface Case {
 
 type Used = Exclude<NonceUser, { by: 'nobody' }>
 
-interface TracingDependencies extends Pick<SendingDependencies, 'store' | 'now' | 'elapsed'> {
+interface TracingDependencies extends Pick<SenderContext, 'store' | 'now' | 'elapsed'> {
   irreversible: Irreversible
   unknown: Pick<UnknownTransactions, 'noteMined'>
   noteUsed: Counts['noteUsed']
@@ -214,7 +214,11 @@ export function createTracing({ store, now, elapsed, irreversible, unknown, note
   }
 
   /** A transaction that was never signed does not hold its nonce. */
-  async function endUnsigned({ row_id, revision }: TransactionRow, end: Ending, why: Move['set']): Promise<boolean> {
+  async function endUnsigned(
+    { row_id, revision }: TransactionRow,
+    end: Ending,
+    why: TransactionUpdate['set'],
+  ): Promise<boolean> {
     cases.delete(row_id)
     return isMoved(await store.move([{ row_id, revision, set: { ...why, nonce: null }, end }]))
   }
@@ -265,7 +269,7 @@ function isSameContent(row: WholeTransactionRow, { content }: MinedFact): boolea
 const isMoved = ([row]: (TransactionRow | undefined)[]): boolean => row !== undefined
 
 /** The highest row id of a transaction when this process started. While the database is down then, it is read later: fewer rows are new. */
-function createNewestAtStart(store: Pick<SendingDependencies['store'], 'newestRowId'>): () => Promise<number> {
+function createNewestAtStart(store: Pick<SenderContext['store'], 'newestRowId'>): () => Promise<number> {
   let newest: Promise<number> | undefined
   const read = () => {
     newest ??= store.newestRowId()

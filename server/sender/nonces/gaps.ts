@@ -1,7 +1,7 @@
 import { proveCount, type Witnesses } from '../../chain/proofs.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
-import type { SendingDependencies } from '../context.ts'
+import type { SenderContext } from '../context.ts'
 import type { Counts } from './counts.ts'
 
 const maxGaps = 100
@@ -10,7 +10,7 @@ const maxRemembered = 10_000
 const maxBehindMs = 24 * 3_600_000
 const defaultFillsPerHour = 10
 
-type Abandoned = Awaited<ReturnType<SendingDependencies['store']['abandoned']>>[number]
+type Abandoned = Awaited<ReturnType<SenderContext['store']['abandoned']>>[number]
 
 export interface Gaps {
   /** The gaps: nonces from the chain's count to the nonce counter that no transaction holds; at most 100. */
@@ -27,7 +27,7 @@ export interface Gaps {
   takeFill(relayer: RelayerRow): Promise<boolean>
 }
 
-interface GapsDependencies extends Pick<SendingDependencies, 'store' | 'makeId' | 'elapsed' | 'observer'> {
+interface GapsDependencies extends Pick<SenderContext, 'store' | 'makeId' | 'elapsed' | 'observer'> {
   usedBelow: Counts['usedBelow']
 }
 

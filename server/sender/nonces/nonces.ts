@@ -1,9 +1,9 @@
 import { minWitnesses, proveAbsent, proveCount, proveWrongChain, type Witnesses } from '../../chain/proofs.ts'
 import { conflict, errorOf } from '../../domain/errors.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
-import type { Move, TransactionRow } from '../../domain/transaction-rows.ts'
+import type { TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
-import type { NetworkClient, SendingDependencies } from '../context.ts'
+import type { NetworkClient, SenderContext } from '../context.ts'
 import { createChainIdentity } from './chain-restart.ts'
 import { type Counts, type CountsDependencies, createCounts, needed } from './counts.ts'
 import { createTracing } from './find-nonce-user.ts'
@@ -63,10 +63,7 @@ export interface Nonces extends Pick<Counts, 'believe' | 'isInDoubt'>, Pick<Irre
   ): Promise<NonceState>
 }
 
-type NonceDependencies = Pick<
-  SendingDependencies,
-  'store' | 'networkClient' | 'makeId' | 'now' | 'elapsed' | 'observer'
->
+type NonceDependencies = Pick<SenderContext, 'store' | 'networkClient' | 'makeId' | 'now' | 'elapsed' | 'observer'>
 
 export function createNonces(dependencies: NonceDependencies): Nonces {
   const { store, observer } = dependencies
@@ -113,7 +110,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
    */
   async function reopenAbsent(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<void> {
     const { chain_id, address } = relayer
-    const moves: Move[] = []
+    const moves: TransactionUpdate[] = []
     for (const row of await store.holders(chain_id, address, latest, Number.MAX_SAFE_INTEGER, maxReopened)) {
       const { hash, block_number, nonce } = row
       if (hash === null || block_number === null || nonce === null || row.status === 'mined') continue
@@ -215,7 +212,7 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
   }
 }
 
-const reopened = ({ row_id, revision }: TransactionRow): Move => ({
+const reopened = ({ row_id, revision }: TransactionRow): TransactionUpdate => ({
   row_id,
   revision,
   set: {

@@ -4,7 +4,7 @@ import type { ForeignUse, NeverSigned } from '../../domain/ending.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { Spend, TransactionRow } from '../../domain/transaction-rows.ts'
-import type { SendingDependencies } from '../context.ts'
+import type { SenderContext } from '../context.ts'
 
 /** The steps about nonces that cannot be taken back. Each takes the proof that it relies on. */
 export interface Irreversible {
@@ -32,7 +32,7 @@ export interface Irreversible {
   noteForeign(relayer: RelayerRow, foreign: { nonce: number; hash: string | null }): Promise<void>
 }
 
-export function createIrreversible({ store, observer }: Pick<SendingDependencies, 'store' | 'observer'>): Irreversible {
+export function createIrreversible({ store, observer }: Pick<SenderContext, 'store' | 'observer'>): Irreversible {
   async function setDisabled(relayer: RelayerRow, disabledReason: string | null): Promise<void> {
     if (relayer.disabled_reason === disabledReason) return
     const systemDisabled = disabledReason !== null

@@ -10,7 +10,7 @@ import type { Account } from '../../domain/transaction-rows.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import { given, reachedByMost } from '../../lib/majority.ts'
 import type { Content } from '../../store/transaction-store.ts'
-import type { SendingDependencies } from '../context.ts'
+import type { SenderContext } from '../context.ts'
 import type { Irreversible } from './proven-nonce-actions.ts'
 
 const page = 1_000
@@ -48,7 +48,7 @@ export interface UnknownTransactions {
   noteNew(relayer: RelayerRow): Promise<void>
 }
 
-type Dependencies = Pick<SendingDependencies, 'store' | 'networkClient' | 'elapsed' | 'observer'> &
+type Dependencies = Pick<SenderContext, 'store' | 'networkClient' | 'elapsed' | 'observer'> &
   Pick<Irreversible, 'noteForeign'>
 
 export function createUnknown(dependencies: Dependencies): UnknownTransactions {

@@ -3,14 +3,14 @@ import type { Chain } from '../../chain/chain.ts'
 import type { Snapshot } from '../../chain/snapshot.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { majorityOf, reachedByMost } from '../../lib/majority.ts'
-import type { NetworkClient, SendingDependencies } from '../../sender/context.ts'
+import type { NetworkClient, SenderContext } from '../../sender/context.ts'
 import type { Refill } from '../../store/configuration-store.ts'
 
 /** To show it only: what decides takes a snapshot. `asset`: a token's address; null: the coin of the chain. */
 export const balanceOf = (chain: Pick<Chain, 'balance' | 'tokenBalance'>, asset: string | null, owner: string) =>
   asset === null ? chain.balance(owner) : chain.tokenBalance(asset, owner)
 
-type Store = SendingDependencies['store']
+type Store = SenderContext['store']
 
 /**
  * What a relayer has, by most of its nodes: of the chain's coin, less what its unfinished transactions may still cost. `behind`: most

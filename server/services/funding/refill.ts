@@ -8,7 +8,7 @@ import { serviceAccess } from '../../domain/node-access.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
 import type { Spend } from '../../domain/transaction-rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
-import type { NetworkClient, SendingDependencies } from '../../sender/context.ts'
+import type { NetworkClient, SenderContext } from '../../sender/context.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
 import type { Refill } from '../../store/configuration-store.ts'
 import { defaultTier } from '../transactions/quote.ts'
@@ -17,7 +17,7 @@ import type { Complete } from '../transactions/send-parts.ts'
 import { availableTo } from './balance.ts'
 
 interface FundingDependencies
-  extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'networkClient' | 'now' | 'elapsed'> {
+  extends Pick<SenderContext, 'store' | 'findRelayer' | 'networkClient' | 'now' | 'elapsed'> {
   submit: Pick<Submit, 'send'>
   nonces: Pick<Nonces, 'follow'>
   /** Starts the background work of a relayer. */

@@ -10,7 +10,7 @@ import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
 import { readSubmission } from '../../domain/submission.ts'
 import { readTransactionRequest } from '../../domain/transaction-request.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
-import type { NetworkClient, SendingDependencies } from '../../sender/context.ts'
+import type { NetworkClient, SenderContext } from '../../sender/context.ts'
 import { checkPause } from '../transactions/check-request.ts'
 import { asDomainError, createFundsReader, defaultTier } from '../transactions/quote.ts'
 import type { Prepare } from '../transactions/replace.ts'
@@ -26,7 +26,7 @@ export type Sweep = (
 
 interface SweepParts extends Pick<SubmitParts, 'store' | 'newTransaction' | 'wake'> {
   findRelayer(relayerId: string): Promise<RelayerRow>
-  clientFor: SendingDependencies['clientFor']
+  clientFor: SenderContext['clientFor']
   prepare: Prepare
   hashOf(body: object): string
   /** Throws DomainError for a creation that was refused. */

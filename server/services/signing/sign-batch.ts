@@ -3,9 +3,9 @@ import { badRequest } from '../../domain/errors.ts'
 import { type Caller, type Handlers, type OperationRequest, Page } from '../../domain/operation.ts'
 import type { Signature } from '../../keys/signer.ts'
 import { toHex } from '../../lib/hex.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
-import { ofMember } from '../batch-errors.ts'
-import type { Rights, Signable } from './sign-with-policy.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { withBatchIndex } from '../batch-errors.ts'
+import type { Signable, SigningContext } from './sign-with-policy.ts'
 
 type Request = OperationRequest<'signBatch'>
 type Item = Request['body']['items'][number]
@@ -18,14 +18,14 @@ export interface ReadyToSign extends Signable {
 
 export interface SignBatchDependencies {
   /** Throws DomainError (401, 403, 404). */
-  rightsTo(request: Request, operation: 'signBatch'): Promise<Rights>
+  rightsTo(request: Request, operation: 'signBatch'): Promise<SigningContext>
   /** Prepares the signature of an item. Throws DomainError (400). */
   prepare(item: Item): ReadyToSign
   /** Checks the policies and signs. Throws DomainError (403). */
   sign(
     request: Pick<Request, 'path' | 'authorize' | 'auditEntry'>,
     operation: 'signBatch',
-    rights: Rights,
+    rights: SigningContext,
     item: Signable,
   ): Signature | Promise<Signature>
   /** Counts this many additional requests of the caller. Throws DomainError (429). */
@@ -46,11 +46,11 @@ export function signBatch({ rightsTo, prepare, sign, countCalls }: SignBatchDepe
       await countCalls(request.caller, items.length - 1)
       const rest = pauses()
       const ready: ReadyToSign[] = []
-      let rights: Rights | undefined
+      let rights: SigningContext | undefined
       for (const [index, item] of items.entries()) {
-        rights ??= await ofMember('items', index, () => rightsTo(request, 'signBatch'))
+        rights ??= await withBatchIndex('items', index, () => rightsTo(request, 'signBatch'))
         const valid = rights
-        await ofMember('items', index, () => {
+        await withBatchIndex('items', index, () => {
           const prepared = prepare(item)
           prepared.check(valid)
           ready.push(prepared)
@@ -61,12 +61,12 @@ export function signBatch({ rightsTo, prepare, sign, countCalls }: SignBatchDepe
       rights = undefined
       for (const [index, item] of ready.entries()) {
         const { digest, operation, ...signable } = item
-        rights ??= await ofMember('items', index, () => rightsTo(request, 'signBatch'))
+        rights ??= await withBatchIndex('items', index, () => rightsTo(request, 'signBatch'))
         const valid = rights
         const { auditEntry, end } = request.beginAudit(operation)
         auditEntry.subject = digest
         const { path, authorize } = request
-        const made = await ofMember('items', index, () =>
+        const made = await withBatchIndex('items', index, () =>
           sign({ path, authorize, auditEntry }, 'signBatch', valid, signable),
         )
         signatures.push(signatureResult(made))
@@ -83,7 +83,7 @@ function pauses(): () => Promise<boolean> {
   let began = performance.now()
   return async () => {
     if (performance.now() - began < turnMs) return false
-    await nextTurn()
+    await yieldToEventLoop()
     began = performance.now()
     return true
   }

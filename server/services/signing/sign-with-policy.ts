@@ -4,10 +4,10 @@ import type { Caller, OperationId, OperationRequest } from '../../domain/operati
 import { overLimit } from '../../domain/policies/transaction-policies.ts'
 import type { Account, Spend } from '../../domain/transaction-rows.ts'
 import { isUnsigned, KeyServiceUnavailable } from '../../keys/key-service.ts'
-import type { HeldRelayer } from '../../keys/keyring.ts'
+import type { RelayerSigner } from '../../keys/keyring.ts'
 import type { Signature } from '../../keys/signer.ts'
 import { toHex } from '../../lib/hex.ts'
-import type { OperationDependencies } from '../context.ts'
+import type { ServicesContext } from '../context.ts'
 
 /** A digest, and the bytes that have it. */
 export interface Content {
@@ -16,9 +16,9 @@ export interface Content {
 }
 
 /** The rights of a caller to a key, as they are now. Valid until the process does other work. */
-export interface Rights {
+export interface SigningContext {
   caller: Caller
-  held: HeldRelayer
+  held: RelayerSigner
 }
 
 type SignRequest = Pick<OperationRequest<'signMessage'>, 'path' | 'authorize'>
@@ -27,7 +27,7 @@ type SignRequest = Pick<OperationRequest<'signMessage'>, 'path' | 'authorize'>
 export interface Signable {
   kind: SignatureKind
   content: Content
-  check(rights: Rights): void
+  check(rights: SigningContext): void
 }
 
 /** The amounts that daily limits count for a signature, and the account whose limits they are. */
@@ -37,11 +37,7 @@ export interface Charge {
 }
 
 /** The way of every signature that a caller asks for to its key. */
-export function createKeyUse({
-  observer,
-  keyring,
-  store,
-}: Pick<OperationDependencies, 'observer' | 'keyring' | 'store'>) {
+export function createKeyUse({ observer, keyring, store }: Pick<ServicesContext, 'observer' | 'keyring' | 'store'>) {
   /**
    * Checks the caller, the relayer and its pause now. Every signature takes these rights, and no other work may run between this check
    * and the use of the key. Throws DomainError.
@@ -50,7 +46,7 @@ export function createKeyUse({
     request: SignRequest,
     operation: OperationId,
     missing: (relayerId: string) => DomainError = relayerNotFound,
-  ): Promise<Rights> {
+  ): Promise<SigningContext> {
     const { relayer_id } = request.path
     const [caller, held] = await Promise.all([request.authorize(operation), keyring.find(relayer_id)])
     if (!held) throw missing(relayer_id)
@@ -67,7 +63,7 @@ export function createKeyUse({
   function sign(
     request: SignRequest & Pick<OperationRequest<'signMessage'>, 'auditEntry'>,
     operation: OperationId,
-    rights: Rights,
+    rights: SigningContext,
     { kind, content, check }: Signable,
   ): Signature | Promise<Signature> {
     const { auditEntry } = request
@@ -95,7 +91,7 @@ export function createKeyUse({
   async function signCounted(
     request: SignRequest & Pick<OperationRequest<'signMessage'>, 'auditEntry'>,
     operation: OperationId,
-    rights: Rights,
+    rights: SigningContext,
     signable: Signable,
     charge: Charge | undefined,
   ): Promise<Signature> {

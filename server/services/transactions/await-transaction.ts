@@ -2,10 +2,10 @@ import type { AcceptedTransaction } from '../../../generated/openapi.ts'
 import { transactionNotFound } from '../../domain/errors.ts'
 import type { OperationRequest } from '../../domain/operation.ts'
 import { shownTransaction as show } from '../../domain/show-transaction.ts'
-import type { OperationDependencies } from '../context.ts'
+import type { ServicesContext } from '../context.ts'
 import { WaitPlace } from './wait-for-status.ts'
 
-type WaitContext = Pick<OperationDependencies, 'store' | 'keyring' | 'sending' | 'shares' | 'unexpected'>
+type WaitContext = Pick<ServicesContext, 'store' | 'keyring' | 'sending' | 'shares' | 'unexpected'>
 type Asking = Pick<OperationRequest<'sendTransaction'>, 'query' | 'caller' | 'onClose'>
 type Awaited = (accepted: AcceptedTransaction) => Promise<AcceptedTransaction>
 

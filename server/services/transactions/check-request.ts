@@ -26,7 +26,7 @@ export function objections(relayer: RelayerRow, request: TransactionRequest, now
 }
 
 /** Throws DomainError (400, 403) with the first check that fails. */
-export function admit(relayer: RelayerRow, request: TransactionRequest, now: number, isNew: boolean): void {
+export function checkRequest(relayer: RelayerRow, request: TransactionRequest, now: number, isNew: boolean): void {
   const [first] = objections(relayer, request, now, isNew)
   if (first) throw first
 }

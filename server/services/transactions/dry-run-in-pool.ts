@@ -4,11 +4,11 @@ import type { NodeAccess } from '../../domain/node-access.ts'
 import { checkPoolPolicies, overLimit, poolSpendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PoolRow } from '../../domain/rows.ts'
 import { readTransactionRequest } from '../../domain/transaction-request.ts'
-import type { SendingDependencies } from '../../sender/context.ts'
+import type { SenderContext } from '../../sender/context.ts'
 import type { createDryRun, DryRunResult } from './dry-run.ts'
 import type { Member, PoolOrder } from './pick-relayer.ts'
 
-interface Parts extends Pick<SendingDependencies, 'store'> {
+interface Parts extends Pick<SenderContext, 'store'> {
   order: Pick<PoolOrder, 'inOrder'>
   dryRun: ReturnType<typeof createDryRun>
 }

@@ -6,12 +6,12 @@ import type { NodeAccess } from '../../domain/node-access.ts'
 import { checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../domain/policies/transaction-policies.ts'
 import { readTransactionRequest } from '../../domain/transaction-request.ts'
-import type { SendingDependencies } from '../../sender/context.ts'
+import type { SenderContext } from '../../sender/context.ts'
 import { capacityOf, dataBytes, objections, tooMany } from './check-request.ts'
 import { checkFunds, type Preparation, unlimited } from './quote.ts'
 import { warningsOf } from './warnings.ts'
 
-export interface DryRunDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'now'> {
+export interface DryRunDependencies extends Pick<SenderContext, 'store' | 'findRelayer' | 'now'> {
   preparation: Preparation
 }
 

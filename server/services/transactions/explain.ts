@@ -2,8 +2,8 @@ import type { Explanation, Suggestion } from '../../../generated/openapi.ts'
 import { within } from '../../chain/ask-each.ts'
 import {
   atLeastPrices,
-  leastToReplace,
   type Market,
+  minReplacementFee,
   most,
   type Prices,
   priceColumns,
@@ -20,7 +20,7 @@ import { priceKindOf } from '../../domain/transaction-form.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { type ChainPace, nextStep, reasonToWait, waitForPrice } from '../../domain/wait-reason.ts'
 import { ceilingOf, type NetworkClient, tierOf } from '../../sender/context.ts'
-import type { OperationDependencies } from '../context.ts'
+import type { ServicesContext } from '../context.ts'
 
 /** The time limit for the answers of the nodes. */
 const patienceMs = 2_000
@@ -36,7 +36,7 @@ interface Asked {
 
 /** Gathers the facts about a transaction, from the store and from the nodes, and explains it. */
 export async function explainTransaction(
-  { store, chains, now }: Pick<OperationDependencies, 'store' | 'chains' | 'now'>,
+  { store, chains, now }: Pick<ServicesContext, 'store' | 'chains' | 'now'>,
   nodes: NodeAccess,
   { relayer, row, pool_row_id }: Asked,
 ): Promise<Explanation> {
@@ -320,7 +320,7 @@ function askedFor(row: WholeTransactionRow, market: Market | undefined, tier: Ti
 
 function aboveHeld(row: WholeTransactionRow, asked: Prices): Prices {
   const held = row.hash === null ? undefined : pricesOf(row)
-  return held ? atLeastPrices(asked, leastToReplace(held, asked.kind)) : asked
+  return held ? atLeastPrices(asked, minReplacementFee(held, asked.kind)) : asked
 }
 
 /** The fee policy that holds the transaction up, raised to what it needs. */
@@ -331,7 +331,7 @@ function raisedBudget(
   gasLimit: number,
 ) {
   const held = pricesOf(row)
-  const least = held ? most(leastToReplace(held)) : 0n
+  const least = held ? most(minReplacementFee(held)) : 0n
   const needed = (askedFor(row, market, 'fast') ?? least) * BigInt(gasLimit)
   const { max_fee_per_transaction, max_fee_per_day } = policies
   if (max_fee_per_transaction !== undefined && BigInt(max_fee_per_transaction) < needed) {

@@ -1,17 +1,17 @@
 import { DomainError, errorOf } from '../../domain/errors.ts'
-import type { NewTransaction, PoolCreation, PoolTransaction, Replay } from '../../domain/new-transaction.ts'
+import type { NewTransaction, PoolInsertResult, PoolTransaction, Replay } from '../../domain/new-transaction.ts'
 import { checkPoolPolicies, poolSpendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
-import type { SendingDependencies } from '../../sender/context.ts'
-import { type Quote, tooLittle } from './quote.ts'
+import type { SenderContext } from '../../sender/context.ts'
+import { type TransactionQuote, tooLittle } from './quote.ts'
 import { type Accepted, type Asker, type Complete, type SubmitParts, unchanged } from './send-parts.ts'
 
-export type Commit = (wanted: PoolTransaction, auditEntry: PendingAuditEntry) => Promise<PoolCreation>
+export type Commit = (wanted: PoolTransaction, auditEntry: PendingAuditEntry) => Promise<PoolInsertResult>
 
 interface Candidate {
   relayer: RelayerRow
-  quote: Quote
+  quote: TransactionQuote
   weight: number
   transaction: NewTransaction
 }
@@ -181,7 +181,7 @@ export interface Order {
 export type PoolOrder = ReturnType<typeof createPoolOrder>
 
 /** The order in which the relayers of pools are asked. */
-export function createPoolOrder({ store, findRelayer }: Pick<SendingDependencies, 'store' | 'findRelayer'>) {
+export function createPoolOrder({ store, findRelayer }: Pick<SenderContext, 'store' | 'findRelayer'>) {
   const loads = createPoolLoads(store)
 
   /** The members in the order in which they are asked: those that need help with their own transactions come last. */
@@ -242,7 +242,7 @@ export interface PoolLoads {
   chose(relayerRowId: number): void
 }
 
-export function createPoolLoads(store: Pick<SendingDependencies['store'], 'loadsOf'>): PoolLoads {
+export function createPoolLoads(store: Pick<SenderContext['store'], 'loadsOf'>): PoolLoads {
   const asked = new Map<number, number>()
   const chosen = new Map<number, number>()
   let loads = new Map<number, Omit<PoolLoad, 'chosen'>>()

@@ -17,7 +17,7 @@ import {
   refusedBy,
   type Subject,
 } from '../../domain/errors.ts'
-import { atCeiling, limit, type Market, type PriceKind, type Prices, quote, type Tier } from '../../domain/fees.ts'
+import { applyMaxFee, limit, type Market, type PriceKind, type Prices, quote, type Tier } from '../../domain/fees.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { capOf, feeOf } from '../../domain/policies/fee-policies.ts'
 import { coinSpentByCall } from '../../domain/policies/token-calls.ts'
@@ -26,13 +26,13 @@ import { type PrivateSubmission, readSubmission } from '../../domain/submission.
 import { formOf, priceKindOf, type TransactionType, typeOf } from '../../domain/transaction-form.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { currentOf, type NetworkClient, type SendingDependencies } from '../../sender/context.ts'
+import { currentOf, type NetworkClient, type SenderContext } from '../../sender/context.ts'
 import { callOf } from '../../sender/gas-limit.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
 import { ceilingIn, checkAuthorizations } from './check-request.ts'
 
 /** The chain's view of a transaction, before it gets a nonce. Amounts are in wei. */
-export interface Quote {
+export interface TransactionQuote {
   gas_limit: number
   type: TransactionType
   prices: Prices
@@ -64,7 +64,12 @@ export interface Preparation {
    * Asks the chain. Throws DomainError: 400 for a transaction that would fail, 503 for a chain that does not answer. `replaced`: the
    * transaction that it replaces.
    */
-  quote(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest, replaced?: TransactionRow): Promise<Quote>
+  quote(
+    nodes: NodeAccess,
+    relayer: RelayerRow,
+    request: TransactionRequest,
+    replaced?: TransactionRow,
+  ): Promise<TransactionQuote>
   /** What a dry run tells about gas. */
   gasOf(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']>
 }
@@ -73,7 +78,7 @@ export interface Preparation {
 export const unlimited = 2n ** 256n
 
 /** The columns of a row for what it costs besides value and gas; nothing is no column. */
-export const costColumns = ({ data_fee, coin_spent }: Quote) => ({
+export const costColumns = ({ data_fee, coin_spent }: TransactionQuote) => ({
   data_fee: data_fee === 0n ? null : `${data_fee}`,
   coin_spent: coin_spent === 0n ? null : `${coin_spent}`,
 })
@@ -81,7 +86,7 @@ export const costColumns = ({ data_fee, coin_spent }: Quote) => ({
 /** 0x and 4 bytes. */
 const selectorLength = 10
 
-type PreparationDependencies = Pick<SendingDependencies, 'store' | 'clientFor'> & { nonces: Nonces }
+type PreparationDependencies = Pick<SenderContext, 'store' | 'clientFor'> & { nonces: Nonces }
 
 export function createPreparation({ store, clientFor, nonces }: PreparationDependencies): Preparation {
   const readFunds = createFundsReader(store)
@@ -91,7 +96,7 @@ export function createPreparation({ store, clientFor, nonces }: PreparationDepen
     relayer: RelayerRow,
     request: TransactionRequest,
     replaced?: TransactionRow,
-  ): Promise<Quote> {
+  ): Promise<TransactionQuote> {
     checkAuthorizations(relayer, request.authorization_list, authorityOf)
     const fragments = request.fragments ?? (await knownFragments(relayer, request))
     const networkClient = await clientFor(nodes, relayer)
@@ -226,7 +231,7 @@ function gasLimitTooLow({ needed, text }: GasShortage): DomainError {
 const soMuch = 'the nodes estimate so much for this transaction'
 
 /** Throws DomainError (403 for the policy min_balance, else 400) when the balance is too low. */
-export function checkFunds(relayer: RelayerRow, quote: Quote): void {
+export function checkFunds(relayer: RelayerRow, quote: TransactionQuote): void {
   const { policies } = relayer
   const { balance, funds, reserved, max_cost } = quote
   if (balance < BigInt(policies.min_balance ?? 0)) {
@@ -237,7 +242,11 @@ export function checkFunds(relayer: RelayerRow, quote: Quote): void {
 }
 
 /** The DomainError (400) for a balance that is too low for the transaction and all unfinished ones. */
-export function tooLittle({ address }: RelayerRow, { max_cost, balance }: Quote, reserved: bigint): DomainError {
+export function tooLittle(
+  { address }: RelayerRow,
+  { max_cost, balance }: TransactionQuote,
+  reserved: bigint,
+): DomainError {
   const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} wei of it` : ''
   return insufficientFunds(
     `costs up to ${max_cost} wei with gas, and the balance of ${address} is ${balance} wei${others}`,
@@ -304,7 +313,7 @@ export function priceRequest(
   }
   checkLists(type, request)
   const quoted = quote(market, request.tier ?? defaultTier, kind)
-  const prices = limit(atCeiling(quoted, ceilingIn(request)), capOf(relayer))
+  const prices = limit(applyMaxFee(quoted, ceilingIn(request)), capOf(relayer))
   // An assertion: it throws for a combination that the checks above should have refused.
   formOf(type, request, prices)
   return { type, prices }
@@ -340,7 +349,7 @@ function checkLists(type: TransactionType, { access_list, authorization_list }: 
   if (access_list !== null && type === 0) throw badRequest(['access_list'], 'cannot be given for type 0')
 }
 
-type Account = Awaited<ReturnType<SendingDependencies['store']['getAccount']>>
+type Account = Awaited<ReturnType<SenderContext['store']['getAccount']>>
 
 export interface Funds {
   balance: bigint
@@ -360,7 +369,7 @@ export interface FundsReader {
  * The funds of an account. The cost of a mined transaction leaves the balance at once, and the reserved sum only when its receipt
  * is seen. In between it must not count twice, and an older balance must not include amounts that were spent since.
  */
-export function createFundsReader(store: SendingDependencies['store']): FundsReader {
+export function createFundsReader(store: SenderContext['store']): FundsReader {
   /** The funds when a remembered snapshot was first used. */
   const first = new WeakMap<AccountSnapshot, Promise<Funds>>()
 

@@ -6,9 +6,9 @@ import {
   bump,
   gwei,
   isEnough,
-  leastToReplace,
   liftedTo,
   limit,
+  minReplacementFee,
   most,
   type Prices,
   percentileOf,
@@ -23,10 +23,10 @@ import { isUnmined } from '../../domain/statuses.ts'
 import { replacedSubmission } from '../../domain/submission.ts'
 import type { TransactionType } from '../../domain/transaction-form.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
-import type { Move, TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
-import { type SendingDependencies, tierOf } from '../../sender/context.ts'
+import type { TransactionRow, TransactionUpdate, WholeTransactionRow } from '../../domain/transaction-rows.ts'
+import { type SenderContext, tierOf } from '../../sender/context.ts'
 import { capacityOf, ceilingColumns, checkPause, isPriced, tooMany } from './check-request.ts'
-import { costColumns, defaultTier, type Quote } from './quote.ts'
+import { costColumns, defaultTier, type TransactionQuote } from './quote.ts'
 import type { Asker } from './send-parts.ts'
 
 export type Replace = (
@@ -45,9 +45,9 @@ export type Prepare = (
   replaced?: TransactionRow,
   /** Whether the policy `allow_transactions` applies; the default: unless it replaces another one. */
   isNew?: boolean,
-) => Promise<{ relayer: RelayerRow; quote: Quote }>
+) => Promise<{ relayer: RelayerRow; quote: TransactionQuote }>
 
-interface ReplaceDependencies extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'now'> {
+interface ReplaceDependencies extends Pick<SenderContext, 'store' | 'findRelayer' | 'now'> {
   prepare: Prepare
   /** Starts the background work of the relayer. */
   wake(relayerRowId: number): void
@@ -89,7 +89,7 @@ export function createReplace({ store, findRelayer, prepare, wake, now }: Replac
       const spending = spendingOf(relayer, request, feeOf({ gas_limit, prices: replacing, data_fee }))
       const fragments = quote.fragments ?? (request.data === row.data ? row.fragments : null)
       const { to, value, data, valid_until, access_list, authorization_list } = request
-      const move: Move = {
+      const move: TransactionUpdate = {
         row_id: row.row_id,
         revision: row.revision,
         set: {
@@ -151,11 +151,11 @@ export function atLeast(
   before: Prices,
   request: TransactionRequest,
   relayer: RelayerRow,
-  its: Quote,
+  its: TransactionQuote,
   row: TransactionRow,
 ): Prices {
   const { prices, market, gas_limit, data_fee } = its
-  const least = leastToReplace(before, prices.kind)
+  const least = minReplacementFee(before, prices.kind)
   if (isPriced(request)) {
     if (isEnough(prices, least)) return prices
     const message = `must pay at least 10 % more for both fees than the transaction that it replaces: ${shown(least)}`
@@ -176,7 +176,7 @@ export function checkDifference(
   relayer: RelayerRow,
   row: WholeTransactionRow,
   request: TransactionRequest,
-  { type, prices, gas_limit, data_fee, market }: Quote,
+  { type, prices, gas_limit, data_fee, market }: TransactionQuote,
 ): void {
   const signed = pricesOf(row)
   if (row.hash === null || !signed) return
@@ -224,7 +224,7 @@ export function underpriced(
     max_fee_per_gas: text(fee),
     max_priority_fee_per_gas: text(tip),
   })
-  const least = leastToReplace(before, given?.kind)
+  const least = minReplacementFee(before, given?.kind)
   if (given && isEnough(given, least)) return undefined
   return `to replace it, give prices at least 10 % higher: ${shown(least)}`
 }

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto'
 import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
 import { badRequest } from '../../domain/errors.ts'
-import type { Creation, NewTransaction, PoolTransaction } from '../../domain/new-transaction.ts'
+import type { InsertResult, NewTransaction, PoolTransaction } from '../../domain/new-transaction.ts'
 import { checkPoolPolicies } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
-import { holderOf } from '../../store/queries/insert-transaction.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { idempotencyScope } from '../../store/queries/insert-transaction.ts'
 import { checkPause } from './check-request.ts'
 import { countedBy, isOfRelayer, type Member, noRelayer, type PoolOrder } from './pick-relayer.ts'
-import { type Quote, tooLittle } from './quote.ts'
+import { type TransactionQuote, tooLittle } from './quote.ts'
 import type { Asker, Idempotency, SubmitParts } from './send-parts.ts'
 
 interface BatchParts extends SubmitParts {
   order: PoolOrder
   /** Throws DomainError for a creation that was refused. */
-  failed(creation: Creation, id: string): never
+  failed(creation: InsertResult, id: string): never
 }
 
 /** Runs the work for a member; a failure names the member. */
@@ -48,7 +48,7 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
   const { store, findRelayer, prepare } = parts
 
   async function prepareAll(found: RelayerRow, requests: TransactionRequest[], asker: Asker, ofMember: OfMember) {
-    const prepared: { relayer: RelayerRow; quote: Quote }[] = []
+    const prepared: { relayer: RelayerRow; quote: TransactionQuote }[] = []
     while (prepared.length < requests.length) {
       const from = prepared.length
       const some = requests.slice(from, from + quotedAtOnce)
@@ -68,7 +68,7 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
     const requests: TransactionRequest[] = []
     for (const [index, body] of bodies.entries()) {
       // Reading an ABI takes up to 12 ms.
-      if (body.call) await nextTurn()
+      if (body.call) await yieldToEventLoop()
       requests.push(await ofMember(index, () => readTransactionRequest(body)))
     }
     return requests
@@ -126,7 +126,7 @@ export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; se
       const { row_id: poolRowId } = pool
       const bodyHash = hashOfAll(bodies.map(parts.hashOf))
       const once = idempotency && { ...idempotency, body_hash: bodyHash, pool_row_id: poolRowId }
-      const before = await replayed(once, holderOf(0, poolRowId), pool.id)
+      const before = await replayed(once, idempotencyScope(0, poolRowId), pool.id)
       if (before) return before
       const requests = await readAll(bodies, ofMember)
       const orderingKey = onlyKeyOf(requests)

@@ -3,8 +3,8 @@ import type { NewTransaction } from '../../domain/new-transaction.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
-import type { SendingDependencies } from '../../sender/context.ts'
-import type { Quote } from './quote.ts'
+import type { SenderContext } from '../../sender/context.ts'
+import type { TransactionQuote } from './quote.ts'
 
 /** Who asks for a transaction: a caller of the API, or background work. */
 export interface Asker<Rights = unknown> {
@@ -21,7 +21,7 @@ export interface Idempotency {
 }
 
 /** Changes a transaction before it is accepted: other limits count it too. Throws DomainError. */
-export type Complete = (transaction: NewTransaction, quote: Quote, relayer: RelayerRow) => NewTransaction
+export type Complete = (transaction: NewTransaction, quote: TransactionQuote, relayer: RelayerRow) => NewTransaction
 
 export const unchanged: Complete = (transaction) => transaction
 
@@ -32,16 +32,16 @@ export interface Accepted {
 
 /** The parts of the submission of one transaction. */
 export interface SubmitParts {
-  store: SendingDependencies['store']
+  store: SenderContext['store']
   findRelayer(relayerId: string): Promise<RelayerRow>
   prepare(
     relayer: RelayerRow,
     request: TransactionRequest,
     asker: Asker,
-  ): Promise<{ relayer: RelayerRow; quote: Quote }>
+  ): Promise<{ relayer: RelayerRow; quote: TransactionQuote }>
   /** The checks of the relayer's present state. Throws DomainError. */
-  check(relayer: RelayerRow, request: TransactionRequest, quote: Quote): void
-  newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction
+  check(relayer: RelayerRow, request: TransactionRequest, quote: TransactionQuote): void
+  newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: TransactionQuote): NewTransaction
   hashOf(body: SendTransactionRequest): string
   /** Something was accepted for the relayer. */
   wake(relayerRowId: number): void

@@ -8,11 +8,11 @@ import { checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
-import type { SendingDependencies } from '../../sender/context.ts'
+import type { SenderContext } from '../../sender/context.ts'
 import { createSweep, type Sweep } from '../funding/sweep.ts'
-import { admit, capacityOf, ceilingColumns, checkPause, dataBytes, tooMany } from './check-request.ts'
+import { capacityOf, ceilingColumns, checkPause, checkRequest, dataBytes, tooMany } from './check-request.ts'
 import type { PoolOrder } from './pick-relayer.ts'
-import { checkFunds, costColumns, defaultTier, type Preparation, type Quote, tooLittle } from './quote.ts'
+import { checkFunds, costColumns, defaultTier, type Preparation, type TransactionQuote, tooLittle } from './quote.ts'
 import { createReplace, type Prepare, type Replace } from './replace.ts'
 import { createSubmitBatch, type SendBatch, type SendBatchToPool } from './send-batch.ts'
 import { type Accepted, type Asker, type Complete, type Idempotency, unchanged } from './send-parts.ts'
@@ -20,7 +20,7 @@ import { createSubmitToPool, type MoveInPool, type SendToPool } from './send-to-
 import { warningsOf } from './warnings.ts'
 
 export interface SubmitDependencies
-  extends Pick<SendingDependencies, 'store' | 'findRelayer' | 'clientFor' | 'makeId' | 'now'> {
+  extends Pick<SenderContext, 'store' | 'findRelayer' | 'clientFor' | 'makeId' | 'now'> {
   preparation: Preparation
   order: PoolOrder
   /** Called after every change; wakes requests that wait for a status. */
@@ -59,7 +59,7 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
    * is checked.
    */
   const prepare: Prepare = async (before, request, asker, replaced, isNew = replaced === undefined) => {
-    admit(before, request, now(), isNew)
+    checkRequest(before, request, now(), isNew)
     const quote = await preparation.quote(asker.nodes, before, request, replaced)
     // They read the generation at the same time.
     const [relayer] = await Promise.all([findRelayer(before.id), asker.authorize()])
@@ -67,13 +67,13 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     return { relayer, quote }
   }
 
-  function check(relayer: RelayerRow, request: TransactionRequest, quote: Quote, isNew = true): void {
-    admit(relayer, request, now(), isNew)
+  function check(relayer: RelayerRow, request: TransactionRequest, quote: TransactionQuote, isNew = true): void {
+    checkRequest(relayer, request, now(), isNew)
     checkFees(relayer, quote)
     checkFunds(relayer, quote)
   }
 
-  function newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: Quote): NewTransaction {
+  function newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: TransactionQuote): NewTransaction {
     const spending = spendingOf(relayer, request, feeOf(quote))
     const tier = request.tier ?? defaultTier
     return {
@@ -123,22 +123,22 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
     ...parts,
     order: dependencies.order,
     failed(creation, relayerId) {
-      if (creation.outcome !== 'too_little') accepted(creation, relayerId)
+      if (creation.outcome !== 'too_little') unwrapInsert(creation, relayerId)
       throw new Error('A batch was accepted and reported as refused')
     },
   })
 
   return {
     ...batches,
-    ...createSubmitToPool({ ...parts, order: dependencies.order, makeId, accepted }),
-    sweep: createSweep({ ...parts, clientFor, accepted }),
+    ...createSubmitToPool({ ...parts, order: dependencies.order, makeId, accepted: unwrapInsert }),
+    sweep: createSweep({ ...parts, clientFor, accepted: unwrapInsert }),
     async send(relayerId, body, idempotency, auditEntry, asker, { nonce, complete = unchanged } = {}) {
       const found = await findRelayer(relayerId)
       // A repeated request gets its first response, even if the relayer was changed since.
       const once = idempotency && { body_hash: hashOf(body, nonce), ...idempotency }
       if (once) {
         const replayed = await store.replay(once.caller, found.row_id, once.key, once.body_hash)
-        if (replayed) return accepted(replayed, found.id)
+        if (replayed) return unwrapInsert(replayed, found.id)
       }
       checkPause(found)
       // An early check, for a nonce that is used already. The commit checks again.
@@ -164,14 +164,14 @@ export function createSubmit(dependencies: SubmitDependencies): Submit {
       )
       if (creation.outcome === 'too_little') throw tooLittle(relayer, quote, BigInt(creation.reserved))
       parts.wake(relayer.row_id)
-      return accepted(creation, relayer.id)
+      return unwrapInsert(creation, relayer.id)
     },
 
     replace: createReplace({ store, findRelayer, prepare, wake, now }),
   }
 }
 
-function accepted(creation: Replay, relayerId: string): Accepted {
+function unwrapInsert(creation: Replay, relayerId: string): Accepted {
   switch (creation.outcome) {
     case 'mismatch':
       throw errorOf('unprocessable', 'idempotency_key', 'was used with another body')

@@ -1,7 +1,7 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import type { OperationRequest, Share } from '../../domain/operation.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { Store } from '../../store/store.ts'
 import type { TransactionState } from '../../store/transaction-store.ts'
 
@@ -93,7 +93,7 @@ export function createWaiting({ transactionStates }: Pick<Store, 'transactionSta
     isLooking = true
     // Requests of one turn of the event loop are looked at together.
     while (due.size > 0) {
-      await nextTurn()
+      await yieldToEventLoop()
       const ids = [...due.values().take(lookedAtOnce)]
       for (const id of ids) due.delete(id)
       // When the database does not answer, they are looked at again at the next poll.

@@ -3,7 +3,7 @@ import { gwei, most, quote } from '../../domain/fees.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import { isPriced } from './check-request.ts'
-import { defaultTier, type Quote, unlimited } from './quote.ts'
+import { defaultTier, type TransactionQuote, unlimited } from './quote.ts'
 
 /** The number of earlier transactions from which on the warning `long_queue` is given. */
 const longQueue = 100
@@ -12,7 +12,7 @@ const longQueue = 100
 export function warningsOf(
   { policies }: Pick<RelayerRow, 'policies'>,
   request: TransactionRequest,
-  { prices, market, max_cost, reserved, balance, funds, latest, next_nonce, has_code }: Quote,
+  { prices, market, max_cost, reserved, balance, funds, latest, next_nonce, has_code }: TransactionQuote,
 ): Warning[] {
   const warnings: Warning[] = []
   const warn = (code: Warning['code'], message: string, waitingFor: Warning['waiting_for'] = null) =>

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type ChainHead, type ListedAuditEntry, matcher, readBatch } from '../audit-batches.ts'
 import { sql } from '../queries/session.ts'
 import type { Store } from '../store.ts'
@@ -79,7 +79,7 @@ export function auditList({ read }: Pick<Connection, 'read'>): Pick<Store, 'audi
         const skip = Math.max(0, offset - totalItems)
         items.push(...found.slice(skip, skip + limit - items.length))
         totalItems += found.length
-        await nextTurn()
+        await yieldToEventLoop()
       }
       return { items, total_items: totalItems }
     },

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../domain/errors.ts'
 import type { Observer } from '../../domain/observer.ts'
 import type { AuditEntry } from '../../domain/rows.ts'
-import { inOrder } from '../../lib/serial-queue.ts'
+import { createSerialQueue } from '../../lib/serial-queue.ts'
 import type { ChainHead } from '../audit-batches.ts'
 import type { Database } from '../queries/database.ts'
 import { sql, type Transaction } from '../queries/session.ts'
@@ -82,7 +82,7 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
   }
   const snapshot = createSnapshot(pool, check)
   // They would wait for the lock of the generation anyway, and each would hold a connection meanwhile.
-  const ordered = inOrder()
+  const ordered = createSerialQueue()
   let ownGenerations = 0
   const rights = createRights({
     snapshot,

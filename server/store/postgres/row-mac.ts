@@ -16,10 +16,10 @@ import {
   follow,
   type RightsChange,
   type RightsReports,
-  type RightsSeal,
   type RightsTable,
   type RightsTables,
-  rightsSeal,
+  type RowMac,
+  rowMac,
 } from '../row-mac.ts'
 import { StoreError } from '../store-errors.ts'
 import { migrations } from './migrations.ts'
@@ -60,12 +60,12 @@ export interface Rights extends RightsOfRules {
 
 export function createRights(dependencies: MonitorDependencies): Rights {
   const { snapshot } = dependencies
-  let sealing: RightsSeal | undefined
+  let sealing: RowMac | undefined
   const changesOf = new WeakMap<Transaction, Map<string, RightsChange>>()
   const tell = createReports()
   const monitor = createMonitor(dependencies, tell)
 
-  function add(transaction: Transaction, seal: RightsSeal, change: RightsChange): void {
+  function add(transaction: Transaction, seal: RowMac, change: RightsChange): void {
     const known = changesOf.get(transaction)
     const changes = known ?? new Map<string, RightsChange>()
     const name = nameOf(change)
@@ -95,7 +95,7 @@ export function createRights(dependencies: MonitorDependencies): Rights {
   return {
     async protect(guard, report) {
       await dependencies.readGeneration()
-      const seal = rightsSeal(guard)
+      const seal = rowMac(guard)
       tell.to(report)
       await snapshot(checkSchema)
       await monitor.first(seal)
@@ -142,7 +142,7 @@ export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies,
   let [nextMs, lateMs] = [0, 0]
   let timer: NodeJS.Timeout | undefined
 
-  async function scan(seal: RightsSeal): Promise<void> {
+  async function scan(seal: RowMac): Promise<void> {
     const startedMs = performance.now()
     foreignAtScan = foreign()
     sinceScan = []
@@ -161,7 +161,7 @@ export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies,
     }
   }
 
-  function start(seal: RightsSeal): void {
+  function start(seal: RowMac): void {
     clearTimeout(timer)
     timer = undefined
     scanning ??= scan(seal)
@@ -175,7 +175,7 @@ export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies,
   const isForeign = () => foreign() !== foreignAtScan
 
   /** Rows that are read now may be cached until the next generation, and no later use would scan. */
-  function later(seal: RightsSeal): void {
+  function later(seal: RowMac): void {
     timer ??= setTimeout(start, nextMs - performance.now(), seal).unref()
   }
 
@@ -188,7 +188,7 @@ export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies,
   return {
     first: scan,
     /** Scans if it is time, or later; waits for the scan when another program has made a new generation. */
-    async again(seal: RightsSeal): Promise<void> {
+    async again(seal: RowMac): Promise<void> {
       const [its, nowMs] = [isForeign(), performance.now()]
       if (nowMs >= (its ? nextMs : lateMs)) start(seal)
       else if (its && !scanning) later(seal)

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { StoreUnavailable } from '../../domain/errors.ts'
-import type { Listing, Slice } from '../../domain/rows.ts'
+import type { Listing, PageRequest } from '../../domain/rows.ts'
 import type { ListedTable } from '../queries/database.ts'
 import { type Session, sql } from '../queries/session.ts'
 import { isUnavailable } from './failures.ts'
@@ -46,7 +46,7 @@ export function lister<Row extends object, T>(
   table: ListedTable,
   columns: string,
   read: (row: Row) => T,
-): (slice: Slice) => Promise<Listing<T>> {
+): (slice: PageRequest) => Promise<Listing<T>> {
   const select = sql<Row>(`SELECT ${columns} FROM ${table} ORDER BY row_id LIMIT $limit OFFSET $offset`)
   const count = sql<{ count: number }>(`SELECT count(*) AS count FROM ${table}`)
   return ({ limit, offset }) =>

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { ActivityRow, CallerDayRow, DayRow, Repricing, Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { type Statement, sql, type Values } from './session.ts'
@@ -79,7 +79,7 @@ export function activity({ read, write }: Database): Rules {
     const rows: Row[] = []
     for (let start = from; start <= end; start += turnPeriods * periodS) {
       rows.push(...(await read.all(statement, { ...values, from: start, to: start + turnPeriods * periodS })))
-      await nextTurn()
+      await yieldToEventLoop()
     }
     return rows
   }

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../domain/rows.ts'
-import type { Attempt, AttemptRow, Move, TransactionRow } from '../../domain/transaction-rows.ts'
+import type { Attempt, AttemptRow, TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { sql, type Transaction } from './session.ts'
@@ -112,7 +112,7 @@ export function attempts({ read, readTogether }: Database): Pick<Store, 'attempt
 }
 
 /** What a move changes of the attempts of its transaction. */
-export interface AttemptChange extends Pick<Move, 'attempt' | 'key_request_id' | 'taken' | 'refused'> {
+export interface AttemptChange extends Pick<TransactionUpdate, 'attempt' | 'key_request_id' | 'taken' | 'refused'> {
   row: TransactionRow
 }
 

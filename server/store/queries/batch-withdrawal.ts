@@ -1,5 +1,5 @@
 import { neverSigned } from '../../domain/ending.ts'
-import type { Move } from '../../domain/transaction-rows.ts'
+import type { TransactionUpdate } from '../../domain/transaction-rows.ts'
 import type { Store } from '../store.ts'
 import { nextNonce, setNonce } from './accounts.ts'
 import type { Spending } from './daily-limits.ts'
@@ -37,7 +37,7 @@ export function batchWithdrawal(
         await transaction.lockRelayers({ relayers: [relayer_row_id] })
         const batch = await transaction.all(candidates, { relayer_row_id, below_nonce, limit })
         const open = batch.filter((row) => row.intent === 'send')
-        const moves: Move[] = []
+        const moves: TransactionUpdate[] = []
         await giveBack(
           transaction,
           open.filter((row) => neverSigned(row) && row.attempts === 0),

@@ -167,7 +167,7 @@ export async function openCharges(session: Session, places: Place[], oldest: num
 }
 
 /** The amounts that daily limits count, for several transactions that are accepted together. */
-export interface SpendingBook {
+export interface DailyLimits {
   /**
    * Counts all amounts, or none when a limit is exceeded. Amounts in future time steps count too: they were spent before the clock was set
    * back. `counted`: the amounts that are already counted for the transaction.
@@ -194,7 +194,7 @@ export async function openSpendingBook(
   session: Session,
   wanted: { account: Account; spending: Spend[] }[],
   now: number,
-): Promise<SpendingBook> {
+): Promise<DailyLimits> {
   const bucket = bucketAt(now)
   const oldest = oldestBucket(bucket)
   const places = new Map<string, Place>()

@@ -1,4 +1,4 @@
-import type { Listing, PendingAuditEntry, Slice } from '../../domain/rows.ts'
+import type { Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import type { Rights } from './row-mac.ts'
 import type { Engine, Grouped, RelayersToLock, Session, Together, Transaction } from './session.ts'
 
@@ -54,5 +54,5 @@ export interface Database {
     table: ListedTable,
     columns: string | Record<Engine, string>,
     read: (row: Row) => T,
-  ): (slice: Slice) => Promise<Listing<T>>
+  ): (slice: PageRequest) => Promise<Listing<T>>
 }

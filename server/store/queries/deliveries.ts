@@ -1,6 +1,6 @@
 import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../generated/openapi.ts'
 import type { Listing } from '../../domain/rows.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type Block, type BlockList, findPage } from '../blocks.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
@@ -92,7 +92,7 @@ export function deliveries({ read, write }: Database, { now }: Pick<StoreDepende
   async function showAll(rowIds: number[]): Promise<Delivery[]> {
     const shown: Delivery[] = []
     for (let at = 0; at < rowIds.length; at += stepRows) {
-      if (at > 0) await nextTurn()
+      if (at > 0) await yieldToEventLoop()
       const step = await read.all(select, { row_ids: rowIds.slice(at, at + stepRows) })
       const attempts = new Map<number, DeliveryAttempt[]>(step.map(({ row_id }) => [row_id, []]))
       const found = await read.allOf(

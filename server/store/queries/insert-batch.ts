@@ -6,10 +6,10 @@ import { openSpendingBook } from './daily-limits.ts'
 import {
   accountOf,
   deduplicationOf,
-  holderOf,
+  type InsertState,
+  idempotencyScope,
   type KnownAnswer,
   keyOf,
-  type Ledger,
   laneOf,
   nonceOf,
 } from './insert-transaction.ts'
@@ -97,15 +97,19 @@ const assignRowIds = sql<{ transactions: number; data: number | null }>({
 })
 
 /** The state that the acceptance of some transactions depends on. The caller holds the locks of their relayers. */
-export async function readLedger(
+export async function readInsertState(
   session: Session,
   wanted: NewTransaction[],
   now: number,
-): Promise<Ledger & { write(transaction: Transaction): Promise<void> }> {
+): Promise<InsertState & { write(transaction: Transaction): Promise<void> }> {
   const keys = new Map(
     wanted.flatMap(({ relayer_row_id, idempotency: its }) => {
       if (!its) return []
-      const row = { relayer_row_id: holderOf(relayer_row_id, its.pool_row_id), caller: its.caller, key: its.key }
+      const row = {
+        relayer_row_id: idempotencyScope(relayer_row_id, its.pool_row_id),
+        caller: its.caller,
+        key: its.key,
+      }
       return [[keyOf(relayer_row_id, its), row] as const]
     }),
   )
@@ -137,7 +141,7 @@ export async function readLedger(
     session.all(assignRowIds, { transactions: wanted.length, data: withData }),
   ])
 
-  const ledger: Ledger = {
+  const ledger: InsertState = {
     row_ids: { transactions: rowIds.map((its) => its.transactions), data: rowIds.flatMap(({ data }) => data ?? []) },
     known: new Map(known.map((its) => [keyOf(its.relayer_row_id, its), its])),
     relayers: new Map(
@@ -213,12 +217,12 @@ const setAccounts = sql(
 )
 
 /** In an order in which each row comes after those that it refers to. */
-function insertions(transaction: Transaction, { accepted, accounts }: Ledger): Promise<unknown>[] {
+function insertions(transaction: Transaction, { accepted, accounts }: InsertState): Promise<unknown>[] {
   const data = accepted.flatMap(({ row, data }) => (data === null ? [] : { row_id: row.data_row_id, data }))
   const known = accepted.flatMap(({ known: its, row: { relayer_row_id, data_row_id } }) => {
     if (!its) return []
     const { data: _, pool_row_id, ...answer } = its
-    return { ...answer, relayer_row_id: holderOf(relayer_row_id, pool_row_id), data_row_id }
+    return { ...answer, relayer_row_id: idempotencyScope(relayer_row_id, pool_row_id), data_row_id }
   })
   const sent = accepted.flatMap(({ deduplication_id, row: { chain_id, row_id } }) =>
     deduplication_id === undefined ? [] : { chain_id, deduplication_id, row_id },

@@ -1,11 +1,11 @@
 import type { AcceptedTransaction } from '../../../generated/openapi.ts'
 import type { SentTransaction } from '../../domain/errors.ts'
 import {
-  type Creation,
   exceededBy,
+  type InsertResult,
   type NewRefill,
   type NewTransaction,
-  type PoolCreation,
+  type PoolInsertResult,
   type PoolTransaction,
   type Replay,
   type Unfinished,
@@ -16,7 +16,7 @@ import { type ReservationSums, reservedOf, sumsAfter } from './reserved-amount.t
 import { bytesOf, newRow, read, type StoredRow, withData } from './transaction-rows.ts'
 
 /** The state that is read before several transactions are accepted together. It follows each acceptance, and is written once for all. */
-export interface Ledger {
+export interface InsertState {
   /** Row ids to assign. */
   row_ids: { transactions: number[]; data: number[] }
   /** By `keyOf`. */
@@ -28,7 +28,7 @@ export interface Ledger {
   held: Set<string>
   /** Counts amounts, all or none. Returns the column `spent`. */
   spend(account: Account, spending: Spend[]): { spent: string | null } | OverLimit
-  accepted: Acceptance[]
+  accepted: InsertedTransaction[]
   /** The lanes that unfinished sponsored transactions have, of those that are wanted, by `laneOf`. */
   lanes: Set<string>
   /** The transactions that have one of the wanted ids, by `deduplicationOf`. */
@@ -51,7 +51,7 @@ export interface AccountState extends Account, ReservationSums {
 }
 
 /** The rows of one accepted transaction. */
-export interface Acceptance {
+export interface InsertedTransaction {
   row: StoredRow
   shown: TransactionRow
   data: Buffer | null
@@ -68,12 +68,12 @@ export interface Origin {
 }
 
 /** Whose idempotency key it is, as the column `relayer_row_id` holds it: a relayer, or a pool as minus its row id. */
-export const holderOf = (relayerRowId: number, poolRowId: number | undefined): number =>
+export const idempotencyScope = (relayerRowId: number, poolRowId: number | undefined): number =>
   poolRowId === undefined ? relayerRowId : -poolRowId
 export const keyOf = (
   relayerRowId: number,
   { caller, key, pool_row_id }: { caller: string; key: string; pool_row_id?: number },
-): string => JSON.stringify([holderOf(relayerRowId, pool_row_id), caller, key])
+): string => JSON.stringify([idempotencyScope(relayerRowId, pool_row_id), caller, key])
 export const accountOf = ({ chain_id, address }: Account): string => `${chain_id} ${address}`
 export const nonceOf = (account: Account, nonce: number): string => `${accountOf(account)} ${nonce}`
 export const laneOf = (chainId: number, lane: string): string => `${chainId} ${lane}`
@@ -86,7 +86,11 @@ export const deduplicationOf = ({ chain_id, deduplication_id }: NewTransaction):
   deduplication_id === undefined ? undefined : `${chain_id} id ${deduplication_id}`
 
 /** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
-export function accept(ledger: Ledger, { created_at, caller, pool_row_id }: Origin, its: NewTransaction): Creation {
+export function insertTransaction(
+  ledger: InsertState,
+  { created_at, caller, pool_row_id }: Origin,
+  its: NewTransaction,
+): InsertResult {
   const {
     idempotency,
     spending,
@@ -210,9 +214,9 @@ export function answerAgain({ body_hash, answer, data, transaction_row_id }: Kno
 /** Undoes a batch: a member was refused. */
 export class Refused extends Error {
   readonly index: number
-  readonly creation: PoolCreation
+  readonly creation: PoolInsertResult
 
-  constructor(index: number, creation: PoolCreation) {
+  constructor(index: number, creation: PoolInsertResult) {
     super('A member of a batch was refused')
     this.index = index
     this.creation = creation
@@ -241,11 +245,11 @@ export const orderOf = (poolRowId: number, orderingKey: string): string => `${po
  * the longest. A candidate that its funds or limits refuse is passed over. If all are, the refusal of the first candidate is returned.
  */
 export function acceptInPool(
-  ledger: Ledger,
+  ledger: InsertState,
   { pinned, newest }: PoolState,
   origin: Omit<Origin, 'pool_row_id'>,
   { pool_row_id, ordering_key, candidates }: PoolTransaction,
-): { creation: PoolCreation; order?: Order; relayer_id?: string } {
+): { creation: PoolInsertResult; order?: Order; relayer_id?: string } {
   const [first] = candidates as [PoolTransaction['candidates'][number]]
   const { idempotency } = first.transaction
   const known = idempotency && ledger.known.get(keyOf(first.transaction.relayer_row_id, idempotency))
@@ -265,9 +269,9 @@ export function acceptInPool(
       (a, b) =>
         share(a.transaction, a.weight) - share(b.transaction, b.weight) || age(a.transaction) - age(b.transaction),
     )
-  const refusals = new Map<NewTransaction, Creation>()
+  const refusals = new Map<NewTransaction, InsertResult>()
   for (const { transaction } of best) {
-    const creation = accept(ledger, { ...origin, pool_row_id }, transaction)
+    const creation = insertTransaction(ledger, { ...origin, pool_row_id }, transaction)
     if (creation.outcome !== 'created') {
       refusals.set(transaction, creation)
       continue
@@ -278,5 +282,5 @@ export function acceptInPool(
     pinned.set(name, relayer_row_id)
     return { creation, relayer_id, order: { transaction_row_id: creation.row_id, pool_row_id, ordering_key } }
   }
-  return { creation: refusals.get(first.transaction) ?? ([...refusals.values()][0] as Creation) }
+  return { creation: refusals.get(first.transaction) ?? ([...refusals.values()][0] as InsertResult) }
 }

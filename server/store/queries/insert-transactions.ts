@@ -1,18 +1,18 @@
-import type { Creation, NewTransaction, PoolTransaction } from '../../domain/new-transaction.ts'
+import type { InsertResult, NewTransaction, PoolTransaction } from '../../domain/new-transaction.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { createSpending } from './daily-limits.ts'
 import type { Database } from './database.ts'
 import { createEvents } from './events.ts'
-import { readLedger } from './insert-batch.ts'
+import { readInsertState } from './insert-batch.ts'
 import {
-  accept,
   acceptInPool,
   answerAgain,
   answerBatchAgain,
   deduplicationOf,
-  holderOf,
+  idempotencyScope,
+  insertTransaction,
   type KnownAnswer,
   lanesOf,
   type PoolState,
@@ -41,7 +41,7 @@ const orderOfTransaction = sql('SELECT 1 FROM pool_orders WHERE transaction_row_
 const ownCaller = 'service'
 
 interface Ahead {
-  ledger: Awaited<ReturnType<typeof readLedger>>
+  ledger: Awaited<ReturnType<typeof readInsertState>>
   pools: PoolState
 }
 
@@ -83,7 +83,7 @@ export function creations(
     const candidates = wanted.flatMap(candidatesOf)
     const relayers = wanted.flatMap((one) => (isForPool(one) ? [] : one.relayer_row_id))
     const [ledger, pools] = await Promise.all([
-      readLedger(transaction, candidates, dependencies.now()),
+      readInsertState(transaction, candidates, dependencies.now()),
       readPoolState(transaction, wanted.filter(isForPool)),
       events.prepare(transaction, relayers),
     ])
@@ -100,7 +100,7 @@ export function creations(
       const origin = { created_at: createdAt, caller: auditEntry?.caller ?? ownCaller }
       return isForPool(input)
         ? acceptInPool(ledger, pools, origin, input)
-        : { creation: accept(ledger, { ...origin, pool_row_id: null }, input) }
+        : { creation: insertTransaction(ledger, { ...origin, pool_row_id: null }, input) }
     })
     await Promise.all([
       ledger.write(transaction),
@@ -147,7 +147,7 @@ export function creations(
   }
 
   return {
-    createTransaction: (wanted, auditEntry) => createOne(wanted, auditEntry) as Promise<Creation>,
+    createTransaction: (wanted, auditEntry) => createOne(wanted, auditEntry) as Promise<InsertResult>,
     createPoolTransaction: createOne,
     async moveInPool({ relayer_row_id, id }, wanted, auditEntry) {
       try {
@@ -189,10 +189,10 @@ export function creations(
             pools: isForPool(first) ? [first.pool_row_id] : [],
             names: transactions.flatMap(candidatesOf).flatMap(namesToLock),
           })
-          const holder = holderOf(relayer_row_id, idempotency?.pool_row_id)
+          const holder = idempotencyScope(relayer_row_id, idempotency?.pool_row_id)
           const known = idempotency && (await knownOf(transaction, holder, idempotency))
           if (known) return answerBatchAgain(known, idempotency.body_hash)
-          const created: Extract<Creation, { outcome: 'created' | 'replayed' }>[] = []
+          const created: Extract<InsertResult, { outcome: 'created' | 'replayed' }>[] = []
           const creations = await create(
             transaction,
             transactions.map((input) => ({ input, auditEntry })),
@@ -224,6 +224,6 @@ export function creations(
       return known && answerBatchAgain(known, bodyHash)
     },
     replay,
-    replayInPool: (caller, poolRowId, key, bodyHash) => replay(caller, holderOf(0, poolRowId), key, bodyHash),
+    replayInPool: (caller, poolRowId, key, bodyHash) => replay(caller, idempotencyScope(0, poolRowId), key, bodyHash),
   }
 }

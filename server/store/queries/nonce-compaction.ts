@@ -1,5 +1,5 @@
 import type { Account } from '../../domain/transaction-rows.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { Store } from '../store.ts'
 import { setNonce } from './accounts.ts'
 import type { Database } from './database.ts'
@@ -59,7 +59,7 @@ export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'
 
   /** The lowest nonce from `latest` on that is above all nonces that are known to be in a block. */
   async function aboveBlocks(account: Account, latest: number): Promise<number> {
-    for (let end = Number.MAX_SAFE_INTEGER; ; await nextTurn()) {
+    for (let end = Number.MAX_SAFE_INTEGER; ; await yieldToEventLoop()) {
       const rows = await below(read, account, end)
       const highest = rows.find(({ is_in_block }) => is_in_block)
       if (highest) return Math.max(latest, highest.nonce + 1)
@@ -107,7 +107,7 @@ export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'
   async function gapsFrom(account: Account, first: number): Promise<number[]> {
     const free: number[] = []
     let belowSigned = 0
-    for (let next = first; ; await nextTurn()) {
+    for (let next = first; ; await yieldToEventLoop()) {
       const rows = await from(read, account, next)
       for (const { nonce, is_signed } of rows) {
         for (; next < nonce && free.length < maxFound; next += 1) free.push(next)
@@ -123,7 +123,7 @@ export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'
       const account = { chain_id: chainId, address }
       const first = Math.max(await aboveBlocks(account, latest), await usedBelowOf(read, account))
       let moved = 0
-      for (let place: Place = { free: first, next: first }; ; await nextTurn()) {
+      for (let place: Place = { free: first, next: first }; ; await yieldToEventLoop()) {
         const batch = await write((transaction) => moveBatch(transaction, account, place))
         moved += batch.moved
         if (batch.isEnd) return { moved, gaps: await gapsFrom(account, batch.free) }
@@ -133,7 +133,7 @@ export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'
     async abandoned(chainId, address, latest) {
       const account = { chain_id: chainId, address }
       const found: Awaited<ReturnType<Store['abandoned']>> = []
-      for (let next = await aboveBlocks(account, latest); ; await nextTurn()) {
+      for (let next = await aboveBlocks(account, latest); ; await yieldToEventLoop()) {
         const rows = await from(read, account, next)
         for (const { row_id, revision, reason, is_ended, is_in_block } of rows) {
           if (is_ended && !is_in_block) found.push({ row_id, revision, reason })

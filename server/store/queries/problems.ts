@@ -1,5 +1,5 @@
 import type { Acknowledgement } from '../../../generated/openapi.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { Failures, NotificationState, Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { sql } from './session.ts'
@@ -45,7 +45,7 @@ export const problems = ({ read, write }: Database): Problems => ({
         to: start + turnPeriods * periodS,
       }))
         counts.set(relayer_row_id, (counts.get(relayer_row_id) ?? 0) + Number(count))
-      await nextTurn()
+      await yieldToEventLoop()
     }
     const found: Failures[] = []
     for (const [relayerRowId, count] of counts) {

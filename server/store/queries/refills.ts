@@ -1,6 +1,6 @@
 import { isFinal, unfinishedStatuses } from '../../domain/statuses.ts'
 import type { Refill } from '../configuration-store.ts'
-import type { Acceptance, NewestRefill } from './insert-transaction.ts'
+import type { InsertedTransaction, NewestRefill } from './insert-transaction.ts'
 import { type Session, sql, type Transaction } from './session.ts'
 
 const maxShown = 20
@@ -48,7 +48,7 @@ export async function newestRefills(session: Session, rowIds: number[]): Promise
 }
 
 /** Records the refills among accepted transactions. */
-export async function insertRefills(transaction: Transaction, accepted: Acceptance[]): Promise<void> {
+export async function insertRefills(transaction: Transaction, accepted: InsertedTransaction[]): Promise<void> {
   const rows = accepted.flatMap(({ refill, row }) => {
     if (!refill) return []
     const { after: _, ...its } = refill

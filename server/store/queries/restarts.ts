@@ -2,7 +2,7 @@ import { endOfIntent } from '../../domain/decide.ts'
 import type { FirstBlock } from '../../domain/ending.ts'
 import type { Proof } from '../../domain/proof.ts'
 import { isFinal } from '../../domain/statuses.ts'
-import type { Move } from '../../domain/transaction-rows.ts'
+import type { TransactionUpdate } from '../../domain/transaction-rows.ts'
 import type { Store } from '../store.ts'
 import type { StoreDependencies } from '../store-dependencies.ts'
 import { createSpending } from './daily-limits.ts'
@@ -64,7 +64,7 @@ function forgotten(
   { status, intent, status_reason }: Row,
   reason: string,
   proof: Proof<FirstBlock>,
-): Pick<Move, 'set' | 'end'> {
+): Pick<TransactionUpdate, 'set' | 'end'> {
   const place = { nonce: null, block_number: null, block_hash: null }
   if (isFinal(status)) return { set: place }
   const error = { code: 'chain_restarted' as const, message: reason, revert_data: null }

@@ -9,10 +9,10 @@ import {
   type NamedRow,
   type RightsChange,
   type RightsReports,
-  type RightsSeal,
   type RightsState,
   type RightsTable,
   type RightsTables,
+  type RowMac,
   rightsColumns,
   rightsTables,
   type SealedRow,
@@ -96,7 +96,7 @@ async function* stepsOf(session: Session, table: RightsTable): AsyncGenerator<St
  */
 export async function scanRights(
   session: Session,
-  seal: RightsSeal,
+  seal: RowMac,
   known?: RightsTables,
   pause: () => Promise<void> = async () => {},
 ): Promise<RightsState> {
@@ -114,7 +114,7 @@ export async function scanRights(
  * Gives every protected row a new version and a MAC for its present content, and writes a new manifest. Must be called inside a database
  * transaction. Resolves to their number.
  */
-export async function sealAll(session: Session, seal: RightsSeal, firstVersion: number): Promise<number> {
+export async function sealAll(session: Session, seal: RowMac, firstVersion: number): Promise<number> {
   const sums = emptySums()
   let version = firstVersion
   for (const table of rightsTables) {
@@ -137,7 +137,7 @@ export async function sealAll(session: Session, seal: RightsSeal, firstVersion: 
  */
 export async function sealChanges(
   session: Session,
-  seal: RightsSeal,
+  seal: RowMac,
   changes: Iterable<RightsChange>,
 ): Promise<RightsChange[]> {
   const manifest = seal.openManifest((await session.one(lockManifest))?.sealed)
@@ -184,7 +184,7 @@ export interface Rights extends Trust {
 /** The state of all protected rows, as a scan found it and changes of this process moved it. */
 export interface Monitor {
   /** Scans again if another program may have changed rows. */
-  again(seal: RightsSeal): void | Promise<void>
+  again(seal: RowMac): void | Promise<void>
   of(table: RightsTable): RightsTables[RightsTable] | undefined
   /** Grows when the state changes: the same number before and after a read proves that the state is not newer than the read. */
   moves(): number
@@ -194,7 +194,7 @@ export interface Monitor {
 const maxReads = 10
 
 /** `sealing`: undefined before `protect`, when all rows are trusted. */
-export function createTrust(sealing: () => RightsSeal | undefined, monitor: Monitor, tell: RightsReports): Trust {
+export function createTrust(sealing: () => RowMac | undefined, monitor: Monitor, tell: RightsReports): Trust {
   async function judged<R extends StoredRow>(
     table: RightsTable,
     read: () => Promise<R[]>,

@@ -1,5 +1,5 @@
 import type { SearchResult } from '../../../generated/openapi.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { SearchSight, Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { type Engine, type Statement, sql, type Truth, type Values } from './session.ts'
@@ -77,7 +77,7 @@ export function searchAll({ read }: Database): Pick<Store, 'search'> {
         if (rows > 0) found.push(...(await read.all(find, { ...its, ...more, after, last })))
         if (rows < stepRows) break
         after = last
-        await nextTurn()
+        await yieldToEventLoop()
       }
       return found
     }

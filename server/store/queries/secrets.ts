@@ -1,5 +1,5 @@
 import type { MasterKeyCheck, RightsFault, RightsGuard, RightsProof } from '../../domain/rows.ts'
-import { type RightsState, rightsSeal, rightsTables } from '../row-mac.ts'
+import { type RightsState, rightsTables, rowMac } from '../row-mac.ts'
 import { type SecretsStore, UntrustedRows } from '../secrets-store.ts'
 import { StoreError } from '../store-errors.ts'
 import type { Database } from './database.ts'
@@ -27,13 +27,13 @@ const highestVersion = sql<{ version: number }>(`
   ) AS versions`)
 
 async function lockedVersion(transaction: Transaction, guard: RightsGuard): Promise<number> {
-  return rightsSeal(guard).openManifest((await transaction.one(lockManifest))?.sealed)?.version ?? 0
+  return rowMac(guard).openManifest((await transaction.one(lockManifest))?.sealed)?.version ?? 0
 }
 
 /** The last assigned version. Throws UntrustedRows, because a new MAC would make a foreign row trusted. */
 async function checkedVersion(transaction: Transaction, guard: RightsGuard): Promise<number> {
   const version = await lockedVersion(transaction, guard)
-  const { faults } = await scanRights(transaction, rightsSeal(guard))
+  const { faults } = await scanRights(transaction, rowMac(guard))
   if (faults.length > 0) throw new UntrustedRows(faults)
   return version
 }
@@ -53,14 +53,14 @@ export const secrets = ({
   beAlone,
 }: SecretsDatabase): Pick<SecretsStore, 'masterKeyCheck' | 'faults' | 'acceptRights' | 'reseal'> => ({
   masterKeyCheck: () => readMasterKeyCheck(read),
-  faults: async (guard) => (await snapshot((session) => scanRights(session, rightsSeal(guard)))).faults,
+  faults: async (guard) => (await snapshot((session) => scanRights(session, rowMac(guard)))).faults,
   acceptRights: (guard, entry) =>
     writeCached(async (transaction) => {
       await beAlone(transaction)
       transaction.record(entry)
       // The new versions must exceed all earlier ones, even if the manifest is lost.
       const highest = (await transaction.one(highestVersion))?.version ?? 0
-      return sealAll(transaction, rightsSeal(guard), Math.max(await lockedVersion(transaction, guard), highest))
+      return sealAll(transaction, rowMac(guard), Math.max(await lockedVersion(transaction, guard), highest))
     }),
   reseal: (change, newCheck, { from, to }, entry) =>
     writeCached(async (transaction) => {
@@ -73,7 +73,7 @@ export const secrets = ({
           count += 1
         }
       }
-      await sealAll(transaction, rightsSeal(to), version)
+      await sealAll(transaction, rowMac(to), version)
       // Their MACs are under the old key.
       await transaction.run(forgetLogins)
       await writeMasterKeyCheck(transaction, newCheck)
@@ -131,7 +131,7 @@ export async function protectRights(
     }
     const proof = prove(held)
     if (proof.is_protected) return { proof, first_sealed: 0 }
-    const firstSealed = await sealAll(transaction, rightsSeal(proof.guard), 0)
+    const firstSealed = await sealAll(transaction, rowMac(proof.guard), 0)
     await writeMasterKeyCheck(transaction, proof)
     return { proof, first_sealed: firstSealed }
   })

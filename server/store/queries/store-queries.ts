@@ -43,7 +43,7 @@ type OfDatabase =
 const ping = sql('SELECT 1 FROM generation')
 
 /** The methods of the store that are the same on every database. */
-export const storeRules = (database: Database, dependencies: StoreDependencies): Omit<Store, OfDatabase> => ({
+export const storeQueries = (database: Database, dependencies: StoreDependencies): Omit<Store, OfDatabase> => ({
   now: dependencies.now,
   ping: async () => void (await database.read.one(ping)),
   masterKeyCheck: () => readMasterKeyCheck(database.read),

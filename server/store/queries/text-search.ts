@@ -1,5 +1,5 @@
 import type { SearchResult } from '../../../generated/openapi.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type Session, sql, type Values } from './session.ts'
 
 /** Rows that one turn of the event loop reads: a few milliseconds. */
@@ -150,7 +150,7 @@ async function rowsOf(
     const seen = await read.allOf(searches[search], some, { ...values, limit })
     rows = newest([...rows, ...seen])
     count += seen.length
-    await nextTurn()
+    await yieldToEventLoop()
   }
   return { rows, count }
 }

@@ -1,7 +1,7 @@
-import type { Listing, Slice } from '../../domain/rows.ts'
+import type { Listing, PageRequest } from '../../domain/rows.ts'
 import type { ShownColumns } from '../../domain/show-transaction.ts'
 import type { TransactionFilter } from '../../domain/transaction-rows.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { findPage } from '../blocks.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
@@ -73,7 +73,7 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
   ): Promise<ShownColumns[]> {
     const rows: ListedRow[] = []
     for (let first = 0; first < places.length; first += stepRows) {
-      if (first > 0) await nextTurn()
+      if (first > 0) await yieldToEventLoop()
       const step = places.slice(first, first + stepRows)
       rows.push(...(await read.allOf(rowsOf, runsOf(step))))
     }
@@ -82,7 +82,7 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
     let characters = 0
     for (const [index, row] of rows.entries()) {
       if (characters >= turnCharacters || (index > 0 && index % stepRows === 0)) {
-        await nextTurn()
+        await yieldToEventLoop()
         characters = 0
       }
       const data = row.data_bytes > shortBytes ? await readData(read, row.data_row_id) : hexOf(row.data)
@@ -92,7 +92,7 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
     return items
   }
 
-  async function all(relayerRowId: number, { offset, limit }: Slice): Promise<Listing<number>> {
+  async function all(relayerRowId: number, { offset, limit }: PageRequest): Promise<Listing<number>> {
     const { first = null, last = null } = (await read.one(ends, { relayer_row_id: relayerRowId })) ?? {}
     if (first === null || last === null) return { items: [], total_items: 0 }
     const to = last - offset
@@ -101,7 +101,7 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
   }
 
   /** A transaction that changes its status while the page is read is shown with the new status. */
-  function filtered(relayerRowId: number, slice: Slice, filter: TransactionFilter): Promise<Listing<number>> {
+  function filtered(relayerRowId: number, slice: PageRequest, filter: TransactionFilter): Promise<Listing<number>> {
     const values = {
       relayer_row_id: relayerRowId,
       states: filter.status.length > 0 ? filter.status : null,
@@ -126,7 +126,7 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
   }
 
   /** The sequence numbers of a page, and the length of the list. */
-  function find(relayerRowId: number, slice: Slice, filter: TransactionFilter): Promise<Listing<number>> {
+  function find(relayerRowId: number, slice: PageRequest, filter: TransactionFilter): Promise<Listing<number>> {
     const by = searchFor(filter)
     if (by !== undefined) return search(read, by, relayerRowId, slice, filter)
     const { status, created_after, created_before, pool_row_id } = filter
@@ -144,7 +144,7 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
       totalItems += found.total_items
       const places: typeof newest = []
       for (let first = 0; first < found.items.length; first += mergedRows) {
-        await nextTurn()
+        await yieldToEventLoop()
         const sequences = found.items.slice(first, first + mergedRows)
         places.push(...(await read.all(rowIdsAt, { relayer_row_id: relayerRowId, sequences })))
       }
@@ -154,7 +154,11 @@ export function transactionLists({ read }: Database): Pick<Store, 'listTransacti
   }
 
   /** A page of places that a text has found. */
-  async function pageOf(places: Place[], { offset, limit }: Slice, admit: ((dataBytes: number) => void) | undefined) {
+  async function pageOf(
+    places: Place[],
+    { offset, limit }: PageRequest,
+    admit: ((dataBytes: number) => void) | undefined,
+  ) {
     return { items: await readPlaces(places.slice(offset, offset + limit), admit), total_items: places.length }
   }
 

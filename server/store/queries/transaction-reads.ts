@@ -1,7 +1,7 @@
 import { exceededBy } from '../../domain/new-transaction.ts'
 import { isSecretOf } from '../../domain/submission.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
 import { type Statement, sql, type Values } from './session.ts'
@@ -31,7 +31,7 @@ export async function inSteps<Row>(
     const step = await next(rows.at(-1), size)
     rows.push(...step)
     if (step.length < size || rows.length >= limit) return rows
-    await nextTurn()
+    await yieldToEventLoop()
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Listing, Slice } from '../../domain/rows.ts'
+import type { Listing, PageRequest } from '../../domain/rows.ts'
 import type { TransactionFilter } from '../../domain/transaction-rows.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { least, type Session, type Statement, sql, type Truth } from './session.ts'
 import type { Search } from './transaction-filters.ts'
 
@@ -68,7 +68,7 @@ export async function search(
   session: Session,
   by: Search,
   relayerRowId: number,
-  { offset, limit }: Slice,
+  { offset, limit }: PageRequest,
   filter: TransactionFilter,
 ): Promise<Listing<number>> {
   const values = { relayer_row_id: relayerRowId, ...valuesOf(filter) }
@@ -87,7 +87,7 @@ export async function search(
     if (last === undefined || rows.length < stepRows) return { items, total_items: totalItems }
     below = last.at
     if (performance.now() - began < turnMs) continue
-    await nextTurn()
+    await yieldToEventLoop()
     began = performance.now()
   }
 }

@@ -1,6 +1,6 @@
 import { isFinal } from '../../domain/statuses.ts'
 import { isPrivate } from '../../domain/submission.ts'
-import type { Move, TransactionRow } from '../../domain/transaction-rows.ts'
+import type { TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
 import type { Store } from '../store.ts'
 import { writeAttempts } from './attempts.ts'
 import { bucketAt, type Spending } from './daily-limits.ts'
@@ -27,14 +27,14 @@ const setWaitsTold = sql('UPDATE transactions SET waits_told = $waits_told WHERE
  * where the revision has changed.
  */
 export interface MoveAll {
-  (transaction: Transaction, moves: Move[], ahead?: Row[]): Promise<(TransactionRow | undefined)[]>
+  (transaction: Transaction, moves: TransactionUpdate[], ahead?: Row[]): Promise<(TransactionRow | undefined)[]>
   /** Reads the rows of moves, and what their events need. Undefined: there are more than are written together. */
-  readAhead(transaction: Transaction, moves: Move[]): Promise<Row[] | undefined>
+  readAhead(transaction: Transaction, moves: TransactionUpdate[]): Promise<Row[] | undefined>
 }
-export type MoveOne = (transaction: Transaction, move: Move) => Promise<TransactionRow | undefined>
+export type MoveOne = (transaction: Transaction, move: TransactionUpdate) => Promise<TransactionRow | undefined>
 
 interface Step {
-  move: Move
+  move: TransactionUpdate
   before: TransactionRow
   after: TransactionRow
 }
@@ -43,7 +43,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
   /** Every row is read once and written once, in its last state; each of its states has its event. */
   async function moveSome(
     transaction: Transaction,
-    moves: Move[],
+    moves: TransactionUpdate[],
     ahead?: Row[],
   ): Promise<(TransactionRow | undefined)[]> {
     const stored = ahead ?? (await transaction.all(rowsById, { row_ids: rowIdsOf(moves) }))
@@ -91,7 +91,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     return moved
   }
 
-  async function movedBy(transaction: Transaction, before: TransactionRow, move: Move) {
+  async function movedBy(transaction: Transaction, before: TransactionRow, move: TransactionUpdate) {
     const { revision, set, spending: spends } = move
     if (before.revision !== revision) return undefined
     if (spends && (await spending.takeMore(transaction, before, spends))) return undefined
@@ -124,7 +124,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
     }
   }
 
-  async function moveAll(transaction: Transaction, moves: Move[], ahead?: Row[]) {
+  async function moveAll(transaction: Transaction, moves: TransactionUpdate[], ahead?: Row[]) {
     const moved: (TransactionRow | undefined)[] = []
     const batches = together(moves)
     // Rows that were read ahead may be changed by an earlier batch.
@@ -134,7 +134,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
   }
 
   return Object.assign(moveAll, {
-    async readAhead(transaction: Transaction, moves: Move[]) {
+    async readAhead(transaction: Transaction, moves: TransactionUpdate[]) {
       if (moves.length > maxMoves) return undefined
       const rowIds = rowIdsOf(moves)
       const [rows] = await Promise.all([
@@ -146,7 +146,7 @@ export function createMoves(events: Events, spending: Spending, now: () => numbe
   })
 }
 
-const rowIdsOf = (moves: Move[]): number[] => [...new Set(moves.map(({ row_id }) => row_id))]
+const rowIdsOf = (moves: TransactionUpdate[]): number[] => [...new Set(moves.map(({ row_id }) => row_id))]
 
 /** Its status has changed, or its bytes were released to the public nodes. */
 const isToldOf = (before: TransactionRow, after: TransactionRow): boolean =>
@@ -159,8 +159,8 @@ const reservationOf = ({ before, after }: Step) => ({
 })
 
 /** Splits moves by number, by size, and where one changes attempts of a transaction that has moved before it. */
-function together(moves: Move[]): Move[][] {
-  const batches: Move[][] = []
+function together(moves: TransactionUpdate[]): TransactionUpdate[][] {
+  const batches: TransactionUpdate[][] = []
   let bytes = 0
   const seen = new Set<number>()
   for (const move of moves) {
@@ -181,7 +181,7 @@ function together(moves: Move[]): Move[][] {
 /** Moves in group commits, which are split where they are large. */
 export function moves(database: Database, moveAll: MoveAll): Pick<Store, 'move'> {
   const moveBatch = database.groupCommitTogether(
-    (batch: Move[]) => ({ transactions: batch.map(({ row_id }) => row_id) }),
+    (batch: TransactionUpdate[]) => ({ transactions: batch.map(({ row_id }) => row_id) }),
     {
       readAhead: (transaction, inputs) => moveAll.readAhead(transaction, inputs.flat()),
       async make(transaction, requested, ahead) {
@@ -214,11 +214,12 @@ export function moves(database: Database, moveAll: MoveAll): Pick<Store, 'move'>
 /** The most bytes that the moves of one database transaction write: some milliseconds. */
 export const maxMoveBytes = 1_000_000
 
-export const bytesOfMove = ({ set, attempt }: Move): number => bytesOf(set.data ?? null) + (attempt?.raw.length ?? 0)
+export const bytesOfMove = ({ set, attempt }: TransactionUpdate): number =>
+  bytesOf(set.data ?? null) + (attempt?.raw.length ?? 0)
 
 /** Moves in batches for one database transaction each, in their order. A batch ends with the move that reaches `max_move_bytes`. */
-export function batchesOfMoves(moves: Move[]): Move[][] {
-  const batches: Move[][] = []
+export function batchesOfMoves(moves: TransactionUpdate[]): TransactionUpdate[][] {
+  const batches: TransactionUpdate[][] = []
   let bytes = maxMoveBytes
   for (const move of moves) {
     if (bytes >= maxMoveBytes) {
@@ -232,7 +233,11 @@ export function batchesOfMoves(moves: Move[]): Move[][] {
 }
 
 /** The row after a move, except for its data and the amount that is reserved for it. `now`: milliseconds since the Unix epoch. */
-export function movedRow(before: TransactionRow, { set, end }: Pick<Move, 'set' | 'end'>, now: number): TransactionRow {
+export function movedRow(
+  before: TransactionRow,
+  { set, end }: Pick<TransactionUpdate, 'set' | 'end'>,
+  now: number,
+): TransactionRow {
   const { data: _, ...others } = set
   const status = end?.status ?? set.status ?? before.status
   const after: TransactionRow = { ...before, ...waitOf(set), ...others, status, revision: before.revision + 1 }
@@ -246,5 +251,7 @@ export function movedRow(before: TransactionRow, { set, end }: Pick<Move, 'set' 
 }
 
 /** Setting a reason clears why it waits, unless that is set too. */
-const waitOf = ({ status_reason }: Move['set']): Pick<Move['set'], 'waiting_for' | 'wait_text'> =>
+const waitOf = ({
+  status_reason,
+}: TransactionUpdate['set']): Pick<TransactionUpdate['set'], 'waiting_for' | 'wait_text'> =>
   status_reason === undefined ? {} : { waiting_for: null, wait_text: null }

@@ -2,7 +2,7 @@ import { endOfIntent } from '../../domain/decide.ts'
 import { type NeverSigned, neverSigned } from '../../domain/ending.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { releasedCancellation } from '../../domain/submission.ts'
-import type { Intent, Move, TransactionRow } from '../../domain/transaction-rows.ts'
+import type { Intent, TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
 import type { Store } from '../store.ts'
 import { nextNonce, setNonce } from './accounts.ts'
 import type { createSpending } from './daily-limits.ts'
@@ -60,7 +60,7 @@ export const createWithdrawal =
 export const withdrawn = (
   given: { intent: Exclude<Intent, 'send'> } & Pick<TransactionRow, 'status_reason' | 'error'>,
   unsigned: NeverSigned | undefined,
-): Pick<Move, 'set' | 'end'> =>
+): Pick<TransactionUpdate, 'set' | 'end'> =>
   unsigned
     ? { set: { nonce: null, ...given }, end: { status: endOfIntent[given.intent], proof: unsigned } }
     : { set: { resign: true, ...given } }

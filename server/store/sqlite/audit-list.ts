@@ -1,4 +1,4 @@
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type ListedAuditEntry, matcher, maxBatch, readBatch } from '../audit-batches.ts'
 import type { Store } from '../store.ts'
 import { checkpointOf } from './audit.ts'
@@ -48,7 +48,7 @@ export function audit(connection: Connection): Pick<Store, 'appendAudit' | 'audi
         const skip = Math.max(0, offset - totalItems)
         items.push(...found.slice(skip, skip + limit - items.length))
         totalItems += found.length
-        await nextTurn()
+        await yieldToEventLoop()
       }
       return { items, total_items: totalItems }
     },

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
 import type { Observer } from '../../domain/observer.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
-import { type InOrder, inOrder } from '../../lib/serial-queue.ts'
+import { createSerialQueue, type SerialQueue } from '../../lib/serial-queue.ts'
 import type { AuditHead } from '../audit-batches.ts'
 import type { Database } from '../queries/database.ts'
 import { oneByOne, type Session, type Transaction } from '../queries/session.ts'
@@ -136,15 +136,15 @@ function committedSession(db: Sqlite.Database, reader: Sqlite.Database): Session
  * The writers of one file in this process wait for each other here: a writer that waited for SQLite's lock would stop the thread, and the
  * one that has the lock with it.
  */
-function writersOf(file: string): InOrder {
+function writersOf(file: string): SerialQueue {
   const path = realpathSync(file)
-  const ordered = writers.get(path) ?? inOrder()
+  const ordered = writers.get(path) ?? createSerialQueue()
   writers.set(path, ordered)
   return ordered
 }
 
 /** By file: a service has one. */
-const writers = new Map<string, InOrder>()
+const writers = new Map<string, SerialQueue>()
 
 /** The length of the log at which a commit does the checkpoint itself, because the thread does not keep up: 64 MB. */
 const maxLogPages = 16_000

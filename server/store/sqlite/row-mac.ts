@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { contentOf, createTrust, type Rights as RightsOfRules, scanRights, sealChanges } from '../queries/row-mac.ts'
 import type { Session } from '../queries/session.ts'
 import {
@@ -11,13 +11,13 @@ import {
   listsOfRelayers,
   type RightsChange,
   type RightsReports,
-  type RightsSeal,
   type RightsState,
   type RightsTable,
   type NamedRow as Row,
+  type RowMac,
   rightsColumns,
-  rightsSeal,
   rightsTables,
+  rowMac,
 } from '../row-mac.ts'
 import { StoreError } from '../store-errors.ts'
 import { migrations, openReader } from './open-database.ts'
@@ -95,7 +95,7 @@ export interface Rights extends RightsOfRules {
 
 /** `version`: changes when another connection commits. */
 export function createRights(db: Database.Database, file: string, version: () => number): Rights {
-  let sealing: RightsSeal | undefined
+  let sealing: RowMac | undefined
   const changes = new Map<string, RightsChange>()
   /** The changes that the current database transaction seals; version 0: deleted. */
   let sealed: RightsChange[] = []
@@ -103,14 +103,14 @@ export function createRights(db: Database.Database, file: string, version: () =>
   const monitor = createMonitor(db, file, version, tell)
   const checkSchema = schemaCheck(db)
 
-  function judge(seal: RightsSeal, table: RightsTable, row: Row): boolean {
+  function judge(seal: RowMac, table: RightsTable, row: Row): boolean {
     const fault = faultOf(seal, table, row, monitor.of(table))
     if (fault) tell([fault])
     return fault === undefined
   }
 
   /** Called by the triggers, before a change or after an insert. SQLite allows no statement in it. */
-  function change(seal: RightsSeal, table: RightsTable, kind: string, row: Row): void {
+  function change(seal: RowMac, table: RightsTable, kind: string, row: Row): void {
     const name = nameOf(table, row.row_id)
     if (changes.has(name)) return
     const known = { table, row_id: row.row_id, version: row.rights_version }
@@ -123,7 +123,7 @@ export function createRights(db: Database.Database, file: string, version: () =>
   return {
     /** Must be called inside a database transaction. */
     async protect(guard, report) {
-      const seal = rightsSeal(guard)
+      const seal = rowMac(guard)
       tell.to(report)
       checkSchema()
       const call = (
@@ -193,7 +193,7 @@ export function createMonitor(db: Database.Database, file: string, version: () =
   let starting = Promise.resolve()
 
   /** Scans all rows after a commit of another connection: few rows at once, more in steps between which other work runs. */
-  function scanAgain(seal: RightsSeal): void {
+  function scanAgain(seal: RowMac): void {
     if (sinceScan || timer || version() === scannedAt) return
     const waitMs = nextScanAt - performance.now()
     if (waitMs > 0) {
@@ -209,7 +209,7 @@ export function createMonitor(db: Database.Database, file: string, version: () =
   }
 
   /** `started`: called after the first step. */
-  async function scan(seal: RightsSeal, started: () => void): Promise<void> {
+  async function scan(seal: RowMac, started: () => void): Promise<void> {
     const startedAt = performance.now()
     scannedAt = version()
     sinceScan = []
@@ -219,7 +219,7 @@ export function createMonitor(db: Database.Database, file: string, version: () =
     try {
       const found = await scanRights(session, seal, state?.tables, () => {
         started()
-        return nextTurn()
+        return yieldToEventLoop()
       })
       follow(found.tables, sinceScan)
       state = found
@@ -240,13 +240,13 @@ export function createMonitor(db: Database.Database, file: string, version: () =
 
   return {
     /** The first scan, without steps. Must be called inside a database transaction. */
-    async first(seal: RightsSeal): Promise<void> {
+    async first(seal: RowMac): Promise<void> {
       scannedAt = version()
       state = await scanRights(createSession(db), seal)
       tell(state.faults)
     },
     /** Resolves when few rows are scanned; with more, the rest is scanned while they are used. */
-    again(seal: RightsSeal): Promise<void> {
+    again(seal: RowMac): Promise<void> {
       scanAgain(seal)
       return starting
     },

@@ -1,7 +1,7 @@
 import type Sqlite from 'better-sqlite3'
 import type Database from 'better-sqlite3'
-import type { Listing, Slice } from '../../domain/rows.ts'
-import { nextTurn } from '../../lib/yield-to-event-loop.ts'
+import type { Listing, PageRequest } from '../../domain/rows.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { ListedTable } from '../queries/database.ts'
 import type { Session, Statement, Values } from '../queries/session.ts'
 
@@ -87,7 +87,7 @@ export function lister<Row extends object, T>(
   table: ListedTable,
   columns: string,
   read: (row: Row) => T,
-): (slice: Slice) => Promise<Listing<T>> {
+): (slice: PageRequest) => Promise<Listing<T>> {
   const count = db.prepare<[number], { count: number; last: number | null }>(`
     SELECT COUNT(*) AS count, max(row_id) AS last
     FROM (SELECT row_id FROM ${table} WHERE row_id > +? ORDER BY row_id LIMIT ${stepRows})`)
@@ -113,7 +113,7 @@ export function lister<Row extends object, T>(
       if (found.last === null || found.count < stepRows) return { items, total_items: totalItems }
       after = found.last
       if (performance.now() - began < turnMs) continue
-      await nextTurn()
+      await yieldToEventLoop()
       began = performance.now()
     }
   }

@@ -4,7 +4,7 @@ import { checkTrail } from '../postgres/audit-check.ts'
 import { scanRights } from '../queries/row-mac.ts'
 import { sealedColumns } from '../queries/secrets.ts'
 import { type Session, sql } from '../queries/session.ts'
-import { rightsSeal } from '../row-mac.ts'
+import { rowMac } from '../row-mac.ts'
 import { StoreError } from '../store-errors.ts'
 import type { MovedTable } from './tables.ts'
 
@@ -28,7 +28,7 @@ export async function checkCopy(
   await checkCounts(source, target, tables)
   await checkNonces(source, target)
   const auditEntries = await checkAuditChain(target)
-  const { faults } = await scanRights(target, rightsSeal(guard))
+  const { faults } = await scanRights(target, rowMac(guard))
   if (faults.length > 0) throw failed(`${faults.length} rows that grant rights do not have the right MAC`)
   return { audit_entries: auditEntries, secrets: await openSecrets(target, guard) }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRelayerClient } from '../../../client/index.ts'
 import contract from '../../../generated/openapi.json' with { type: 'json' }
-import { nextTurn } from '../../../server/lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../server/lib/yield-to-event-loop.ts'
 import { startFakeWeb3signer } from '../../support/fake-web3signer.ts'
 import { testRig } from '../../support/test-rig.ts'
 
@@ -47,7 +47,7 @@ test('shows how long work waits for the event loop', async () => {
   let isBusy = true
   const work = async () => {
     while (isBusy) {
-      await nextTurn()
+      await yieldToEventLoop()
       const end = performance.now() + 20
       while (performance.now() < end);
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Move } from '../../../server/domain/transaction-rows.ts'
+import type { TransactionUpdate } from '../../../server/domain/transaction-rows.ts'
 import { endAs } from '../../support/ending.ts'
 import { newTransaction, plantRelayer } from './relayers.ts'
 import { onEveryStore } from './stores.ts'
@@ -71,7 +71,7 @@ onEveryStore((opened) => {
 
     const row = await store.firstInLine(treasury.row_id)
     const block = { block_number: 5, block_hash: `0x${'11'.repeat(32)}` }
-    const change = async (its: Pick<Move, 'set' | 'end'>) => {
+    const change = async (its: Pick<TransactionUpdate, 'set' | 'end'>) => {
       const { row_id = 0, revision = 0 } = (await store.holders(1, treasury.address, 0, 1, 1))[0] ?? {}
       expect(await store.move([{ row_id, revision, ...its }])).not.toContain(undefined)
     }

@@ -1,6 +1,11 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { isFinal } from '../../../server/domain/statuses.ts'
-import type { Move, Spend, TransactionFilter, TransactionRow } from '../../../server/domain/transaction-rows.ts'
+import type {
+  Spend,
+  TransactionFilter,
+  TransactionRow,
+  TransactionUpdate,
+} from '../../../server/domain/transaction-rows.ts'
 import { endAs, firstBlock, foreignUse } from '../../support/ending.ts'
 import { randomFrom } from '../../support/random.ts'
 import { newTransaction, type PlantedRelayer } from './relayers.ts'
@@ -82,7 +87,7 @@ export function history(seed: number): () => Call {
     const isMined = status === 'mined' || status === 'confirmed'
     const isSet = below(3) > 0
     const end = isSet && isFinal(status) ? { end: endAs(status) } : {}
-    const set: Move['set'] = {
+    const set: TransactionUpdate['set'] = {
       ...(isSet && !isFinal(status) && { status }),
       ...(isMined && { block_number: below(100), block_hash: `0x${below(9)}` }),
       ...pick([
