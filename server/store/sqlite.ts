@@ -1,8 +1,7 @@
 import { storeQueries } from './queries/store-queries.ts'
 import { audit } from './sqlite/audit-list.ts'
 import { connect } from './sqlite/connection.ts'
-import { createLeases } from './sqlite/leases.ts'
-import { workShares } from './sqlite/work-share.ts'
+import { createLeases, workShares } from './sqlite/work-share.ts'
 import type { Store } from './store.ts'
 import type { StoreWorld } from './store-dependencies.ts'
 

@@ -17,7 +17,7 @@ export const clusterFaults: Record<string, Seed[]> = {
   /** A server continues after it has lost a lease: it ignores the loss, and neither a fence nor a compare-and-set stops it. */
   'lease-without-fencing': [
     {
-      file: 'server/store/postgres/fence.ts',
+      file: 'server/store/postgres/write.ts',
       text: 'current: () => present.getStore(),',
       instead: 'current: () => undefined,',
     },

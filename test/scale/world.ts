@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { migrate } from '../../server/store/postgres/migrations.ts'
 import { type Client, connectClient } from '../../server/store/postgres/pool.ts'
+import { migrate } from '../../server/store/postgres/prepare-database.ts'
 import { installClock } from '../model/clock.ts'
 
 /** The database, the time and the network of all servers of a run. */

@@ -15,7 +15,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { startService } from '../../server/app.ts'
 import { moveDatabase } from '../../server/cli/move-database.ts'
 import { readConfig } from '../../server/config.ts'
-import { migrations } from '../../server/store/postgres/migrations.ts'
+import { migrations } from '../../server/store/postgres/prepare-database.ts'
 import { makeEveryRow } from '../cli/every-row.ts'
 import { compiledContract } from '../support/compiled-contract.ts'
 import { startPostgres, stopPostgres, urlOf } from '../support/postgres-server.ts'

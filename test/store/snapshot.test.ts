@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createPool } from '../../server/store/postgres/pool.ts'
-import { createSnapshot } from '../../server/store/postgres/snapshot.ts'
+import { createSnapshot } from '../../server/store/postgres/session.ts'
 import { sql } from '../../server/store/queries/session.ts'
 import { newDatabase } from '../support/postgres.ts'
 

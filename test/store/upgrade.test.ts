@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import packageJson from '../../package.json' with { type: 'json' }
 import { callIdOf } from '../../server/services/sponsored-calls.ts'
-import { migrations as postgresMigrations } from '../../server/store/postgres/migrations.ts'
+import { migrations as postgresMigrations } from '../../server/store/postgres/prepare-database.ts'
 import { migrations as sqliteMigrations } from '../../server/store/sqlite/open-database.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'

@@ -19,7 +19,7 @@ export const seededFaults = {
   },
   /** What comes later does not wait for what failed before it. */
   overtaken: {
-    file: 'server/store/queries/outbox.ts',
+    file: 'server/store/queries/deliveries.ts',
     text: 'AND earlier.subject = deliveries.subject AND earlier.row_id < deliveries.row_id)',
     instead: 'AND earlier.subject = deliveries.subject AND earlier.row_id < 0)',
     caught_by: ['disorder'],

@@ -10,16 +10,22 @@ import { createTrail, takeChain } from './audit.ts'
 import { readTogether } from './coalesce.ts'
 import { type DedicatedClient, openDedicatedClient } from './dedicated-client.ts'
 import { isUnavailable } from './failures.ts'
-import { createFences, type Fences, lockNotifications, lockRelayers, relayersKey } from './fence.ts'
 import { createGroup, type GroupConnection } from './group-commit.ts'
 import { joinServers, type Membership } from './membership.ts'
 import { createPool, type PoolSettings } from './pool.ts'
 import { type DurabilitySetting, prepareDatabase } from './prepare-database.ts'
 import { createRights, type Rights } from './row-mac.ts'
-import { createReader } from './session.ts'
+import { createReader, createSnapshot, lister, type Snapshot } from './session.ts'
 import { createSignals, type Signals } from './signals.ts'
-import { createSnapshot, lister, type Snapshot } from './snapshot.ts'
-import { createWrite, type Work } from './write.ts'
+import {
+  createFences,
+  createWrite,
+  type Fences,
+  lockNotifications,
+  lockRelayers,
+  relayersKey,
+  type Work,
+} from './write.ts'
 
 export interface ConnectionWorld {
   observer?: Observer

@@ -2,8 +2,7 @@ import { StoreUnavailable } from '../../domain/errors.ts'
 import { type Grouped, oneByOne, type Requested, type Together, type Transaction } from '../queries/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 import { LockHeld } from './failures.ts'
-import type { Fence } from './fence.ts'
-import type { Work } from './write.ts'
+import type { Fence, Work } from './write.ts'
 
 /** The most changes of one commit. */
 const maxBatch = 200

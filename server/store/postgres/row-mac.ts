@@ -22,8 +22,8 @@ import {
   rowMac,
 } from '../row-mac.ts'
 import { StoreError } from '../store-errors.ts'
-import { migrations } from './migrations.ts'
-import type { Snapshot } from './snapshot.ts'
+import { migrations } from './prepare-database.ts'
+import type { Snapshot } from './session.ts'
 
 /** A rule of a view has the name _RETURN and the table of the view. */
 const selectForeign = sql<{ name: string; source: string | null }>(`

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import pg, { type ClientBase, type Pool } from 'pg'
-import type { Session, Statement, Value, Values } from '../queries/session.ts'
-import { repeated } from './failures.ts'
+import { StoreUnavailable } from '../../domain/errors.ts'
+import type { Listing, PageRequest } from '../../domain/rows.ts'
+import type { ListedTable } from '../queries/database.ts'
+import { type Session, type Statement, sql, type Value, type Values } from '../queries/session.ts'
+import { isUnavailable, repeated } from './failures.ts'
 
 const changing = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
@@ -106,3 +109,53 @@ function withHex(row: object): object {
 const unstorable = /\\u(?:0000|d[89a-f])/
 const storable = (_name: string, value: unknown) =>
   typeof value === 'string' ? value.replaceAll('\u0000', '\ufffd').toWellFormed() : value
+
+/** No other transaction waits for the locks of one that reads, so a server may stall in it for longer than in one that writes. */
+const stallMs = 30_000
+const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = ${stallMs}`
+
+export type Snapshot = <T>(work: (session: Session) => Promise<T>) => Promise<T>
+
+/**
+ * Reads in one database transaction, in which all statements see the same state. `check`: throws while the database is down.
+ */
+export const createSnapshot =
+  (pool: Pool, check: () => void): Snapshot =>
+  async (work) => {
+    check()
+    let lost: Error | undefined
+    try {
+      const client = await pool.connect()
+      try {
+        await client.query(begin)
+        const result = await work(createSession(client))
+        await client.query('COMMIT')
+        return result
+      } catch (error) {
+        await client.query('ROLLBACK').catch((failure: Error) => {
+          lost = failure
+        })
+        throw error
+      } finally {
+        client.release(lost)
+      }
+    } catch (error) {
+      throw isUnavailable(error) ? new StoreUnavailable() : error
+    }
+  }
+
+/** `Database.lister`. */
+export function lister<Row extends object, T>(
+  snapshot: Snapshot,
+  table: ListedTable,
+  columns: string,
+  read: (row: Row) => T,
+): (slice: PageRequest) => Promise<Listing<T>> {
+  const select = sql<Row>(`SELECT ${columns} FROM ${table} ORDER BY row_id LIMIT $limit OFFSET $offset`)
+  const count = sql<{ count: number }>(`SELECT count(*) AS count FROM ${table}`)
+  return ({ limit, offset }) =>
+    snapshot(async (session) => {
+      const items = (await session.all(select, { limit, offset })).map(read)
+      return { items, total_items: (await session.one(count))?.count ?? 0 }
+    })
+}

@@ -1,10 +1,11 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Pool } from 'pg'
 import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
-import type { Transaction } from '../queries/session.ts'
+import { type RelayersToLock, type Session, sql, type Transaction } from '../queries/session.ts'
 import { UnknownOutcome } from '../store-errors.ts'
+import { LeaseLost, type WorkKind } from '../work-share.ts'
 import type { Trail } from './audit.ts'
 import { isLockTimeout, isUnanswered, LockHeld, repeated } from './failures.ts'
-import { type Begin, type Fence, lockNotifications, lockRelayers } from './fence.ts'
 import { createSession } from './session.ts'
 
 export interface WriteDependencies {
@@ -115,4 +116,112 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
       committed?.(performance.now() - started)
     }
   }
+}
+
+/** The lease under which work runs on a row. The token never repeats: each lease has another one. */
+export interface Fence {
+  kind: WorkKind
+  row_id: number
+  token: number
+}
+
+/**
+ * The fence of the present work: every change of the store that it makes carries it, so that no method can forget it. Requests have
+ * none.
+ */
+export interface Fences {
+  current(): Fence | undefined
+  run<T>(fence: Fence, work: () => Promise<T>): Promise<T>
+  /** `lost`: called when a database transaction finds that a lease is another server's. */
+  onLost(lost: (fence: Fence) => void): void
+  begin: Begin
+}
+
+/** Begins a database transaction. One message. */
+export interface Begin {
+  /** `lock_ms`: a statement that waits longer for a lock fails (55P03). */
+  text(fences: readonly Fence[], lockMs?: number): string
+  /** Throws LeaseLost. */
+  check(fences: readonly Fence[], results: unknown): void
+}
+
+export function createFences(): Fences {
+  const present = new AsyncLocalStorage<Fence>()
+  const listeners: ((fence: Fence) => void)[] = []
+
+  return {
+    current: () => present.getStore(),
+    run: (fence, work) => present.run(fence, work),
+    onLost: (lost) => void listeners.push(lost),
+    begin: {
+      // FOR SHARE: a server that takes a lease over waits for the database transactions under it, and later ones do not find it.
+      // Only numbers and words of this program are in the text.
+      text(fences, lockMs) {
+        const begin = lockMs === undefined ? 'BEGIN' : `BEGIN; SET LOCAL lock_timeout = ${lockMs}`
+        if (fences.length === 0) return begin
+        const wanted = fences.map(({ kind, row_id, token }) => `('${kind}', ${row_id}, ${token})`)
+        return `${begin}; SELECT token FROM work_leases WHERE (kind, row_id, token) IN (${wanted.join(', ')})
+          ORDER BY kind, row_id FOR SHARE`
+      },
+      check(fences, results) {
+        if (fences.length === 0) return
+        const { rows } = (results as { rows: { token: number }[] }[]).at(-1) as { rows: { token: number }[] }
+        const found = new Set(rows.map(({ token }) => token))
+        const lost = fences.filter(({ token }) => !found.has(token))
+        if (lost.length === 0) return
+        for (const fence of lost) for (const tell of listeners) tell(fence)
+        throw new LeaseLost()
+      },
+    },
+  }
+}
+
+const lock = sql(`
+  SELECT row_id FROM relayers
+  WHERE row_id IN (
+    SELECT unnest($relayers::bigint[])
+    UNION ALL SELECT relayer_row_id FROM transactions WHERE row_id = ANY ($transactions::bigint[])
+    UNION ALL SELECT its.row_id FROM unnest($chain_ids::bigint[], $addresses::text[]) AS account (chain_id, address)
+      JOIN relayers AS its ON its.chain_id = account.chain_id AND its.address = account.address)
+  ORDER BY row_id FOR NO KEY UPDATE`)
+
+const lockPools = sql('SELECT row_id FROM pool_ids WHERE row_id = ANY ($row_ids) ORDER BY row_id FOR NO KEY UPDATE')
+
+// A name is no row: while it has no transaction, only the name can be locked.
+const lockNames = sql(`
+  SELECT pg_advisory_xact_lock(lock) FROM (
+    SELECT DISTINCT hashtextextended(name, 0) AS lock FROM unnest($names::text[]) AS name ORDER BY lock
+  ) AS wanted`)
+
+/** Locks the rows of pools, then of relayers, by ascending row id, and then names, until the commit. */
+export async function lockRelayers(session: Session, wanted: RelayersToLock[]): Promise<void> {
+  const pools = wanted.flatMap(({ pools }) => pools ?? [])
+  const locking = pools.length > 0 && session.all(lockPools, { row_ids: pools })
+  const accounts = wanted.flatMap((its) => its.accounts ?? [])
+  const locked = session.all(lock, {
+    relayers: wanted.flatMap(({ relayers }) => relayers ?? []),
+    transactions: wanted.flatMap(({ transactions }) => transactions ?? []),
+    chain_ids: accounts.map(({ chain_id }) => chain_id),
+    addresses: accounts.map(({ address }) => address),
+  })
+  const names = wanted.flatMap((its) => its.names ?? [])
+  await Promise.all([locking, locked, names.length > 0 && session.all(lockNames, { names })])
+}
+
+/** A name of what a change locks. Transactions are named only where neither their sender nor anything else names their relayer. */
+export function relayersKey(
+  { pools = [], relayers = [], accounts = [], transactions = [] }: RelayersToLock,
+  fence?: Fence,
+) {
+  const known = fence?.kind === 'sender' ? [fence.row_id] : relayers
+  return JSON.stringify([pools, known, accounts, known.length > 0 ? [] : transactions])
+}
+
+const lockTargets = sql(
+  'SELECT row_id FROM notifications WHERE row_id = ANY ($row_ids) ORDER BY row_id FOR NO KEY UPDATE',
+)
+
+/** Locks the rows of notifications, by ascending row id, until the commit: no other database transaction adds or changes their deliveries. */
+export async function lockNotifications(session: Session, rowIds: number[]): Promise<void> {
+  await session.all(lockTargets, { row_ids: rowIds })
 }

@@ -5,10 +5,9 @@ import { bucketAt, oldestBucket } from './daily-limits.ts'
 import type { Database } from './database.ts'
 import { createEvents } from './events.ts'
 import { poolReads } from './pools.ts'
-import { readRefills } from './refills.ts'
 import { relayerReads } from './relayers.ts'
 import { sql, type Truth } from './session.ts'
-import { funded, poolThatFunds } from './treasuries.ts'
+import { funded, poolThatFunds, readRefills } from './treasuries.ts'
 
 const note = sql<FundingNote>('SELECT state, reason, since FROM funding_states WHERE relayer_row_id = $relayer_row_id')
 const notes = sql<FundingNote & { relayer_row_id: number }>(

@@ -13,10 +13,9 @@ import {
   laneOf,
   nonceOf,
 } from './insert-transaction.ts'
-import { insertRefills, newestRefills } from './refills.ts'
 import { type Session, sql, type Transaction } from './session.ts'
-import { indexMetadata } from './transaction-metadata.ts'
-import { columnNames, dataColumn, quoted, recordsOf } from './transaction-rows.ts'
+import { columnNames, dataColumn, indexMetadata, quoted, recordsOf } from './transaction-rows.ts'
+import { insertRefills, newestRefills } from './treasuries.ts'
 
 interface KnownRow extends KnownAnswer {
   /** The holder. */

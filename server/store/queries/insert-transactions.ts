@@ -18,11 +18,11 @@ import {
   type PoolState,
   Refused,
 } from './insert-transaction.ts'
-import { readPoolState, writeOrders } from './pool-orders.ts'
+import { readPoolState, writeOrders } from './pools.ts'
 import { type Session, sql, type Transaction } from './session.ts'
 import { dataColumn } from './transaction-rows.ts'
+import { createWithdrawal, isSigned, transactionById, withoutData } from './transactions.ts'
 import { createMoves } from './update-transactions.ts'
-import { createWithdrawal, isSigned, transactionById, withoutData } from './withdrawal.ts'
 
 const selectKnown = sql<KnownAnswer>(`
   SELECT body_hash, answer, transaction_row_id, ${dataColumn('idempotency')} FROM idempotency

@@ -2,8 +2,7 @@ import type { SearchResult } from '../../../generated/openapi.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { SearchSight, Store } from '../store.ts'
 import type { Database } from './database.ts'
-import { type Engine, type Statement, sql, type Truth, type Values } from './session.ts'
-import { few, findTransactions, minPrefix } from './text-search.ts'
+import { type Engine, type Session, type Statement, sql, type Truth, type Values } from './session.ts'
 
 const maxFound = 50
 /** Resources of one kind: one more than are shown tells that there are more. */
@@ -112,4 +111,210 @@ export function searchAll({ read }: Database): Pick<Store, 'search'> {
       return { items, total_items: resources.length + found.total }
     },
   }
+}
+
+/** Rows that one turn of the event loop reads: a few milliseconds. */
+const turnRows = 5_000
+/** What one search reads for a list: of many relayers, fewer of each. */
+const listRows = 50_000
+/** Of each relayer: in the search over everything, and the most in a list. */
+export const few = 50
+const many = 1_000
+/** Prefixes of transactions and addresses that are shorter find too much. */
+export const minPrefix = 4
+/** Transactions of all relayers that a prefix is looked up for, before those that the caller may not see are left out. */
+const maxOfPrefix = 1_000
+const prefix = '_prefix'
+/** What sorts after hexadecimal digits in all languages, and the last character of Unicode. */
+const afterDigits = 'g'
+const lastCharacter = '\u{10ffff}'
+/** `12`, and `nonce 12` or `#12` for nothing else. */
+const nonceForm = /^(?:nonce\s+|#)?(\d{1,15})$/i
+
+interface Row extends Pick<SearchResult, 'nonce' | 'reference' | 'value' | 'created_at'> {
+  row_id: number
+  relayer_row_id: number
+  id: string
+  relayer_id: string
+  status: string
+  to: string | null
+  /** Of a search by hash. */
+  matched_hash?: string
+}
+
+/** A transaction that a text finds. `is_whole`: the text is the whole of what it was found by. */
+export interface FoundTransaction extends Row, Pick<SearchResult, 'found_by' | 'matched'> {
+  is_whole: boolean
+}
+
+const columns = 'row_id, relayer_row_id, id, relayer_id, status, nonce, reference, value, created_at, "to"'
+
+/** The last $limit transactions of each relayer in the order. `where` names it as $relayer_row_id. */
+function ofRelayers(where: string, order = 'sequence DESC', postgres = { where, order }) {
+  const one = (its: { where: string; order: string }, relayer: string) =>
+    `SELECT * FROM (SELECT ${columns} FROM transactions WHERE ${its.where.replaceAll('$relayer_row_id', relayer)}
+      ORDER BY ${its.order} LIMIT $limit::bigint) AS last`
+  return sql<Row>({
+    sqlite: one({ where, order }, '$relayer_row_id'),
+    postgres: `SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint),
+      LATERAL (${one(postgres, 'wanted.relayer_row_id')}) AS its`,
+  })
+}
+const account = (column: string) => `(SELECT ${column} FROM relayers WHERE row_id = $relayer_row_id)`
+
+/** Of all transactions, by the hash of any of their attempts. */
+const byHash = (where: string) =>
+  sql<Row>(`
+    SELECT ${columns}, matched_hash FROM (SELECT transaction_row_id, hash AS matched_hash FROM attempts WHERE ${where}) AS its
+      JOIN transactions ON transactions.row_id = its.transaction_row_id`)
+
+/** Searches of all transactions. */
+const globalSearches = {
+  id: sql<Row>(`SELECT ${columns} FROM transactions WHERE id = $text`),
+  hash: byHash('hash = $lower'),
+  id_prefix: sql<Row>(
+    `SELECT ${columns} FROM transactions WHERE id >= $lower AND id < $end ORDER BY id DESC LIMIT ${maxOfPrefix}`,
+  ),
+  hash_prefix: byHash(`hash >= $lower AND hash < $end ORDER BY hash LIMIT ${maxOfPrefix}`),
+}
+
+/** Searches of the transactions of each relayer. Those of a prefix have the order of their index: only the last are read. */
+const relayerSearches = {
+  reference: ofRelayers('relayer_row_id = $relayer_row_id AND reference = $text'),
+  receiver: ofRelayers('relayer_row_id = $relayer_row_id AND "to" = $lower'),
+  nonce: ofRelayers(
+    `chain_id = ${account('chain_id')} AND "from" = ${account('address')} AND nonce = $number::bigint`,
+    'nonce DESC',
+  ),
+  metadata: ofRelayers(`row_id IN (
+    SELECT transaction_row_id FROM transaction_metadata AS its
+    WHERE its.relayer_row_id = $relayer_row_id AND its.name = $name AND its.value = $value
+    ORDER BY its.sequence DESC LIMIT $limit::bigint)`),
+  // By its bytes: the order of a language has no range that holds a prefix.
+  reference_prefix: ofRelayers(
+    'relayer_row_id = $relayer_row_id AND reference >= $text AND reference < $end',
+    'reference DESC, sequence DESC',
+    {
+      where: 'relayer_row_id = $relayer_row_id AND reference ~>=~ $text AND reference ~<~ $end',
+      order: 'reference USING ~>~, sequence DESC',
+    },
+  ),
+  receiver_prefix: ofRelayers(
+    'relayer_row_id = $relayer_row_id AND "to" >= $lower AND "to" < $end',
+    '"to" DESC, sequence DESC',
+  ),
+  newest: ofRelayers('relayer_row_id = $relayer_row_id'),
+}
+
+/** Each search uses an index, so its cost depends on the number of relayers, not of transactions. */
+export const searches = { ...globalSearches, ...relayerSearches }
+
+interface Wanted {
+  search: keyof typeof searches
+  values: Values
+}
+
+/** The searches that may find the text: for the whole of a value first. */
+function searchesFor(text: string): Wanted[] {
+  const lower = text.toLowerCase()
+  const pair = /^([^:]+):(.+)$/s.exec(text)
+  const nonce = nonceForm.exec(text)?.[1]
+  const isPrefix = text.length >= minPrefix
+  const ofDigits = { lower, end: `${lower}${afterDigits}` }
+  const wanted: (Wanted | false)[] = [
+    { search: 'id', values: { text } },
+    /^0x[0-9a-f]{64}$/.test(lower) && { search: 'hash', values: { lower } },
+    { search: 'reference', values: { text } },
+    /^0x[0-9a-f]{40}$/.test(lower) && { search: 'receiver', values: { lower } },
+    nonce !== undefined && { search: 'nonce', values: { number: Number(nonce) } },
+    pair !== null && { search: 'metadata', values: { name: pair[1] as string, value: pair[2] as string } },
+    isPrefix && /^[0-9a-f-]{1,35}$/.test(lower) && { search: 'id_prefix', values: ofDigits },
+    isPrefix && /^0x[0-9a-f]{1,63}$/.test(lower) && { search: 'hash_prefix', values: ofDigits },
+    isPrefix && /^0x[0-9a-f]{1,39}$/.test(lower) && { search: 'receiver_prefix', values: ofDigits },
+    isPrefix && { search: 'reference_prefix', values: { text, end: `${text}${lastCharacter}` } },
+  ]
+  return wanted.filter((one) => one !== false)
+}
+
+interface RelayerRow {
+  relayer_row_id: number
+}
+
+/** The newest of the transactions of these relayers that a search finds. `limit`: of each. `count`: how many it finds at least. */
+async function rowsOf(
+  read: Session,
+  limit: number,
+  { search, values }: Wanted,
+  relayers: readonly RelayerRow[],
+): Promise<{ rows: Row[]; count: number }> {
+  const newest = (rows: Row[]) => rows.sort((a, b) => b.row_id - a.row_id).slice(0, many)
+  if (search in globalSearches) {
+    const among = new Set(relayers.map(({ relayer_row_id }) => relayer_row_id))
+    const seen = (await read.all(searches[search], values)).filter(({ relayer_row_id }) => among.has(relayer_row_id))
+    return { rows: newest(seen), count: seen.length }
+  }
+  let rows: Row[] = []
+  let count = 0
+  const step = Math.ceil(turnRows / limit)
+  for (let at = 0; at < relayers.length; at += step) {
+    const some = relayers.slice(at, at + step).map(({ relayer_row_id }) => ({ relayer_row_id }))
+    const seen = await read.allOf(searches[search], some, { ...values, limit })
+    rows = newest([...rows, ...seen])
+    count += seen.length
+    await yieldToEventLoop()
+  }
+  return { rows, count }
+}
+
+const matchedIn = (
+  foundBy: SearchResult['found_by'],
+  { id, to, nonce, reference, matched_hash }: Row,
+  text: string,
+) => {
+  const values = { id, hash: matched_hash, receiver: to, nonce, reference, metadata: text }
+  return `${values[foundBy as keyof typeof values]}`
+}
+
+/** The transactions of these relayers that the text finds: by the whole of a value first, the newest first. `limit`: of each. `total`: how many at least. */
+export async function findTransactions(
+  read: Session,
+  limit: number,
+  text: string,
+  relayers: readonly RelayerRow[],
+): Promise<{ items: FoundTransaction[]; total: number }> {
+  let total = 0
+  const found = new Map<number, FoundTransaction>()
+  for (const wanted of searchesFor(text)) {
+    const isWhole = !wanted.search.endsWith(prefix)
+    const foundBy = wanted.search.replace(prefix, '') as SearchResult['found_by']
+    const { rows, count } = await rowsOf(read, limit, wanted, relayers)
+    total = Math.max(total, count)
+    for (const row of rows)
+      if (!found.has(row.row_id))
+        found.set(row.row_id, { ...row, found_by: foundBy, matched: matchedIn(foundBy, row, text), is_whole: isWhole })
+  }
+  return { items: [...found.values()], total: Math.max(total, found.size) }
+}
+
+/** Whether the text is the id or the name of a relayer, or begins it. */
+export function isNamed(text: string): (relayer: { id: string; name: string }) => boolean {
+  const lower = text.toLowerCase()
+  return ({ id, name }) =>
+    [id.toLowerCase(), name.toLowerCase()].some((one) =>
+      lower.length < minPrefix ? one === lower : one.startsWith(lower),
+    )
+}
+
+/** The row ids of what the text finds for a list, the newest first. `named`: relayers whose transactions it finds by their names. */
+export async function findRowIds(
+  read: Session,
+  text: string,
+  relayers: readonly RelayerRow[],
+  named: readonly RelayerRow[],
+): Promise<number[]> {
+  const limit = Math.min(many, Math.max(few, Math.floor(listRows / relayers.length)))
+  const { items } = await findTransactions(read, limit, text, relayers)
+  const { rows } = await rowsOf(read, limit, { search: 'newest', values: {} }, named)
+  const rowIds = new Set([...items, ...rows].map(({ row_id }) => row_id))
+  return [...rowIds].sort((a, b) => b - a).slice(0, many)
 }

@@ -1,7 +1,10 @@
+import type { Acknowledgement, TransactionStatus } from '../../../generated/openapi.ts'
 import type { Incident } from '../../domain/rows.ts'
-import type { DatabaseFacts, ServerRow, Store } from '../store.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import type { DatabaseFacts, Failures, Gauges, NotificationState, ServerRow, Store } from '../store.ts'
 import type { Database } from './database.ts'
-import { sql } from './session.ts'
+import { indexedBy, least, sql } from './session.ts'
+import { unfinishedOfAll } from './transaction-reads.ts'
 
 const facts = sql<DatabaseFacts>({
   sqlite: `
@@ -43,3 +46,154 @@ export const service = ({
     }),
   incidents: (limit) => read.all(newest, { limit }),
 })
+
+const periodS = 900
+/** Periods that are read in one turn of the event loop: with a thousand relayers, some milliseconds. */
+const turnPeriods = 12
+
+const failures = sql<{ relayer_row_id: number; count: number }>(`
+  SELECT relayer_row_id, sum(failed) AS count FROM activity
+  WHERE period_s = ${periodS} AND at >= $from AND at < $to AND failed > 0 GROUP BY relayer_row_id`)
+const newestProblems = sql<{ at: number | null }>(`SELECT max(at) AS at FROM activity WHERE period_s = ${periodS}`)
+const newestFailed = sql<{ id: string; status_reason: string | null }>(`
+  SELECT id, status_reason FROM transactions WHERE relayer_row_id = $relayer_row_id AND status = 'failed'
+  ORDER BY sequence DESC LIMIT 1`)
+const states = sql<NotificationState>(`
+  SELECT id, created_by, disabled_reason, failing_since,
+    (SELECT coalesce(sum(pending), 0) FROM delivery_blocks WHERE notification_row_id = notifications.row_id AND level = 1) AS pending,
+    (SELECT coalesce(sum(failed), 0) FROM delivery_blocks WHERE notification_row_id = notifications.row_id AND level = 1) AS failed
+  FROM notifications ORDER BY row_id`)
+const valid = sql<{ problem_id: string; caller: string; at: string; until: string; note: string | null }>(
+  'SELECT problem_id, caller, at, until, note FROM acknowledgements WHERE until > $now',
+)
+const removeOldProblems = sql('DELETE FROM acknowledgements WHERE until <= $now')
+const insertProblems = sql(`
+  INSERT INTO acknowledgements (problem_id, caller, at, until, note) VALUES ($problem_id, $by, $at, $until, $note)
+  ON CONFLICT (problem_id) DO UPDATE
+    SET caller = excluded.caller, at = excluded.at, until = excluded.until, note = excluded.note`)
+const remove = sql('DELETE FROM acknowledgements WHERE problem_id = $problem_id')
+
+type Problems = Pick<
+  Store,
+  'failuresSince' | 'notificationStates' | 'acknowledgements' | 'acknowledge' | 'deleteAcknowledgement'
+>
+
+export const problems = ({ read, write }: Database): Problems => ({
+  async failuresSince(from) {
+    const counts = new Map<number, number>()
+    const end = (await read.one(newestProblems))?.at ?? 0
+    for (let start = from; start <= end; start += turnPeriods * periodS) {
+      for (const { relayer_row_id, count } of await read.all(failures, {
+        from: start,
+        to: start + turnPeriods * periodS,
+      }))
+        counts.set(relayer_row_id, (counts.get(relayer_row_id) ?? 0) + Number(count))
+      await yieldToEventLoop()
+    }
+    const found: Failures[] = []
+    for (const [relayerRowId, count] of counts) {
+      const last = await read.one(newestFailed, { relayer_row_id: relayerRowId })
+      found.push({
+        relayer_row_id: relayerRowId,
+        count,
+        transaction_id: last?.id ?? null,
+        reason: last?.status_reason ?? null,
+      })
+    }
+    return found
+  },
+  notificationStates: () => read.all(states),
+  async acknowledgements(now) {
+    const rows = await read.all(valid, { now })
+    return new Map(
+      rows.map(({ problem_id, caller: by, ...its }): [string, Acknowledgement] => [problem_id, { by, ...its }]),
+    )
+  },
+  acknowledge: (problemId, its, auditEntry) =>
+    write(async (transaction) => {
+      await transaction.run(removeOldProblems, { now: its.at })
+      await transaction.run(insertProblems, { problem_id: problemId, ...its })
+    }, auditEntry),
+  deleteAcknowledgement: (problemId, auditEntry) =>
+    write(async (transaction) => (await transaction.run(remove, { problem_id: problemId })) === 1, auditEntry),
+})
+
+/** Counts stop here, so that reading the gauges never delays a request for long. */
+export const maxCounted = 20_000
+export const maxRelayers = 100
+export const maxPools = 100
+/** Gaps are searched in this many nonces: no more transactions are ever broadcast at once. */
+export const maxNonces = 1_000
+
+// Row ids follow the order of creation, so the lowest is the oldest.
+const groups = (
+  [
+    ['transactions_pending', `'pending'`, `status = 'pending'`],
+    ['transactions_flying', 'status', `status IN ('sent', 'submitted')`],
+    ['transactions_mined', `'mined'`, `status = 'mined'`],
+  ] as const
+).map(([index, status, where]) =>
+  sql<{ status: TransactionStatus; count: number; oldest: string }>(
+    (engine) => `
+    SELECT status, count, (SELECT created_at FROM transactions WHERE row_id = oldest_row_id) AS oldest FROM (
+      SELECT status, count(*) AS count, min(row_id) AS oldest_row_id FROM (
+        SELECT ${status} AS status, row_id FROM transactions${indexedBy[engine](index)} WHERE ${where} LIMIT ${maxCounted}
+      ) AS counted GROUP BY status
+    ) AS grouped ORDER BY status`,
+  ),
+)
+const countDeliveries = sql<Gauges['deliveries']>(
+  (engine) => `
+  SELECT count(*) AS pending, count(*) FILTER (WHERE next_at <= $now) AS due FROM (
+    SELECT next_at FROM deliveries${indexedBy[engine]('deliveries_due')} WHERE status = 'pending' LIMIT ${maxCounted}
+  ) AS counted`,
+)
+/** Above every nonce. */
+const none = Number.MAX_SAFE_INTEGER
+const lowestOf = (status: string) =>
+  `coalesce((SELECT min(nonce) FROM transactions WHERE relayer_row_id = relayers.row_id AND ${status}), ${none})`
+// Nonces that no transaction holds, from the lowest unfinished one to the nonce counter or the limit of the search.
+const gaps = sql<{ relayer_id: string; gaps: number }>(
+  (engine) => `
+  SELECT id AS relayer_id, ${least[engine]}(next_nonce, lowest + ${maxNonces}) - lowest - (
+      SELECT count(*) FROM transactions
+      WHERE chain_id = accounts.chain_id AND "from" = accounts.address AND nonce >= lowest
+        AND nonce < ${least[engine]}(next_nonce, lowest + ${maxNonces})
+    ) AS gaps
+  FROM (
+    SELECT id, chain_id, address,
+      ${least[engine]}(${lowestOf(`status = 'pending'`)}, ${lowestOf(`status IN ('sent', 'submitted')`)}) AS lowest
+    FROM relayers ORDER BY row_id LIMIT ${maxRelayers}
+  ) AS lowest_nonces JOIN accounts USING (chain_id, address)
+  WHERE lowest < next_nonce`,
+)
+
+const members = sql<{ pool_id: string; relayer_row_id: number; weight: number }>(`
+  SELECT pools.id AS pool_id, relayer_row_id, weight FROM (SELECT * FROM pools ORDER BY row_id LIMIT ${maxPools}) AS pools
+    JOIN pool_relayers ON pool_row_id = pools.row_id`)
+
+/** Gauges from the indexes of unfinished rows: the cost depends on the unfinished rows, not on all stored ones. */
+export function gauges({ read }: Database): Pick<Store, 'readGauges'> {
+  async function readPools(): Promise<Gauges['pools']> {
+    const rows = await read.all(members)
+    const counts = await unfinishedOfAll(read, [...new Set(rows.map(({ relayer_row_id }) => relayer_row_id))])
+    return [...Map.groupBy(rows, ({ pool_id }) => pool_id)].map(([poolId, its]) => ({
+      pool_id: poolId,
+      relayers: its.filter(({ weight }) => weight > 0).length,
+      unfinished: its.reduce((sum, { relayer_row_id }) => sum + (counts.get(relayer_row_id)?.count ?? 0), 0),
+    }))
+  }
+
+  return {
+    async readGauges(now) {
+      const transactions: Gauges['transactions'] = []
+      for (const group of groups) {
+        for (const { status, count, oldest } of await read.all(group)) {
+          transactions.push({ status, count, oldest_ms: Math.max(0, now - Date.parse(oldest)) })
+        }
+      }
+      const deliveries = (await read.one(countDeliveries, { now })) as Gauges['deliveries']
+      return { transactions, deliveries, nonce_gaps: await read.all(gaps), pools: await readPools() }
+    },
+  }
+}

@@ -1,21 +1,22 @@
-import { exceededBy } from '../../domain/new-transaction.ts'
+import { exceededBy, type Unfinished } from '../../domain/new-transaction.ts'
+import { finalStatuses } from '../../domain/statuses.ts'
 import { isSecretOf } from '../../domain/submission.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './database.ts'
-import { type Statement, sql, type Values } from './session.ts'
+import { type Engine, indexedBy, type Session, type Statement, sql, type Values } from './session.ts'
 import {
   columns,
   dataColumn,
   hexOf,
   type Row,
+  read,
   read as readRow,
   readWhole,
   type WholeRow,
   wholeColumns,
 } from './transaction-rows.ts'
-import { firstsInLine, nothing, unfinishedOfAll } from './unfinished.ts'
 
 /** The most rows that are read in one turn of the event loop: some milliseconds. */
 const turnRows = 500
@@ -158,5 +159,127 @@ export function transactionReads({ read, readTogether }: Database): Reads {
       exceededBy((await unfinishedOf(relayerRowId)) ?? nothing, { count: 1, bytes }, capacity),
     lastConfirmedAt: async (relayerRowId) =>
       (await read.one(lastConfirmed, { relayer_row_id: relayerRowId }))?.confirmed_at ?? null,
+  }
+}
+
+const sums = sql<Unfinished & { relayer_row_id: number }>(`
+  SELECT relayer_row_id, sum(unfinished) AS count, sum(unfinished_bytes) AS bytes
+  FROM transaction_blocks WHERE relayer_row_id = ANY ($relayer_row_ids::bigint[]) AND level = 1 GROUP BY relayer_row_id`)
+
+export const nothing: Unfinished = { count: 0, bytes: 0 }
+
+/** The number and size of each relayer's unfinished transactions, from the counts per block. */
+export async function unfinishedOfAll(session: Session, relayerRowIds: number[]): Promise<Map<number, Unfinished>> {
+  const rows = await session.all(sums, { relayer_row_ids: relayerRowIds })
+  return new Map(rows.map(({ relayer_row_id, ...unfinished }) => [relayer_row_id, unfinished]))
+}
+
+export const unfinishedOf = async (session: Session, relayerRowId: number): Promise<Unfinished> =>
+  (await unfinishedOfAll(session, [relayerRowId])).get(relayerRowId) ?? nothing
+
+const lowest = (relayer: string, status: string) => `
+  SELECT * FROM (
+    SELECT ${columns} FROM transactions WHERE relayer_row_id = ${relayer} AND ${status} AND nonce >= 0
+    ORDER BY nonce LIMIT 1) AS lowest`
+const unmined = (relayer: string) => `
+  SELECT * FROM (
+    ${lowest(relayer, `status = 'pending'`)} UNION ALL ${lowest(relayer, `status IN ('sent', 'submitted')`)}
+  ) AS unmined ORDER BY nonce LIMIT 1`
+
+const firsts = sql<Row>({
+  sqlite: unmined('$relayer_row_id'),
+  postgres: `
+    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint),
+      LATERAL (${unmined('wanted.relayer_row_id')}) AS its`,
+})
+
+/** The unfinished transaction of each relayer with the lowest nonce that is in no block; the nonces of all others come after it. */
+export async function firstsInLine(session: Session, relayerRowIds: number[]): Promise<TransactionRow[]> {
+  const wanted = relayerRowIds.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
+  return (await session.allOf(firsts, wanted)).map(read)
+}
+
+const unfinished = [
+  ['transactions_pending', `status = 'pending'`],
+  ['transactions_flying', `status IN ('sent', 'submitted')`],
+  ['transactions_mined', `status = 'mined'`],
+] as const
+
+/** Skips from relayer to relayer in the index, so the cost depends on the number of relayers, not of transactions. */
+const atWork = (engine: Engine, index: string, status: string) => `
+  at_work_${index} (relayer_row_id) AS (
+    SELECT min(relayer_row_id) FROM transactions${indexedBy[engine](index)} WHERE ${status}
+    UNION ALL
+    SELECT (SELECT min(relayer_row_id) FROM transactions${indexedBy[engine](index)}
+            WHERE ${status} AND relayer_row_id > at_work_${index}.relayer_row_id)
+    FROM at_work_${index} WHERE at_work_${index}.relayer_row_id IS NOT NULL
+  )`
+
+const atWorkNow = sql<{ relayer_row_id: number }>(
+  (engine) => `
+  WITH RECURSIVE ${unfinished.map(([index, status]) => atWork(engine, index, status)).join(',')}
+  SELECT relayer_row_id FROM watches
+  ${unfinished
+    .map(([index]) => `UNION SELECT relayer_row_id FROM at_work_${index} WHERE relayer_row_id IS NOT NULL`)
+    .join(' ')}`,
+)
+
+/** The relayers that have work for the sender. */
+export function relayersAtWork({ read }: Database): Pick<Store, 'relayersAtWork'> {
+  return {
+    relayersAtWork: async () => (await read.all(atWorkNow)).map(({ relayer_row_id }) => relayer_row_id),
+  }
+}
+
+/** How many of a relayer's newest transactions of each status are checked after a reorganization. */
+const maxLookedThrough = 2_000
+
+const insert = sql(`
+  INSERT INTO watches (relayer_row_id) SELECT row_id FROM relayers WHERE row_id = $relayer_row_id
+  ON CONFLICT DO NOTHING`)
+const exists = sql<{ found: number }>('SELECT 1 AS found FROM watches WHERE relayer_row_id = $relayer_row_id')
+const remove = sql('DELETE FROM watches WHERE relayer_row_id = $relayer_row_id')
+// One part for each status, so that the index of status and sequence gives the newest without a sort.
+const ofEach = (select: (status: string) => string) =>
+  finalStatuses.map((status) => `SELECT * FROM (${select(status)}) AS of_${status}`).join(' UNION ALL ')
+const newest = sql<{ number: number; hash: string }>(`
+  SELECT block_number AS number, block_hash AS hash FROM (${ofEach(
+    (status) => `
+    SELECT block_number, block_hash FROM transactions
+    WHERE relayer_row_id = $relayer_row_id AND status = '${status}' ORDER BY sequence DESC LIMIT 1`,
+  )}) AS newest
+  WHERE block_number IS NOT NULL AND block_hash IS NOT NULL ORDER BY block_number DESC LIMIT 1`)
+const since = sql<Row>(`
+  SELECT * FROM (${ofEach(
+    (status) => `
+    SELECT ${columns} FROM transactions
+    WHERE relayer_row_id = $relayer_row_id AND status = '${status}'
+    ORDER BY sequence DESC LIMIT ${maxLookedThrough}`,
+  )}) AS newest
+  WHERE block_number >= $block_number`)
+const failedUnmined = sql<Row>(`
+  SELECT ${columns} FROM (
+    SELECT * FROM transactions WHERE relayer_row_id = $relayer_row_id AND status = 'failed'
+    ORDER BY sequence DESC LIMIT $limit
+  ) AS failed WHERE block_hash IS NULL AND hash IS NOT NULL AND nonce IS NOT NULL`)
+const newestRow = sql<{ newest: number }>('SELECT coalesce(max(row_id), 0) AS newest FROM transactions')
+
+type Watches = Pick<Store, 'watch' | 'unwatch' | 'newestEnded' | 'endedSince' | 'failedUnmined' | 'newestRowId'>
+
+/** Transactions that ended in a block which a deep reorganization may still replace. */
+export function watches({ read, write }: Database): Watches {
+  return {
+    async watch(relayerRowId) {
+      if (await read.one(exists, { relayer_row_id: relayerRowId })) return
+      await write((transaction) => transaction.run(insert, { relayer_row_id: relayerRowId }))
+    },
+    unwatch: (relayerRowId) =>
+      write(async (transaction) => void (await transaction.run(remove, { relayer_row_id: relayerRowId }))),
+    newestEnded: (relayerRowId) => read.one(newest, { relayer_row_id: relayerRowId }),
+    endedSince: async (relayerRowId, blockNumber) =>
+      (await read.all(since, { relayer_row_id: relayerRowId, block_number: blockNumber })).map(readRow),
+    failedUnmined: async (relayerRowId, limit) =>
+      (await read.all(failedUnmined, { relayer_row_id: relayerRowId, limit })).map(readRow),
+    newestRowId: async () => (await read.one(newestRow))?.newest ?? 0,
   }
 }

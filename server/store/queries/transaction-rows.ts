@@ -1,6 +1,6 @@
 import type { ShownColumns } from '../../domain/show-transaction.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
-import { type Session, sql } from './session.ts'
+import { type Session, sql, type Transaction } from './session.ts'
 
 /** In a column list: the data that the row of a table names. */
 export const dataColumn = (table: string): string =>
@@ -200,3 +200,23 @@ export const newRow = (given: NewRow): StoredRow => encoded({ ...initialRow, ...
 
 /** The number of bytes of data in hex. */
 export const bytesOf = (data: string | null): number => (data === null ? 0 : (data.length - 2) / 2)
+
+const remove = sql('DELETE FROM transaction_metadata WHERE transaction_row_id = ANY ($row_ids::bigint[])')
+const insertTransactionMetadata = sql(
+  (engine) => `
+  INSERT INTO transaction_metadata (relayer_row_id, name, value, sequence, transaction_row_id)
+  SELECT relayer_row_id, its.key, its.value, sequence, transactions.row_id
+  FROM transactions, ${engine === 'sqlite' ? 'json_each(metadata)' : 'json_each_text(metadata::json)'} AS its
+  WHERE transactions.row_id = ANY ($row_ids::bigint[])`,
+)
+
+/** Makes new transactions findable by their metadata. */
+export const indexMetadata = (transaction: Transaction, rowIds: number[]): Promise<number> =>
+  rowIds.length === 0 ? Promise.resolve(0) : transaction.run(insertTransactionMetadata, { row_ids: rowIds })
+
+/** Does so again for transactions whose metadata has changed. */
+export async function indexMetadataAgain(transaction: Transaction, rowIds: number[]): Promise<void> {
+  if (rowIds.length === 0) return
+  await transaction.run(remove, { row_ids: rowIds })
+  await transaction.run(insertTransactionMetadata, { row_ids: rowIds })
+}
