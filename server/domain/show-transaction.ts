@@ -2,7 +2,7 @@ import type { Transaction, TransactionReceipt } from '../../generated/openapi.ts
 import { isFinal, isUnmined } from './statuses.ts'
 import { shownSubmission } from './submission.ts'
 import type { Derived, TransactionRow } from './transaction-rows.ts'
-import { shownReason, type WaitColumns } from './wait-reason.ts'
+import { firstWindow, shownReason, type WaitColumns } from './wait-reason.ts'
 
 type Block = { block_number: number | null; block_hash: string | null }
 
@@ -51,10 +51,11 @@ const currentReceipt = ({ block_hash, receipt }: Pick<Transaction, 'receipt'> & 
   block_hash !== null && receipt?.block_hash === block_hash ? receipt : null
 
 const maxReasonLength = 1_000
+const signedLater = 'this one is signed when the nodes have accepted the ones before it'
 
 /**
- * A transaction as the contract shows it. One that waits without its own reason gets that of the relayer's first waiting transaction.
- * It is added when the row is read, because thousands of rows would have to be written each time the first one changes. `pool_row_id`:
+ * A transaction as the contract shows it. One that waits without its own reason gets that of the relayer's first waiting transaction, and
+ * one that is not signed yet, because nodes have not taken those before it, says so. It is added when the row is read, because thousands of rows would have to be written each time the first one changes. `pool_row_id`:
  * given when a pool shows it: then of another transaction only its nonce is shown, unless that was sent through the pool too.
  */
 export function shownBehind(
@@ -64,11 +65,13 @@ export function shownBehind(
 ): Transaction {
   const shown = shownTransaction(row)
   const { id, status, waiting_for, nonce } = row
-  if (!first || first.waiting_for === null || first.id === id || !isUnmined(status) || nonce === null) return shown
-  if (nonce < (first.nonce as number) || waiting_for !== null) return shown
-  const waitText = isOfPool(first, poolRowId)
-    ? `nonce ${first.nonce} comes first (transaction ${first.id}): ${first.wait_text ?? ''}`
-    : `nonce ${first.nonce} comes first`
+  if (!first || first.id === id || !isUnmined(status) || nonce === null || waiting_for !== null) return shown
+  const isWaiting = first.waiting_for !== null
+  const ahead = nonce - (first.nonce as number)
+  if (ahead < 0 || !(isWaiting || (status === 'pending' && ahead >= firstWindow))) return shown
+  const isShown = isOfPool(first, poolRowId)
+  const why = !isWaiting ? `: ${signedLater}` : isShown ? `: ${first.wait_text ?? ''}` : ''
+  const waitText = `nonce ${first.nonce} comes first${isShown ? ` (transaction ${first.id})` : ''}${why}`
   const reason = shownReason({ ...row, waiting_for: 'earlier_nonce', wait_text: waitText })
   return { ...shown, status_reason: reason?.slice(0, maxReasonLength) ?? null, waiting_for: 'earlier_nonce' }
 }

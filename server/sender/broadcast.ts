@@ -12,10 +12,11 @@ import { mapInOrder } from '../lib/map-in-order.ts'
 import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
 import type { Commit } from './commit.ts'
 import type { Decided, SenderDependencies, Tick } from './lane.ts'
-import { narrow, noteGiven, noteNotTaken, noteRefused, noteSent } from './mempool-state.ts'
+import { noteGiven, noteNotTaken, noteRefused, noteSent } from './mempool-state.ts'
 import { pollSoon } from './schedule.ts'
 import { type Broadcast, broadcast, type Hopeless } from './send-raw-transaction.ts'
 import { createSign, type Signed } from './sign.ts'
+import { noteAnswers } from './window.ts'
 
 /** The most data that is signed or broadcast together. */
 const maxLotBytes = 1_000_000
@@ -192,12 +193,13 @@ export function createBroadcast(dependencies: SenderDependencies, commit: Commit
     const isSole = networkClient.each.length === 1
     const isRefusedLong = (row: TransactionRow) =>
       isSole && !isPrivate(row) && noteRefused(pool, row.row_id, elapsed()) >= longRefusedMs
-    const state = { next: seen.latest, cap: capOf(held.relayer), everywhere, isRefusedLong }
+    const { is_limited } = pool.window
+    const state = { next: seen.latest, cap: capOf(held.relayer), everywhere, is_limited, isRefusedLong }
     const result = await broadcast(dependencies, mempool, state, wanted)
     const refused = new Set(result.again)
     for (const { row } of wanted) if (!refused.has(row.row_id)) pool.refused_since.delete(row.row_id)
     await commit(result.moves)
-    if (result.full_at !== undefined) narrow(pool, result.full_at, seen.latest)
+    noteAnswers(pool.window, seen.latest, result)
     for (const foreign of result.foreign) await nonces.noteForeign(held.relayer, foreign)
     const ended = await endHopeless(held.relayer, result.hopeless)
     if (ended > 0) changed()

@@ -34,11 +34,12 @@ export interface Tick extends SenderState {
   networkClient: NetworkClient
 }
 
-export const newSenderState = ({ endpoints }: NetworkClient): SenderState => ({
+/** `before`: of the same relayer at the same endpoints, before it rested. What nodes hold of an account stays. */
+export const newSenderState = ({ endpoints }: NetworkClient, before?: SenderState): SenderState => ({
   endpoints,
   seen: newChainState(),
   schedule: newSchedule(),
-  pool: newMempoolState(),
+  pool: newMempoolState(before?.pool.window),
 })
 
 export interface Decided {
@@ -72,7 +73,7 @@ export const chainObservation = (
   payable: true,
   paused: held.relayer.paused,
   blocks: seen.left_out.get(row.row_id)?.blocks ?? 0,
-  end: seen.latest + pool.window,
+  end: seen.latest + pool.window.size,
   pooled: pool.pooled,
   is_silent: isSilent(pool, row.row_id, tierOf(row), elapsed),
   ...known,

@@ -1,9 +1,8 @@
 import { repriceMs } from '../domain/decide.ts'
 import type { Tier } from '../domain/fees.ts'
 import type { Advance } from './chain-state.ts'
+import { newWindow, noteMined, type Window } from './window.ts'
 
-/** The largest window: accepted transactions with nonces beyond it wait unsigned, in order. */
-export const maxWindow = 600
 const firstRetryMs = 500
 const maxRetryMs = 10_000
 const maxPatience = 64
@@ -28,16 +27,13 @@ export interface MempoolState {
   given_to_relays: Map<number, { hash: string; height: number }>
   /** By transaction: since when all that was broadcast was refused for good. */
   refused_since: Map<number, number>
-  /** The window: how many nonces beyond the account's count may be broadcast, by the estimated capacity of the nodes' pools. */
-  window: number
-  /** A node refused a nonce since the window last grew. */
-  was_full: boolean
+  window: Window
   /** The account's count including the pool, and when it was read. */
   pooled: number
   pooled_at: number
 }
 
-export const newMempoolState = (): MempoolState => ({
+export const newMempoolState = (window: Window = newWindow()): MempoolState => ({
   resend: true,
   retry_at: 0,
   retry_ms: firstRetryMs,
@@ -48,29 +44,20 @@ export const newMempoolState = (): MempoolState => ({
   looked_at: new Map(),
   given_to_relays: new Map(),
   refused_since: new Map(),
-  window: maxWindow,
-  was_full: false,
+  window,
   pooled: 0,
   pooled_at: Number.NEGATIVE_INFINITY,
 })
 
-/** After a mined transaction the window grows by a quarter, unless a node refused a nonce since it last grew. */
 export function sawBlocks(pool: MempoolState, { isMined, isIdle, isLowered }: Advance): void {
   if (isMined) {
     pool.idle_blocks = 0
     pool.patience = 1
     pool.retry_at = 0
     pool.retry_ms = firstRetryMs
-    if (!pool.was_full) pool.window = Math.min(pool.window + Math.ceil(pool.window / 4), maxWindow)
-    pool.was_full = false
+    noteMined(pool.window)
   } else if (isIdle) pool.idle_blocks += 1
   pool.resend ||= isLowered
-}
-
-/** A node's pool had no capacity for this nonce: shrinks the window to the nonces below it. */
-export function narrow(pool: MempoolState, fullAt: number, latest: number): void {
-  pool.window = Math.min(Math.max(fullAt - latest, 1), pool.window)
-  pool.was_full = true
 }
 
 /** Whether to broadcast all signed transactions again. The interval grows until a transaction is mined. */

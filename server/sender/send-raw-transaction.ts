@@ -26,7 +26,9 @@ export interface BroadcastResult {
   again: number[]
   /** A node reported a nonce as used: read the chain now. */
   poll: boolean
-  /** The lowest nonce that a node refused because its pool was full; undefined: none. */
+  /** The nonces whose bytes a node has. */
+  taken: Set<number>
+  /** The lowest nonce that a node refused because it holds no more; undefined: none. */
   full_at: number | undefined
   /** Transactions whose bytes a node had before this service sent them: another service signs with the same key. */
   foreign: { nonce: number; hash: string }[]
@@ -45,6 +47,8 @@ export interface BroadcastState {
   /** The account's transaction count on chain: the nonce that a block accepts next. */
   next: number
   cap: bigint | undefined
+  /** A node has told how many nonces it holds. */
+  is_limited: boolean
   /** Every endpoint gets the bytes. */
   everywhere: boolean
   /** Whether these bytes were refused for good for minutes by the only node of the network. */
@@ -71,7 +75,8 @@ export async function broadcast(
   state: BroadcastState,
   wanted: Broadcast[],
 ): Promise<BroadcastResult> {
-  const result: BroadcastResult = { moves: [], hopeless: [], again: [], poll: false, full_at: undefined, foreign: [] }
+  const lists = { moves: [], hopeless: [], again: [], foreign: [] }
+  const result: BroadcastResult = { ...lists, poll: false, taken: new Set(), full_at: undefined }
   const errors: (Error | undefined)[] = []
   while (errors.length < wanted.length) {
     const raws = nextBatch(wanted, errors.length)
@@ -108,6 +113,7 @@ async function judge(
   if (verdict !== 'accepted') result.again.push(row.row_id)
   switch (verdict) {
     case 'accepted':
+      result.taken.add(row.nonce as number)
       // A node that failed before may have passed them on. Then only one endpoint's answer is new.
       if (isFirst && kind === 'already_known' && (error as RpcError).isFirstAnswer) {
         result.foreign.push({ nonce: row.nonce as number, hash: attempt.hash })
@@ -131,11 +137,17 @@ async function judge(
       await weighRefusal(dependencies, mempool, state, { row, refused, error }, result)
       break
     case 'later':
-      if (kind === 'pool_full') result.full_at = Math.min(result.full_at ?? Infinity, row.nonce as number)
+      if (isLimit(kind, row.nonce as number, state, result)) {
+        result.full_at = Math.min(result.full_at ?? Infinity, row.nonce as number)
+      }
       result.moves.push(...waitMoves(row, refused, laterWait(kind, text, isPrivate(row)), state.next))
       break
   }
 }
+
+/** A nonce that is too high, though the one below was taken, is beyond what the node holds. Otherwise a lower one may be missing there. */
+const isLimit = (kind: string | undefined, nonce: number, state: BroadcastState, { taken }: BroadcastResult): boolean =>
+  kind === 'pool_full' || (kind === 'nonce_too_high' && (state.is_limited || taken.has(nonce - 1)))
 
 /** A refusal for good ends a transaction, unless the nodes agree to another gas limit, or a single node may be wrong. */
 async function weighRefusal(

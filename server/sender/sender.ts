@@ -85,12 +85,15 @@ export function createSender(dependencies: SenderDependencies): Sender {
     return Math.max(0, schedule.poll_at - elapsed())
   }
 
-  /** After a rest, and at other endpoints, a lane starts with an empty state: everything is read again before anything is signed. */
+  /**
+   * After a rest, and at other endpoints, a lane starts with an empty state: everything is read again before anything is signed. The window
+   * of the same endpoints stays.
+   */
   function stateOf(relayerRowId: number, networkClient: NetworkClient, isResting: boolean): SenderState {
     const before = laneStates.get(relayerRowId)
     const isSame = before?.endpoints === networkClient.endpoints
     const isKept = isSame && (isResting || before.schedule.rest_since === undefined)
-    const state = isKept ? before : newSenderState(networkClient)
+    const state = isKept ? before : newSenderState(networkClient, isSame ? before : undefined)
     laneStates.set(relayerRowId, state)
     if (isResting) state.schedule.rest_since ??= elapsed()
     return state

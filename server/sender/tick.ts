@@ -22,6 +22,7 @@ import type { createReleasePrivate } from './release-private.ts'
 import type { createReorg } from './reorg.ts'
 import { pollSoon } from './schedule.ts'
 import type { LaneWaits } from './waits.ts'
+import { heldByNodes } from './window.ts'
 
 const signAtOnce = 100
 /** With a key service more, because its calls in flight run out at the end of every batch. */
@@ -111,7 +112,9 @@ export function createTick(dependencies: RoundDependencies) {
     if (everything) {
       // Read again, because transactions that just lost their block are in flight now.
       const inFlight = await store.inFlight(held.relayer.row_id, maxRows)
-      return inFlight.filter(({ nonce }) => nonce !== null && nonce >= seen.latest && nonce < seen.latest + pool.window)
+      return inFlight.filter(
+        ({ nonce }) => nonce !== null && nonce >= seen.latest && nonce < seen.latest + heldByNodes(pool.window),
+      )
     }
     const forgotten = [...(await forgottenOf(lane, decided)), ...(await droppedOf(lane, decided))]
     return elapsed() >= pool.retry_at
@@ -219,7 +222,8 @@ export function createTick(dependencies: RoundDependencies) {
     if (seen.gaps > 0) await fillNonceGaps(nonces, lane)
     const atOnce = held.signer.at_once > 1 ? signRemotelyAtOnce : signAtOnce
     while (!held.relayer.paused) {
-      const rows = await store.pending(held.relayer.row_id, seen.latest, seen.latest + pool.window, atOnce)
+      const { size } = pool.window
+      const rows = await store.pending(held.relayer.row_id, seen.latest, seen.latest + size, atOnce)
       if (rows.length === 0) return
       await look(lane)
       const time = { now: now(), elapsed: elapsed() }
@@ -238,7 +242,8 @@ export function createTick(dependencies: RoundDependencies) {
         decided.slice(0, first).filter(({ step }) => step.do === 'sign'),
       )
       // With a key service many batches take long: the chain is read between them.
-      if (signed < atOnce || (held.signer.at_once > 1 && elapsed() >= schedule.poll_at)) return
+      const isAll = signed < atOnce && pool.window.size <= size
+      if (isAll || (held.signer.at_once > 1 && elapsed() >= schedule.poll_at)) return
     }
   }
 

@@ -1,29 +1,41 @@
 import { expect, test } from 'vitest'
-import { type Advance, countLeftOut, newChainState, takeIn } from '../../server/sender/chain-state.ts'
-import { isSilent, maxWindow, narrow, newMempoolState, noteSent, sawBlocks } from '../../server/sender/mempool-state.ts'
+import { countLeftOut, newChainState } from '../../server/sender/chain-state.ts'
+import { isSilent, newMempoolState, noteSent } from '../../server/sender/mempool-state.ts'
 import { newSchedule, pollSoon, sawNewBlock } from '../../server/sender/schedule.ts'
+import { heldByNodes, newWindow, noteAnswers, noteMined } from '../../server/sender/window.ts'
 
-const head = (number: number) => ({ number, hash: `0x${number}`, parent_hash: `0x${number - 1}` })
-const chain = { blockHash: async (number: number) => `0x${number}` }
+test('doubles the window while nodes take all, shrinks it to what a node holds, and then tries one nonce more at growing intervals', () => {
+  const window = newWindow()
+  const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)
+  const sizes = [16, 32, 64, 600].map((held) => {
+    noteAnswers(window, 0, { taken: upTo(held), full_at: undefined })
+    return window.size
+  })
+  expect(sizes).toEqual([32, 64, 128, 600])
+  expect(heldByNodes(window), 'no node has refused any').toBe(600)
 
-test('shrinks the window to the number that a node holds, keeps it for a block, and then grows it by a quarter', async () => {
-  const [seen, pool] = [newChainState(), newMempoolState()]
-  const see = async (block: number, latest: number) =>
-    sawBlocks(pool, (await takeIn(seen, chain, { head: head(block), latest })) as Advance)
-  expect(pool.window).toBe(maxWindow)
-  await see(1, 100)
-  narrow(pool, 116, seen.latest)
-  expect(pool.window).toBe(16)
-  const windows: number[] = []
-  for (let block = 2; block < 40; block += 1) {
-    await see(block, 100 + block)
-    windows.push(pool.window)
+  /** Blocks that use the window of a node which holds 16, and at which of them it refuses one more. */
+  const refusedAt: number[] = []
+  for (let block = 0; block < 100; block += 1) {
+    const isRefused = window.size > 16
+    if (isRefused) refusedAt.push(block)
+    noteAnswers(window, 0, { taken: upTo(Math.min(window.size, 16)), full_at: isRefused ? 16 : undefined })
+    expect([window.size, heldByNodes(window)]).toEqual([16, 16])
+    noteMined(window)
   }
-  expect(windows.slice(0, 4)).toEqual([16, 20, 25, 32])
-  expect(windows.at(-1)).toBe(maxWindow)
+  expect(refusedAt).toEqual([0, 4, 12, 28, 60])
+
+  // A limit that was lifted: each try that no node refuses is twice as large as the last one.
+  const grown: number[] = []
+  for (let block = 0; window.size < 600 && block < 100; block += 1) {
+    noteAnswers(window, 0, { taken: upTo(window.size), full_at: undefined })
+    noteMined(window)
+    if (window.size > (grown.at(-1) ?? 16)) grown.push(window.size)
+  }
+  expect(grown).toEqual([17, 19, 23, 31, 47, 79, 143, 271, 527, 600])
   // A lane that is full before its first nonce gets one transaction at a time.
-  narrow(pool, 0, seen.latest)
-  expect(pool.window).toBe(1)
+  noteAnswers(window, 0, { taken: [], full_at: 0 })
+  expect(window.size).toBe(1)
 })
 
 test('is silent about a transaction when the time of its tier has passed since its last broadcast', () => {

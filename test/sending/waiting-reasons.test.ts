@@ -116,7 +116,12 @@ test('sends one event for 20 waiting transactions, and reports the first one’s
   await expect.poll(async () => (await get()).status).toBe('submitted')
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   for (let value = 2; value <= 20; value += 1) await send(value)
-  await says(/^Waits: nodes refuse it: internal error$/, 19)
+  await says(/^Waits: nodes refuse it: internal error$/, 15)
+  const first = await get(0)
+  const isLater = 'this one is signed when the nodes have accepted the ones before it'
+  // Nothing is signed beyond the first window of 16 before nodes have taken it.
+  await says(new RegExp(`^Waits: nonce 0 comes first \\(transaction ${first.id}\\): ${isLater}$`), 19)
+  expect(await get(19)).toMatchObject({ status: 'pending', waiting_for: 'earlier_nonce' })
   // The node has the first one, which does not wait, so no reason is reported.
   expect(await told()).toEqual([])
   await chain.mine()
