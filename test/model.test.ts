@@ -90,3 +90,20 @@ test('gives no nonce of a canceled transaction away because the only node counts
 })
 
 test('can still make the mistakes that the long form seeds', checkModelFaults)
+
+test('recognizes the chain again after the only node has shown a false first block before anything was final', async () => {
+  const { violations } = await runScenario({
+    nodes: 1,
+    shares_key: false,
+    pool: false,
+    seed: 1_054_131_474,
+    steps: [
+      { do: 'send', count: 2, tier: 'average', gas_price_gwei: null, valid_s: null },
+      { do: 'crash', send: 2, before: true },
+      { do: 'lie', name: 'other_hashes' },
+      { do: 'mine', blocks: 3, limit: 50 },
+      { do: 'reorg', depth: 6, outcome: 'drop' },
+    ],
+  })
+  expect(violations).toEqual([])
+})

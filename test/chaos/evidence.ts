@@ -69,7 +69,11 @@ export async function nonceElsewhere(rig: Rig, _account: Account): Promise<Outco
   const others = (await account.transactions()).slice(0, 3).filter(({ status }) => status === 'confirmed').length
   await account.noteSilence()
   await letPass(rig, 2 * hourMs, 60)
-  const unresolved = (await account.score()).unfinished
+  // It was signed, so only a proof ends it: it says what it waits for, until the node has its history again.
+  const waiting = (await account.transactions()).filter(({ waiting_for }) => waiting_for === 'uncertain_nonce')
+  const unresolved = (await account.score()).unfinished - waiting.length
+  proxy.setLiar(undefined)
+  await letPass(rig, 120_000, 8)
   await recover(rig, account)
   return judged(account, { held_up: 3 - others, unresolved }, new Set([foreign]))
 }

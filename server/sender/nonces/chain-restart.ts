@@ -1,4 +1,4 @@
-import { proveAnyMined, proveGenesis, type Witnesses } from '../../chain/proofs.ts'
+import { minWitnesses, proveAnyMined, proveGenesis, type Witnesses } from '../../chain/proofs.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
@@ -65,8 +65,8 @@ export type Identity = { isSame: boolean; proof: Proof<unknown> } | undefined
 
 /**
  * Whether the endpoints are on the chain that the account's nonces were used on. The first block decides, as most endpoints show it.
- * When it differs from the stored one, our own transactions decide: a chain that has one of them in a block is not a new one, and the
- * stored hash was false.
+ * When it differs from the stored one, our own transactions decide: a chain that has one of them in a block is not a new one. The stored
+ * hash is false then, if more than one endpoint says so.
  */
 export function createChainIdentity({ store }: Pick<SenderContext, 'store'>) {
   return async function identify(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<Identity> {
@@ -78,7 +78,10 @@ export function createChainIdentity({ store }: Pick<SenderContext, 'store'>) {
     const isFirst = genesis_hash === null || !(await store.isSettledFrom(chain_id, address, 0))
     const ours = isFirst ? undefined : await proveOurs(relayer, witnesses, latest)
     if (!isFirst && !ours) return { isSame: false, proof: genesis }
-    await store.setGenesis(chain_id, address, genesis.fact.genesis_hash)
+    // The only node may have answered wrongly for a moment.
+    if (isFirst || witnesses.each.length >= minWitnesses) {
+      await store.setGenesis(chain_id, address, genesis.fact.genesis_hash)
+    }
     return { isSame: true, proof: ours ?? genesis }
   }
 

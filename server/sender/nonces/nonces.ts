@@ -88,7 +88,11 @@ export function createNonces(dependencies: NonceDependencies): Nonces {
     const isSetBack = await store.isSettledFrom(chain_id, address, latest)
     const isMoved = recognizedOn.has(relayer.row_id) && !isRecognized(relayer, witnesses)
     const isSuspicious = isSetBack || isMoved || relayer.system_disabled
-    if (genesis_hash !== null && !isSuspicious && isRecognized(relayer, witnesses)) return 'same_chain'
+    if (genesis_hash !== null && !isSuspicious) {
+      // Before the first transaction is final there is nothing that another chain could lack.
+      const isKnown = isRecognized(relayer, witnesses) || !(await store.isSettledFrom(chain_id, address, 0))
+      if (isKnown) return 'same_chain'
+    }
     const identity = await identify(relayer, witnesses, latest)
     if (identity === undefined) {
       if (!isSuspicious) return 'same_chain'
