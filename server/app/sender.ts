@@ -1,7 +1,7 @@
 import { makeId } from '../lib/ids.ts'
 import { createChainRestart } from '../sender/nonces/chain-restart.ts'
 import { createNonces } from '../sender/nonces/nonces.ts'
-import { createSender } from '../sender/sender.ts'
+import { Sender } from '../sender/sender.ts'
 import { createFunding } from '../services/funding/refill.ts'
 import { createDryRun } from '../services/transactions/dry-run.ts'
 import { createDryRunInPool } from '../services/transactions/dry-run-in-pool.ts'
@@ -51,11 +51,15 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
       store.tell({ kind: 'changed' })
     },
   }
-  const sender = createSender(dependencies)
+  const sender = new Sender(dependencies)
   const worker = startWorker(
     'sender',
     foundation,
-    { work: sender.work, find: store.relayersAtWork, leave: sender.leave },
+    {
+      work: (relayerRowId) => sender.work(relayerRowId),
+      find: store.relayersAtWork,
+      leave: async (relayerRowId) => sender.leave(relayerRowId),
+    },
     share,
   )
   const order = createPoolOrder(dependencies)

@@ -1,8 +1,9 @@
 import type { Transaction, TransactionReceipt } from '../../generated/openapi.ts'
+import { firstWindow } from './nonce-window.ts'
 import { isFinal, isUnmined } from './statuses.ts'
 import { shownSubmission } from './submission.ts'
 import type { Derived, TransactionRow } from './transaction-rows.ts'
-import { firstWindow, shownReason, type WaitColumns } from './wait-reason.ts'
+import { shownReason, type WaitColumns } from './wait-reason.ts'
 
 type Block = { block_number: number | null; block_hash: string | null }
 

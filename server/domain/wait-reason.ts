@@ -11,12 +11,6 @@ export interface Wait {
 
 const maxTextLength = 900
 
-/**
- * At first, so many transactions of an account are sent before nodes have accepted any: Reth and Erigon hold 16 of an account by default.
- * Later ones wait unsigned.
- */
-export const firstWindow = 16
-
 /** The columns of a row that hold why it ended or is withdrawn, and why it makes no progress. */
 export interface WaitColumns {
   status_reason: string | null

@@ -1,25 +1,26 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { RelayerPolicies } from '../../generated/openapi.ts'
 import type { Mempool } from '../chain/mempool.ts'
+import { proveHead } from '../chain/proofs.ts'
 import { capOf } from '../domain/policies/fee-policies.ts'
 import type { RelayerRow } from '../domain/rows.ts'
-import { isPrivate } from '../domain/submission.ts'
-import type { TransactionRow } from '../domain/transaction-rows.ts'
-import { isSameWait, type Wait, waitColumns } from '../domain/wait-reason.ts'
+import { isUnmined } from '../domain/statuses.ts'
+import { afterHead, isDueToPublish, isPrivate } from '../domain/submission.ts'
+import type { TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
+import { type Wait, waitColumns } from '../domain/wait-reason.ts'
 import { CannotSign, KeyServiceUnavailable } from '../keys/key-service.ts'
 import type { RelayerSigner } from '../keys/keyring.ts'
+import { given } from '../lib/majority.ts'
 import { mapInOrder } from '../lib/map-in-order.ts'
 import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
-import type { Commit } from './commit.ts'
-import type { Decided, SenderDependencies, Tick } from './lane.ts'
-import { noteGiven, noteNotTaken, noteRefused, noteSent } from './mempool-state.ts'
-import { pollSoon } from './schedule.ts'
-import { type Broadcast, broadcast, type Hopeless } from './send-raw-transaction.ts'
-import { createSign, type Signed } from './sign.ts'
-import { noteAnswers } from './window.ts'
+import { commit, recordWait } from './context.ts'
+import type { Decided, SendingContext, Tick } from './relayer-state.ts'
+import { type Broadcast, broadcast } from './send-raw-transaction.ts'
+import { type Hopeless, type Signed, sign } from './sign.ts'
 
 /** The most data that is signed or broadcast together. */
 const maxLotBytes = 1_000_000
+const maxRows = 2_000
 /** After this long, what the only node of a network refuses for good has ended. */
 const longRefusedMs = 120_000
 /** After this long, the right to sign is checked again. */
@@ -33,198 +34,220 @@ interface AllowedSignature extends Signed {
   policies: RelayerPolicies
 }
 
-/** Signs transactions, stores the bytes, and broadcasts them, in that order. */
-export function createBroadcast(dependencies: SenderDependencies, commit: Commit) {
-  const { store, nonces, elapsed, changed } = dependencies
-  const sign = createSign(dependencies)
+/** Signs transactions, stores the bytes, and broadcasts them, in that order. Resolves to the number that were signed and stored. */
+export async function signAll(context: SendingContext, tick: Tick, decided: Decided[]): Promise<number> {
+  let signed = 0
+  for (const batch of batchesOf(decided, ({ row }) => row.data_bytes)) {
+    const done = await signBatch(context, tick, batch)
+    signed += done.signed
+    if (done.isStopped) break
+  }
+  return signed
+}
 
-  /** Resolves to the number of transactions that were signed and stored. */
-  async function signAll(lane: Tick, decided: Decided[]): Promise<number> {
-    let signed = 0
-    for (const batch of batchesOf(decided, ({ row }) => row.data_bytes)) {
-      const done = await signBatch(lane, batch)
-      signed += done.signed
-      if (done.isStopped) break
+/** A transaction that is not signed stops the batch, so that no later nonce is sent before an earlier one. */
+async function signBatch(
+  context: SendingContext,
+  tick: Tick,
+  decided: Decided[],
+): Promise<{ signed: number; isStopped: boolean }> {
+  let signed = 0
+  let done = 0
+  for await (const results of signatures(context, tick, decided)) {
+    const made: AllowedSignature[] = []
+    let stopped: PromiseRejectedResult | 'paused' | undefined
+    for (const result of results) {
+      stopped = result.status === 'rejected' ? result : result.value === 'paused' ? 'paused' : undefined
+      if (stopped) break
+      done += 1
+      if (result.status === 'fulfilled' && typeof result.value === 'object') made.push(result.value)
     }
-    return signed
-  }
-
-  /** A transaction that is not signed stops the batch, so that no later nonce is sent before an earlier one. */
-  async function signBatch(lane: Tick, decided: Decided[]): Promise<{ signed: number; isStopped: boolean }> {
-    let signed = 0
-    let done = 0
-    for await (const results of signatures(lane, decided)) {
-      const made: AllowedSignature[] = []
-      let stopped: PromiseRejectedResult | 'paused' | undefined
-      for (const result of results) {
-        stopped = result.status === 'rejected' ? result : result.value === 'paused' ? 'paused' : undefined
-        if (stopped) break
-        done += 1
-        if (result.status === 'fulfilled' && typeof result.value === 'object') made.push(result.value)
-      }
-      if (made.length > 0 && !(await areStillAllowed(lane, made))) return { signed, isStopped: true }
-      signed += await storeAndHandOver(lane, made)
-      if (stopped === 'paused') return { signed, isStopped: true }
-      if (stopped) {
-        await waitForKey(decided[done]?.row, stopped.reason)
-        return { signed, isStopped: true }
-      }
-    }
-    return { signed, isStopped: false }
-  }
-
-  /** One group for a key in this process. For a key service: groups of signatures that are ready, while others are being made. */
-  function signatures(lane: Tick, decided: Decided[]): AsyncIterable<PromiseSettledResult<Made>[]> {
-    const { signer } = lane.held
-    if (signer.at_once === 1) return oneByOne(lane, decided)
-    return mapInOrder(
-      decided,
-      () => signer.at_once,
-      (one, signal) => signOne(lane, one, signal),
-    )
-  }
-
-  /**
-   * One signature in each turn of the event loop, for all relayers together, because requests go first. The right to sign is checked for
-   * those of a few milliseconds together. Before they are stored, a pause and the fence of the commit discard them.
-   */
-  async function* oneByOne(lane: Tick, decided: Decided[]): AsyncGenerator<PromiseSettledResult<Made>[]> {
-    const made: PromiseSettledResult<Made>[] = []
-    let held: RelayerSigner | undefined
-    let checkedAt = Number.NEGATIVE_INFINITY
-    for (const one of decided) {
-      await yieldToEventLoop()
-      if (performance.now() - checkedAt > rightMs) {
-        checkedAt = performance.now()
-        held = await holderOf(lane)
-      }
-      const value = held ? await make(lane, held, one) : 'paused'
-      made.push({ status: 'fulfilled', value })
-      if (value === 'paused') break
-    }
-    yield made
-  }
-
-  async function signOne(lane: Tick, decided: Decided, signal?: AbortSignal): Promise<Made> {
-    const held = await holderOf(lane)
-    return held ? make(lane, held, decided, signal) : 'paused'
-  }
-
-  /** Undefined: after the response to a pause nothing more is signed, not even the rest of a round. */
-  async function holderOf(lane: Tick): Promise<RelayerSigner | undefined> {
-    const held = await signerOf(lane)
-    return held && (await dependencies.mayWork(held.relayer.row_id)) ? held : undefined
-  }
-
-  /** A pause, or other policies, that were answered meanwhile discard signatures. */
-  async function areStillAllowed(lane: Tick, made: AllowedSignature[]): Promise<boolean> {
-    const held = await signerOf(lane)
-    return held !== undefined && made.every(({ policies }) => isDeepStrictEqual(policies, held.relayer.policies))
-  }
-
-  /** Undefined: the relayer is paused, or gone. Whether another server has taken it over, the fence of a commit knows. */
-  async function signerOf({ held: { relayer } }: Tick): Promise<RelayerSigner | undefined> {
-    const held = await dependencies.findSigner(relayer.id)
-    return held && !held.relayer.paused ? held : undefined
-  }
-
-  async function make(lane: Tick, held: RelayerSigner, { row, step }: Decided, signal?: AbortSignal): Promise<Made> {
-    if (step.do !== 'sign') return undefined
-    const signed = await sign(held, lane.networkClient, row, step.purpose, step.slow, signal)
-    return signed && { ...signed, policies: held.relayer.policies }
-  }
-
-  /** Records that a transaction waits for its key service. A node that has an attempt makes progress without it. */
-  async function waitForKey(row: TransactionRow | undefined, error: unknown): Promise<void> {
-    if (!row || !(error instanceof KeyServiceUnavailable || error instanceof CannotSign)) throw error
-    if (row.status === 'submitted' && !row.resign) return
-    const wait: Wait = { waiting_for: 'key_service', text: `the key service does not sign: ${error.reason}` }
-    if (!isSameWait(row, wait))
-      await commit([{ row_id: row.row_id, revision: row.revision, set: waitColumns(row, wait) }])
-  }
-
-  /** Stores the bytes, broadcasts them, and resolves to the number of new ones. */
-  async function storeAndHandOver(lane: Tick, signed: Signed[]): Promise<number> {
-    const rows = await commit(signed.map(({ move }) => move))
-    const hopeless = signed.flatMap((one) => one.hopeless ?? [])
-    if (hopeless.length > 0 && (await endHopeless(lane.held.relayer, hopeless)) > 0) changed()
-    const durable = signed.flatMap(({ bytes, isNew }, index): Broadcast[] => {
-      const row = rows[index]
-      // Only stored bytes are broadcast. When the compare-and-set failed, the new bytes are discarded.
-      return row && bytes ? [{ row, attempt: bytes, isFirst: isNew }] : []
-    })
-    await handOver(lane, durable, false)
-    return signed.filter(({ isNew }, index) => isNew && rows[index]).length
-  }
-
-  async function handOverAgain(lane: Tick, rows: TransactionRow[], everywhere: boolean): Promise<void> {
-    for (const batch of batchesOf(rows, ({ data_bytes }) => data_bytes)) {
-      const wanted: Broadcast[] = []
-      for (const row of batch) {
-        const attempt = (await store.attempts(row.row_id)).at(-1)
-        if (!attempt) continue
-        const raw = await store.rawOf(row.row_id, attempt.number)
-        wanted.push({ row, attempt: { ...attempt, raw }, isFirst: false })
-      }
-      await handOver(lane, wanted, everywhere)
+    if (made.length > 0 && !(await areStillAllowed(context, tick, made))) return { signed, isStopped: true }
+    signed += await storeAndBroadcast(context, tick, made)
+    if (stopped === 'paused') return { signed, isStopped: true }
+    if (stopped) {
+      await waitForKey(context, decided[done]?.row, stopped.reason)
+      return { signed, isStopped: true }
     }
   }
+  return { signed, isStopped: false }
+}
 
-  async function handOver(lane: Tick, wanted: Broadcast[], everywhere: boolean): Promise<void> {
-    if (wanted.length === 0) return
-    const { networkClient } = lane
-    const again: number[] = []
-    for (const [mempool, some] of Map.groupBy(wanted, ({ row }) => networkClient.mempoolOf(row)))
-      again.push(...(await handOverTo(lane, mempool, some, everywhere)))
-    noteNotTaken(lane.pool, again, elapsed())
-  }
+/** One group for a key in this process. For a key service: groups of signatures that are ready, while others are being made. */
+function signatures(
+  context: SendingContext,
+  tick: Tick,
+  decided: Decided[],
+): AsyncIterable<PromiseSettledResult<Made>[]> {
+  const { signer } = tick.held
+  if (signer.at_once === 1) return oneByOne(context, tick, decided)
+  return mapInOrder(
+    decided,
+    () => signer.at_once,
+    async (one, signal) => {
+      const held = await holderOf(context, tick)
+      return held ? make(context, { ...tick, held }, one, signal) : 'paused'
+    },
+  )
+}
 
-  /** Resolves to the rows whose bytes no node accepted. */
-  async function handOverTo(
-    { held, seen, schedule, pool, networkClient }: Tick,
-    mempool: Mempool,
-    wanted: Broadcast[],
-    everywhere: boolean,
-  ): Promise<number[]> {
-    for (const { row, attempt } of wanted) {
-      noteSent(pool, row.row_id, elapsed())
-      if (mempool.drops_after_blocks !== undefined) noteGiven(pool, row.row_id, attempt.hash, seen.head?.number ?? 0)
+/**
+ * One signature in each turn of the event loop, for all relayers together, because requests go first. The right to sign is checked for
+ * those of a few milliseconds together. Before they are stored, a pause and the fence of the commit discard them.
+ */
+async function* oneByOne(
+  context: SendingContext,
+  tick: Tick,
+  decided: Decided[],
+): AsyncGenerator<PromiseSettledResult<Made>[]> {
+  const made: PromiseSettledResult<Made>[] = []
+  let allowed: Tick | undefined
+  let checkedAt = Number.NEGATIVE_INFINITY
+  for (const one of decided) {
+    await yieldToEventLoop()
+    if (performance.now() - checkedAt > rightMs) {
+      checkedAt = performance.now()
+      const held = await holderOf(context, tick)
+      allowed = held && { ...tick, held }
     }
-    const isSole = networkClient.each.length === 1
-    const isRefusedLong = (row: TransactionRow) =>
-      isSole && !isPrivate(row) && noteRefused(pool, row.row_id, elapsed()) >= longRefusedMs
-    const { is_limited } = pool.window
-    const state = { next: seen.latest, cap: capOf(held.relayer), everywhere, is_limited, isRefusedLong }
-    const result = await broadcast(dependencies, mempool, state, wanted)
-    const refused = new Set(result.again)
-    for (const { row } of wanted) if (!refused.has(row.row_id)) pool.refused_since.delete(row.row_id)
-    await commit(result.moves)
-    noteAnswers(pool.window, seen.latest, result)
-    for (const foreign of result.foreign) await nonces.noteForeign(held.relayer, foreign)
-    const ended = await endHopeless(held.relayer, result.hopeless)
-    if (ended > 0) changed()
-    if (result.poll || ended > 0) pollSoon(schedule, elapsed())
-    return result.again
+    const value = allowed ? await make(context, allowed, one) : 'paused'
+    made.push({ status: 'fulfilled', value })
+    if (value === 'paused') break
   }
+  yield made
+}
 
-  /** Each uses its nonce with a zero-value transfer, so their number per hour is bounded. Resolves to how many were ended. */
-  async function endHopeless(relayer: RelayerRow, hopeless: Hopeless[]): Promise<number> {
-    let ended = 0
-    for (const { row, reason, error, isConfirmed } of hopeless) {
-      if (isConfirmed || (await nonces.takeFill(relayer))) {
-        await store.withdraw(relayer.row_id, row.id, 'fail', reason, { error })
-        ended += 1
-      } else {
-        const text = `${reason}; the policy max_gap_fills_per_hour does not allow a transfer at its nonce now`
-        const wait: Wait = { waiting_for: 'node', text }
-        const { row_id, revision } = row
-        if (!isSameWait(row, wait)) await commit([{ row_id, revision, set: waitColumns(row, wait) }])
-      }
+/** Undefined: after the response to a pause nothing more is signed, not even the rest of a tick. */
+async function holderOf(context: SendingContext, tick: Tick): Promise<RelayerSigner | undefined> {
+  const held = await signerOf(context, tick)
+  return held && (await context.mayWork(held.relayer.row_id)) ? held : undefined
+}
+
+/** A pause, or other policies, that were answered meanwhile discard signatures. */
+async function areStillAllowed(context: SendingContext, tick: Tick, made: AllowedSignature[]): Promise<boolean> {
+  const held = await signerOf(context, tick)
+  return held !== undefined && made.every(({ policies }) => isDeepStrictEqual(policies, held.relayer.policies))
+}
+
+/** Undefined: the relayer is paused, or gone. Whether another server has taken it over, the fence of a commit knows. */
+async function signerOf({ findSigner }: SendingContext, { held }: Tick): Promise<RelayerSigner | undefined> {
+  const current = await findSigner(held.relayer.id)
+  return current && !current.relayer.paused ? current : undefined
+}
+
+async function make(
+  context: SendingContext,
+  { held, networkClient }: Tick,
+  { row, step }: Decided,
+  signal?: AbortSignal,
+): Promise<Made> {
+  if (step.do !== 'sign') return undefined
+  const { purpose, slow } = step
+  const signed = await sign(context, held, networkClient, { row, purpose, slow, signal })
+  return signed && { ...signed, policies: held.relayer.policies }
+}
+
+/** Records that a transaction waits for its key service. A node that has an attempt makes progress without it. */
+async function waitForKey(context: SendingContext, row: TransactionRow | undefined, error: unknown): Promise<void> {
+  if (!row || !(error instanceof KeyServiceUnavailable || error instanceof CannotSign)) throw error
+  if (row.status === 'submitted' && !row.resign) return
+  await recordWait(context, row, {
+    waiting_for: 'key_service',
+    text: `the key service does not sign: ${error.reason}`,
+  })
+}
+
+/** Stores the bytes, broadcasts them, and resolves to the number of new ones. */
+async function storeAndBroadcast(context: SendingContext, tick: Tick, signed: Signed[]): Promise<number> {
+  const rows = await commit(
+    context,
+    signed.map(({ update }) => update),
+  )
+  const hopeless = signed.flatMap((one) => one.hopeless ?? [])
+  if (hopeless.length > 0 && (await endHopeless(context, tick.held.relayer, hopeless)) > 0) context.changed()
+  const durable = signed.flatMap(({ bytes, isNew }, index): Broadcast[] => {
+    const row = rows[index]
+    // Only stored bytes are broadcast. When the compare-and-set failed, the new bytes are discarded.
+    return row && bytes ? [{ row, attempt: bytes, isFirst: isNew }] : []
+  })
+  await broadcastAll(context, tick, durable, false)
+  return signed.filter(({ isNew }, index) => isNew && rows[index]).length
+}
+
+/** Broadcasts the newest stored bytes of transactions. */
+async function broadcastAgain(
+  context: SendingContext,
+  tick: Tick,
+  rows: TransactionRow[],
+  everywhere: boolean,
+): Promise<void> {
+  const { store } = context
+  for (const batch of batchesOf(rows, ({ data_bytes }) => data_bytes)) {
+    const wanted: Broadcast[] = []
+    for (const row of batch) {
+      const attempt = (await store.attempts(row.row_id)).at(-1)
+      if (!attempt) continue
+      const raw = await store.rawOf(row.row_id, attempt.number)
+      wanted.push({ row, attempt: { ...attempt, raw }, isFirst: false })
     }
-    return ended
+    await broadcastAll(context, tick, wanted, everywhere)
   }
+}
 
-  return { signAll, handOverAgain }
+async function broadcastAll(
+  context: SendingContext,
+  tick: Tick,
+  wanted: Broadcast[],
+  everywhere: boolean,
+): Promise<void> {
+  if (wanted.length === 0) return
+  const again: number[] = []
+  for (const [mempool, some] of Map.groupBy(wanted, ({ row }) => tick.networkClient.mempoolOf(row)))
+    again.push(...(await broadcastTo(context, tick, mempool, { wanted: some, everywhere })))
+  tick.state.markNotTaken(again)
+}
+
+/** Resolves to the rows whose bytes no node accepted. */
+async function broadcastTo(
+  context: SendingContext,
+  { held, state, networkClient }: Tick,
+  mempool: Mempool,
+  { wanted, everywhere }: { wanted: Broadcast[]; everywhere: boolean },
+): Promise<number[]> {
+  for (const { row, attempt } of wanted) {
+    state.markSent(row.row_id)
+    if (mempool.drops_after_blocks !== undefined) state.markGiven(row.row_id, attempt.hash)
+  }
+  const isSole = networkClient.each.length === 1
+  const isRefusedLong = (row: TransactionRow) =>
+    isSole && !isPrivate(row) && state.markRefused(row.row_id) >= longRefusedMs
+  const { isLimited } = state.window
+  const facts = { next: state.latest, cap: capOf(held.relayer), everywhere, isLimited, isRefusedLong }
+  const result = await broadcast(context, mempool, facts, wanted)
+  const refused = new Set(result.again)
+  for (const { row } of wanted) if (!refused.has(row.row_id)) state.markAccepted(row.row_id)
+  await commit(context, result.updates)
+  state.window.noteAnswers(state.latest, result)
+  for (const foreign of result.foreign) await context.nonces.noteForeign(held.relayer, foreign)
+  const ended = await endHopeless(context, held.relayer, result.hopeless)
+  if (ended > 0) context.changed()
+  if (result.poll || ended > 0) state.pollSoon()
+  return result.again
+}
+
+/** Each uses its nonce with a zero-value transfer, so their number per hour is bounded. Resolves to how many were ended. */
+async function endHopeless(context: SendingContext, relayer: RelayerRow, hopeless: Hopeless[]): Promise<number> {
+  let ended = 0
+  for (const { row, reason, error, isConfirmed } of hopeless) {
+    if (isConfirmed || (await context.nonces.takeFill(relayer))) {
+      await context.store.withdraw(relayer.row_id, row.id, 'fail', reason, { error })
+      ended += 1
+    } else {
+      const text = `${reason}; the policy max_gap_fills_per_hour does not allow a transfer at its nonce now`
+      await recordWait(context, row, { waiting_for: 'node', text })
+    }
+  }
+  return ended
 }
 
 /** Splits rows into batches in their order, which bounds the memory of one batch. */
@@ -240,4 +263,108 @@ function batchesOf<T>(items: T[], bytesOf: (item: T) => number): T[][] {
     bytes += bytesOf(item)
   }
   return batches
+}
+
+/** Broadcasts again what nodes or relays no longer have, or have not accepted; `everything`: all that is signed, at all nodes. */
+export async function broadcastLost(
+  context: SendingContext,
+  tick: Tick,
+  decided: Decided[],
+  everything: boolean,
+): Promise<void> {
+  const lost = everything ? await signedOf(context, tick) : await lostOf(context, tick, decided)
+  const due = lost.filter(({ row_id }) => !tick.state.isSentNow(row_id))
+  await broadcastAgain(context, tick, due, everything)
+}
+
+/** All that nodes may hold. Read again, because transactions that just lost their block are in flight now. */
+async function signedOf({ store }: SendingContext, { held, state }: Tick): Promise<TransactionRow[]> {
+  const { latest, window } = state
+  const inFlight = await store.inFlight(held.relayer.row_id, maxRows)
+  return inFlight.filter(({ nonce }) => nonce !== null && nonce >= latest && nonce < latest + window.heldByNodes)
+}
+
+async function lostOf(context: SendingContext, tick: Tick, decided: Decided[]): Promise<TransactionRow[]> {
+  const { state } = tick
+  const forgotten = [...(await forgottenOf(tick, decided)), ...(await droppedOf(context, tick, decided))]
+  if (!state.isRetryDue) return forgotten
+  return [...forgotten, ...decided.filter((one) => isNotTaken(tick, one)).map(({ row }) => row)]
+}
+
+/** Without new blocks time alone tells nothing: the nodes are asked whether they still have a transaction. */
+async function forgottenOf({ networkClient, state }: Tick, decided: Decided[]): Promise<TransactionRow[]> {
+  const forgotten: TransactionRow[] = []
+  for (const { row, step } of decided) {
+    if (step.do !== 'look' || row.hash === null || !state.isSilent(row)) continue
+    if (await networkClient.mempoolOf(row).isKnown(row.hash)) state.markKnown(row.row_id)
+    else forgotten.push(row)
+  }
+  return forgotten
+}
+
+/**
+ * What private relays dropped by their rules. They get it again, as the row before this reason: their acceptance ends an earlier reason,
+ * and leaves this one.
+ */
+async function droppedOf(
+  context: SendingContext,
+  { networkClient, state }: Tick,
+  decided: Decided[],
+): Promise<TransactionRow[]> {
+  const dropped = decided.flatMap(({ row, step }) => {
+    const { drops_after_blocks } = networkClient.mempoolOf(row)
+    if (row.status !== 'submitted' || step.do !== 'rest' || drops_after_blocks === undefined) return []
+    return state.isDropped(row.row_id, drops_after_blocks) ? { row, drops_after_blocks } : []
+  })
+  for (const { row } of dropped) state.takeBack(row.row_id)
+  const updated = await commit(
+    context,
+    dropped.map(({ row, drops_after_blocks }) => ({
+      row_id: row.row_id,
+      revision: row.revision,
+      set: waitColumns(row, droppedWait(drops_after_blocks, state.height)),
+    })),
+  )
+  return dropped.flatMap(({ row }, index) => (updated[index] ? row : []))
+}
+
+const droppedWait = (blocks: number, height: number): Wait => ({
+  waiting_for: 'private_relay',
+  text: `the private relays had it for ${blocks} blocks, and drop it then; they were given it again at block ${height}`,
+})
+
+/** A transaction that a node has may have newer bytes, for example of its cancellation, that none has. */
+function isNotTaken({ state }: Tick, { row, step }: Decided): boolean {
+  const isOlder = row.status === 'submitted' && state.isNotTaken(row.row_id) && (row.nonce ?? -1) >= state.latest
+  return step.do === 'broadcast' || (step.do === 'rest' && isOlder)
+}
+
+/**
+ * Releases the bytes of `private_then_public` transactions, by the proven height of the chain: a release cannot be taken back. Resolves to
+ * the same steps, for the rows as they are then. The tick broadcasts what was released.
+ */
+export async function releasePrivate(
+  context: SendingContext,
+  { networkClient, state }: Tick,
+  decided: Decided[],
+): Promise<Decided[]> {
+  const isSigned = ({ status }: TransactionRow) => isUnmined(status) && status !== 'pending'
+  // What a caller has released, which no node has yet.
+  for (const { row } of decided) if (!isPrivate(row) && state.takeBack(row.row_id)) state.needsResend = true
+  const due = decided.flatMap(({ row }) => (isSigned(row) && isDueToPublish(row, state.height) ? row : []))
+  const proof = due.length === 0 ? undefined : await proveHead(networkClient)
+  if (!proof) return decided
+  const updates = due.flatMap((row): TransactionUpdate[] => {
+    const submission = row.submission && afterHead(row.submission, proof, context.now())
+    if (!submission) return []
+    const { row_id, revision } = row
+    if (submission.public_since === null) return [{ row_id, revision, set: { submission } }]
+    const statusReason = `Public from block ${proof.fact.head}: the private relays had it for ${submission.after_blocks} blocks`
+    const reason = row.intent === 'send' && { status_reason: statusReason }
+    // What it waited for at the relays has ended.
+    return [{ row_id, revision, set: { submission, ...waitColumns(row, null), ...reason } }]
+  })
+  const changed = new Map(given(await commit(context, updates)).map((row) => [row.row_id, row]))
+  state.needsResend ||= changed.values().some((row) => !isPrivate(row))
+  return decided.map(({ row, step }) => ({ row: changed.get(row.row_id) ?? row, step }))
 }

@@ -1,200 +1,288 @@
-import { type Asked, newestOf, proveReceipts, withOutcome } from '../chain/proofs.ts'
+import { askEach } from '../chain/ask-each.ts'
+import type { Chain, Head } from '../chain/chain.ts'
+import { type Asked, minWitnesses, newestOf, proveReceipts, withOutcome } from '../chain/proofs.ts'
 import { orUnknown } from '../chain/rpc.ts'
 import { type ChainObservation, decide, type ReceiptView, type Step } from '../domain/decide.ts'
 import { readSigned } from '../domain/decoding/transaction.ts'
 import { type Effect, effectOf } from '../domain/effect.ts'
-import { isPayable, type Market, pricesOf } from '../domain/fees.ts'
-import type { AttemptRow, TransactionRow } from '../domain/transaction-rows.ts'
-import type { AccountViews } from './account-view.ts'
-import { countLeftOut, takeIn } from './chain-state.ts'
-import { currentOf, type NetworkClient } from './context.ts'
-import { chainObservation, type Decided, type SenderDependencies, type Tick, transactionState } from './lane.ts'
-import { keepOnly, notePooled, sawBlocks } from './mempool-state.ts'
-import type { createReorg } from './reorg.ts'
-import { pollAfter, pollIntervalMs, pollNext, sawNewBlock } from './schedule.ts'
-import type { LaneWaits } from './waits.ts'
+import { isPayable, type Market, most, pricesOf } from '../domain/fees.ts'
+import { capOf } from '../domain/policies/fee-policies.ts'
+import type { TransactionRow } from '../domain/transaction-rows.ts'
+import { laneWait, type WaitFacts, waitColumns } from '../domain/wait-reason.ts'
+import { given, majorityOf, reachedByMost } from '../lib/majority.ts'
+import { ceilingOf, commit, currentOf } from './context.ts'
+import { fatesOf } from './receipts.ts'
+import {
+  type Decided,
+  type Polled,
+  pollIntervalMs,
+  type RelayerState,
+  type SendingContext,
+  type Tick,
+  transactionState,
+} from './relayer-state.ts'
 
 const disabledPollMs = 5_000
 const maxRows = 2_000
-
-interface ObserveDependencies extends Pick<SenderDependencies, 'store' | 'nonces' | 'now' | 'elapsed'> {
-  waits: LaneWaits
-  views: AccountViews
-  reorganized: ReturnType<typeof createReorg>
-}
-
-/** The chain has changed since the last look, and whether by a new block. */
-export interface Polled {
-  isNew: boolean
-  isNewBlock: boolean
-}
+/** A survey is repeated at the same head after this time, because endpoints may have lagged. */
+const surveyAgainMs = 2_000
+/** The lead in blocks that an endpoint may have over most others before its answer counts as false. */
+const plausibleLead = 64
 
 type Facts = Pick<ChainObservation, 'receipt' | 'replaced' | 'proof'> & { effect: Effect | undefined }
 
-/** Looks at the chain for a lane. It changes what the lane remembers, and nothing in the store but reasons to wait. */
-export function createObserve({ store, nonces, now, elapsed, waits, views, reorganized }: ObserveDependencies) {
-  /** Undefined when the nodes' answer must not be used. */
-  async function poll(lane: Tick): Promise<Polled | undefined> {
-    const { networkClient, seen, schedule, pool } = lane
-    const { relayer } = lane.held
-    const shown = await networkClient.chain.poll(relayer.address, pollIntervalMs(networkClient) / 2)
-    pollNext(schedule, networkClient, elapsed())
-    const view = await views.of(lane, shown)
-    const latest = await nonces.believe(relayer, networkClient, view.latest)
-    if (latest === undefined) {
-      if (relayer.system_disabled) pollAfter(schedule, disabledPollMs, elapsed())
-      await waits.note(lane, { counted: view.latest })
+/** Reads the newest block and the account's count. Undefined when the nodes' answer must not be used. */
+export async function poll(context: SendingContext, tick: Tick): Promise<Polled | undefined> {
+  const { nonces } = context
+  const { networkClient, state } = tick
+  const { relayer } = tick.held
+  const shown = await networkClient.chain.poll(relayer.address, pollIntervalMs(networkClient) / 2)
+  state.schedulePoll(networkClient)
+  const view = await viewAccount(context, tick, shown)
+  const latest = await nonces.believe(relayer, networkClient, view.latest)
+  if (latest === undefined) {
+    if (relayer.system_disabled) state.pollAfter(disabledPollMs)
+    await recordRelayerWait(context, tick, { counted: view.latest })
+    return undefined
+  }
+  const polled = await state.advance(networkClient.chain, { ...view, latest })
+  if (!polled) return undefined
+  if (polled.isNew || relayer.system_disabled) {
+    const followed = await nonces.follow(relayer, networkClient, latest)
+    if (followed !== 'same_chain') {
+      state.pollAfter(disabledPollMs)
+      await recordRelayerWait(context, tick, followed === 'unknown' ? { unknown_chain: latest } : {})
       return undefined
     }
-    const isChanged = seen.head?.hash !== view.head.hash || seen.latest !== latest
-    const advance = await takeIn(seen, networkClient.chain, { ...view, latest })
-    if (!advance) return undefined
-    sawBlocks(pool, advance)
-    if (advance.isNewBlock) sawNewBlock(schedule)
-    if (isChanged || relayer.system_disabled) {
-      const followed = await nonces.follow(relayer, networkClient, latest)
-      if (followed !== 'same_chain') {
-        pollAfter(schedule, disabledPollMs, elapsed())
-        await waits.note(lane, followed === 'unknown' ? { unknown_chain: latest } : {})
-        return undefined
-      }
-    }
-    return { isNew: isChanged, isNewBlock: advance.isNewBlock }
   }
-
-  /**
-   * Looks at the pool before a nonce is signed for the first time: another sender's transaction may wait there. One node's count is
-   * believed when another endpoint confirms it, or when there is no other.
-   */
-  async function look(lane: Tick): Promise<void> {
-    const { networkClient, pool } = lane
-    if (elapsed() - pool.pooled_at < pollIntervalMs(networkClient)) return
-    const pooled = await views.pooledOf(lane)
-    notePooled(pool, pooled, elapsed())
-  }
-
-  /** The next step of every transaction that is not final, after all questions that `decide` has. */
-  async function observe(
-    lane: Tick,
-    { isNewBlock }: Polled,
-  ): Promise<{ decided: Decided[]; market: Market | undefined }> {
-    const { held, networkClient, seen, pool } = lane
-    const { row_id } = held.relayer
-    const deep = (seen.head?.number ?? 0) - networkClient.network.required_confirmations + 1
-    const market = await marketOf(networkClient)
-    const inFlight = await store.inFlight(row_id, maxRows)
-    const unsigned = await store.pending(row_id, 0, seen.latest, maxRows)
-    const mined = await store.mined(row_id, seen.recheck ? Number.MAX_SAFE_INTEGER : deep, maxRows)
-    const payable = new Map(inFlight.map((row) => [row.row_id, isRowPayable(row, market)]))
-    const flying = inFlight.map((row) => ({
-      row,
-      nonce: row.nonce as number,
-      payable: payable.get(row.row_id) === true,
-    }))
-    if (isNewBlock) countLeftOut(seen, flying)
-    keepOnly(pool, new Set(inFlight.map((row) => row.row_id)))
-
-    const relayer = await currentOf({ store }, held.relayer)
-    const stepOf = (row: TransactionRow, facts: Partial<Facts>): Step =>
-      decide(
-        transactionState(row),
-        chainObservation(
-          lane,
-          row,
-          { now: now(), elapsed: elapsed() },
-          {
-            ...facts,
-            payable: payable.get(row.row_id) ?? true,
-            paused: relayer.paused,
-          },
-        ),
-      )
-    const decided = [...mined, ...unsigned, ...inFlight].map((row) => ({ row, step: stepOf(row, {}) }))
-    return { decided: await answerAll(lane, decided, stepOf), market }
-  }
-
-  /** Each question is asked for all transactions that have it, at most once per round. */
-  async function answerAll(
-    lane: Tick,
-    decided: Decided[],
-    stepOf: (row: TransactionRow, facts: Partial<Facts>) => Step,
-  ): Promise<Decided[]> {
-    const facts = new Map<number, Partial<Facts>>()
-    for (const question of ['ask', 'verify', 'prove'] as const) {
-      const asked = decided.filter(({ step }) => step.do === question).map(({ row }) => row)
-      if (asked.length === 0) continue
-      const answers = await questions[question](lane, asked, facts)
-      for (const [index, row] of asked.entries()) {
-        facts.set(row.row_id, { ...facts.get(row.row_id), ...answers[index] })
-      }
-      decided = decided.map((one) =>
-        one.step.do === question ? { row: one.row, step: stepOf(one.row, facts.get(one.row.row_id) ?? {}) } : one,
-      )
-    }
-    return decided
-  }
-
-  const attemptsOf = (rows: TransactionRow[]): Promise<AttemptRow[][]> =>
-    Promise.all(rows.map(({ row_id }) => store.attempts(row_id)))
-
-  /** The effect of the attempt that is in a block: a replaced transaction may be there with its former content. */
-  async function effectIn(row: TransactionRow, mined: ReceiptView | undefined): Promise<Effect | undefined> {
-    if (!mined || row.sponsored || mined.hash === row.hash) return effectOf(row)
-    const number = (await store.attempts(row.row_id)).findIndex(({ hash }) => hash === mined.hash) + 1
-    const { content } = readSigned(await store.rawOf(row.row_id, number))
-    const { to, data, authorization_list } = content
-    return effectOf({ sponsored: null, to, data_bytes: data?.length ?? 0, authorization_list })
-  }
-
-  const questions = {
-    /** The receipts of the asked node, of any attempt, in few requests. */
-    async ask({ networkClient, seen }: Tick, rows: TransactionRow[]): Promise<Partial<Facts>[]> {
-      const attempts = await attemptsOf(rows)
-      const receipts = await networkClient.chain.receipts(attempts.flat().map(({ hash }) => hash))
-      const asked = await Promise.all(
-        rows.map(async (row, index): Promise<Asked> => {
-          const own = attempts[index] ?? []
-          return { attempts: own, effect: await effectIn(row, newestOf(own, receipts)) }
-        }),
-      )
-      const found = await Promise.all(asked.map((one) => withOutcome(networkClient.chain, one, receipts)))
-      // An endpoint that was asked alone has a receipt that the asked node denies: most of all decide.
-      const denied = rows.flatMap(({ row_id }, index) => (!found[index] && seen.shown.delete(row_id) ? index : []))
-      const proofs = await proveReceipts(
-        networkClient,
-        denied.map((index) => ({ attempts: attempts[index] ?? [], effect: effectOf(rows[index] as TransactionRow) })),
-      )
-      return asked.map(({ effect }, index) => {
-        const proof = proofs[denied.indexOf(index)]
-        if (proof && proof !== 'shallow') return { receipt: proof.fact, proof, effect }
-        return { receipt: found[index] ?? null, effect }
-      })
-    },
-    /** Whether the blocks of transactions without a receipt were replaced: a lagging node has no receipt either. */
-    verify: async ({ networkClient }: Tick, rows: TransactionRow[]): Promise<Partial<Facts>[]> =>
-      reorganized.fatesOf(networkClient, rows),
-    async prove(
-      { networkClient, seen }: Tick,
-      rows: TransactionRow[],
-      facts: Map<number, Partial<Facts>>,
-    ): Promise<Partial<Facts>[]> {
-      const attempts = await attemptsOf(rows)
-      const wanted = rows.map(({ row_id }, index) => {
-        const { receipt, effect } = facts.get(row_id) ?? {}
-        return { attempts: attempts[index] ?? [], shown: receipt as ReceiptView, effect }
-      })
-      const proofs = await proveReceipts(networkClient, wanted, seen.head?.number)
-      return proofs.map((proof) => ({ proof: proof ?? null }))
-    },
-  }
-
-  return { poll, look, observe }
+  return polled
 }
 
-/** Receipts are read even when prices cannot be: a node that returns no price may still have receipts. */
-const marketOf = ({ market }: NetworkClient): Promise<Market | undefined> => market().catch(orUnknown)
+/** The newest block, and the account's transaction count. */
+interface View {
+  head: Head
+  latest: number
+  /** Most endpoints report it. */
+  isWitnessed: boolean
+}
+
+type Answer = Awaited<ReturnType<typeof answerOf>>
+
+/**
+ * One node's answer is used while nothing contradicts it. It is contradicted when it calls the nonce of an unsigned transaction used, when it
+ * keeps falling behind an earlier answer, and when a survey has shown a false answer recently. Then most endpoints decide. When no majority
+ * answers, the node's answer is used: it signs nothing and only delays.
+ */
+async function viewAccount(context: SendingContext, tick: Tick, shown: Pick<View, 'head' | 'latest'>): Promise<View> {
+  const { elapsed } = context
+  const { held, networkClient, state } = tick
+  if (networkClient.each.length < minWitnesses || !(await isContradicted(context, tick, shown))) {
+    return { ...shown, isWitnessed: false }
+  }
+  const { hash } = shown.head
+  if (state.survey?.askedFor !== hash || elapsed() - state.survey.at >= surveyAgainMs) {
+    const answers = await askEach(networkClient.each, (node) => answerOf(node, held.relayer.address))
+    const view = viewOfMost(answers)
+    if (view && given(answers).some((answer) => isFalse(answer, view))) state.dispute()
+    state.survey = { view, askedFor: hash, at: elapsed() }
+  }
+  const { view } = state.survey
+  return view ? { ...view, isWitnessed: true } : { ...shown, isWitnessed: false }
+}
+
+async function isContradicted(
+  { store }: SendingContext,
+  { held, state }: Tick,
+  { head, latest }: Pick<View, 'head' | 'latest'>,
+): Promise<boolean> {
+  if (state.isDisputed || isRepeatedlyBehind(state, head, latest)) return true
+  // A nonce is used by signed bytes, and this service has not signed this one.
+  return (await store.pending(held.relayer.row_id, 0, latest, 1)).length > 0
+}
+
+/** Nodes behind one URL may lag for a moment. */
+const isRepeatedlyBehind = ({ head, latest, lags }: RelayerState, seen: Head, counted: number): boolean =>
+  head !== undefined && lags > 0 && (seen.number < head.number || counted < latest)
+
+async function answerOf(node: Chain, address: string) {
+  const snapshot = await node.snapshot()
+  return { head: snapshot.head, latest: await snapshot.latestNonce(address) }
+}
+
+/** The highest block and count that most endpoints have; undefined when no majority answers. */
+function viewOfMost(answers: (Answer | undefined)[]): Answer | undefined {
+  const number = reachedByMost(answers.map((answer) => answer?.head.number))
+  const latest = reachedByMost(answers.map((answer) => answer?.latest))
+  const there = given(answers).filter(({ head }) => head.number === number)
+  const withHash = (hash: string) => there.filter(({ head }) => head.hash === hash).length
+  const [most] = there.sort((a, b) => withHash(b.head.hash) - withHash(a.head.hash))
+  return most && latest !== undefined ? { head: most.head, latest } : undefined
+}
+
+/** An endpoint that has a newer block may count more. */
+const isFalse = ({ head, latest }: Answer, most: Answer): boolean =>
+  head.number > most.head.number + plausibleLead || (head.number <= most.head.number && latest > most.latest)
+
+/**
+ * Looks at the pool before a nonce is signed for the first time: another sender's transaction may wait there. A count above the lowest
+ * unsigned nonce is one node's word: with several endpoints, most of them must confirm it.
+ */
+export async function lookAtPool({ store }: SendingContext, { held, networkClient, state }: Tick): Promise<void> {
+  if (!state.isPooledOlderThan(pollIntervalMs(networkClient))) return
+  const { address, row_id } = held.relayer
+  const pooled = await networkClient.chain.pendingNonce(address)
+  const [first] = await store.pending(row_id, 0, pooled, 1)
+  if (!first || networkClient.each.length < minWitnesses) return state.notePooled(pooled)
+  const answers = await askEach(networkClient.each, (node) => node.pendingNonce(address))
+  const nonce = first.nonce as number
+  const above = answers.filter((one) => one !== undefined && one > nonce).length
+  state.notePooled(above >= majorityOf(answers.length) ? (reachedByMost(answers) ?? 0) : nonce)
+}
+
+/** Records why the first in line waits, unless an answer to its own bytes has given the reason. */
+export async function recordRelayerWait(
+  context: SendingContext,
+  { held }: Pick<Tick, 'held'>,
+  known: Partial<WaitFacts>,
+): Promise<void> {
+  const { store } = context
+  const row = await store.firstInLine(held.relayer.row_id)
+  if (!row) return
+  const relayer = await currentOf(context, held.relayer)
+  const prices = row.hash === null ? undefined : pricesOf(row)
+  const wait = laneWait(row, {
+    paused: relayer.paused,
+    ...(relayer.disabled_reason !== null && { disabled: relayer.disabled_reason }),
+    cap: capOf(relayer),
+    price: prices && most(prices),
+    ceiling: row.intent === 'send' ? ceilingOf(row).fee : undefined,
+    ...known,
+  })
+  const { row_id, revision, waiting_for, waits_told } = row
+  if (wait !== undefined && wait?.waiting_for !== waiting_for) {
+    await commit(context, [{ row_id, revision, set: waitColumns(row, wait) }])
+  } else if (waiting_for !== null && !waits_told.includes(waiting_for)) {
+    // It has become the first in line: this update makes the store write the event.
+    await commit(context, [{ row_id, revision, set: {} }])
+  }
+}
+
+/** The next step of every transaction that is not final, after all questions that `decide` has. */
+export async function observe(
+  context: SendingContext,
+  tick: Tick,
+  { isNewBlock }: Polled,
+): Promise<{ decided: Decided[]; market: Market | undefined }> {
+  const { store, now } = context
+  const { held, networkClient, state } = tick
+  const { row_id } = held.relayer
+  const deep = state.height - networkClient.network.required_confirmations + 1
+  // Receipts are read even when prices cannot be: a node that returns no price may still have receipts.
+  const market = await networkClient.market().catch(orUnknown)
+  const inFlight = await store.inFlight(row_id, maxRows)
+  const unsigned = await store.pending(row_id, 0, state.latest, maxRows)
+  const mined = await store.mined(row_id, state.needsRecheck ? Number.MAX_SAFE_INTEGER : deep, maxRows)
+  const unpayable = new Set(inFlight.flatMap((row) => (isRowPayable(row, market) ? [] : row.row_id)))
+  const payableOf = ({ row_id }: TransactionRow) => !unpayable.has(row_id)
+  if (isNewBlock) state.countLeftOut(inFlight, payableOf)
+  state.keepOnly(inFlight)
+
+  const { paused } = await currentOf(context, held.relayer)
+  const stepOf = (row: TransactionRow, facts: Partial<Facts>): Step =>
+    decide(transactionState(row), state.observation(tick, row, now(), { ...facts, payable: payableOf(row), paused }))
+  const decided = [...mined, ...unsigned, ...inFlight].map((row) => ({ row, step: stepOf(row, {}) }))
+  return { decided: await answerAll(context, tick, decided, stepOf), market }
+}
 
 function isRowPayable(row: TransactionRow, market: Market | undefined): boolean {
   const prices = pricesOf(row)
   return !prices || !market || isPayable(prices, market)
+}
+
+const questions = { ask: askReceipts, verify: askFates, prove: askProofs }
+
+/** Each question is asked for all transactions that have it, at most once per tick. */
+async function answerAll(
+  context: SendingContext,
+  tick: Tick,
+  decided: Decided[],
+  stepOf: (row: TransactionRow, facts: Partial<Facts>) => Step,
+): Promise<Decided[]> {
+  const facts = new Map<number, Partial<Facts>>()
+  for (const question of ['ask', 'verify', 'prove'] as const) {
+    const asked = decided.filter(({ step }) => step.do === question).map(({ row }) => row)
+    if (asked.length === 0) continue
+    const answers = await questions[question](context, tick, asked, facts)
+    for (const [index, row] of asked.entries()) {
+      facts.set(row.row_id, { ...facts.get(row.row_id), ...answers[index] })
+    }
+    decided = decided.map((one) =>
+      one.step.do === question ? { row: one.row, step: stepOf(one.row, facts.get(one.row.row_id) ?? {}) } : one,
+    )
+  }
+  return decided
+}
+
+const attemptsOf = ({ store }: SendingContext, rows: TransactionRow[]) =>
+  Promise.all(rows.map(({ row_id }) => store.attempts(row_id)))
+
+/** The receipts of the asked node, of any attempt, in few requests. */
+async function askReceipts(
+  context: SendingContext,
+  { networkClient, state }: Tick,
+  rows: TransactionRow[],
+): Promise<Partial<Facts>[]> {
+  const attempts = await attemptsOf(context, rows)
+  const receipts = await networkClient.chain.receipts(attempts.flat().map(({ hash }) => hash))
+  const asked = await Promise.all(
+    rows.map(async (row, index): Promise<Asked> => {
+      const own = attempts[index] ?? []
+      return { attempts: own, effect: await effectIn(context, row, newestOf(own, receipts)) }
+    }),
+  )
+  const found = await Promise.all(asked.map((one) => withOutcome(networkClient.chain, one, receipts)))
+  // An endpoint that was asked alone has a receipt that the asked node denies: most of all decide.
+  const denied = rows.flatMap(({ row_id }, index) => (!found[index] && state.shown.delete(row_id) ? index : []))
+  const proofs = await proveReceipts(
+    networkClient,
+    denied.map((index) => ({ attempts: attempts[index] ?? [], effect: effectOf(rows[index] as TransactionRow) })),
+  )
+  return asked.map(({ effect }, index) => {
+    const proof = proofs[denied.indexOf(index)]
+    if (proof && proof !== 'shallow') return { receipt: proof.fact, proof, effect }
+    return { receipt: found[index] ?? null, effect }
+  })
+}
+
+/** The effect of the attempt that is in a block: a replaced transaction may be there with its former content. */
+async function effectIn(
+  { store }: SendingContext,
+  row: TransactionRow,
+  mined: ReceiptView | undefined,
+): Promise<Effect | undefined> {
+  if (!mined || row.sponsored || mined.hash === row.hash) return effectOf(row)
+  const number = (await store.attempts(row.row_id)).findIndex(({ hash }) => hash === mined.hash) + 1
+  const { content } = readSigned(await store.rawOf(row.row_id, number))
+  const { to, data, authorization_list } = content
+  return effectOf({ sponsored: null, to, data_bytes: data?.length ?? 0, authorization_list })
+}
+
+/** Whether the blocks of transactions without a receipt were replaced: a lagging node has no receipt either. */
+function askFates(context: SendingContext, { networkClient }: Tick, rows: TransactionRow[]) {
+  return fatesOf(context, networkClient, rows)
+}
+
+async function askProofs(
+  context: SendingContext,
+  { networkClient, state }: Tick,
+  rows: TransactionRow[],
+  facts: Map<number, Partial<Facts>>,
+): Promise<Partial<Facts>[]> {
+  const attempts = await attemptsOf(context, rows)
+  const wanted = rows.map(({ row_id }, index) => {
+    const { receipt, effect } = facts.get(row_id) ?? {}
+    return { attempts: attempts[index] ?? [], shown: receipt as ReceiptView, effect }
+  })
+  const proofs = await proveReceipts(networkClient, wanted, state.head?.number)
+  return proofs.map((proof) => ({ proof: proof ?? null }))
 }

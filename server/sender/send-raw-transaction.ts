@@ -1,25 +1,25 @@
-import type { TransactionError } from '../../generated/openapi.ts'
 import type { Mempool } from '../chain/mempool.ts'
-import { type RpcError, rpcKindOf } from '../chain/rpc.ts'
+import { RpcError, rpcKindOf } from '../chain/rpc.ts'
+import type { RpcErrorKind } from '../chain/rpc-error.ts'
 import { highestTaken } from '../domain/attempts.ts'
-import { isEnough, minReplacementFee, pricesOf } from '../domain/fees.ts'
+import { contradictionOf, flawOf } from '../domain/decoding/transaction.ts'
+import { gwei, isEnough, minReplacementFee, most, pricesOf } from '../domain/fees.ts'
 import { errorOf } from '../domain/outcome.ts'
 import { isPrivate } from '../domain/submission.ts'
-import type { Attempt, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
-import { isSameWait, type Wait, waitColumns } from '../domain/wait-reason.ts'
-import { cheapWait, doubtedRefusal, endingReason, laterWait, refusal, verdictOf } from './broadcast-errors.ts'
-import type { SenderContext } from './context.ts'
-import { askGas } from './gas-limit.ts'
+import type { TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
+import { isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
+import { ceilingOf, type SenderContext } from './context.ts'
+import { askGas, type Hopeless, type SignedBytes } from './sign.ts'
 
 export interface Broadcast {
   row: TransactionRow
-  attempt: Pick<Attempt, 'number' | 'hash' | 'raw'> & Partial<Pick<Attempt, 'taken_at' | 'purpose'>>
+  attempt: SignedBytes
   /** It was signed in this round, so no node can have it yet. */
   isFirst: boolean
 }
 
 export interface BroadcastResult {
-  moves: TransactionUpdate[]
+  updates: TransactionUpdate[]
   /** Transactions that no node will ever accept, as their bytes or several endpoints prove. */
   hopeless: Hopeless[]
   /** The rows whose bytes were not accepted: broadcast them again later. */
@@ -29,17 +29,9 @@ export interface BroadcastResult {
   /** The nonces whose bytes a node has. */
   taken: Set<number>
   /** The lowest nonce that a node refused because it holds no more; undefined: none. */
-  full_at: number | undefined
+  fullAt: number | undefined
   /** Transactions whose bytes a node had before this service sent them: another service signs with the same key. */
   foreign: { nonce: number; hash: string }[]
-}
-
-export interface Hopeless {
-  row: TransactionRow
-  reason: string
-  error: TransactionError
-  /** Nodes confirm it when they are asked for its gas, so the policy `max_gap_fills_per_hour` does not limit it. */
-  isConfirmed: boolean
 }
 
 /** The relayer's state during a broadcast. */
@@ -48,7 +40,7 @@ export interface BroadcastState {
   next: number
   cap: bigint | undefined
   /** A node has told how many nonces it holds. */
-  is_limited: boolean
+  isLimited: boolean
   /** Every endpoint gets the bytes. */
   everywhere: boolean
   /** Whether these bytes were refused for good for minutes by the only node of the network. */
@@ -66,23 +58,41 @@ const maxTextLength = 900
 const maxAtOnce = 100
 const maxBytesAtOnce = 192 * 1024
 
-type BroadcastDependencies = Pick<SenderContext, 'store' | 'now'>
+type BroadcastContext = Pick<SenderContext, 'store' | 'now'>
+
+/** A broadcast while its answers are read. */
+interface Answering {
+  context: BroadcastContext
+  mempool: Mempool
+  state: BroadcastState
+  result: BroadcastResult
+}
+
+/** A node's refusal of an attempt. */
+interface Refused {
+  row: TransactionRow
+  attempt: Broadcast['attempt']
+  text: string
+  kind: string
+  error: Error | undefined
+}
 
 /** Sends signed, durable bytes to the nodes, in the order of their nonces. */
 export async function broadcast(
-  dependencies: BroadcastDependencies,
+  context: BroadcastContext,
   mempool: Mempool,
   state: BroadcastState,
   wanted: Broadcast[],
 ): Promise<BroadcastResult> {
-  const lists = { moves: [], hopeless: [], again: [], foreign: [] }
-  const result: BroadcastResult = { ...lists, poll: false, taken: new Set(), full_at: undefined }
+  const lists = { updates: [], hopeless: [], again: [], foreign: [] }
+  const result: BroadcastResult = { ...lists, poll: false, taken: new Set(), fullAt: undefined }
   const errors: (Error | undefined)[] = []
   while (errors.length < wanted.length) {
     const raws = nextBatch(wanted, errors.length)
     errors.push(...(await mempool.send(raws, state.everywhere)))
   }
-  for (const [index, one] of wanted.entries()) await judge(dependencies, mempool, state, one, errors[index], result)
+  const answering = { context, mempool, state, result }
+  for (const [index, one] of wanted.entries()) await applySendResult(answering, one, errors[index])
   return result
 }
 
@@ -98,18 +108,16 @@ function nextBatch(wanted: Broadcast[], from: number): Uint8Array[] {
 }
 
 /** Adds the consequences of an answer to the result. */
-async function judge(
-  dependencies: BroadcastDependencies,
-  mempool: Mempool,
-  state: BroadcastState,
+async function applySendResult(
+  answering: Answering,
   { row, attempt, isFirst }: Broadcast,
   error: Error | undefined,
-  result: BroadcastResult,
 ): Promise<void> {
+  const { context, state, result } = answering
   const kind = error && (rpcKindOf(error) ?? 'unknown')
   const text = (error?.message ?? '').slice(0, maxTextLength)
   const verdict = verdictOf(kind)
-  const refused: Refused = { attempt, text, kind: kind ?? 'unknown' }
+  const refused: Refused = { row, attempt, text, kind: kind ?? 'unknown', error }
   if (verdict !== 'accepted') result.again.push(row.row_id)
   switch (verdict) {
     case 'accepted':
@@ -118,77 +126,65 @@ async function judge(
       if (isFirst && kind === 'already_known' && (error as RpcError).isFirstAnswer) {
         result.foreign.push({ nonce: row.nonce as number, hash: attempt.hash })
       }
-      result.moves.push(...acceptedMoves(dependencies, row, attempt.taken_at ? [] : [attempt.number]))
+      result.updates.push(...acceptedUpdates(context, row, attempt.taken_at ? [] : [attempt.number]))
       break
     case 'used':
       result.poll = true
       break
     case 'contested':
-      result.moves.push(...(await contestedMoves(dependencies, mempool, row, refused)))
+      result.updates.push(...(await contestedUpdates(answering, refused)))
       break
     case 'cheap': {
-      const set = {
-        reprice_at: row.status === 'sent' ? 0 : Math.min(row.reprice_at, dependencies.now() + repriceSoonMs),
-      }
-      result.moves.push(...waitMoves(row, refused, cheapWait(row, state.cap, text), state.next, set))
+      const repriceAt = row.status === 'sent' ? 0 : Math.min(row.reprice_at, context.now() + repriceSoonMs)
+      const set = { reprice_at: repriceAt }
+      result.updates.push(...waitUpdates(refused, cheapWait(row, state.cap, text), state.next, set))
       break
     }
     case 'refused':
-      await weighRefusal(dependencies, mempool, state, { row, refused, error }, result)
+      await weighRefusal(answering, refused)
       break
     case 'later':
       if (isLimit(kind, row.nonce as number, state, result)) {
-        result.full_at = Math.min(result.full_at ?? Infinity, row.nonce as number)
+        result.fullAt = Math.min(result.fullAt ?? Infinity, row.nonce as number)
       }
-      result.moves.push(...waitMoves(row, refused, laterWait(kind, text, isPrivate(row)), state.next))
+      result.updates.push(...waitUpdates(refused, laterWait(kind, text, isPrivate(row)), state.next))
       break
   }
 }
 
 /** A nonce that is too high, though the one below was taken, is beyond what the node holds. Otherwise a lower one may be missing there. */
 const isLimit = (kind: string | undefined, nonce: number, state: BroadcastState, { taken }: BroadcastResult): boolean =>
-  kind === 'pool_full' || (kind === 'nonce_too_high' && (state.is_limited || taken.has(nonce - 1)))
+  kind === 'pool_full' || (kind === 'nonce_too_high' && (state.isLimited || taken.has(nonce - 1)))
 
 /** A refusal for good ends a transaction, unless the nodes agree to another gas limit, or a single node may be wrong. */
-async function weighRefusal(
-  { store }: BroadcastDependencies,
-  mempool: Mempool,
-  state: BroadcastState,
-  { row, refused, error }: { row: TransactionRow; refused: Refused; error: Error | undefined },
-  result: BroadcastResult,
-): Promise<void> {
-  const { attempt, text, kind } = refused
+async function weighRefusal({ context, mempool, state, result }: Answering, refused: Refused): Promise<void> {
+  const { row, attempt, text, kind, error } = refused
   const isOfGas = kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high'
   const wait = doubtedRefusal(text, attempt.raw)
   // A withdrawal cannot be withdrawn. When its gas limit is refused, the gas is estimated again.
   if (row.intent !== 'send') {
-    result.moves.push(...waitMoves(row, refused, wait, state.next, isOfGas ? { resign: true } : {}))
+    result.updates.push(...waitUpdates(refused, wait, state.next, isOfGas ? { resign: true } : {}))
     return
   }
-  const data = isOfGas && row.data_row_id !== null ? await store.dataOf(row.row_id) : null
+  const data = isOfGas && row.data_row_id !== null ? await context.store.dataOf(row.row_id) : null
   const answer = isOfGas ? await askGas(mempool, row, data, kind === 'gas_limit_too_high') : undefined
   if (answer && 'gas_limit' in answer) {
     const { row_id, revision } = row
-    const refusal = { number: attempt.number, refusal: text, kind }
-    result.moves.push({ row_id, revision, set: { gas_limit: answer.gas_limit, resign: true }, refused: refusal })
+    const set = { gas_limit: answer.gas_limit, resign: true }
+    result.updates.push({ row_id, revision, set, refused: refusalOf(refused) })
     return
   }
   const reason = answer?.reason ?? endingReason(error, attempt.raw, state.isRefusedLong(row))
-  if (reason === undefined) result.moves.push(...waitMoves(row, refused, wait, state.next))
+  if (reason === undefined) result.updates.push(...waitUpdates(refused, wait, state.next))
   else result.hopeless.push({ row, reason, error: errorOf(kind, reason), isConfirmed: answer !== undefined })
 }
 
-/** A node's refusal of an attempt. */
-interface Refused {
-  attempt: Broadcast['attempt']
-  text: string
-  kind: string
-}
+const refusalOf = ({ attempt, text, kind }: Refused) => ({ number: attempt.number, refusal: text, kind })
 
 /** Reasons to wait that end when a node accepts the bytes. Reasons that come from a policy are ended by pricing. */
 const endsWhenAccepted = new Set<string | null>(['node', 'funds', 'unreachable', 'private_relay', 'contested_nonce'])
 
-function acceptedMoves({ now }: BroadcastDependencies, row: TransactionRow, taken: number[]): TransactionUpdate[] {
+function acceptedUpdates({ now }: BroadcastContext, row: TransactionRow, taken: number[]): TransactionUpdate[] {
   const { row_id, revision } = row
   const isNew = row.status === 'sent'
   const sentAt = row.sent_at ?? new Date(now()).toISOString()
@@ -204,20 +200,15 @@ function acceptedMoves({ now }: BroadcastDependencies, row: TransactionRow, take
  * is one of ours. If it is, the transaction is signed again at once for at least 10 % more. If it is unknown, it is not outbid,
  * because nothing proves that it exists.
  */
-async function contestedMoves(
-  dependencies: BroadcastDependencies,
-  mempool: Mempool,
-  row: TransactionRow,
-  { attempt, text, kind }: Refused,
-): Promise<TransactionUpdate[]> {
-  const { store } = dependencies
-  const own = (await store.attempts(row.row_id)).filter(
+async function contestedUpdates({ context, mempool }: Answering, refused: Refused): Promise<TransactionUpdate[]> {
+  const { row, attempt, text } = refused
+  const own = (await context.store.attempts(row.row_id)).filter(
     ({ nonce, purpose }) => nonce === row.nonce && (purpose === 'cancel' || !row.submission?.is_original_private),
   )
   const isKnown = await Promise.all(own.map(({ hash }) => mempool.isKnown(hash)))
   const known = own.filter((_, index) => isKnown[index])
   const taken = known.filter(({ taken_at }) => taken_at === null).map(({ number }) => number)
-  if (known.some(({ number }) => number === attempt.number)) return acceptedMoves(dependencies, row, taken)
+  if (known.some(({ number }) => number === attempt.number)) return acceptedUpdates(context, row, taken)
 
   const highest = highestTaken(
     own.map((one) => ({ ...one, taken_at: known.includes(one) ? (one.taken_at ?? 'now') : one.taken_at })),
@@ -226,33 +217,96 @@ async function contestedMoves(
   if (highest === undefined) {
     const words = `a node has another transaction with nonce ${row.nonce}, which this service does not know: ${text}`
     const wait: Wait = { waiting_for: 'contested_nonce', text: words }
-    return waitMoves(row, { attempt, text, kind }, wait, row.nonce as number)
+    return waitUpdates(refused, wait, row.nonce as number)
   }
   const signed = pricesOf(own.find(({ number }) => number === attempt.number) ?? row)
   const isHigher = signed !== undefined && isEnough(signed, minReplacementFee(highest, signed.kind))
-  const [move] = acceptedMoves(dependencies, row, taken)
-  const wait = isHigher ? waitColumns(row, refusal(text)) : {}
+  const [update] = acceptedUpdates(context, row, taken)
+  const change = isHigher ? waitColumns(row, refusal(text)) : { resign: true }
   const { row_id, revision } = row
-  const refused = isHigher ? { refused: { number: attempt.number, refusal: text, kind } } : {}
-  return [{ row_id, revision, taken, set: { ...move?.set, ...wait, ...(!isHigher && { resign: true }) }, ...refused }]
+  const set = { ...update?.set, ...change }
+  return [{ row_id, revision, taken, set, ...(isHigher && { refused: refusalOf(refused) }) }]
 }
 
 /**
  * Records why a transaction waits, when the reason has changed; for the first in line also when its figures have changed. For later
  * transactions an outage is not recorded, because they wait for the first.
  */
-function waitMoves(
-  row: TransactionRow,
-  { attempt, text, kind }: Refused,
+function waitUpdates(
+  refused: Refused,
   wait: Wait,
   next: number,
   set: TransactionUpdate['set'] = {},
 ): TransactionUpdate[] {
+  const { row } = refused
   const { row_id, revision, nonce } = row
   const isSame = row.waiting_for === wait.waiting_for && (nonce !== next || isSameWait(row, wait))
   const isOutage = wait.waiting_for === 'unreachable' || wait.waiting_for === 'private_relay'
   const isTold = !isSame && (nonce === next || !isOutage)
   if (!isTold) return Object.keys(set).length > 0 ? [{ row_id, revision, set }] : []
-  const refused = isOutage ? {} : { refused: { number: attempt.number, refusal: text, kind } }
-  return [{ row_id, revision, set: { ...set, ...waitColumns(row, wait) }, ...refused }]
+  const columns = { ...set, ...waitColumns(row, wait) }
+  return [{ row_id, revision, set: columns, ...(!isOutage && { refused: refusalOf(refused) }) }]
+}
+
+/** The meaning of a node's answer to signed bytes. */
+type Verdict = 'accepted' | 'used' | 'refused' | 'contested' | 'cheap' | 'later'
+
+const verdicts: Partial<Record<RpcErrorKind | 'unreachable', Verdict>> = {
+  already_known: 'accepted',
+  nonce_too_low: 'used',
+  replacement_underpriced: 'contested',
+  underpriced: 'cheap',
+  gas_limit_too_low: 'refused',
+  gas_limit_too_high: 'refused',
+  rejected: 'refused',
+}
+
+/** `kind`: of the node's error; undefined: it accepted the bytes. */
+const verdictOf = (kind: RpcErrorKind | 'unreachable' | 'unknown' | undefined): Verdict =>
+  kind === undefined ? 'accepted' : (verdicts[kind as RpcErrorKind] ?? 'later')
+
+/** A node that does not take the bytes now may take them later. `isPrivate`: private relays, beside which the nodes may answer. */
+function laterWait(kind: string | undefined, text: string, isPrivate: boolean): Wait {
+  if (kind === 'unreachable' && isPrivate)
+    return { waiting_for: 'private_relay', text: `no private relay answers: ${text}` }
+  if (kind === 'unreachable') return { waiting_for: 'unreachable', text }
+  if (kind === 'insufficient_funds') return { waiting_for: 'funds', text: `the balance is too low: ${text}` }
+  return refusal(text)
+}
+
+/** The chain requires a higher price than the attempt pays. */
+function cheapWait(row: TransactionRow, cap: bigint | undefined, text: string): Wait {
+  const price = pricesOf(row)
+  const { fee } = ceilingOf(row)
+  if (row.intent === 'send' && fee !== undefined && (cap === undefined || fee <= cap))
+    return tooLow(fee, `a node says "${text}"`)
+  if (cap !== undefined && price !== undefined && most(price) >= cap) {
+    const words = `the policy gas_price_cap (${gwei(cap)}) is below the price that the chain requires: ${text}`
+    return { waiting_for: 'price_cap', text: words }
+  }
+  return { waiting_for: 'base_fee', text: `its price is below the price that the chain requires: ${text}` }
+}
+
+/**
+ * Why a refusal ends a transaction: our own bytes prove it, or every healthy endpoint refuses them for good, and these are at least
+ * two and more than half of all, or the only one, for minutes (`isLong`). Undefined: one node's refusal, which ends nothing, and one that
+ * the bytes contradict. The transaction then waits, is broadcast again at growing intervals, and ends by `valid_until`, a cancellation or
+ * a replacement.
+ */
+function endingReason(error: Error | undefined, raw: Uint8Array, isLong: boolean): string | undefined {
+  const text = error?.message ?? ''
+  const flaw = flawOf(raw)
+  if (flaw !== undefined) return `It can never be accepted: ${flaw}. A node refused it: ${text}`
+  if (error instanceof RpcError && error.isAgreed) return `All healthy endpoints refused it: ${text}`
+  return isLong && contradictionOf(text, raw) === undefined ? `The node refused it again and again: ${text}` : undefined
+}
+
+const refusal = (text: string): Wait => ({ waiting_for: 'node', text: `nodes refuse it: ${text}` })
+
+/** The reason to wait after a final refusal that ends nothing. */
+function doubtedRefusal(text: string, raw: Uint8Array): Wait {
+  const contradiction = contradictionOf(text, raw)
+  return contradiction === undefined
+    ? refusal(text)
+    : { waiting_for: 'node', text: `the node says "${text}", although ${contradiction}` }
 }

@@ -1,3 +1,6 @@
+import type { TransactionError } from '../../generated/openapi.ts'
+import type { CallRequest } from '../chain/chain.ts'
+import type { Mempool } from '../chain/mempool.ts'
 import { isRpcFailure } from '../chain/rpc.ts'
 import { aboveRefused, contentHash, highestOutbid, highestTaken } from '../domain/attempts.ts'
 import { repriceMs } from '../domain/decide.ts'
@@ -30,32 +33,52 @@ import { capOf, feeOf, feeSpending, multipleOf } from '../domain/policies/fee-po
 import type { RelayerRow } from '../domain/rows.ts'
 import { isReleasedWhenSigned, releasedCancellation } from '../domain/submission.ts'
 import { formOf, plainForm, priceKindOf } from '../domain/transaction-form.ts'
-import type { AttemptRow, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
+import type { TransactionRequest } from '../domain/transaction-request.ts'
+import type { Attempt, AttemptRow, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
 import type { RelayerSigner } from '../keys/keyring.ts'
 import { LeaseLost } from '../store/work-share.ts'
 import { ceilingOf, type NetworkClient, tierOf } from './context.ts'
-import { askGas } from './gas-limit.ts'
-import type { SenderDependencies } from './lane.ts'
-import type { Broadcast, Hopeless } from './send-raw-transaction.ts'
+import type { SendingContext } from './relayer-state.ts'
 
 /** A cancellation is urgent, because the original may be mined at any moment. */
 const withdrawalTier = 'fast'
 const atLimitMs = 15_000
 
-/** The change of a row, and the bytes to broadcast after it is committed. */
+/** Signed bytes, with what is known of them. */
+export type SignedBytes = Pick<Attempt, 'number' | 'hash' | 'raw'> & Partial<Pick<Attempt, 'taken_at' | 'purpose'>>
+
+/** The update of a row, and the bytes to broadcast after it is committed. */
 export interface Signed {
-  move: TransactionUpdate
-  bytes?: Broadcast['attempt']
-  /** Whether the bytes are new: then they may be broadcast only after the move is committed. */
+  update: TransactionUpdate
+  bytes?: SignedBytes
+  /** Whether the bytes are new: then they may be broadcast only after the update is committed. */
   isNew: boolean
   /** Nothing is signed: its gas limit is too low. */
   hopeless?: Hopeless
 }
 
-type SignDependencies = Pick<SenderDependencies, 'store' | 'now' | 'observer' | 'holds'>
+/** A transaction that no node will ever accept. */
+export interface Hopeless {
+  row: TransactionRow
+  reason: string
+  error: TransactionError
+  /** Nodes confirm it when they are asked for its gas, so the policy `max_gap_fills_per_hour` does not limit it. */
+  isConfirmed: boolean
+}
+
+type SignContext = Pick<SendingContext, 'store' | 'now' | 'observer' | 'holds'>
 type Client = Pick<NetworkClient, 'gas' | 'market' | 'mempoolOf'>
 type Purpose = 'send' | 'cancel'
+
+/** What to sign. `slow`: again, at another price. `signal`: a signature that is not requested yet is not needed any more when it aborts. */
+export interface SignRequest {
+  row: TransactionRow
+  purpose: Purpose
+  slow: boolean
+  signal?: AbortSignal | undefined
+}
+
 /** What is signed apart from the prices, and the highest price that the policies allow for its gas limit. */
 interface Content {
   to: string | null
@@ -71,184 +94,182 @@ interface Content {
  * or the requested price is used, even if it is lower than before. The prices that a request gave are never exceeded; repricing is
  * limited by the policies `gas_price_cap`, `max_fee_per_transaction` and `max_fee_multiple`. At a limit the transaction waits with the
  * reason. Nothing is signed when the price would be nearly the same. The form of the transaction stays. Undefined: nothing changes.
- * `signal`: a signature that is not requested yet is not needed any more when it aborts.
  */
-export function createSign({ store, now, observer, holds }: SignDependencies) {
-  return async function sign(
-    { relayer, signer }: RelayerSigner,
-    client: Client,
-    row: TransactionRow,
-    purpose: Purpose,
-    slow: boolean,
-    signal?: AbortSignal,
-  ): Promise<Signed | undefined> {
-    const attempts = row.revision === 0 ? [] : await store.attempts(row.row_id)
-    const last = attempts.at(-1)
-    const waitMs = repriceMs[tierOf(row)]
-    const content = purpose === 'send' ? await requested(client, row, slow) : await selfTransfer(client, row, last)
-    if ('waiting_for' in content) return waiting(row, content)
-    if ('reason' in content) return hopeless(row, content.reason)
-    const prices = await priceOf(relayer, row, { purpose, slow, gas_limit: content.gas_limit }, attempts, client.market)
-    if (prices === 'at_ceiling')
-      return {
-        isNew: false,
-        move: { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + waitMs } },
-      }
-    if ('waiting_for' in prices) return waiting(row, prices)
-    if (purpose === 'send' && row.is_sweep) content.value = sweptBy(row, content.gas_limit, prices)
-    if (content.value < 0n) return waiting(row, nothingLeft)
-    if (slow && last && isAsGood(last, row, purpose, prices, content.gas_limit)) {
-      // The attempt is broadcast again when a node has only an older one. When no node has any, the status `sent` causes it.
-      const move = { row_id: row.row_id, revision: row.revision, set: { reprice_at: now() + waitMs } }
-      if (row.status !== 'submitted') return { move, isNew: false }
-      return { move, isNew: false, bytes: { ...last, raw: await store.rawOf(row.row_id, last.number) } }
-    }
+export async function sign(
+  context: SignContext,
+  { relayer, signer }: RelayerSigner,
+  client: Client,
+  request: SignRequest,
+): Promise<Signed | undefined> {
+  const { store, now, observer, holds } = context
+  const { row, purpose, slow, signal } = request
+  const { row_id, revision } = row
+  const attempts = revision === 0 ? [] : await store.attempts(row_id)
+  const last = attempts.at(-1)
+  const waitMs = repriceMs[tierOf(row)]
+  const content =
+    purpose === 'send' ? await requested(context, client, row, slow) : await selfTransfer(client, row, last)
+  if ('waiting_for' in content) return waiting(row, content, now())
+  if ('reason' in content) return hopeless(row, content.reason, now())
+  const prices = await priceOf(relayer, client.market, { ...request, gas_limit: content.gas_limit, attempts })
+  if (prices === 'at_ceiling')
+    return { isNew: false, update: { row_id, revision, set: { reprice_at: now() + waitMs } } }
+  if ('waiting_for' in prices) return waiting(row, prices, now())
+  if (purpose === 'send' && row.is_sweep) content.value = sweptBy(row, content.gas_limit, prices)
+  if (content.value < 0n) return waiting(row, nothingLeft, now())
+  if (slow && last && isAsGood(last, row, purpose, { prices, gas_limit: content.gas_limit })) {
+    // The attempt is broadcast again when a node has only an older one. When no node has any, the status `sent` causes it.
+    const update = { row_id, revision, set: { reprice_at: now() + waitMs } }
+    if (row.status !== 'submitted') return { update, isNew: false }
+    return { update, isNew: false, bytes: { ...last, raw: await store.rawOf(row_id, last.number) } }
+  }
 
-    const dataFee = BigInt(row.data_fee ?? 0)
-    const fee = feeOf({ gas_limit: content.gas_limit, prices, data_fee: dataFee })
-    const spending = feeSpending(relayer, fee)
-    if (spending.length > 0) {
-      const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row.row_id)
-      if (over) return waiting(row, waitForBudget(relayer))
-    }
-    const form = purpose === 'send' ? formOf(row.type, row, prices) : plainForm(prices)
-    const envelope: Envelope = { chain_id: row.chain_id, nonce: row.nonce as number, ...content, ...form }
-    const sealed = serializeUnsigned(envelope)
-    // This process may have been stopped for a while. New bytes that are signed all the same are not stored, and so not broadcast.
-    if (!holds(row.relayer_row_id)) throw new LeaseLost()
-    const made = await signer.sign(sealed.digest, sealed.preimage, signal)
-    const { raw, hash, signature } = sealed.finish(made)
-    const signed = { raw, hash, sig: signature.sig, content_hash: contentHash(content) }
-    observer.signed?.('sent_transaction')
+  const dataFee = BigInt(row.data_fee ?? 0)
+  const spending = feeSpending(relayer, feeOf({ gas_limit: content.gas_limit, prices, data_fee: dataFee }))
+  if (spending.length > 0) {
+    const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row_id)
+    if (over) return waiting(row, waitForBudget(relayer), now())
+  }
+  const form = purpose === 'send' ? formOf(row.type, row, prices) : plainForm(prices)
+  const envelope: Envelope = { chain_id: row.chain_id, nonce: row.nonce as number, ...content, ...form }
+  const unsigned = serializeUnsigned(envelope)
+  // This process may have been stopped for a while. New bytes that are signed all the same are not stored, and so not broadcast.
+  if (!holds(row.relayer_row_id)) throw new LeaseLost()
+  const made = await signer.sign(unsigned.digest, unsigned.preimage, signal)
+  const { raw, hash, signature } = unsigned.finish(made)
+  const signed = { raw, hash, sig: signature.sig, content_hash: contentHash(content) }
+  observer.signed?.('sent_transaction')
 
-    const { gas_limit } = content
-    const number = (last?.number ?? 0) + 1
-    const attempt = { number, purpose, nonce: envelope.nonce, ...signed, gas_limit, ...priceColumns(prices) }
-    return {
-      isNew: true,
-      bytes: attempt,
-      move: {
-        row_id: row.row_id,
-        revision: row.revision,
-        attempt,
-        ...(made.request_id !== undefined && { key_request_id: made.request_id }),
-        ...(spending.length > 0 && { spending }),
-        set: {
-          ...(row.status === 'pending' && { status: 'sent' }),
-          ...waitColumns(row, null),
-          ...(purpose === 'cancel' && isReleasedWhenSigned(row) && { submission: releasedCancellation(row, now()) }),
-          hash,
-          signature,
-          resign: false,
-          reprice_at: now() + waitMs,
-          ...priceColumns(prices),
-          // A transfer that fills a gap has no gas limit before.
-          ...((purpose === 'send' || row.gas_limit === null) && { gas_limit }),
-          ...(purpose === 'send' && row.is_sweep && { value: `${content.value}` }),
-        },
+  const { gas_limit } = content
+  const number = (last?.number ?? 0) + 1
+  const attempt = { number, purpose, nonce: envelope.nonce, ...signed, gas_limit, ...priceColumns(prices) }
+  return {
+    isNew: true,
+    bytes: attempt,
+    update: {
+      row_id,
+      revision,
+      attempt,
+      ...(made.request_id !== undefined && { key_request_id: made.request_id }),
+      ...(spending.length > 0 && { spending }),
+      set: {
+        ...(row.status === 'pending' && { status: 'sent' }),
+        ...waitColumns(row, null),
+        ...(purpose === 'cancel' && isReleasedWhenSigned(row) && { submission: releasedCancellation(row, now()) }),
+        hash,
+        signature,
+        resign: false,
+        reprice_at: now() + waitMs,
+        ...priceColumns(prices),
+        // A transfer that fills a gap has no gas limit before.
+        ...((purpose === 'send' || row.gas_limit === null) && { gas_limit }),
+        ...(purpose === 'send' && row.is_sweep && { value: `${content.value}` }),
       },
-    }
+    },
   }
+}
 
-  /** The rules of gas may have changed since it was accepted, or since it was signed if it makes no progress. */
-  async function requested(client: Client, row: TransactionRow, slow: boolean): Promise<Content | { reason: string }> {
-    const data = row.data_row_id === null ? null : await store.dataOf(row.row_id)
-    const { gas } = client.mempoolOf(row)
-    const isOld = row.status === 'pending' && (await gas.isOutdated(now() - Date.parse(row.created_at)))
-    const answer = slow || isOld ? await askGas({ gas }, row, data) : undefined
-    if (answer && 'reason' in answer) return answer
-    const { gas_limit } = answer ?? { gas_limit: row.gas_limit as number }
-    return { to: row.to, value: BigInt(row.value), data, gas_limit }
-  }
+/** The rules of gas may have changed since it was accepted, or since it was signed if it makes no progress. */
+async function requested(
+  { store, now }: SignContext,
+  client: Client,
+  row: TransactionRow,
+  slow: boolean,
+): Promise<Content | { reason: string }> {
+  const data = row.data_row_id === null ? null : await store.dataOf(row.row_id)
+  const { gas } = client.mempoolOf(row)
+  const isOld = row.status === 'pending' && (await gas.isOutdated(now() - Date.parse(row.created_at)))
+  const answer = slow || isOld ? await askGas({ gas }, row, data) : undefined
+  if (answer && 'reason' in answer) return answer
+  const { gas_limit } = answer ?? { gas_limit: row.gas_limit as number }
+  return { to: row.to, value: BigInt(row.value), data, gas_limit }
+}
 
-  function hopeless(row: TransactionRow, reason: string): Signed {
-    const { row_id, revision } = row
-    const error = errorOf('gas_limit_too_low', reason)
-    const move = { row_id, revision, set: { reprice_at: now() + atLimitMs } }
-    return { isNew: false, move, hopeless: { row, reason, error, isConfirmed: true } }
-  }
+function hopeless(row: TransactionRow, reason: string, now: number): Signed {
+  const { row_id, revision } = row
+  const error = errorOf('gas_limit_too_low', reason)
+  const update = { row_id, revision, set: { reprice_at: now + atLimitMs } }
+  return { isNew: false, update, hopeless: { row, reason, error, isConfirmed: true } }
+}
 
-  /**
-   * The zero-value transfer to the account itself that uses a nonce. Its gas is estimated each time: some rollups add their own costs,
-   * and the account may have code. Without an estimate it is signed as before, if it was.
-   */
-  async function selfTransfer(
-    { gas }: Client,
-    { from }: TransactionRow,
-    last: AttemptRow | undefined,
-  ): Promise<Content | Wait> {
-    const transfer = { to: from, value: 0n, data: null }
-    try {
-      return { ...transfer, gas_limit: await gas.limit({ from, ...transfer }) }
-    } catch (error) {
-      if (!isRpcFailure(error)) throw error
-      if (last?.purpose === 'cancel' && last.gas_limit !== null && last.taken_at !== null)
-        return { ...transfer, gas_limit: last.gas_limit }
-      const text = `the gas of the transfer that uses its nonce cannot be estimated: ${(error as Error).message}`
-      return { waiting_for: 'unreachable', text }
-    }
+/**
+ * The zero-value transfer to the account itself that uses a nonce. Its gas is estimated each time: some rollups add their own costs,
+ * and the account may have code. Without an estimate it is signed as before, if it was.
+ */
+async function selfTransfer(
+  { gas }: Client,
+  { from }: TransactionRow,
+  last: AttemptRow | undefined,
+): Promise<Content | Wait> {
+  const transfer = { to: from, value: 0n, data: null }
+  try {
+    return { ...transfer, gas_limit: await gas.limit({ from, ...transfer }) }
+  } catch (error) {
+    if (!isRpcFailure(error)) throw error
+    if (last?.purpose === 'cancel' && last.gas_limit !== null && last.taken_at !== null)
+      return { ...transfer, gas_limit: last.gas_limit }
+    const text = `the gas of the transfer that uses its nonce cannot be estimated: ${(error as Error).message}`
+    return { waiting_for: 'unreachable', text }
   }
+}
 
-  async function priceOf(
-    relayer: RelayerRow,
-    row: TransactionRow,
-    { purpose, slow, gas_limit }: { purpose: Purpose; slow: boolean; gas_limit: number },
-    attempts: AttemptRow[],
-    market: () => Promise<Market>,
-  ): Promise<Prices | Wait | 'at_ceiling'> {
-    const taken = highestTaken(attempts, row.nonce)
-    const cap = capOf(relayer, gas_limit, BigInt(row.data_fee ?? 0))
-    const ceiling = purpose === 'send' ? ceilingOf(row) : { fee: undefined, tip: undefined }
-    // Prices from the acceptance, or from a replacement request, are used unchanged.
-    const given = purpose === 'send' && !slow ? pricesOf(row) : undefined
-    const tier = purpose === 'send' ? tierOf(row) : withdrawalTier
-    const kind = purpose === 'send' ? priceKindOf(row.type) : (taken?.kind ?? kindFor(relayer))
-    const wanted = given ?? withCeiling(row, await askedFor(market, row, purpose, tier, kind), ceiling)
-    if (!taken) return untaken(relayer, aboveRefused(attempts, row.nonce), wanted, { ceiling, cap, tier, market })
-    if (given && isReplacing(given, taken)) return limit(given, cap)
-    // Only within `max_fee_multiple`, which holds for a slow transaction.
-    const before = (slow && highestOutbid(attempts, row.nonce)) || taken
-    const raised = bump(before, wanted, under(ceiling, cap))
-    if (!raised) return atLimit(relayer, row, await market(), minReplacementFee(before, kind), { gas_limit, cap })
-    return slow && isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
+async function priceOf(
+  relayer: RelayerRow,
+  market: () => Promise<Market>,
+  { row, purpose, slow, gas_limit, attempts }: SignRequest & { gas_limit: number; attempts: AttemptRow[] },
+): Promise<Prices | Wait | 'at_ceiling'> {
+  const taken = highestTaken(attempts, row.nonce)
+  const cap = capOf(relayer, gas_limit, BigInt(row.data_fee ?? 0))
+  const ceiling = purpose === 'send' ? ceilingOf(row) : { fee: undefined, tip: undefined }
+  // Prices from the acceptance, or from a replacement request, are used unchanged.
+  const given = purpose === 'send' && !slow ? pricesOf(row) : undefined
+  const tier = purpose === 'send' ? tierOf(row) : withdrawalTier
+  const kind = purpose === 'send' ? priceKindOf(row.type) : (taken?.kind ?? kindFor(relayer))
+  const isSweep = purpose === 'send' && row.is_sweep
+  const wanted = given ?? withCeiling(row, await askedFor(market, tier, kind, isSweep), ceiling)
+  if (!taken) return untaken(relayer, aboveRefused(attempts, row.nonce), wanted, { ceiling, cap, tier, market })
+  if (given && isReplacing(given, taken)) return limit(given, cap)
+  // Only within `max_fee_multiple`, which holds for a slow transaction.
+  const before = (slow && highestOutbid(attempts, row.nonce)) || taken
+  const raised = bump(before, wanted, under(ceiling, cap))
+  if (!raised) {
+    return atLimit(relayer, row, await market(), { least: minReplacementFee(before, kind), gas_limit, cap })
   }
+  return slow && isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
+}
 
-  /** Records the reason to wait; undefined when the row has it already. */
-  function waiting(row: TransactionRow, wait: Wait): Signed | undefined {
-    const repriceAt = now() + atLimitMs
-    if (isSameWait(row, wait) && row.reprice_at > now() && row.reprice_at <= repriceAt) return undefined
-    const set = { reprice_at: repriceAt, ...waitColumns(row, wait) }
-    return { isNew: false, move: { row_id: row.row_id, revision: row.revision, set } }
-  }
+/** Records the reason to wait; undefined when the row has it already. */
+function waiting(row: TransactionRow, wait: Wait, now: number): Signed | undefined {
+  const repriceAt = now + atLimitMs
+  if (isSameWait(row, wait) && row.reprice_at > now && row.reprice_at <= repriceAt) return undefined
+  const set = { reprice_at: repriceAt, ...waitColumns(row, wait) }
+  return { isNew: false, update: { row_id: row.row_id, revision: row.revision, set } }
+}
 
-  /** Whether an attempt that no node has accepted is as good as a new one. */
-  function isAsGood(
-    last: AttemptRow,
-    row: TransactionRow,
-    purpose: Purpose,
-    prices: Prices,
-    gasLimit: number,
-  ): boolean {
-    const signed = pricesOf(last)
-    if (!signed || last.taken_at !== null || last.purpose !== purpose || last.nonce !== row.nonce || row.resign) {
-      return false
-    }
-    if (last.gas_limit !== gasLimit) return false
-    return isNear(signed, prices) && (row.status === 'sent' || isEnough(signed, prices))
+/** Whether an attempt that no node has accepted is as good as a new one. */
+function isAsGood(
+  last: AttemptRow,
+  row: TransactionRow,
+  purpose: Purpose,
+  { prices, gas_limit }: { prices: Prices; gas_limit: number },
+): boolean {
+  const signed = pricesOf(last)
+  if (!signed || last.taken_at !== null || last.purpose !== purpose || last.nonce !== row.nonce || row.resign) {
+    return false
   }
+  if (last.gas_limit !== gas_limit) return false
+  return isNear(signed, prices) && (row.status === 'sent' || isEnough(signed, prices))
 }
 
 /** The market's prices. A sweep pays its whole price. */
 async function askedFor(
   market: () => Promise<Market>,
-  { is_sweep }: TransactionRow,
-  purpose: Purpose,
   tier: Tier,
   kind: PriceKind | undefined,
+  isSweep: boolean,
 ): Promise<Prices> {
   const current = await market()
-  const isWhole = purpose === 'send' && is_sweep
-  return isWhole ? wholePrices(most(quote(current, tier, 'legacy')), kind ?? current.kind) : quote(current, tier, kind)
+  return isSweep ? wholePrices(most(quote(current, tier, 'legacy')), kind ?? current.kind) : quote(current, tier, kind)
 }
 
 /** What a sweep sends at a price: it costs no more than before. Negative: the fee is more than all that is left. */
@@ -295,8 +316,7 @@ function atLimit(
   relayer: RelayerRow,
   row: TransactionRow,
   market: Market,
-  least: Prices,
-  { gas_limit, cap }: { gas_limit: number; cap: bigint | undefined },
+  { least, gas_limit, cap }: { least: Prices; gas_limit: number; cap: bigint | undefined },
 ): Wait | 'at_ceiling' {
   const { fee, tip } = ceilingOf(row)
   if (row.intent === 'send' && (tip !== undefined || (fee !== undefined && (cap === undefined || fee <= cap)))) {
@@ -325,3 +345,44 @@ const waitForBudget = ({ policies }: RelayerRow): Wait => ({
   waiting_for: 'fee_budget',
   text: `the policy max_fee_per_day (${policies.max_fee_per_day} wei) leaves no room for its fee`,
 })
+
+/** A gas limit that the nodes agree to, or why they never do; undefined: the present one, as far as they tell. */
+export type GasAnswer = { gas_limit: number } | { reason: string } | undefined
+
+/**
+ * Asks the nodes again for the gas of a transaction that is in no block: rules may have changed since it was accepted. An estimated limit is
+ * raised, and lowered when nodes call it too high; a given one is the caller's.
+ */
+export async function askGas(
+  { gas }: Pick<Mempool, 'gas'>,
+  row: TransactionRow,
+  data: string | null,
+  isTooHigh = false,
+): Promise<GasAnswer> {
+  const gasLimit = row.gas_limit as number
+  const call = callOf(row.from, { ...row, data })
+  try {
+    if (row.gas_is_given) {
+      const shortage = await gas.shortageOf({ ...call, gas: gasLimit })
+      return shortage && { reason: `Its gas limit (${gasLimit}) is too low: the transaction ${shortage.text}` }
+    }
+    // Without a margin it may be below what the nodes call too high.
+    const asked = await (isTooHigh ? gas.estimate(call) : gas.limit(call))
+    return (isTooHigh ? asked < gasLimit : asked > gasLimit) ? { gas_limit: asked } : undefined
+  } catch (error) {
+    if (!isRpcFailure(error)) throw error
+    return undefined
+  }
+}
+
+/** What a transaction does, as a call that nodes estimate. */
+export const callOf = (
+  from: string,
+  {
+    to,
+    value,
+    data,
+    access_list,
+    authorization_list,
+  }: Pick<TransactionRequest, 'to' | 'value' | 'data' | 'access_list' | 'authorization_list'>,
+): CallRequest => ({ from, to, value: BigInt(value), data, access_list, authorization_list })

@@ -40,9 +40,9 @@ export const seededFaults = {
   /** A node has the signed bytes before the database does. */
   'broadcast-before-commit': {
     file: 'server/sender/broadcast.ts',
-    text: `const rows = await commit(signed.map(({ move }) => move))`,
-    instead: `await lane.networkClient.chain.send(signed.flatMap(({ bytes }) => (bytes ? [bytes.raw] : [])))
-    const rows = await commit(signed.map(({ move }) => move))`,
+    text: 'const rows = await commit(',
+    instead: `await tick.networkClient.chain.send(signed.flatMap(({ bytes }) => (bytes ? [bytes.raw] : [])))
+  const rows = await commit(`,
     caught_by: ['unrecorded', 'events'],
   },
   /** The event is written later, in a separate database transaction. */

@@ -52,7 +52,7 @@ export const modelFaults: Record<string, ModelFault> = {
   },
   /** Confirmed transactions are not checked again. */
   'confirmed-forgotten': {
-    file: 'server/sender/reorg.ts',
+    file: 'server/sender/receipts.ts',
     text: 'if (!newest || newest.number < from) return false',
     instead: 'if (from < 1e9) return false',
     caught_by: ['confirmed', 'canceled', 'failed', 'expired', 'paid 2 times'],

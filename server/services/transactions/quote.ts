@@ -27,8 +27,8 @@ import { formOf, priceKindOf, type TransactionType, typeOf } from '../../domain/
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { currentOf, type NetworkClient, type SenderContext } from '../../sender/context.ts'
-import { callOf } from '../../sender/gas-limit.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
+import { callOf } from '../../sender/sign.ts'
 import { ceilingIn, checkAuthorizations } from './check-request.ts'
 
 /** The chain's view of a transaction, before it gets a nonce. Amounts are in wei. */
