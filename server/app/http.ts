@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createOperations } from '../api/handlers/index.ts'
-import { maxPageCharacters } from '../api/handlers/transaction-lists.ts'
+import { maxPageCharacters } from '../api/handlers/transactions.ts'
 import { createApp } from '../api/http/app.ts'
 import { createApiKeyUses, createAuthentication } from '../api/http/authentication.ts'
 import { createShares, createStreamPace } from '../api/http/concurrency-limits.ts'
@@ -16,9 +16,9 @@ import { jsonRpc } from '../api/json-rpc/json-rpc.ts'
 import { sponsoredJsonRpc } from '../api/json-rpc/sponsored.ts'
 import type { Fault } from '../domain/errors.ts'
 import type { Caller, Handlers } from '../domain/operation.ts'
+import type { PoolRow } from '../domain/rows.ts'
 import { GenerationCache } from '../lib/generation-cache.ts'
-import { makeId } from '../lib/ids.ts'
-import { createFindPool } from '../services/find-pool.ts'
+import type { ServicesContext } from '../services/context.ts'
 import type { Foundation, TestOverrides } from './foundation.ts'
 import type { StartedSending } from './sender.ts'
 import type { Webhooks } from './webhooks.ts'
@@ -34,6 +34,8 @@ const answerByteLimits = {
   each: 1.25 * maxPageCharacters,
 }
 const waitLimits = { name: 'waits', limit: 5_000, each: 1_250 }
+
+const maxPools = 1_000
 
 /** Work of up to 50 ms that can wait runs between bursts of requests. */
 const quietMs = 50
@@ -104,7 +106,7 @@ export async function serveHttp(
     untilQuiet: quiet.reached,
     async close() {
       stopping = true
-      parts.sending.stopWaiting()
+      parts.sending.waits.stop()
       await server.close()
       await apiKeyUses.stop()
     },
@@ -112,29 +114,16 @@ export async function serveHttp(
 }
 
 function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }: Parts): Handlers {
-  const {
-    store,
-    observer,
-    now,
-    elapsed,
-    vault,
-    chains,
-    keyring,
-    keyServices,
-    checkTarget,
-    contract,
-    logger,
-    observation,
-  } = foundation
-  const effects = {
-    store,
+  const { store, observer, elapsed, vault, chains, keyring, keyServices, checkTarget, contract, logger, observation } =
+    foundation
+  const context: ServicesContext = {
+    ...sending,
     observer,
     keyring,
     keyServices,
     vault,
     chains,
     background: chains,
-    sending,
     webhooks,
     checkTarget,
     shares: {
@@ -142,9 +131,7 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
       waits: createShares(waitLimits),
     },
     countCalls: counting(rateLimit),
-    findPool: createFindPool(store),
-    makeId,
-    now,
+    pools: new GenerationCache<PoolRow | undefined>(() => store.generation(), maxPools),
     elapsed,
     isStopping,
     incidents: observation.incidents,
@@ -153,8 +140,8 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
     unready: () => unready(foundation, isStopping()),
     unexpected: (error: unknown) => logger.error({ err: error }, 'request failed unexpectedly'),
   }
-  const operations = createOperations(effects)
-  const forJsonRpc = { ...effects, operations, contract: contract.document }
+  const operations = createOperations(context)
+  const forJsonRpc = { ...context, operations, contract: contract.document }
   return { ...operations, ...jsonRpc(forJsonRpc), ...sponsoredJsonRpc(forJsonRpc) }
 }
 

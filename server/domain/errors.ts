@@ -51,6 +51,8 @@ export type Subject =
   | 'pool'
   /** The pool that the caller names. */
   | 'pool_id'
+  /** The page of a list. */
+  | 'page'
   | 'signer'
   | 'network'
   | 'node'
@@ -99,6 +101,21 @@ export class DomainError extends Error {
     this.sentence = typeof reason === 'string' ? reason : undefined
     this.faults = typeof reason === 'string' ? [] : reason
     this.data = data
+  }
+}
+
+/** Runs `work` for a member of a batch. A failure names the member: the fault of a value gets its path there. */
+export async function withBatchIndex<T>(list: string, index: number, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.faults.length === 0) throw error
+    const member: Field = [list, index]
+    const faults = error.faults.map(
+      (fault): Fault =>
+        fault.of === 'input' ? { ...fault, field: [...member, ...fault.field] } : { ...fault, member },
+    )
+    throw new DomainError(error.code, faults, error.data)
   }
 }
 

@@ -86,7 +86,7 @@ export type BatchCreation =
   | { outcome: 'created' | 'replayed'; transactions: AcceptedTransaction[] }
   | { outcome: 'mismatch' }
   /** Nothing was accepted: the first transaction that could not be. */
-  | { outcome: 'refused'; index: number; creation: PoolInsertResult }
+  | { outcome: 'refused'; index: number; creation: PoolInsertRefusal }
 
 /** The limits for the unfinished transactions of a relayer: their number, and the bytes of their data together. */
 export interface Capacity {
@@ -104,8 +104,14 @@ export interface AtCapacity {
 /** The result for a repeated request, for which funds are not checked. */
 export type Replay = Exclude<InsertResult, { outcome: 'too_little' }>
 
+export interface InsertSuccess {
+  outcome: 'created' | 'replayed'
+  transaction: AcceptedTransaction
+  row_id: number
+}
+
 export type InsertResult =
-  | { outcome: 'created' | 'replayed'; transaction: AcceptedTransaction; row_id: number }
+  | InsertSuccess
   /** The idempotency key was used with another body. */
   | { outcome: 'mismatch' }
   /** The requested nonce is already in use. */
@@ -124,6 +130,10 @@ export type InsertResult =
   | { outcome: 'too_little'; reserved: string }
   | OverLimit
   | AtCapacity
+
+/** Nothing was accepted. */
+export type InsertRefusal = Exclude<InsertResult, InsertSuccess>
+export type PoolInsertRefusal = InsertRefusal | { outcome: 'pinned' }
 
 export interface Unfinished {
   count: number

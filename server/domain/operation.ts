@@ -1,6 +1,6 @@
 import type { operations, Pagination } from '../../generated/openapi.ts'
 import type { NodeAccess } from './node-access.ts'
-import type { PendingAuditEntry } from './rows.ts'
+import type { Listing, PageRequest, PendingAuditEntry } from './rows.ts'
 
 /**
  * The types of the handlers, derived from the contract. There is no list of operations: a missing handler, wrong parameters or a
@@ -70,6 +70,25 @@ export class Page<Data> {
   }
 }
 
+const maxPerPage = 1_000
+
+/**
+ * Returns one page of a list. Page 0 is page 1. A `per_page` above 1,000 is 1,000. A page past the end is empty and has the true
+ * total.
+ */
+export async function page<Row, T>(
+  query: { page: number; per_page: number },
+  read: (slice: PageRequest) => Promise<Listing<Row>>,
+  show: (row: Row) => T,
+): Promise<Page<T[]>> {
+  const currentPage = Math.max(query.page, 1)
+  const perPage = Math.min(query.per_page, maxPerPage)
+  // Above 2^53 the product is inexact, but then it is past the end of every list.
+  const offset = Math.min((currentPage - 1) * perPage, Number.MAX_SAFE_INTEGER)
+  const { items, total_items } = await read({ offset, limit: perPage })
+  return new Page(items.map(show), { current_page: currentPage, per_page: perPage, total_items })
+}
+
 /** The authenticated caller and its permissions. */
 export interface Caller {
   /** The API key's id, or `environment` for API_KEY. Rate limits and idempotency keys are kept per id. */
@@ -100,6 +119,8 @@ export const creatorSeenBy = ({ id, relayer_ids }: Caller): string | undefined =
 export interface Idempotency {
   caller: string
   key: string
+  /** Of what is the same request; absent: of the body. */
+  body_hash?: string
 }
 
 /** A validated request: query defaults are filled in, and numbers are parsed. */

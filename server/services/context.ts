@@ -1,30 +1,39 @@
-import type { CallerChains, Chains } from '../chain/chains.ts'
+import type { CallerChains, Chains, NetworkClient } from '../chain/chains.ts'
 import type { Fault } from '../domain/errors.ts'
 import type { Observer } from '../domain/observer.ts'
 import type { Caller, Share } from '../domain/operation.ts'
-import type { Incident, KeyServiceState } from '../domain/rows.ts'
+import type { Incident, KeyServiceState, PendingAuditEntry, RelayerRow } from '../domain/rows.ts'
 import type { KeyServices } from '../keys/key-services.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import type { Vault } from '../keys/secret-encryption.ts'
 import type { TargetCheck } from '../lib/ssrf-guard.ts'
 import type { Store } from '../store/store.ts'
 import type { Deliverer } from '../webhooks/deliverer.ts'
-import type { FindPool } from './find-pool.ts'
-import type { Sending } from './transactions/sending.ts'
+import type { PoolContext } from './pools.ts'
+import type { SendContext } from './transactions/send.ts'
+import type { WaitContext } from './transactions/wait-for-status.ts'
 
 /** The effects of the operations. */
-export interface ServicesContext {
+export interface ServicesContext extends SendContext, PoolContext, WaitContext {
   store: Store
   observer: Observer
   keyring: Keyring
-  findPool: FindPool
   keyServices: Pick<KeyServices, 'admit'>
   vault: Pick<Vault, 'seal'>
   /** A node is called for a request with the request's access only. */
   chains: CallerChains
   /** For facts that are read once for everybody. */
   background: Pick<Chains, 'networkClient'>
-  sending: Sending
+  /** Reports a change, to wake waiting requests here and on other servers. */
+  changed(): void
+  /** Makes the relayer's sender read the chain at once. `resend`: and broadcast again what is not in a block. */
+  pollNow(relayerRowId: number, resend?: boolean): void
+  /** Works for the relayer now. Resolves at the end of one tick. */
+  runSender(relayerRowId: number): Promise<void>
+  /** The settings of a relayer's funding were changed. */
+  fund(relayerRowId: number): void
+  /** Resets the relayer for a restarted test chain. Throws DomainError (409) when the chain did not restart or is not a test chain. */
+  restartChain(relayer: RelayerRow, client: NetworkClient, auditEntry: PendingAuditEntry): Promise<void>
   webhooks: {
     sendTest: Deliverer['test']
     /** There are deliveries to make. */
@@ -40,9 +49,6 @@ export interface ServicesContext {
   }
   /** Counts this many additional requests of the caller. Throws DomainError (429). */
   countCalls(caller: Caller, count: number): Promise<void>
-  makeId(): string
-  /** Milliseconds since the epoch. */
-  now(): number
   /** A monotonic clock in milliseconds. */
   elapsed(): number
   isStopping(): boolean
@@ -54,6 +60,4 @@ export interface ServicesContext {
   version: string
   /** The reasons why the process is not ready; empty when it is. */
   unready(): Promise<Fault[]>
-  /** Logs an error that does not change the answer. */
-  unexpected(error: unknown): void
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { Authorization, SponsoredCall } from '../../generated/openapi.ts'
+import type { AcceptedTransaction, Authorization, SponsoredCall } from '../../generated/openapi.ts'
 import type { NetworkClient } from '../chain/chains.ts'
 import { authorityOf } from '../domain/decoding/transaction.ts'
 import type { Effect } from '../domain/effect.ts'
 import { badRequest, errorOf, notFound } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
+import type { Idempotency } from '../domain/operation.ts'
 import { feeOf } from '../domain/policies/fee-policies.ts'
 import {
   type AskedCall,
@@ -16,7 +17,7 @@ import {
   sponsoredSpending,
   valueSpending,
 } from '../domain/policies/sponsored-calls.ts'
-import type { PendingAuditEntry, RelayerRow } from '../domain/rows.ts'
+import type { RelayerRow } from '../domain/rows.ts'
 import { shownTransaction } from '../domain/show-transaction.ts'
 import { isFinal } from '../domain/statuses.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
@@ -24,8 +25,8 @@ import { readAddress } from '../domain/values.ts'
 import { toHex } from '../lib/hex.ts'
 import type { SponsorshipRow } from '../store/configuration-store.ts'
 import type { ServicesContext } from './context.ts'
-import { hashOf } from './transactions/send.ts'
-import type { Accepted, Asker, Complete, Idempotency } from './transactions/send-parts.ts'
+import { type Asker, type Complete, hashOf, type SendContext, send, unwrapInsert } from './transactions/send.ts'
+import { sendToPool } from './transactions/send-to-pool.ts'
 
 /** A call as callers give it. `user`: whose plain call it is, by the word of a server. */
 export interface GivenCall {
@@ -35,166 +36,155 @@ export interface GivenCall {
   user?: string
 }
 
-/** Accepts and finds the calls of sponsorships, for the operations and for JSON-RPC. */
-export function createSponsoredCalls({
-  store,
-  keyring,
-  chains,
-  sending,
-  now,
-}: Pick<ServicesContext, 'store' | 'keyring' | 'chains' | 'sending' | 'now'>) {
-  /** The relayers that send the calls. Throws DomainError (404) when the relayer, or the pool, was deleted. */
-  async function sendersOf({ relayer_id, relayer_row_id, pool_id, pool_row_id }: SponsorshipRow) {
-    if (relayer_id !== null) {
-      const relayer = await keyring.findRelayer(relayer_id)
-      if (relayer.row_id !== relayer_row_id) throw notFound('The relayer of the sponsorship was deleted')
-      return { pool: undefined, relayers: [relayer] as [RelayerRow] }
-    }
-    const pool = await store.getPool(pool_id as string)
-    if (pool?.row_id !== pool_row_id) throw notFound('The pool of the sponsorship was deleted')
-    const relayers = await Promise.all(pool.relayers.map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
-    if (relayers.length === 0) throw errorOf('unavailable', 'pool', 'The pool has no relayers')
-    return { pool, relayers: relayers as [RelayerRow, ...RelayerRow[]] }
+type CallContext = Pick<ServicesContext, 'store' | 'keyring' | 'chains'>
+
+/** The relayers that send the calls. Throws DomainError (404) when the relayer, or the pool, was deleted. */
+async function sendersOf(
+  { store, keyring }: Pick<CallContext, 'store' | 'keyring'>,
+  { relayer_id, relayer_row_id, pool_id, pool_row_id }: SponsorshipRow,
+) {
+  if (relayer_id !== null) {
+    const relayer = await keyring.findRelayer(relayer_id)
+    if (relayer.row_id !== relayer_row_id) throw notFound('The relayer of the sponsorship was deleted')
+    return { pool: undefined, relayers: [relayer] as [RelayerRow] }
   }
-
-  async function clientOf(nodes: NodeAccess, sponsorship: SponsorshipRow): Promise<NetworkClient> {
-    const { relayers } = await sendersOf(sponsorship)
-    const client = await chains.clientFor(nodes, relayers[0])
-    if (!client) throw notFound('The network of the sponsorship was deleted')
-    return client
-  }
-
-  const isRelayer = async (address: string) => (await store.relayersOn(address)).length > 0
-
-  return {
-    clientOf,
-
-    /**
-     * Accepts a call. `given`: the caller's key for plain calls, which are not known by a signature. Throws DomainError: 400 for a call
-     * that would revert, 403 for one that is not paid for.
-     */
-    async send(
-      sponsorship: SponsorshipRow,
-      call: GivenCall,
-      given: Idempotency | undefined,
-      auditEntry: PendingAuditEntry,
-      asker: Asker<SponsorshipRow>,
-    ): Promise<Accepted> {
-      const asked: AskedCall = {
-        to: readAddress(call.to, ['to']),
-        data: `0x${call.data.replace(/^0x/, '').toLowerCase()}`,
-        authorization: call.authorization_list?.[0],
-      }
-      const own = ownKey(sponsorship, asked)
-      const { pool, relayers } = await sendersOf(sponsorship)
-      const known = pool
-        ? await store.replayInPool(own.caller, pool.row_id, own.key, own.body_hash)
-        : await store.replay(own.caller, relayers[0].row_id, own.key, own.body_hash)
-      if (known?.outcome === 'created' || known?.outcome === 'replayed') return known
-
-      const judged = judgeCall(sponsorship, asked, now())
-      const { kind, signed, value, valid_until } = judged
-      await checkReceivers(judged, isRelayer)
-      if (call.user !== undefined && kind !== 'plain')
-        throw badRequest(['user'], 'cannot be given here: the signature says whose call it is')
-      const user = call.user === undefined ? judged.user : readAddress(call.user, ['user'])
-      // An early check, before the chain is asked. The commit counts.
-      sponsoredSpending(sponsorship.row_id, sponsorship, user)
-      if (sponsorship.paused) throw refused('paused', 'the sponsorship is paused')
-      const account = kind === 'account' ? await checkAccount(asker.nodes, sponsorship, asked) : undefined
-      const effect = account?.effect ?? (kind === 'forward' ? forwardedBy(asked.to, judged.user as string) : undefined)
-
-      let [current, currentPool] = [sponsorship, pool]
-      const complete: Complete = (transaction, quote, relayer) => {
-        const { gas_limit, data_fee } = quote
-        const { max_gas, max_fee, row_id } = current
-        if (gas_limit > max_gas) throw refused('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
-        const fee = feeOf(quote)
-        if (fee > BigInt(max_fee))
-          throw refused('max_fee', `a fee of up to ${fee} wei is above the limit of ${max_fee} wei`)
-        const spending = sponsoredSpending(row_id, current, user)
-        const moved = valueSpending({ relayer, pool: currentPool }, value)
-        const holders = spending.flatMap(({ asset, holder }) => (asset === 'fee' && holder !== undefined ? holder : []))
-        const lane = laneOfCall(current, judged, account?.delegate)
-        return {
-          ...transaction,
-          valid_until,
-          // The fee that is counted is that of this gas limit.
-          gas_is_given: true,
-          fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
-          spending: [...(transaction.spending ?? []), ...spending, ...moved],
-          sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, holders, lane, ...(effect && { effect }) },
-        }
-      }
-      const authorized = async () => {
-        current = await asker.authorize()
-        if (current.paused) throw refused('paused', 'the sponsorship is paused')
-        await checkReceivers(judgeCall(current, asked, now()), isRelayer)
-        currentPool = pool && ((await store.getPool(pool.id)) ?? pool)
-        return currentPool
-      }
-      const { to, data } = asked
-      const body = { to, data, ...(account?.authorization && { authorization_list: [account.authorization] }) }
-      const named = user === null ? body : { ...body, user }
-      const once = signed ? own : given && keyOfUser(given, user, hashOf(named, undefined))
-      if (!pool) auditEntry.relayer_id = relayers[0].id
-      return pool
-        ? sending.submit.sendToPool(
-            pool,
-            body,
-            once,
-            auditEntry,
-            { authorize: async () => (await authorized()) ?? pool, nodes: asker.nodes },
-            undefined,
-            complete,
-          )
-        : sending.submit.send(
-            relayers[0].id,
-            body,
-            once,
-            auditEntry,
-            { authorize: authorized, nodes: asker.nodes },
-            { complete },
-          )
-    },
-
-    /** Undefined: it is no call of this sponsorship. */
-    async find(sponsorship: SponsorshipRow, callId: string): Promise<TransactionRow | undefined> {
-      const id = transactionIdOf(callId)
-      return id === undefined ? undefined : store.getTransactionOfSponsorship(sponsorship.row_id, id)
-    },
-  }
-
-  /**
-   * What a call of an account needs: the code that it runs already, or the authorization to send with it; and its effect. Throws DomainError
-   * (400, 403).
-   */
-  async function checkAccount(
-    nodes: NodeAccess,
-    sponsorship: SponsorshipRow,
-    { to, authorization }: AskedCall,
-  ): Promise<{ effect: Effect; delegate?: string | undefined; authorization?: Authorization }> {
-    const { callers } = await clientOf(nodes, sponsorship)
-    const delegate = delegation.exec(toHex(await callers.code(to)))?.[1]
-    const runs = delegate === undefined ? undefined : `0x${delegate}`
-    if (!authorization) return { effect: delegatedTo(to, checkDelegate(sponsorship, to, runs)), delegate: runs }
-    const wanted = authorization.address.toLowerCase()
-    checkDelegate(sponsorship, to, wanted)
-    const place = ['authorization_list', 0]
-    if (authorityOf(authorization) !== to) throw badRequest(place, 'must be signed by the account to')
-    // Some chains refuse an authorization that changes nothing.
-    const effect = delegatedTo(to, wanted)
-    if (runs === wanted) return { effect, delegate: runs }
-    const nonce = await callers.latestNonce(to)
-    if (authorization.nonce !== nonce)
-      throw badRequest(
-        [...place, 'nonce'],
-        `must be ${nonce}, the present nonce of the account; it is ${authorization.nonce}`,
-      )
-    return { effect, authorization }
-  }
+  const pool = await store.getPool(pool_id as string)
+  if (pool?.row_id !== pool_row_id) throw notFound('The pool of the sponsorship was deleted')
+  const relayers = await Promise.all(pool.relayers.map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
+  if (relayers.length === 0) throw errorOf('unavailable', 'pool', 'The pool has no relayers')
+  return { pool, relayers: relayers as [RelayerRow, ...RelayerRow[]] }
 }
 
+/** The nodes of the network that the calls are sent on. */
+export async function sponsoredClient(
+  context: CallContext,
+  nodes: NodeAccess,
+  sponsorship: SponsorshipRow,
+): Promise<NetworkClient> {
+  const { relayers } = await sendersOf(context, sponsorship)
+  const client = await context.chains.clientFor(nodes, relayers[0])
+  if (!client) throw notFound('The network of the sponsorship was deleted')
+  return client
+}
+
+/**
+ * Accepts a call. The asker's key is for plain calls, which are not known by a signature. Throws DomainError: 400 for a call that would
+ * revert, 403 for one that is not paid for.
+ */
+export async function sendCall(
+  context: SendContext & CallContext,
+  asker: Asker<SponsorshipRow>,
+  sponsorship: SponsorshipRow,
+  call: GivenCall,
+): Promise<AcceptedTransaction> {
+  const { store, now } = context
+  const { auditEntry, nodes, idempotency: given } = asker
+  const asked: AskedCall = {
+    to: readAddress(call.to, ['to']),
+    data: `0x${call.data.replace(/^0x/, '').toLowerCase()}`,
+    authorization: call.authorization_list?.[0],
+  }
+  const own = ownKey(sponsorship, asked)
+  const { pool, relayers } = await sendersOf(context, sponsorship)
+  const known = pool
+    ? await store.replayInPool(own.caller, pool.row_id, own.key, own.body_hash)
+    : await store.replay(own.caller, relayers[0].row_id, own.key, own.body_hash)
+  if (known?.outcome === 'created' || known?.outcome === 'replayed')
+    return unwrapInsert(known, relayers[0].id, auditEntry)
+
+  const isRelayer = async (address: string) => (await store.relayersOn(address)).length > 0
+  const judged = judgeCall(sponsorship, asked, now())
+  const { kind, signed, valid_until } = judged
+  await checkReceivers(judged, isRelayer)
+  if (call.user !== undefined && kind !== 'plain')
+    throw badRequest(['user'], 'cannot be given here: the signature says whose call it is')
+  const user = call.user === undefined ? judged.user : readAddress(call.user, ['user'])
+  // An early check, before the chain is asked. The commit counts.
+  sponsoredSpending(sponsorship.row_id, sponsorship, user)
+  if (sponsorship.paused) throw refused('paused', 'the sponsorship is paused')
+  const account = kind === 'account' ? await checkAccount(context, nodes, sponsorship, asked) : undefined
+  const effect = account?.effect ?? (kind === 'forward' ? forwardedBy(asked.to, judged.user as string) : undefined)
+
+  let [current, currentPool] = [sponsorship, pool]
+  const complete: Complete = (transaction, quote, relayer) => {
+    const { gas_limit, data_fee } = quote
+    const { max_gas, max_fee, row_id } = current
+    if (gas_limit > max_gas) throw refused('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
+    const fee = feeOf(quote)
+    if (fee > BigInt(max_fee))
+      throw refused('max_fee', `a fee of up to ${fee} wei is above the limit of ${max_fee} wei`)
+    const spending = sponsoredSpending(row_id, current, user)
+    const moved = valueSpending({ relayer, pool: currentPool }, judged.value)
+    const holders = spending.flatMap(({ asset, holder }) => (asset === 'fee' && holder !== undefined ? holder : []))
+    const lane = laneOfCall(current, judged, account?.delegate)
+    return {
+      ...transaction,
+      valid_until,
+      // The fee that is counted is that of this gas limit.
+      gas_is_given: true,
+      fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
+      spending: [...(transaction.spending ?? []), ...spending, ...moved],
+      sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, holders, lane, ...(effect && { effect }) },
+    }
+  }
+  const authorize = async () => {
+    current = await asker.authorize()
+    if (current.paused) throw refused('paused', 'the sponsorship is paused')
+    await checkReceivers(judgeCall(current, asked, now()), isRelayer)
+    currentPool = pool && ((await store.getPool(pool.id)) ?? pool)
+    return currentPool
+  }
+  const { to, data } = asked
+  const body = { to, data, ...(account?.authorization && { authorization_list: [account.authorization] }) }
+  const named = user === null ? body : { ...body, user }
+  const idempotency = signed ? own : given && keyOfUser(given, user, hashOf(named))
+  if (pool) {
+    const inPool = { nodes, auditEntry, idempotency, authorize: async () => (await authorize()) ?? pool }
+    return sendToPool(context, inPool, pool, { body, complete })
+  }
+  auditEntry.relayer_id = relayers[0].id
+  return send(context, { nodes, auditEntry, idempotency, authorize }, relayers[0].id, { body, complete })
+}
+
+/** Undefined: it is no call of this sponsorship. */
+export async function findCall(
+  { store }: Pick<CallContext, 'store'>,
+  sponsorship: SponsorshipRow,
+  callId: string,
+): Promise<TransactionRow | undefined> {
+  const id = transactionIdOf(callId)
+  return id === undefined ? undefined : store.getTransactionOfSponsorship(sponsorship.row_id, id)
+}
+
+/**
+ * What a call of an account needs: the code that it runs already, or the authorization to send with it; and its effect. Throws DomainError
+ * (400, 403).
+ */
+async function checkAccount(
+  context: CallContext,
+  nodes: NodeAccess,
+  sponsorship: SponsorshipRow,
+  { to, authorization }: AskedCall,
+): Promise<{ effect: Effect; delegate?: string | undefined; authorization?: Authorization }> {
+  const { callers } = await sponsoredClient(context, nodes, sponsorship)
+  const delegate = delegation.exec(toHex(await callers.code(to)))?.[1]
+  const runs = delegate === undefined ? undefined : `0x${delegate}`
+  if (!authorization) return { effect: delegatedTo(to, checkDelegate(sponsorship, to, runs)), delegate: runs }
+  const wanted = authorization.address.toLowerCase()
+  checkDelegate(sponsorship, to, wanted)
+  const place = ['authorization_list', 0]
+  if (authorityOf(authorization) !== to) throw badRequest(place, 'must be signed by the account to')
+  // Some chains refuse an authorization that changes nothing.
+  const effect = delegatedTo(to, wanted)
+  if (runs === wanted) return { effect, delegate: runs }
+  const nonce = await callers.latestNonce(to)
+  if (authorization.nonce !== nonce)
+    throw badRequest(
+      [...place, 'nonce'],
+      `must be ${nonce}, the present nonce of the account; it is ${authorization.nonce}`,
+    )
+  return { effect, authorization }
+}
 const delegatedTo = (account: string, delegate: string): Effect => ({ kind: 'delegated', account, delegate })
 const forwardedBy = (forwarder: string, signer: string): Effect => ({ kind: 'forwarded', forwarder, signer })
 

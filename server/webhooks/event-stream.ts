@@ -11,8 +11,10 @@ const largeRestMs = 20
 
 export interface EventStreamDependencies {
   store: Pick<Store, 'events' | 'eventsOfPool' | 'lastEvent'>
-  /** Resolves when something may have changed, or after the time. */
-  nextChange(ms: number): Promise<void>
+  waits: {
+    /** Resolves when something may have changed, or after the time. */
+    nextChange(ms: number): Promise<void>
+  }
   isStopping(): boolean
 }
 
@@ -68,7 +70,7 @@ export function poolEventStream(
  * in between lets the reader stop.
  */
 async function* stream(
-  { store, nextChange, isStopping }: EventStreamDependencies,
+  { store, waits, isStopping }: EventStreamDependencies,
   { positions, members, idOf, read }: Source,
 ): AsyncGenerator<string> {
   let quietMs = 0
@@ -99,7 +101,7 @@ async function* stream(
       quietMs = 0
       continue
     }
-    await nextChange(pollMs)
+    await waits.nextChange(pollMs)
     quietMs += pollMs
     const isQuiet = quietMs >= commentMs
     if (isQuiet) quietMs = 0

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createShares } from '../../server/api/http/concurrency-limits.ts'
-import { createWaiting, WaitPlace } from '../../server/services/transactions/wait-for-status.ts'
+import { StatusWaits, WaitPlace } from '../../server/services/transactions/wait-for-status.ts'
 import type { TransactionState } from '../../server/store/transaction-store.ts'
 
 const waitMs = 60_000
@@ -9,7 +9,7 @@ const waitMs = 60_000
 function open() {
   const states = new Map<string, TransactionState>()
   const statements: string[][] = []
-  const waiting = createWaiting({
+  const waiting = new StatusWaits({
     async transactionStates(ids) {
       statements.push(ids)
       return new Map(ids.flatMap((id) => [[id, states.get(id) ?? { status: 'submitted', resign: false }] as const]))

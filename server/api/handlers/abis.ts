@@ -1,11 +1,10 @@
 import type { Fragment } from 'ethers/abi'
 import { isError, isFunction, keptFragments, readAbiEntry } from '../../domain/decoding/abi.ts'
 import { badRequest, conflict } from '../../domain/errors.ts'
-import type { Handlers } from '../../domain/operation.ts'
+import { type Handlers, page } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { page } from './page.ts'
 
 type Abis = Pick<Handlers, 'createAbi' | 'listAbis' | 'getAbi' | 'deleteAbi'>
 

@@ -1,12 +1,12 @@
 import type { ActivityPoint, CallerSpending, Queue, Spending } from '../../../generated/openapi.ts'
 import { relayerNotFound } from '../../domain/errors.ts'
-import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
+import { type Caller, type Handlers, Page, page } from '../../domain/operation.ts'
 import type { PageRequest, RelayerRow } from '../../domain/rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { ServicesContext } from '../../services/context.ts'
+import { findPool } from '../../services/pools.ts'
 import type { ActivityRow, CallerDayRow, DayRow, Repricing } from '../../store/store.ts'
-import { page } from './page.ts'
 
 const dayS = 86_400 as const
 const periods = {
@@ -21,19 +21,16 @@ const weiPerGwei = 10n ** 9n
 const turnQueues = 50
 
 /** The present queues of relayers, their activity, and what they spent. */
-export function activity({
-  store,
-  findPool,
-  now,
-}: Pick<ServicesContext, 'store' | 'findPool' | 'now'>): Pick<
-  Handlers,
-  'listQueues' | 'getActivity' | 'getSpending' | 'getSpendingByCaller'
-> {
+export function activity(
+  context: ServicesContext,
+): Pick<Handlers, 'listQueues' | 'getActivity' | 'getSpending' | 'getSpendingByCaller'> {
+  const { store, now } = context
+
   /** The relayers, of a pool or of all, that the caller may use themselves; undefined: every relayer. */
   async function relayersOf(caller: Caller, poolId: string | undefined) {
     const { relayer_ids } = caller
     if (poolId === undefined) return relayer_ids
-    const pool = await findPool(poolId, caller)
+    const pool = await findPool(context, poolId, caller)
     const ids = pool.relayers.map(({ relayer_id }) => relayer_id)
     return new Set(relayer_ids ? ids.filter((id) => relayer_ids.has(id)) : ids)
   }

@@ -1,8 +1,7 @@
 import type { GrantedScopes } from '../../../generated/openapi.ts'
-import type { Handlers } from '../../domain/operation.ts'
+import { type Handlers, page } from '../../domain/operation.ts'
 import { createApiKey, revokeApiKey, rotateApiKey, showApiKey, updateApiKey } from '../../services/api-keys.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { page } from './page.ts'
 
 type ApiKeys = Pick<
   Handlers,

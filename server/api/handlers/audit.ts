@@ -1,11 +1,10 @@
 import type { AuditEntry as Shown } from '../../../generated/openapi.ts'
-import type { Handlers } from '../../domain/operation.ts'
+import { type Handlers, page } from '../../domain/operation.ts'
 import type { AuditFilter } from '../../domain/rows.ts'
 import { readTime } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from '../../store/audit-batches.ts'
 import { readFrom } from '../http/errors.ts'
-import { page } from './page.ts'
 
 /** The audit trail that api/http/audit.ts and the store record. */
 export function audit({ store }: Pick<ServicesContext, 'store'>): Pick<Handlers, 'listAudit' | 'getAuditHead'> {

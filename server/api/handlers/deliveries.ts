@@ -1,10 +1,9 @@
 import { notificationNotFound } from '../../domain/errors.ts'
-import { type Caller, creatorSeenBy, type Handlers } from '../../domain/operation.ts'
+import { type Caller, creatorSeenBy, type Handlers, page } from '../../domain/operation.ts'
 import { readTime } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { eventStream } from '../../webhooks/event-stream.ts'
 import { conflictAt } from '../http/errors.ts'
-import { page } from './page.ts'
 
 type Deliveries = Pick<
   Handlers,
@@ -18,14 +17,9 @@ type Deliveries = Pick<
 >
 
 /** The state of a notification's deliveries, redelivery, and event streams. */
-export function deliveries({
-  store,
-  keyring,
-  sending: { nextChange },
-  webhooks,
-  shares,
-  isStopping,
-}: Pick<ServicesContext, 'store' | 'keyring' | 'sending' | 'webhooks' | 'shares' | 'isStopping'>): Deliveries {
+export function deliveries(context: ServicesContext): Deliveries {
+  const { store, keyring, webhooks, shares } = context
+
   async function find(notificationId: string, caller: Caller): Promise<number> {
     const rowId = await store.targetRowId(notificationId, creatorSeenBy(caller))
     if (rowId === undefined) throw notificationNotFound()
@@ -85,7 +79,7 @@ export function deliveries({
           : recent > 0
             ? Math.max(0, (await store.lastEvent(relayer.row_id)) - recent)
             : undefined
-      return eventStream({ store, nextChange, isStopping }, relayer.row_id, after)
+      return eventStream(context, relayer.row_id, after)
     },
 
     async testNotification({ path, caller }) {

@@ -8,6 +8,8 @@ import type { Funding, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { balanceOf } from '../../services/funding/balance.ts'
+import { sweep } from '../../services/funding/sweep.ts'
+import { findPool } from '../../services/pools.ts'
 import type { Refill } from '../../store/configuration-store.ts'
 import { ApiError, conflictAt } from '../http/errors.ts'
 
@@ -26,14 +28,9 @@ type Operations = Pick<
 const patienceMs = 2_000
 const dayS = 24 * 3_600
 
-export function funding({
-  store,
-  keyring: { findRelayer },
-  findPool,
-  chains,
-  sending,
-  now,
-}: Pick<ServicesContext, 'store' | 'keyring' | 'findPool' | 'chains' | 'sending' | 'now'>): Operations {
+export function funding(context: ServicesContext): Operations {
+  const { store, keyring, chains, now } = context
+
   /** What counts for the daily limit now. */
   async function spentOf(chainId: number, { from, max_per_day }: Funding, asset: string) {
     const treasury = await store.getRelayer(from)
@@ -49,7 +46,7 @@ export function funding({
     const relayers: PoolFundingState['relayers'] = []
     let chainId = 0
     for (const { relayer_id } of pool.relayers) {
-      const relayer = await findRelayer(relayer_id)
+      const relayer = await keyring.findRelayer(relayer_id)
       chainId = relayer.chain_id
       if ((await store.fundingOf(relayer))?.pool?.row_id !== pool.row_id) continue
       const { state, reason, since } = notes.get(relayer.row_id) ?? unexamined
@@ -87,7 +84,7 @@ export function funding({
 
   return {
     async getFunding({ path, nodes }) {
-      const relayer = await findRelayer(path.relayer_id)
+      const relayer = await keyring.findRelayer(path.relayer_id)
       const applied = await store.fundingOf(relayer)
       if (!applied) throw none('relayer')
       return stateOf(nodes, relayer, applied)
@@ -99,7 +96,7 @@ export function funding({
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'unknown_treasury') throw unknownTreasury()
       if (outcome === 'circle') throw fundingCircle(['from'])
-      sending.fund(outcome.row_id)
+      context.fund(outcome.row_id)
       return stateOf(nodes, outcome, { funding: asCoin(its, outcome.coin_token), pool: null })
     },
 
@@ -113,7 +110,7 @@ export function funding({
     },
 
     async getPoolFunding({ path, caller }) {
-      const pool = await findPool(path.pool_id, caller)
+      const pool = await findPool(context, path.pool_id, caller)
       if (!pool.funding) throw none('pool')
       return poolStateOf(pool, pool.funding)
     },
@@ -124,12 +121,12 @@ export function funding({
       if (outcome === 'missing') return undefined
       if (outcome === 'unknown_treasury') throw unknownTreasury()
       if (outcome === 'circle') throw fundingCircle(['from'])
-      for (const { relayer_id } of outcome.relayers) sending.fund((await findRelayer(relayer_id)).row_id)
+      for (const { relayer_id } of outcome.relayers) context.fund((await keyring.findRelayer(relayer_id)).row_id)
       return poolStateOf(outcome, its)
     },
 
     async deletePoolFunding({ path, caller, auditEntry }) {
-      const pool = await findPool(path.pool_id, caller)
+      const pool = await findPool(context, path.pool_id, caller)
       if (!pool.funding) throw none('pool')
       const outcome = await store.setPoolFunding(path.pool_id, null, auditEntry)
       if (outcome === 'missing') return undefined
@@ -138,12 +135,8 @@ export function funding({
     },
 
     async sweepRelayer({ path, body, idempotency, auditEntry, authorize, nodes }) {
-      const accepted = await sending.submit.sweep(path.relayer_id, body, idempotency, auditEntry, {
-        authorize: () => authorize('sweepRelayer'),
-        nodes,
-      })
-      auditEntry.subject = accepted.transaction.id
-      return accepted.transaction
+      const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('sweepRelayer') }
+      return sweep(context, asker, path.relayer_id, body)
     },
   }
 }

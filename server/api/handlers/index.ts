@@ -16,7 +16,6 @@ import { health, service } from './service.ts'
 import { signers } from './signers.ts'
 import { signing } from './signing.ts'
 import { sponsorships } from './sponsorships.ts'
-import { transactionLists } from './transaction-lists.ts'
 import { transactions } from './transactions.ts'
 
 /** All operations of the contract, except JSON-RPC, which uses them. A missing one does not compile. */
@@ -25,7 +24,6 @@ export const createOperations = (
 ): Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc'> => ({
   ...signing(dependencies),
   ...transactions(dependencies),
-  ...transactionLists(dependencies),
   ...notifications(dependencies),
   ...deliveries(dependencies),
   ...relayers(dependencies),

@@ -7,14 +7,13 @@ import type {
 } from '../../../generated/openapi.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
-import { type Handlers, Page } from '../../domain/operation.ts'
+import { type Handlers, Page, page } from '../../domain/operation.ts'
 import { showRpcUrls } from '../../domain/show-relayer.ts'
 import { readSubmission } from '../../domain/submission.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { nodeWarnings, readPrivateRpcUrls, readRpcUrls } from '../../services/rpc-urls.ts'
 import { conflictAt } from '../http/errors.ts'
-import { page } from './page.ts'
 
 const defaultsOf = (chainId: number) =>
   ({

@@ -1,9 +1,8 @@
 import { badRequest, conflict } from '../../domain/errors.ts'
-import { creatorSeenBy, type Handlers } from '../../domain/operation.ts'
+import { creatorSeenBy, type Handlers, page } from '../../domain/operation.ts'
 import type { NotificationChanges } from '../../domain/rows.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { ApiError, conflictAt } from '../http/errors.ts'
-import { page } from './page.ts'
 
 /** The limit of an API key that is limited to relayers. */
 const maxOfLimitedKey = 100

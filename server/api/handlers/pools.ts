@@ -1,20 +1,20 @@
 import type { Pool } from '../../../generated/openapi.ts'
-import { badRequest, conflict, DomainError, transactionNotFound } from '../../domain/errors.ts'
-import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
-import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
-import { shownBehind } from '../../domain/show-transaction.ts'
-import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { withBatchIndex } from '../../services/batch-errors.ts'
+import { badRequest, conflict, DomainError } from '../../domain/errors.ts'
+import { type Handlers, Page, page } from '../../domain/operation.ts'
+import type { PoolRow } from '../../domain/rows.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { seenIn } from '../../services/find-pool.ts'
-import { placeToWait } from '../../services/transactions/await-transaction.ts'
+import { findPool } from '../../services/pools.ts'
+import { dryRunInPool } from '../../services/transactions/dry-run.ts'
 import { explainTransaction } from '../../services/transactions/explain.ts'
+import { findInPool, getPoolTransaction, listPoolTransactions } from '../../services/transactions/list.ts'
+import { sendBatchToPool } from '../../services/transactions/send-batch.ts'
+import { moveInPool, sendToPool } from '../../services/transactions/send-to-pool.ts'
+import { placeToWait } from '../../services/transactions/wait-for-status.ts'
 import { poolEventStream } from '../../webhooks/event-stream.ts'
 import { conflictAt, shownDryRun } from '../http/errors.ts'
 import { fundingCircle } from './funding.ts'
-import { page } from './page.ts'
 import { readPolicies } from './policies.ts'
-import { listTransactionsOf } from './transaction-lists.ts'
+import { listedBy } from './transactions.ts'
 
 type Pools = Pick<
   Handlers,
@@ -34,40 +34,8 @@ type Pools = Pick<
   | 'getPoolTransaction'
 >
 
-export function pools(
-  dependencies: Pick<
-    ServicesContext,
-    | 'store'
-    | 'keyring'
-    | 'chains'
-    | 'now'
-    | 'findPool'
-    | 'sending'
-    | 'shares'
-    | 'makeId'
-    | 'unexpected'
-    | 'countCalls'
-    | 'isStopping'
-  >,
-): Pools {
-  const { store, findPool: find, makeId, sending, shares, countCalls } = dependencies
-  const { findRelayer } = dependencies.keyring
-  const eventSource = { store, nextChange: sending.nextChange, isStopping: dependencies.isStopping }
-
-  /** A transaction that was sent through the pool: what its relayers send otherwise is not the pool's. Throws DomainError (404). */
-  async function findIn({ pool_id, transaction_id }: { pool_id: string; transaction_id: string }, caller: Caller) {
-    const pool = await find(pool_id, caller)
-    const row = await store.getTransactionOfPool(pool.row_id, transaction_id)
-    if (!row || seenIn(pool, caller)?.has(row.relayer_id) === false) throw transactionNotFound(transaction_id)
-    return { pool, row }
-  }
-
-  /** The relayer of a row. Throws DomainError (404) when it was deleted. */
-  async function relayerOf({ id, relayer_id, relayer_row_id }: TransactionRow): Promise<RelayerRow> {
-    const relayer = await findRelayer(relayer_id)
-    if (relayer.row_id !== relayer_row_id) throw transactionNotFound(id)
-    return relayer
-  }
+export function pools(context: ServicesContext): Pools {
+  const { store, keyring, makeId, shares, countCalls } = context
 
   return {
     async createPool({ body: { id = makeId(), name = id, policies = {}, ...body }, auditEntry }) {
@@ -80,7 +48,7 @@ export function pools(
 
     listPools: ({ query }) => page(query, store.listPools, show),
 
-    getPool: async ({ path, caller }) => show(await find(path.pool_id, caller)),
+    getPool: async ({ path, caller }) => show(await findPool(context, path.pool_id, caller)),
 
     async updatePool({ path, body, auditEntry }) {
       const { policies, ...others } = body
@@ -111,78 +79,50 @@ export function pools(
     },
 
     async sendPoolTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
-      const awaited = placeToWait(dependencies, { query, caller, onClose })
-      const pool = await find(path.pool_id, caller)
-      const accepted = await sending.submit.sendToPool(pool, body, idempotency, auditEntry, {
-        authorize: async () => find(path.pool_id, await authorize('sendPoolTransaction')),
-        nodes,
-      })
-      auditEntry.subject = accepted.transaction.id
-      auditEntry.relayer_id = accepted.transaction.relayer_id
-      return awaited(accepted.transaction)
+      const awaited = placeToWait(context, { query, caller, onClose })
+      const pool = await findPool(context, path.pool_id, caller)
+      const mayUse = async () => findPool(context, path.pool_id, await authorize('sendPoolTransaction'))
+      return awaited(await sendToPool(context, { idempotency, auditEntry, nodes, authorize: mayUse }, pool, { body }))
     },
 
     async sendPoolTransactionBatch({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
-      const pool = await find(path.pool_id, caller)
+      const pool = await findPool(context, path.pool_id, caller)
       await countCalls(caller, body.transactions.length - 1)
-      const accepted = await sending.submit.sendBatchToPool(
-        pool,
-        body.transactions,
-        idempotency,
-        auditEntry,
-        {
-          authorize: async () => find(path.pool_id, await authorize('sendPoolTransactionBatch')),
-          nodes,
-        },
-        (index, work) => withBatchIndex('transactions', index, work),
-      )
-      return Page.whole(accepted)
+      const mayUse = async () => findPool(context, path.pool_id, await authorize('sendPoolTransactionBatch'))
+      const asker = { idempotency, auditEntry, nodes, authorize: mayUse }
+      return Page.whole(await sendBatchToPool(context, asker, pool, body.transactions))
     },
 
     async dryRunPoolTransaction({ path, body, caller, nodes }) {
-      return shownDryRun(await sending.dryRunInPool(nodes, await find(path.pool_id, caller), body))
+      return shownDryRun(await dryRunInPool(context, nodes, await findPool(context, path.pool_id, caller), body))
     },
 
-    async listPoolTransactions(request) {
-      const { path, caller } = request
-      const pool = await find(path.pool_id, caller)
-      return listTransactionsOf(dependencies, { relayer_ids: seenIn(pool, caller), pool_row_id: pool.row_id }, request)
-    },
+    listPoolTransactions: async (request) =>
+      listPoolTransactions(context, request.path.pool_id, request.caller, listedBy(request)),
 
-    async getPoolTransaction({ path, caller }) {
-      const { row } = await findIn(path, caller)
-      return shownBehind(row, await store.firstInLine(row.relayer_row_id), row.pool_row_id)
-    },
+    getPoolTransaction: ({ path, caller }) => getPoolTransaction(context, path, caller),
 
     async explainPoolTransaction({ path, caller, nodes }) {
-      const { row } = await findIn(path, caller)
-      return explainTransaction(dependencies, nodes, {
-        relayer: await relayerOf(row),
-        row,
-        pool_row_id: row.pool_row_id,
-      })
+      const { row, relayer } = await findInPool(context, path, caller)
+      return explainTransaction(context, nodes, { relayer: await relayer(), row, pool_row_id: row.pool_row_id })
     },
 
     async movePoolTransaction({ path, caller, auditEntry, authorize, nodes }) {
-      const { pool, row } = await findIn(path, caller)
-      const from = await relayerOf(row)
-      const { transaction } = await sending.submit.moveInPool(pool, from, row, auditEntry, {
-        authorize: async () => find(path.pool_id, await authorize('movePoolTransaction')),
-        nodes,
-      })
-      auditEntry.subject = transaction.id
-      auditEntry.relayer_id = transaction.relayer_id
-      return transaction
+      const { pool, row, relayer } = await findInPool(context, path, caller)
+      const mayUse = async () => findPool(context, path.pool_id, await authorize('movePoolTransaction'))
+      return moveInPool(context, { auditEntry, nodes, authorize: mayUse }, pool, { from: await relayer(), row })
     },
 
     async streamPoolEvents({ path, header, caller, authorize, onClose }) {
-      const { row_id } = await find(path.pool_id, caller)
+      const { row_id } = await findPool(context, path.pool_id, caller)
       const last = header['Last-Event-ID']
       onClose(shares.streams.hold(caller, 1).release)
-      return poolEventStream(eventSource, row_id, last, async () => {
+      return poolEventStream(context, row_id, last, async () => {
         // Relayers join and leave, and API keys lose their rights.
-        const now = await find(path.pool_id, await authorize('streamPoolEvents')).catch(unlessRefused)
-        return now && Promise.all(now.relayers.map(async ({ relayer_id }) => (await findRelayer(relayer_id)).row_id))
+        const now = await findPool(context, path.pool_id, await authorize('streamPoolEvents')).catch(unlessRefused)
+        return (
+          now && Promise.all(now.relayers.map(async ({ relayer_id }) => (await keyring.findRelayer(relayer_id)).row_id))
+        )
       })
     },
   }

@@ -17,7 +17,6 @@ import {
 import { ApiError } from '../http/errors.ts'
 
 type Operations = Pick<Handlers, 'listProblems' | 'acknowledgeProblem' | 'deleteAcknowledgement' | 'search'>
-type Dependencies = Pick<ServicesContext, 'store' | 'background' | 'sending' | 'now' | 'elapsed' | 'unready'>
 type Snapshot = { at: number; facts: Facts; problems: FoundProblem[] }
 
 /** One look serves everybody who asks within this time. */
@@ -31,7 +30,7 @@ const turnQueues = 50
 const maxPage = 1_000
 const minuteMs = 60_000
 
-export function problems({ store, background, sending, now, elapsed, unready }: Dependencies): Operations {
+export function problems({ store, background, nonces, now, elapsed, unready }: ServicesContext): Operations {
   const accounts = createLastSeen<Account>(accountsMs, elapsed)
   const nodes = createLastSeen<NetworkSeen>(nodesMs, elapsed)
   let last: { until: number; snapshot: Promise<Snapshot> } | undefined
@@ -89,7 +88,7 @@ export function problems({ store, background, sending, now, elapsed, unready }: 
     if (!client) throw new Error('the network of the relayer was deleted')
     const { estimates: chain } = client
     const [balance, latest] = await Promise.all([chain.balance(relayer.address), chain.latestNonce(relayer.address)])
-    const { status, explanation } = await sending.nonceState(relayer, latest, undefined)
+    const { status, explanation } = await nonces.state(relayer, client, latest, undefined)
     return { balance, nonces: { status, explanation } }
   }
 

@@ -1,13 +1,12 @@
 import type { Relayer } from '../../../generated/openapi.ts'
 import { badRequest, conflict, relayerNotFound } from '../../domain/errors.ts'
-import { type Caller, creatorSeenBy, type Handlers } from '../../domain/operation.ts'
+import { type Caller, creatorSeenBy, type Handlers, page } from '../../domain/operation.ts'
 import { addressWarnings } from '../../domain/policies/signing-policies.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../../domain/rows.ts'
 import { showRelayer } from '../../domain/show-relayer.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { nodeWarnings, readRpcUrls } from '../../services/rpc-urls.ts'
 import { conflictAt } from '../http/errors.ts'
-import { page } from './page.ts'
 import { mergePolicies, readPolicies } from './policies.ts'
 
 type Relayers = Pick<
@@ -15,13 +14,8 @@ type Relayers = Pick<
   'createRelayer' | 'listRelayers' | 'getRelayer' | 'updateRelayer' | 'deleteRelayer' | 'drainRelayer'
 >
 
-export function relayers({
-  store,
-  makeId,
-  checkTarget,
-  chains,
-  sending: { changed, noteNew },
-}: Pick<ServicesContext, 'store' | 'makeId' | 'checkTarget' | 'chains' | 'sending'>): Relayers {
+export function relayers(context: ServicesContext): Relayers {
+  const { store, makeId, checkTarget, chains, nonces } = context
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, ['custom_rpc_urls'], checkTarget)
 
   /** Adds these warnings, and those about other relayers on the same address. */
@@ -47,7 +41,8 @@ export function relayers({
       auditEntry.relayer_id = id
       const created = await store.createRelayer(relayer, auditEntry)
       if (typeof created === 'string') throw refusal(created, body)
-      noteNew(created)
+      // An account without unfinished transactions has no lane that follows its chain, so the request does it.
+      nonces.noteNew(created).catch(() => undefined)
       return showOne(created, caller, await nodeWarnings(chains, nodes, created.network, created.custom_rpc_urls))
     },
 
@@ -75,7 +70,7 @@ export function relayers({
       const updated = await store.updateRelayer(path.relayer_id, change, auditEntry, creatorSeenBy(caller))
       if (updated === 'missing') throw relayerNotFound(path.relayer_id)
       if (typeof updated === 'string') throw refusal(updated, body)
-      changed()
+      context.changed()
       return showOne(updated, caller)
     },
 
@@ -92,7 +87,7 @@ export function relayers({
         if (updated === 'missing') throw relayerNotFound(relayer_id)
         if (typeof updated === 'string') throw refusal(updated)
         relayer = updated
-        changed()
+        context.changed()
       }
       const { row_id } = relayer
       const mined = await store.listTransactions(row_id, { offset: 0, limit: 0 }, { status: ['mined'] })

@@ -5,13 +5,12 @@ import type {
   PlainSignerRequest,
 } from '../../../generated/openapi.ts'
 import { badRequest, conflict, DomainError, inputFault } from '../../domain/errors.ts'
-import type { Caller, Handlers } from '../../domain/operation.ts'
+import { type Caller, type Handlers, page } from '../../domain/operation.ts'
 import type { SignerRow } from '../../domain/rows.ts'
 import { generateKey } from '../../keys/keyring.ts'
 import { openKeystore } from '../../keys/keystore.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { conflictAt } from '../http/errors.ts'
-import { page } from './page.ts'
 
 type SignerDependencies = Pick<ServicesContext, 'store' | 'makeId' | 'keyring' | 'keyServices'>
 type LocalRequest = PlainSignerRequest | KeystoreSignerRequest | GeneratedSignerRequest

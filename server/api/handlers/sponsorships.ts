@@ -1,15 +1,14 @@
 import type { CreateSponsorshipRequest, Sponsorship, UpdateSponsorshipRequest } from '../../../generated/openapi.ts'
-import { badRequest, conflict, errorOf } from '../../domain/errors.ts'
-import { type Caller, type Handlers, Page } from '../../domain/operation.ts'
+import { badRequest, conflict, errorOf, transactionNotFound } from '../../domain/errors.ts'
+import { type Caller, type Handlers, Page, page } from '../../domain/operation.ts'
 import { budgetOf, type SponsorshipRules, usageKey } from '../../domain/policies/sponsored-calls.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import { makeToken } from '../../lib/token.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { createSponsoredCalls, shownCallOf } from '../../services/sponsored-calls.ts'
+import { findCall, sendCall, shownCallOf } from '../../services/sponsored-calls.ts'
 import type { SponsorshipRow } from '../../store/configuration-store.ts'
 import { readFrom } from '../http/errors.ts'
 import { missing } from '../http/missing.ts'
-import { page } from './page.ts'
 
 type Sponsorships = Pick<
   Handlers,
@@ -17,11 +16,8 @@ type Sponsorships = Pick<
   | ('getSponsoredUser' | 'sendSponsoredCall' | 'getSponsoredCall')
 >
 
-export function sponsorships(
-  dependencies: Pick<ServicesContext, 'store' | 'keyring' | 'chains' | 'sending' | 'now' | 'makeId'>,
-): Sponsorships {
-  const { store, now, makeId } = dependencies
-  const calls = createSponsoredCalls(dependencies)
+export function sponsorships(context: ServicesContext): Sponsorships {
+  const { store, keyring, now, makeId } = context
 
   const found = async (id: string): Promise<SponsorshipRow> => {
     const sponsorship = await store.getSponsorship(id)
@@ -111,26 +107,23 @@ export function sponsorships(
       const sponsorship = await ofCaller(path.sponsorship_id, caller)
       if (body.user !== undefined && caller.roles.has('relay'))
         throw badRequest(['user'], 'may be given only with an API key that has the scope send')
-      const { transaction } = await calls.send(sponsorship, body, idempotency, auditEntry, {
-        authorize: async () => ofCaller(path.sponsorship_id, await authorize('sendSponsoredCall')),
-        nodes,
-      })
-      auditEntry.subject = transaction.id
-      auditEntry.relayer_id = transaction.relayer_id
-      return shownCallOf(await rowOf(transaction))
+      const mayUse = async () => ofCaller(path.sponsorship_id, await authorize('sendSponsoredCall'))
+      const { id, relayer_id } = await sendCall(
+        context,
+        { idempotency, auditEntry, nodes, authorize: mayUse },
+        sponsorship,
+        body,
+      )
+      const { row_id } = await keyring.findRelayer(relayer_id)
+      const row = await store.getTransaction(row_id, id)
+      if (!row) throw transactionNotFound(id)
+      return shownCallOf(row)
     },
 
     async getSponsoredCall({ path, caller }) {
-      const call = await calls.find(await ofCaller(path.sponsorship_id, caller), path.call_id)
+      const call = await findCall(context, await ofCaller(path.sponsorship_id, caller), path.call_id)
       return call && shownCallOf(call)
     },
-  }
-
-  async function rowOf({ id, relayer_id }: { id: string; relayer_id: string }) {
-    const { row_id } = await dependencies.keyring.findRelayer(relayer_id)
-    const row = await store.getTransaction(row_id, id)
-    if (!row) throw new Error('An accepted call has no row')
-    return row
   }
 }
 

@@ -1,22 +1,26 @@
-import type { Attempt, SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
-import { transactionNotFound } from '../../domain/errors.ts'
-import { type Handlers, Page } from '../../domain/operation.ts'
-import type { PendingAuditEntry } from '../../domain/rows.ts'
-import { shownTransaction as show, shownBehind } from '../../domain/show-transaction.ts'
-import { isUnmined } from '../../domain/statuses.ts'
-import type { AttemptRow, TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import { withBatchIndex } from '../../services/batch-errors.ts'
+import type { SendTransactionRequest } from '../../../generated/openapi.ts'
+import { type Handlers, type OperationRequest, Page } from '../../domain/operation.ts'
+import { shownTransaction } from '../../domain/show-transaction.ts'
+import type { TransactionFilter } from '../../domain/transaction-rows.ts'
+import { readAddress, readTime } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { placeToWait } from '../../services/transactions/await-transaction.ts'
+import { cancelPending, cancelTransaction, releaseTransaction } from '../../services/transactions/cancel.ts'
+import { dryRun } from '../../services/transactions/dry-run.ts'
 import { explainTransaction } from '../../services/transactions/explain.ts'
-import { stateOf } from '../../services/transactions/replace.ts'
-import { ApiError, shownDryRun } from '../http/errors.ts'
-import { page } from './page.ts'
-
-const maxCanceledAtOnce = 10_000
-/** Per database transaction, which takes about 10 ms. */
-const canceledPerBatch = 50
+import {
+  findTransaction,
+  getTransaction,
+  getTransactionByNonce,
+  type Listed,
+  listAttempts,
+  listOfRelayers,
+  listTransactions,
+} from '../../services/transactions/list.ts'
+import { replace } from '../../services/transactions/replace.ts'
+import { send } from '../../services/transactions/send.ts'
+import { sendBatch } from '../../services/transactions/send-batch.ts'
+import { placeToWait } from '../../services/transactions/wait-for-status.ts'
+import { badRequestAt, readFrom, shownDryRun } from '../http/errors.ts'
 
 type Transactions = Pick<
   Handlers,
@@ -25,6 +29,8 @@ type Transactions = Pick<
   | 'dryRunTransaction'
   | 'getTransaction'
   | 'getTransactionByNonce'
+  | 'listTransactions'
+  | 'listAllTransactions'
   | 'listAttempts'
   | 'explainTransaction'
   | 'replaceTransaction'
@@ -32,172 +38,104 @@ type Transactions = Pick<
   | 'cancelPendingTransactions'
 >
 
-export function transactions(
-  dependencies: Pick<
-    ServicesContext,
-    'store' | 'keyring' | 'chains' | 'now' | 'sending' | 'shares' | 'countCalls' | 'unexpected'
-  >,
-): Transactions {
-  const {
-    store,
-    keyring: { findRelayer },
-    sending,
-    countCalls,
-  } = dependencies
-  const { submit, pollNow } = sending
+export const transactions = (context: ServicesContext): Transactions => ({
+  async sendTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
+    const awaited = placeToWait(context, { query, caller, onClose })
+    const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('sendTransaction') }
+    return awaited(await send(context, asker, path.relayer_id, { body }))
+  },
 
-  async function get(relayerRowId: number, id: string): Promise<WholeTransactionRow> {
-    const row = await store.getTransaction(relayerRowId, id)
-    if (!row) throw transactionNotFound(id)
-    return row
-  }
+  async sendTransactionBatch({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
+    await context.countCalls(caller, body.transactions.length - 1)
+    const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('sendTransactionBatch') }
+    return Page.whole(await sendBatch(context, asker, path.relayer_id, body.transactions))
+  },
 
-  /** Releases what is signed of a private transaction, or of its cancellation. Throws DomainError (404, 409). */
-  async function release(
-    { relayer_id, transaction_id }: { relayer_id: string; transaction_id: string },
-    auditEntry: PendingAuditEntry,
-  ): Promise<Transaction> {
-    const { row_id } = await findRelayer(relayer_id)
-    const released = await store.release(row_id, transaction_id, auditEntry)
-    if (released === 'missing') throw transactionNotFound(transaction_id)
-    if ('refused' in released) {
-      const { refused } = released
-      const state = isUnmined(refused.status) ? 'public already' : stateOf(refused)
-      throw new ApiError('conflict', `The transaction is ${state}`)
+  dryRunTransaction: async ({ path, body, nodes }) => shownDryRun(await dryRun(context, nodes, path.relayer_id, body)),
+
+  getTransaction: ({ path }) => getTransaction(context, path),
+
+  getTransactionByNonce: ({ path }) => getTransactionByNonce(context, path.relayer_id, Number(path.nonce)),
+
+  async listTransactions(request) {
+    const { path, query } = request
+    const listed = listedBy(request)
+    if (query.nonce_from !== undefined) listed.filter.nonce_from = query.nonce_from
+    if (query.nonce_to !== undefined) listed.filter.nonce_to = query.nonce_to
+    return listTransactions(context, path.relayer_id, listed)
+  },
+
+  listAllTransactions: async (request) => listOfRelayers(context, request.caller.relayer_ids, listedBy(request)),
+
+  listAttempts: ({ path, query }) => listAttempts(context, path, query),
+
+  explainTransaction: async ({ path, nodes }) =>
+    explainTransaction(context, nodes, await findTransaction(context, path)),
+
+  async replaceTransaction({ path, body, auditEntry, authorize, nodes }) {
+    if (isRelease(body)) {
+      await authorize('replaceTransaction')
+      return releaseTransaction(context, auditEntry, path)
     }
-    pollNow(row_id)
-    return show(released)
-  }
+    const asker = { auditEntry, nodes, authorize: () => authorize('replaceTransaction') }
+    const { relayer_id, transaction_id: transactionId } = path
+    return shownTransaction(await replace(context, asker, relayer_id, { transactionId, body }))
+  },
 
-  return {
-    async sendTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
-      const awaited = placeToWait(dependencies, { query, caller, onClose })
-      const accepted = await submit.send(path.relayer_id, body, idempotency, auditEntry, {
-        authorize: () => authorize('sendTransaction'),
-        nodes,
-      })
-      // A repeated request is recorded with the transaction of the first one.
-      auditEntry.subject = accepted.transaction.id
-      return awaited(accepted.transaction)
-    },
+  cancelTransaction: ({ path, query, auditEntry }) =>
+    cancelTransaction(context, auditEntry, path, query.submission === 'public'),
 
-    async sendTransactionBatch({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
-      await countCalls(caller, body.transactions.length - 1)
-      const accepted = await submit.sendBatch(
-        path.relayer_id,
-        body.transactions,
-        idempotency,
-        auditEntry,
-        { authorize: () => authorize('sendTransactionBatch'), nodes },
-        (index, work) => withBatchIndex('transactions', index, work),
-      )
-      return Page.whole(accepted)
-    },
-
-    dryRunTransaction: async ({ path, body, nodes }) => shownDryRun(await sending.dryRun(nodes, path.relayer_id, body)),
-
-    async getTransaction({ path }) {
-      const { row_id } = await findRelayer(path.relayer_id)
-      const row = await store.getTransaction(row_id, path.transaction_id)
-      return row && shownBehind(row, await store.firstInLine(row_id))
-    },
-
-    async getTransactionByNonce({ path }) {
-      const { row_id, chain_id, address } = await findRelayer(path.relayer_id)
-      const row = await store.getTransactionByNonce(chain_id, address, Number(path.nonce))
-      if (row?.relayer_row_id !== row_id) return undefined
-      return shownBehind(row, await store.firstInLine(row_id))
-    },
-
-    async listAttempts({ path, query }) {
-      const { row_id } = await findRelayer(path.relayer_id)
-      const row = await get(row_id, path.transaction_id)
-      return page(query, (slice) => store.listAttempts(row.row_id, slice), showAttempt(row))
-    },
-
-    async explainTransaction({ path, nodes }) {
-      const relayer = await findRelayer(path.relayer_id)
-      return explainTransaction(dependencies, nodes, { relayer, row: await get(relayer.row_id, path.transaction_id) })
-    },
-
-    async replaceTransaction({ path, body, auditEntry, authorize, nodes }) {
-      if (isRelease(body)) {
-        await authorize('replaceTransaction')
-        return release(path, auditEntry)
-      }
-      const row = await submit.replace(path.relayer_id, path.transaction_id, body, auditEntry, {
-        authorize: () => authorize('replaceTransaction'),
-        nodes,
-      })
-      pollNow(row.relayer_row_id)
-      return show(row)
-    },
-
-    async cancelTransaction({ path, query, auditEntry }) {
-      const { row_id } = await findRelayer(path.relayer_id)
-      const { transaction_id } = path
-      const isReleased = query.submission === 'public'
-      const reason = 'Canceled by request'
-      const withdrawn = await store.withdraw(row_id, transaction_id, 'cancel', reason, { isReleased }, auditEntry)
-      if (withdrawn === 'missing') throw transactionNotFound(transaction_id)
-      if ('refused' in withdrawn) {
-        const { refused } = withdrawn
-        if (isReleased && refused.intent !== 'send') return release(path, auditEntry)
-        throw new ApiError('conflict', `The transaction is ${stateOf(refused)}`)
-      }
-      pollNow(row_id)
-      return show(withdrawn)
-    },
-
-    async cancelPendingTransactions({ path, auditEntry }) {
-      const { row_id } = await findRelayer(path.relayer_id)
-      const queued: string[] = []
-      const failed: string[] = []
-      const batch = {
-        relayer_row_id: row_id,
-        limit: canceledPerBatch,
-        intent: 'cancel',
-        reason: 'Canceled by request',
-      } as const
-      let belowNonce: number | undefined = Number.MAX_SAFE_INTEGER
-      while (belowNonce !== undefined && queued.length + failed.length < maxCanceledAtOnce) {
-        const { withdrawn, refused, next_below } = await store.withdrawBatch(auditEntry, {
-          ...batch,
-          below_nonce: belowNonce,
-        })
-        queued.push(...withdrawn)
-        failed.push(...refused)
-        belowNonce = next_below
-        // Other requests run between two batches.
-        await yieldToEventLoop()
-      }
-      pollNow(row_id)
-      return {
-        queued_for_cancellation_transaction_ids: queued,
-        failed_to_queue_transaction_ids: failed,
-        total_processed: queued.length + failed.length,
-      }
-    },
-  }
-}
+  cancelPendingTransactions: ({ path, auditEntry }) => cancelPending(context, auditEntry, path.relayer_id),
+})
 
 /** A replacement of nothing but the way to the chain. */
 const isRelease = ({ submission, ...others }: SendTransactionRequest): boolean =>
   submission?.mode === 'public' && Object.values(others).every((member) => member == null)
 
-const showAttempt =
-  ({ hash, block_hash }: TransactionRow) =>
-  ({
-    taken_at,
-    created_at,
-    gas_limit: _gas_limit,
-    refusal_kind: _kind,
-    content_hash: _hash,
-    sig: _sig,
-    ...attempt
-  }: AttemptRow): Attempt => ({
-    ...attempt,
-    signed_at: created_at,
-    accepted_at: taken_at,
-    is_mined: block_hash !== null && attempt.hash === hash,
-  })
+/** Characters of `data` as hex in one page. */
+export const maxPageCharacters = 32 * 1024 * 1024
+const maxPageKib = maxPageCharacters / 2 / 1024
+
+type Asking = Pick<OperationRequest<'listAllTransactions'>, 'query' | 'holdAnswer'>
+
+/** The page that a request asks for. One with too much data is refused; else the caller's share holds it until the response is written. */
+export const listedBy = ({ query, holdAnswer }: Asking): Listed => ({
+  query,
+  filter: readFilter(query),
+  admit(dataBytes) {
+    const characters = 2 * dataBytes
+    if (characters > maxPageCharacters) {
+      const size = `the data of these transactions has ${Math.ceil(dataBytes / 1024)} KiB`
+      throw badRequestAt('/query/per_page', `is too large: ${size}, and a page has at most ${maxPageKib} KiB`)
+    }
+    holdAnswer(characters)
+  },
+})
+
+function readFilter({
+  status,
+  created_after,
+  created_before,
+  reference,
+  metadata,
+  hash,
+  to,
+  search,
+}: Omit<TransactionFilter, 'nonce_from' | 'nonce_to' | 'metadata'> & { metadata?: string }): TransactionFilter {
+  return readFrom('/query', () => ({
+    status,
+    ...(created_after && { created_after: readTime(created_after, ['created_after']) }),
+    ...(created_before && { created_before: readTime(created_before, ['created_before']) }),
+    ...(reference !== undefined && { reference }),
+    ...(metadata !== undefined && { metadata: readPair(metadata) }),
+    ...(hash !== undefined && { hash: hash.toLowerCase() }),
+    ...(to !== undefined && { to: readAddress(to, ['to']) }),
+    ...(search !== undefined && { search: search.trim() }),
+  }))
+}
+
+/** `name:value`. */
+function readPair(text: string): { name: string; value: string } {
+  const end = text.indexOf(':')
+  return { name: text.slice(0, end), value: text.slice(end + 1) }
+}

@@ -49,6 +49,7 @@ const placeOf: Record<Subject, string> = {
   token: '/headers/authorization',
   origin: '/headers/origin',
   pool_id: '/path/pool_id',
+  page: '/query/page',
   api_key_id: '/path/api_key_id',
   policies: 'policies',
   pool_policies: 'pool/policies',

@@ -1,7 +1,7 @@
 import { notFound, notificationNotFound, relayerNotFound, transactionNotFound } from '../../domain/errors.ts'
 import type { PathParameter } from '../../domain/operation.ts'
 import { apiKeyNotFound } from '../../services/api-keys.ts'
-import { poolMissing } from '../../services/find-pool.ts'
+import { poolMissing } from '../../services/pools.ts'
 import { ApiError } from './errors.ts'
 
 const inDetails = (name: PathParameter, message: string): ApiError =>

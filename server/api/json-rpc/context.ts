@@ -9,12 +9,9 @@ import { schemaCheck } from '../http/schema-check.ts'
 import { codes, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
 
 /** What a call needs of the service. Most methods are an operation of the contract, with its rights, policies and limits. */
-export interface JsonRpcDependencies
-  extends Pick<ServicesContext, 'store' | 'keyring' | 'findPool' | 'sending' | 'shares' | 'countCalls' | 'unexpected'> {
+export interface JsonRpcDependencies extends ServicesContext {
   operations: Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc'>
   contract: ContractDocument
-  /** A monotonic clock in milliseconds. */
-  elapsed(): number
 }
 
 export type Request = Omit<OperationRequest<'callJsonRpc'>, 'path'>

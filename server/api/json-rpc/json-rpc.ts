@@ -5,6 +5,7 @@ import { DomainError, errorOf, relayerNotFound } from '../../domain/errors.ts'
 import type { Caller, Handlers } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { createSerialQueue } from '../../lib/serial-queue.ts'
+import { findPool } from '../../services/pools.ts'
 import { unavailable } from '../../services/transactions/pick-relayer.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import { statusOf } from '../http/errors.ts'
@@ -43,7 +44,7 @@ type OfRequest = Omit<Context, 'id' | 'method' | 'params' | 'as' | 'by'> & Endpo
 
 /** The JSON-RPC endpoint of a relayer or a pool: a table of methods, each of which is an operation of the contract or a call of a node. */
 export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'callJsonRpc' | 'callPoolJsonRpc'> {
-  const { keyring, findPool, shares, countCalls, unexpected } = dependencies
+  const { keyring, shares, countCalls, unexpected } = dependencies
   const methods = new Map<string, Method>(
     Object.entries({
       ...readingMethods(dependencies),
@@ -154,9 +155,9 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
 
     async callPoolJsonRpc(request) {
       const { pool_id } = request.path
-      const pool = await findPool(pool_id, request.caller)
+      const pool = await findPool(dependencies, pool_id, request.caller)
       const relayers = await Promise.all(pool.relayers.map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
-      return answerAll(request, { relayers, pool, check: (caller) => findPool(pool_id, caller) })
+      return answerAll(request, { relayers, pool, check: (caller) => findPool(dependencies, pool_id, caller) })
     },
   }
 }

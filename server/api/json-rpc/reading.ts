@@ -1,5 +1,6 @@
 import type { RpcAnswer } from '../../../generated/openapi.ts'
 import { revertDataOf } from '../../chain/rpc-error.ts'
+import { nextNonce } from '../../services/accounts.ts'
 import { readableMethods } from '../http/schema-check.ts'
 import { type Context, checked, type JsonRpcDependencies, type Method } from './context.ts'
 import { codes, JsonRpcError } from './errors.ts'
@@ -29,10 +30,8 @@ function asNodes({ code, message, data }: NonNullable<RpcAnswer['error']>): Json
 }
 
 /** The methods that the relayer answers itself without signing anything. */
-export function readingMethods(
-  dependencies: NodeDependencies & Pick<JsonRpcDependencies, 'sending'>,
-): Record<string, Method> {
-  const { contract, sending } = dependencies
+export function readingMethods(dependencies: JsonRpcDependencies): Record<string, Method> {
+  const { contract } = dependencies
   const accounts: Method = async ({ relayers }) => relayers.map(({ address }) => address)
 
   const toNode = Object.fromEntries(
@@ -56,7 +55,7 @@ export function readingMethods(
         ({ address }) => typeof account === 'string' && account.toLowerCase() === address,
       )
       if (!own || block !== 'pending') return askNode(dependencies, context, 'eth_getTransactionCount', context.params)
-      return context.as('getNonce', 200, async () => hex(await sending.nextNonce(own)))
+      return context.as('getNonce', 200, async () => hex(await nextNonce(dependencies, own)))
     },
   }
 }

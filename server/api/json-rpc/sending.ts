@@ -5,7 +5,10 @@ import type { Idempotency } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
-import { underpriced } from '../../services/transactions/replace.ts'
+import { findPool } from '../../services/pools.ts'
+import { replace, underpriced } from '../../services/transactions/replace.ts'
+import { send } from '../../services/transactions/send.ts'
+import { sendToPool } from '../../services/transactions/send-to-pool.ts'
 import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import { readIdempotency } from '../http/idempotency-key.ts'
 import { type Context, checked, type JsonRpcDependencies, type Method } from './context.ts'
@@ -30,19 +33,11 @@ const signWaitMs = 5_000
 /** The least wait of a call: enough to see that the relayer signs again. */
 const leastWaitMs = 100
 
-export function sendingMethods({
-  store,
-  keyring,
-  findPool,
-  sending,
-  contract,
-  unexpected,
-  elapsed,
-}: JsonRpcDependencies): Record<string, Method> {
-  const { submit } = sending
+export function sendingMethods(service: JsonRpcDependencies): Record<string, Method> {
+  const { store, keyring, contract, unexpected, elapsed } = service
   const repeats = createRepeats(elapsed)
 
-  const send: Method = (context) => {
+  const sendTransaction: Method = (context) => {
     const { relayers, pool, request, params, index } = context
     const given = readTransactionObject(params[0], context.relayer)
     const wanted = { ...given, body: checked(contract, 'SendTransactionRequest', given.body) }
@@ -64,7 +59,7 @@ export function sendingMethods({
     })
     return accepted.then((transaction) => afterCommit(context, place, transaction, wanted.body))
   }
-  return { eth_sendTransaction: send, wallet_sendTransaction: send }
+  return { eth_sendTransaction: sendTransaction, wallet_sendTransaction: sendTransaction }
 
   /** `relayer`: undefined in a pool that chooses one. */
   async function accept(
@@ -77,21 +72,16 @@ export function sendingMethods({
     try {
       if (pool) return await acceptInPool(context, pool, body, idempotency, relayer && { relayer, nonce })
       return await context.as('sendTransaction', 201, async (auditEntry) => {
-        const { transaction } = await submit.send(
-          context.relayer.id,
-          body,
-          idempotency,
-          auditEntry,
-          { authorize: () => context.request.authorize('sendTransaction'), nodes: context.request.nodes },
-          nonce === undefined ? {} : { nonce },
-        )
-        auditEntry.subject = transaction.id
-        return { id: transaction.id, relayer: context.relayer, isReplacement: false }
+        const { nodes, authorize } = context.request
+        const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('sendTransaction') }
+        const wanted = nonce === undefined ? { body } : { body, nonce }
+        const { id } = await send(service, asker, context.relayer.id, wanted)
+        return { id, relayer: context.relayer, isReplacement: false }
       })
     } catch (error) {
       if (error instanceof NonceTaken) {
         if (pool) throw wrongNonce(nonce as number, error.next_nonce)
-        return replace(context, body, nonce as number, error.next_nonce)
+        return replaceAt(context, body, nonce as number, error.next_nonce)
       }
       if (isTold(error)) throw error
       unexpected(error)
@@ -113,23 +103,16 @@ export function sendingMethods({
     by: { relayer: RelayerRow; nonce: number | undefined } | undefined,
   ): Promise<Accepted> {
     return context.as('sendPoolTransaction', 201, async (auditEntry) => {
-      const authorize = async () => findPool(pool.id, await context.request.authorize('sendPoolTransaction'))
-      const { transaction } = await submit.sendToPool(
-        pool,
-        body,
-        idempotency,
-        auditEntry,
-        { authorize, nodes: context.request.nodes },
-        by,
-      )
-      auditEntry.subject = transaction.id
-      auditEntry.relayer_id = transaction.relayer_id
-      return { id: transaction.id, relayer: await keyring.findRelayer(transaction.relayer_id), isReplacement: false }
+      const { nodes, authorize } = context.request
+      const mayUse = async () => findPool(service, pool.id, await authorize('sendPoolTransaction'))
+      const asker = { idempotency, auditEntry, nodes, authorize: mayUse }
+      const { id, relayer_id } = await sendToPool(service, asker, pool, { body, by })
+      return { id, relayer: await keyring.findRelayer(relayer_id), isReplacement: false }
     })
   }
 
   /** As in nodes, a call with the nonce of an unfinished transaction must pay more; otherwise it is refused as a mistake. */
-  async function replace(
+  async function replaceAt(
     context: Context,
     body: SendTransactionRequest,
     nonce: number,
@@ -146,11 +129,9 @@ export function sendingMethods({
     }
     return context.as('replaceTransaction', 200, async (auditEntry) => {
       auditEntry.subject = row.id
-      const replaced = await submit.replace(relayer.id, row.id, body, auditEntry, {
-        authorize: () => context.request.authorize('replaceTransaction'),
-        nodes: context.request.nodes,
-      })
-      sending.pollNow(replaced.relayer_row_id)
+      const { nodes, authorize } = context.request
+      const asker = { auditEntry, nodes, authorize: () => authorize('replaceTransaction') }
+      await replace(service, asker, relayer.id, { transactionId: row.id, body })
       return { id: row.id, relayer, isReplacement: true }
     })
   }
@@ -192,7 +173,7 @@ export function sendingMethods({
     patience.set(relayer.row_id, until)
     const waitMs = Math.max(until - elapsed(), leastWaitMs)
     // A replacement is signed when nothing is left to sign again.
-    await sending.waitUntil({ transaction_id: id, until: 'sent', isSigned: isReplacement, wait_ms: waitMs }, place)
+    await service.waits.until({ transaction_id: id, until: 'sent', isSigned: isReplacement, wait_ms: waitMs }, place)
     const row = await read()
     const statusReason = shownReason(row)
     const data = { transaction_id: id, status: row.status, status_reason: statusReason }

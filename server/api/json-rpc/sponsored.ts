@@ -3,7 +3,7 @@ import { DomainError, errorOf, type Fault } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Handlers, OperationRequest } from '../../domain/operation.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { callIdOf, createSponsoredCalls, shownCallOf } from '../../services/sponsored-calls.ts'
+import { callIdOf, findCall, sendCall, shownCallOf, sponsoredClient } from '../../services/sponsored-calls.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { SponsorshipRow } from '../../store/configuration-store.ts'
 import { detailsOf, statusOf } from '../http/errors.ts'
@@ -13,7 +13,6 @@ import { codes, type ErrorObject, errorObject, invalidParams, JsonRpcError, meth
 import { revertIn } from './json-rpc.ts'
 
 type Request = OperationRequest<'callSponsoredJsonRpc'>
-type Dependencies = JsonRpcDependencies & Parameters<typeof createSponsoredCalls>[0]
 type Method = (context: { sponsorship: SponsorshipRow; request: Request; params: unknown[] }) => Promise<unknown>
 
 /** The status of a call in relayer_getStatus. */
@@ -26,9 +25,8 @@ const noAddress = `0x${'0'.repeat(40)}`
 const coin = { address: noAddress, decimals: 18 }
 
 /** The JSON-RPC of a sponsorship, for its key: relayer_* of the published draft. */
-export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'callSponsoredJsonRpc'> {
-  const { store, sending, shares, countCalls, contract, now, unexpected } = dependencies
-  const calls = createSponsoredCalls(dependencies)
+export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, 'callSponsoredJsonRpc'> {
+  const { store, waits, shares, countCalls, contract, now, unexpected } = service
 
   /** The sponsorship of the caller's key, as it is now. Throws DomainError (403) for a page that it does not list. */
   async function sponsorshipOf(callerId: string, { header }: Request): Promise<SponsorshipRow> {
@@ -46,14 +44,10 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
     const { auditEntry, end } = request.beginAudit('sendSponsoredCall')
     try {
       const authorize = async () => sponsorshipOf((await request.authorize('sendSponsoredCall')).id, request)
-      const { transaction } = await calls.send(sponsorship, call, idempotency, auditEntry, {
-        authorize,
-        nodes: request.nodes,
-      })
-      auditEntry.subject = transaction.id
-      auditEntry.relayer_id = transaction.relayer_id
+      const asker = { idempotency, auditEntry, nodes: request.nodes, authorize }
+      const { id } = await sendCall(service, asker, sponsorship, call)
       end(201)
-      return callIdOf(transaction.id)
+      return callIdOf(id)
     } catch (error) {
       end(error instanceof DomainError ? statusOf[error.code] : 500)
       throw error
@@ -61,7 +55,7 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
   }
 
   const find = async (sponsorship: SponsorshipRow, id: unknown): Promise<TransactionRow> => {
-    const found = typeof id === 'string' ? await calls.find(sponsorship, id) : undefined
+    const found = typeof id === 'string' ? await findCall(service, sponsorship, id) : undefined
     if (!found) throw new JsonRpcError(relayerCodes.unknown_id, 'no call has this id')
     return found
   }
@@ -87,7 +81,7 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
   }
 
   async function receiptOf(nodes: NodeAccess, sponsorship: SponsorshipRow, hash: string | null): Promise<unknown> {
-    const { callers } = await calls.clientOf(nodes, sponsorship)
+    const { callers } = await sponsoredClient(service, nodes, sponsorship)
     // The other calls that were asked for do not fail with it.
     return (await callers.rpc('eth_getTransactionReceipt', [hash]).catch(orUnknown)) ?? null
   }
@@ -101,7 +95,7 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
     place: WaitPlace,
   ) {
     const row = await find(sponsorship, id)
-    await sending.waitUntil({ transaction_id: row.id, until: 'mined', wait_ms: waitMs }, place)
+    await waits.until({ transaction_id: row.id, until: 'mined', wait_ms: waitMs }, place)
     const known = await statusOfCall(nodes, sponsorship, id)
     return known.status === statuses.pending || known.status === statuses.submitted ? undefined : known
   }
@@ -139,7 +133,7 @@ export function sponsoredJsonRpc(dependencies: Dependencies): Pick<Handlers, 'ca
         checkChain(chainId, sponsorship.chain_id)
         if (token !== noAddress)
           throw new JsonRpcError(relayerCodes.unsupported_payment, 'fees are told in the coin of the chain only')
-        const market = await (await calls.clientOf(nodes, sponsorship)).market()
+        const market = await (await sponsoredClient(service, nodes, sponsorship)).market()
         const price = market.kind === 'legacy' ? market.gas_price : market.base_fee + market.tips.average
         const expiry = Math.floor(now() / 1_000) + feeValidS
         return { chainId: `${sponsorship.chain_id}`, gasPrice: `${price}`, rate: 1, expiry, token: coin }

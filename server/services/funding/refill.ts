@@ -9,20 +9,13 @@ import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
 import type { Spend } from '../../domain/transaction-rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
 import type { NetworkClient, SenderContext } from '../../sender/context.ts'
-import type { Nonces } from '../../sender/nonces/nonces.ts'
 import type { Refill } from '../../store/configuration-store.ts'
+import type { Store } from '../../store/store.ts'
 import { defaultTier } from '../transactions/quote.ts'
-import type { Submit } from '../transactions/send.ts'
-import type { Complete } from '../transactions/send-parts.ts'
+import { type Complete, type SendContext, send } from '../transactions/send.ts'
 import { availableTo } from './balance.ts'
 
-interface FundingDependencies
-  extends Pick<SenderContext, 'store' | 'findRelayer' | 'networkClient' | 'now' | 'elapsed'> {
-  submit: Pick<Submit, 'send'>
-  nonces: Pick<Nonces, 'follow'>
-  /** Starts the background work of a relayer. */
-  wake(relayerRowId: number): void
-}
+export interface RefillContext extends SendContext, Pick<SenderContext, 'networkClient' | 'elapsed'> {}
 
 /** How often the balance is read: while the relayer works, and while it does nothing. */
 const checkMs = 5_000
@@ -33,7 +26,6 @@ const refillMs = 1_000
 const patienceMs = 60_000
 /** After a refill that failed. Each costs a fee. */
 const restMs = 10 * 60_000
-const caller = 'service'
 const maxReason = 1_000
 
 interface Result {
@@ -50,161 +42,167 @@ const result = (state: FundingStatus, reason: string | null = null): Result => (
  * Keeps relayers supplied. A refill is accepted in one commit with its transaction, and only while none is open and no other one was
  * accepted since the decision. Whether it is open, and in which block it is, the row of its transaction says.
  */
-export function createFunding(dependencies: FundingDependencies) {
-  const { store, findRelayer, networkClient, submit, nonces, wake, now, elapsed } = dependencies
-  const nodes = serviceAccess()
+export class Refills {
+  readonly #context: RefillContext
   /** Since when the balance is unknown, and when to look again, by the relayer's row id. */
-  const unknownSince = new Map<number, number>()
-  const nextAt = new Map<number, number>()
+  readonly #unknownSince = new Map<number, number>()
+  readonly #nextAt = new Map<number, number>()
 
-  async function examine(relayer: RelayerRow, applied: AppliedFunding): Promise<Result> {
-    const { funding } = applied
-    const refills = await store.refills(relayer.row_id)
-    const open = refills.find(({ is_open }) => is_open)
-    if (open) return follow(open)
-    const client = await networkClient(relayer)
-    const available = client && (await availableTo(relayer, client, store, { asset: funding.asset, refills }))
-    if (available === 'behind') {
-      await lookForReorganization(relayer, client as NetworkClient, refills)
-      return result('unknown', 'The balance is unknown: most nodes lack the block of the last refill')
-    }
-    if (available === undefined) return result('unknown', 'The balance is unknown: most nodes do not answer')
-    // A drained relayer gets what its unfinished transactions need: it may be swept.
-    const isDrained = relayer.policies.allow_transactions === false
-    const [min, target] = isDrained ? ['0', '0'] : [funding.min_balance, funding.target_balance]
-    if (available >= BigInt(min)) return result('sufficient')
-    const [last] = refills
-    const failed = last && failureOf(last)
-    if (failed) return result('refused', failed)
-    return refill(relayer, applied, BigInt(target) - available, last?.row_id ?? null)
+  constructor(context: RefillContext) {
+    this.#context = context
   }
 
-  async function follow({ treasury_row_id, transaction_id }: Refill): Promise<Result> {
-    const row = await store.getTransaction(treasury_row_id, transaction_id)
-    return result('refilling', row ? shownReason(row) : null)
+  /** Examines a relayer if it is time to, and starts or follows its refill. Resolves to the milliseconds until the next time. */
+  async work(rowId: number): Promise<number | undefined> {
+    const { elapsed } = this.#context
+    // The search for work wakes every row, at each change by another process.
+    const earlyMs = (this.#nextAt.get(rowId) ?? 0) - elapsed()
+    if (earlyMs > 0) return earlyMs
+    this.#nextAt.set(rowId, elapsed() + checkMs)
+    const waitMs = await this.#examine(rowId)
+    this.#nextAt.set(rowId, elapsed() + (waitMs ?? 0))
+    return waitMs
   }
 
-  /** A block may have been removed long after its transactions ended, when nobody watched: they are reopened. */
-  async function lookForReorganization(relayer: RelayerRow, client: NetworkClient, [last]: Refill[]): Promise<void> {
-    const treasury = last && (await store.getRelayerByRowId(last.treasury_row_id))
-    for (const its of treasury ? [relayer, treasury] : [relayer]) {
-      const counted = await proveCount(client, its.address)
-      if (!counted) continue
-      await nonces.follow(its, client, counted.fact.at_most)
-      wake(its.row_id)
-    }
+  /** The settings were changed. */
+  again(rowId: number): void {
+    this.#nextAt.delete(rowId)
   }
 
-  /** Why the next refill must rest; undefined: it need not. */
-  function failureOf({ status, created_at }: Refill): string | undefined {
-    if (status === null || status === 'confirmed' || now() - Date.parse(created_at) > restMs) return undefined
-    return `The last refill ended as ${status}; the next one starts ${restMs / 60_000} minutes after it`
+  async leave(rowId: number): Promise<void> {
+    this.#nextAt.delete(rowId)
+    this.#unknownSince.delete(rowId)
   }
 
-  async function refill(
-    relayer: RelayerRow,
-    applied: AppliedFunding,
-    amount: bigint,
-    after: number | null,
-  ): Promise<Result> {
-    const { funding } = applied
-    const treasury = await findRelayer(funding.from)
-    const price = await priceFor(treasury)
-    if (price === undefined) return result('unknown', 'No node of the network answers')
-    const { max_fee_per_gas } = funding
-    if (price > BigInt(max_fee_per_gas)) {
-      const reason = `The price of gas is ${gwei(price)}, above max_fee_per_gas (${gwei(max_fee_per_gas)})`
-      return result('fee_too_high', reason)
-    }
-    const request: SendTransactionRequest = {
-      ...(funding.asset === null
-        ? { to: relayer.address, value: `${amount}` }
-        : { to: funding.asset, value: '0', data: transferCall(relayer.address, amount) }),
-      reference: `refill ${relayer.id}`,
-    }
-    // It starts at the market's price: `max_fee_per_gas` is what later prices may be.
-    const complete: Complete = (transaction, quoted) => ({
-      ...transaction,
-      ...priceColumns(limit(quoted.prices, BigInt(max_fee_per_gas))),
-      fee_ceiling: max_fee_per_gas,
-      spending: [...(transaction.spending ?? []), spendOf(relayer, applied, amount, quoted)],
-      refill: { relayer_row_id: relayer.row_id, asset: funding.asset, amount: `${amount}`, after },
-    })
-    try {
-      await submit.send(
-        treasury.id,
-        request,
-        undefined,
-        auditEntry(treasury.id),
-        { authorize: async () => undefined, nodes },
-        { complete },
-      )
-      return result('refilling')
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.code === 'outcome_unknown') throw error
-      return refusedAs(error)
-    }
-  }
-
-  /** The market's price in the next block; undefined: it is unknown. */
-  async function priceFor(treasury: RelayerRow): Promise<bigint | undefined> {
-    const client = await networkClient(treasury)
-    const market = await client?.market().catch(() => undefined)
-    if (!market) return undefined
-    const kind = treasury.policies.eip1559_pricing === false ? 'legacy' : market.kind
-    return nextPrice(quote(market, defaultTier, kind), market)
-  }
-
-  const auditEntry = (relayerId: string): PendingAuditEntry => ({
-    at: now(),
-    caller,
-    operation: 'refill',
-    relayer_id: relayerId,
-    subject: null,
-    result: 201,
-    request_id: null,
-    recorded: false,
-  })
-
-  async function round(rowId: number): Promise<number | undefined> {
+  async #examine(rowId: number): Promise<number | undefined> {
+    const { store, elapsed } = this.#context
     const relayer = await store.getRelayerByRowId(rowId)
     const applied = relayer && (await store.fundingOf(relayer))
     if (!applied) return undefined
-    const its = await examine(relayer, applied)
+    const its = await examine(this.#context, relayer, applied)
     if (its.state === 'unknown') {
-      const since = unknownSince.get(rowId) ?? elapsed()
-      unknownSince.set(rowId, since)
+      const since = this.#unknownSince.get(rowId) ?? elapsed()
+      this.#unknownSince.set(rowId, since)
       if (elapsed() - since >= patienceMs) await store.noteFunding(rowId, its)
     } else {
-      unknownSince.delete(rowId)
+      this.#unknownSince.delete(rowId)
       await store.noteFunding(rowId, its)
     }
     if (its.state === 'refilling') return refillMs
     const isIdle = its.state === 'sufficient' && (await store.countUnfinished(rowId)) === 0
     return isIdle ? idleMs : checkMs
   }
+}
 
-  return {
-    /** Examines a relayer if it is time to, and starts or follows its refill. Resolves to the milliseconds until the next time. */
-    async work(rowId: number): Promise<number | undefined> {
-      // The search for work wakes every row, at each change by another process.
-      const earlyMs = (nextAt.get(rowId) ?? 0) - elapsed()
-      if (earlyMs > 0) return earlyMs
-      nextAt.set(rowId, elapsed() + checkMs)
-      const waitMs = await round(rowId)
-      nextAt.set(rowId, elapsed() + (waitMs ?? 0))
-      return waitMs
-    },
-    /** The settings were changed. */
-    again(rowId: number): void {
-      nextAt.delete(rowId)
-    },
-    async leave(rowId: number): Promise<void> {
-      nextAt.delete(rowId)
-      unknownSince.delete(rowId)
-    },
+async function examine(context: RefillContext, relayer: RelayerRow, applied: AppliedFunding): Promise<Result> {
+  const { store } = context
+  const { funding } = applied
+  const refills = await store.refills(relayer.row_id)
+  const open = refills.find(({ is_open }) => is_open)
+  if (open) return follow(store, open)
+  const client = await context.networkClient(relayer)
+  const available = client && (await availableTo(relayer, client, store, { asset: funding.asset, refills }))
+  if (available === 'behind') {
+    await lookForReorganization(context, relayer, client as NetworkClient, refills)
+    return result('unknown', 'The balance is unknown: most nodes lack the block of the last refill')
+  }
+  if (available === undefined) return result('unknown', 'The balance is unknown: most nodes do not answer')
+  // A drained relayer gets what its unfinished transactions need: it may be swept.
+  const isDrained = relayer.policies.allow_transactions === false
+  const [min, target] = isDrained ? ['0', '0'] : [funding.min_balance, funding.target_balance]
+  if (available >= BigInt(min)) return result('sufficient')
+  const [last] = refills
+  const failed = last && failureOf(last, context.now())
+  if (failed) return result('refused', failed)
+  return refill(context, relayer, applied, { amount: BigInt(target) - available, after: last?.row_id ?? null })
+}
+
+async function follow(store: Store, { treasury_row_id, transaction_id }: Refill): Promise<Result> {
+  const row = await store.getTransaction(treasury_row_id, transaction_id)
+  return result('refilling', row ? shownReason(row) : null)
+}
+
+/** A block may have been removed long after its transactions ended, when nobody watched: they are reopened. */
+async function lookForReorganization(
+  { store, nonces, wake }: RefillContext,
+  relayer: RelayerRow,
+  client: NetworkClient,
+  [last]: Refill[],
+): Promise<void> {
+  const treasury = last && (await store.getRelayerByRowId(last.treasury_row_id))
+  for (const its of treasury ? [relayer, treasury] : [relayer]) {
+    const counted = await proveCount(client, its.address)
+    if (!counted) continue
+    await nonces.follow(its, client, counted.fact.at_most)
+    wake(its.row_id)
   }
 }
+
+/** Why the next refill must rest; undefined: it need not. */
+function failureOf({ status, created_at }: Refill, now: number): string | undefined {
+  if (status === null || status === 'confirmed' || now - Date.parse(created_at) > restMs) return undefined
+  return `The last refill ended as ${status}; the next one starts ${restMs / 60_000} minutes after it`
+}
+
+async function refill(
+  context: RefillContext,
+  relayer: RelayerRow,
+  applied: AppliedFunding,
+  { amount, after }: { amount: bigint; after: number | null },
+): Promise<Result> {
+  const { funding } = applied
+  const treasury = await context.keyring.findRelayer(funding.from)
+  const price = await priceFor(context, treasury)
+  if (price === undefined) return result('unknown', 'No node of the network answers')
+  const { max_fee_per_gas } = funding
+  if (price > BigInt(max_fee_per_gas)) {
+    const reason = `The price of gas is ${gwei(price)}, above max_fee_per_gas (${gwei(max_fee_per_gas)})`
+    return result('fee_too_high', reason)
+  }
+  const body: SendTransactionRequest = {
+    ...(funding.asset === null
+      ? { to: relayer.address, value: `${amount}` }
+      : { to: funding.asset, value: '0', data: transferCall(relayer.address, amount) }),
+    reference: `refill ${relayer.id}`,
+  }
+  // It starts at the market's price: `max_fee_per_gas` is what later prices may be.
+  const complete: Complete = (transaction, quoted) => ({
+    ...transaction,
+    ...priceColumns(limit(quoted.prices, BigInt(max_fee_per_gas))),
+    fee_ceiling: max_fee_per_gas,
+    spending: [...(transaction.spending ?? []), spendOf(relayer, applied, amount, quoted)],
+    refill: { relayer_row_id: relayer.row_id, asset: funding.asset, amount: `${amount}`, after },
+  })
+  const auditEntry = auditEntryOf(treasury.id, context.now())
+  try {
+    const asker = { authorize: async () => undefined, nodes: serviceAccess(), auditEntry }
+    await send(context, asker, treasury.id, { body, complete })
+    return result('refilling')
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code === 'outcome_unknown') throw error
+    return refusedAs(error)
+  }
+}
+
+/** The market's price in the next block; undefined: it is unknown. */
+async function priceFor({ networkClient }: RefillContext, treasury: RelayerRow): Promise<bigint | undefined> {
+  const client = await networkClient(treasury)
+  const market = await client?.market().catch(() => undefined)
+  if (!market) return undefined
+  const kind = treasury.policies.eip1559_pricing === false ? 'legacy' : market.kind
+  return nextPrice(quote(market, defaultTier, kind), market)
+}
+
+const auditEntryOf = (relayerId: string, at: number): PendingAuditEntry => ({
+  at,
+  caller: 'service',
+  operation: 'refill',
+  relayer_id: relayerId,
+  subject: null,
+  result: 201,
+  request_id: null,
+  recorded: false,
+})
 
 /** What counts for the daily limit: of the chain's coin also the highest fee. */
 function spendOf(

@@ -4,16 +4,14 @@ import { DomainError } from '../../domain/errors.ts'
 import { priceColumns } from '../../domain/fees.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
-import { overLimit, spendingOf } from '../../domain/policies/transaction-policies.ts'
-import { readTransactionRequest } from '../../domain/transaction-request.ts'
-import type { SenderContext } from '../../sender/context.ts'
+import { checkPoolPolicies, overLimit, poolSpendingOf, spendingOf } from '../../domain/policies/transaction-policies.ts'
+import type { PoolRow } from '../../domain/rows.ts'
+import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
+import type { Store } from '../../store/store.ts'
 import { capacityOf, dataBytes, objections, tooMany } from './check-request.ts'
-import { checkFunds, type Preparation, unlimited } from './quote.ts'
-import { warningsOf } from './warnings.ts'
-
-export interface DryRunDependencies extends Pick<SenderContext, 'store' | 'findRelayer' | 'now'> {
-  preparation: Preparation
-}
+import { type Member, membersInOrder } from './pick-relayer.ts'
+import { checkFunds, gasOf, quoteTransaction, unlimited } from './quote.ts'
+import { type SendContext, warningsOf } from './send.ts'
 
 /** As the contract has it, but for the refusals. */
 export type DryRunResult = Omit<DryRun, 'refusals'> & { refusals: DomainError[] }
@@ -21,49 +19,92 @@ export type DryRunResult = Omit<DryRun, 'refusals'> & { refusals: DomainError[] 
 const noPrices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
 
 /** Runs every check of sending without accepting the transaction. Collects all failures instead of stopping at the first. */
-export function createDryRun({ store, findRelayer, preparation, now }: DryRunDependencies) {
-  return async (nodes: NodeAccess, relayerId: string, body: SendTransactionRequest): Promise<DryRunResult> => {
-    const relayer = await findRelayer(relayerId)
-    const { chain_id, address } = relayer
-    const request = readTransactionRequest(body)
-    const refusals = objections(relayer, request, now())
+export async function dryRun(
+  context: SendContext,
+  nodes: NodeAccess,
+  relayerId: string,
+  body: SendTransactionRequest,
+): Promise<DryRunResult> {
+  const { store } = context
+  const relayer = await context.keyring.findRelayer(relayerId)
+  const { chain_id, address } = relayer
+  const request = readTransactionRequest(body)
+  const refusals = objections(relayer, request, context.now())
+  const refused = (error: unknown): undefined => {
+    if (!(error instanceof DomainError)) throw error
+    refusals.push(error)
+  }
 
-    const [quote, gas] = await Promise.all([
-      preparation.quote(nodes, relayer, request).catch(noting),
-      preparation.gasOf(nodes, relayer, request),
-    ])
-    for (const check of [() => quote && checkFees(relayer, quote), () => quote && checkFunds(relayer, quote)]) {
-      try {
-        check()
-      } catch (error) {
-        noting(error)
-      }
+  const [quote, gas] = await Promise.all([
+    quoteTransaction(context, nodes, { relayer, request }).catch(refused),
+    gasOf(context, nodes, { relayer, request }),
+  ])
+  for (const check of [checkFees, checkFunds]) {
+    try {
+      if (quote) check(relayer, quote)
+    } catch (error) {
+      refused(error)
     }
-    const fee = quote && feeOf(quote)
-    const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, request, fee))
-    if (over) refusals.push(overLimit(over))
-    const exceeded = await store.exceededCapacity(relayer.row_id, dataBytes(request), capacityOf(relayer))
-    if (exceeded) refusals.push(tooMany(exceeded))
-    const { next_nonce } = await store.getAccount(chain_id, address)
+  }
+  const fee = quote && feeOf(quote)
+  const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, request, fee))
+  if (over) refusals.push(overLimit(over))
+  const exceeded = await store.exceededCapacity(relayer.row_id, dataBytes(request), capacityOf(relayer))
+  if (exceeded) refusals.push(tooMany(exceeded))
+  const { next_nonce } = await store.getAccount(chain_id, address)
 
-    const call = quote && readCall(quote.fragments, request.data)
-    return {
-      accepted: refusals.length === 0,
-      ...(call && { call }),
-      refusals,
-      nonce: quote ? Math.max(next_nonce, quote.latest) : null,
-      gas_limit: quote?.gas_limit ?? null,
-      ...(quote ? priceColumns(quote.prices) : noPrices),
-      max_cost: quote ? quote.max_cost.toString() : null,
-      balance: quote && quote.balance !== unlimited ? quote.balance.toString() : null,
-      reserved: quote ? quote.reserved.toString() : null,
-      gas,
-      warnings: quote ? warningsOf(relayer, request, quote) : [],
-    }
+  const call = quote && readCall(quote.fragments, request.data)
+  return {
+    accepted: refusals.length === 0,
+    ...(call && { call }),
+    refusals,
+    nonce: quote ? Math.max(next_nonce, quote.latest) : null,
+    gas_limit: quote?.gas_limit ?? null,
+    ...(quote ? priceColumns(quote.prices) : noPrices),
+    max_cost: quote ? quote.max_cost.toString() : null,
+    balance: quote && quote.balance !== unlimited ? quote.balance.toString() : null,
+    reserved: quote ? quote.reserved.toString() : null,
+    gas,
+    warnings: quote ? warningsOf(relayer, request, quote) : [],
+  }
+}
 
-    function noting(error: unknown): undefined {
-      if (!(error instanceof DomainError)) throw error
-      refusals.push(error)
+/** The dry run of the relayer of the pool that would take it now; if none would, of the first choice. */
+export async function dryRunInPool(
+  context: SendContext,
+  nodes: NodeAccess,
+  pool: PoolRow,
+  body: SendTransactionRequest,
+): Promise<DryRunResult> {
+  const request = readTransactionRequest(body)
+  const { members, done } = await membersInOrder(context, pool, request.ordering_key)
+  try {
+    const refusals = await refusalsOfPool(context.store, pool, request, (members[0] as Member).relayer.chain_id)
+    let shown: DryRunResult | undefined
+    for (const { relayer } of members) {
+      const its = { ...(await dryRun(context, nodes, relayer.id, body)), relayer_id: relayer.id }
+      if (shown === undefined || its.accepted) shown = its
+      if (its.accepted) break
     }
+    const its = shown as DryRunResult
+    return { ...its, accepted: its.accepted && refusals.length === 0, refusals: [...its.refusals, ...refusals] }
+  } finally {
+    done()
+  }
+}
+
+async function refusalsOfPool(
+  store: Store,
+  pool: PoolRow,
+  request: TransactionRequest,
+  chainId: number,
+): Promise<DomainError[]> {
+  try {
+    checkPoolPolicies(pool, request)
+    const over = await store.wouldExceed({ chain_id: chainId, address: '' }, poolSpendingOf(pool, request))
+    return over ? [overLimit(over)] : []
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error
+    return [error]
   }
 }

@@ -1,4 +1,5 @@
 import type { DryRun, Network } from '../../../generated/openapi.ts'
+import type { CallerChains, NetworkClient } from '../../chain/chains.ts'
 import { dataFeeOf } from '../../chain/data-fee.ts'
 import type { GasShortage } from '../../chain/gas.ts'
 import type { Mempool } from '../../chain/mempool.ts'
@@ -26,9 +27,10 @@ import { type PrivateSubmission, readSubmission } from '../../domain/submission.
 import { formOf, priceKindOf, type TransactionType, typeOf } from '../../domain/transaction-form.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { currentOf, type NetworkClient, type SenderContext } from '../../sender/context.ts'
+import { currentOf } from '../../sender/context.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
 import { callOf } from '../../sender/sign.ts'
+import type { Store } from '../../store/store.ts'
 import { ceilingIn, checkAuthorizations } from './check-request.ts'
 
 /** The chain's view of a transaction, before it gets a nonce. Amounts are in wei. */
@@ -59,19 +61,20 @@ export interface TransactionQuote {
   submission: PrivateSubmission | null
 }
 
-export interface Preparation {
-  /**
-   * Asks the chain. Throws DomainError: 400 for a transaction that would fail, 503 for a chain that does not answer. `replaced`: the
-   * transaction that it replaces.
-   */
-  quote(
-    nodes: NodeAccess,
-    relayer: RelayerRow,
-    request: TransactionRequest,
-    replaced?: TransactionRow,
-  ): Promise<TransactionQuote>
-  /** What a dry run tells about gas. */
-  gasOf(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']>
+/** What a quote asks. */
+export interface QuoteContext {
+  store: Store
+  chains: Pick<CallerChains, 'clientFor'>
+  nonces: Nonces
+  /** What accounts may spend. */
+  funds: AccountFunds
+}
+
+/** A request to one relayer. `replaced`: the transaction that it replaces. */
+export interface Wanted {
+  relayer: RelayerRow
+  request: TransactionRequest
+  replaced?: TransactionRow
 }
 
 /** The balance where balances say nothing. */
@@ -86,103 +89,105 @@ export const costColumns = ({ data_fee, coin_spent }: TransactionQuote) => ({
 /** 0x and 4 bytes. */
 const selectorLength = 10
 
-type PreparationDependencies = Pick<SenderContext, 'store' | 'clientFor'> & { nonces: Nonces }
-
-export function createPreparation({ store, clientFor, nonces }: PreparationDependencies): Preparation {
-  const readFunds = createFundsReader(store)
-
-  async function quote(
-    nodes: NodeAccess,
-    relayer: RelayerRow,
-    request: TransactionRequest,
-    replaced?: TransactionRow,
-  ): Promise<TransactionQuote> {
-    checkAuthorizations(relayer, request.authorization_list, authorityOf)
-    const fragments = request.fragments ?? (await knownFragments(relayer, request))
-    const networkClient = await clientFor(nodes, relayer)
-    if (!networkClient) throw unavailable('network', 'The network of the relayer was deleted')
-    const submission = submissionOf(request, networkClient.network, replaced)
-    const mempool = networkClient.mempoolOf({ submission })
-    try {
-      const [known, market, limit, hasCode] = await Promise.all([
-        networkClient.funds(relayer.address),
-        networkClient.market(),
-        gasLimit(relayer, mempool, request),
-        networkClient.hasCode(relayer.address),
-      ])
-      if (!replaced) await nonces.checkUnknown(relayer, networkClient, request)
-      // A disabled relayer is enabled again when its chain is the right one.
-      if (!(await nonces.mayAssign(relayer, networkClient, known.latest))) {
-        throw disabled(await currentOf({ store }, relayer))
-      }
-      // A counter that was raised just now passed transactions that this database did not know before.
-      if (!replaced) await nonces.checkUnknown(relayer, networkClient, request)
-      const { type, prices } = priceRequest(relayer, request, market)
-      const dataFee = await dataFeeOf(networkClient, request, limit)
-      const coinSpent = coinSpentByCall(relayer.coin_token, request)
-      const maxCost = BigInt(request.value) + coinSpent + feeOf({ gas_limit: limit, prices, data_fee: dataFee })
-      const own = BigInt(replaced?.reserved ?? 0)
-      const { min_balance = '0' } = relayer.policies
-      const { balance, funds, account } = await fundsFor(relayer, networkClient, { known, max_cost: maxCost, own })
-      if (balance < BigInt(min_balance)) {
-        await store.noteBalance(relayer.row_id, balance.toString(), min_balance, true)
-      }
-      const reserved = BigInt(account.reserved) - own
-      const { next_nonce } = account
-      const cost = { data_fee: dataFee, coin_spent: coinSpent, max_cost: maxCost, balance, funds, reserved }
-      return {
-        gas_limit: limit,
-        type,
-        prices,
-        market,
-        ...cost,
-        latest: known.latest,
-        next_nonce,
-        has_code: hasCode,
-        fragments,
-        submission,
-      }
-    } catch (error) {
-      await nonces.disableOnWrongChain(relayer, error)
-      throw asDomainError(error, fragments)
-    }
-  }
-
-  async function knownFragments({ network }: RelayerRow, { to, data }: TransactionRequest): Promise<string[] | null> {
-    if (to === null || data === null) return null
-    const selector = data.slice(0, selectorLength)
-    return (await store.knownFragments({ network, address: to, selector })) ?? null
-  }
-
-  /** The account may just have been funded, so a cached balance refuses nothing. */
-  async function fundsFor(
-    relayer: RelayerRow,
-    { atNewest, network }: NetworkClient,
-    { known, max_cost, own }: { known: AccountSnapshot; max_cost: bigint; own: bigint },
-  ): Promise<Funds> {
-    const { chain_id, address } = relayer
-    if (hasNoCoin(network)) {
-      return { balance: unlimited, funds: unlimited, account: await store.getAccount(chain_id, address) }
-    }
-    const remembered = await readFunds.byMemory(relayer, known)
-    const isEnough = remembered.funds >= max_cost + BigInt(remembered.account.reserved) - own
-    const { min_balance = '0' } = relayer.policies
-    if (isEnough && remembered.funds >= BigInt(min_balance)) return remembered
-    return readFunds.at(relayer, await atNewest((snapshot) => snapshot.account(address)))
-  }
-
-  async function gasOf(nodes: NodeAccess, relayer: RelayerRow, request: TransactionRequest): Promise<DryRun['gas']> {
-    const client = await clientFor(nodes, relayer)
-    if (!client) return { needed: null, limit: request.gas_limit, creates_account: null }
-    const { gas } = client.mempoolOf({ submission: submissionOf(request, client.network, undefined) })
-    const [needed, createsIt] = await Promise.all([
-      gas.estimate(callOf(relayer.address, request)).catch(() => undefined),
-      createsAccount(client, request).catch(() => undefined),
+/** Asks the chain. Throws DomainError: 400 for a transaction that would fail, 503 for a chain that does not answer. */
+export async function quoteTransaction(
+  context: QuoteContext,
+  nodes: NodeAccess,
+  { relayer, request, replaced }: Wanted,
+): Promise<TransactionQuote> {
+  const { store, chains, nonces } = context
+  checkAuthorizations(relayer, request.authorization_list, authorityOf)
+  const fragments = request.fragments ?? (await knownFragments(store, relayer, request))
+  const networkClient = await chains.clientFor(nodes, relayer)
+  if (!networkClient) throw unavailable('network', 'The network of the relayer was deleted')
+  const submission = submissionOf(request, networkClient.network, replaced)
+  const mempool = networkClient.mempoolOf({ submission })
+  try {
+    const [known, market, limit, hasCode] = await Promise.all([
+      networkClient.funds(relayer.address),
+      networkClient.market(),
+      gasLimit(relayer, mempool, request),
+      networkClient.hasCode(relayer.address),
     ])
-    return { needed: needed ?? null, limit: request.gas_limit, creates_account: createsIt ?? null }
+    if (!replaced) await nonces.checkUnknown(relayer, networkClient, request)
+    // A disabled relayer is enabled again when its chain is the right one.
+    if (!(await nonces.mayAssign(relayer, networkClient, known.latest))) {
+      throw disabled(await currentOf(context, relayer))
+    }
+    // A counter that was raised just now passed transactions that this database did not know before.
+    if (!replaced) await nonces.checkUnknown(relayer, networkClient, request)
+    const { type, prices } = priceRequest(relayer, request, market)
+    const dataFee = await dataFeeOf(networkClient, request, limit)
+    const coinSpent = coinSpentByCall(relayer.coin_token, request)
+    const maxCost = BigInt(request.value) + coinSpent + feeOf({ gas_limit: limit, prices, data_fee: dataFee })
+    const own = BigInt(replaced?.reserved ?? 0)
+    const { min_balance = '0' } = relayer.policies
+    const needed = { known, max_cost: maxCost, own }
+    const { balance, funds, account } = await fundsFor(context, relayer, networkClient, needed)
+    if (balance < BigInt(min_balance)) {
+      await store.noteBalance(relayer.row_id, balance.toString(), min_balance, true)
+    }
+    return {
+      gas_limit: limit,
+      type,
+      prices,
+      market,
+      data_fee: dataFee,
+      coin_spent: coinSpent,
+      max_cost: maxCost,
+      balance,
+      funds,
+      reserved: BigInt(account.reserved) - own,
+      latest: known.latest,
+      next_nonce: account.next_nonce,
+      has_code: hasCode,
+      fragments,
+      submission,
+    }
+  } catch (error) {
+    await nonces.disableOnWrongChain(relayer, error)
+    throw asDomainError(error, fragments)
   }
+}
 
-  return { quote, gasOf }
+async function knownFragments(store: Store, { network }: RelayerRow, { to, data }: TransactionRequest) {
+  if (to === null || data === null) return null
+  const selector = data.slice(0, selectorLength)
+  return (await store.knownFragments({ network, address: to, selector })) ?? null
+}
+
+/** The account may just have been funded, so a cached balance refuses nothing. */
+async function fundsFor(
+  { store, funds }: QuoteContext,
+  relayer: RelayerRow,
+  { atNewest, network }: NetworkClient,
+  { known, max_cost, own }: { known: AccountSnapshot; max_cost: bigint; own: bigint },
+): Promise<Funds> {
+  const { chain_id, address } = relayer
+  if (hasNoCoin(network)) {
+    return { balance: unlimited, funds: unlimited, account: await store.getAccount(chain_id, address) }
+  }
+  const remembered = await funds.byMemory(relayer, known)
+  const isEnough = remembered.funds >= max_cost + BigInt(remembered.account.reserved) - own
+  const { min_balance = '0' } = relayer.policies
+  if (isEnough && remembered.funds >= BigInt(min_balance)) return remembered
+  return funds.at(relayer, await atNewest((snapshot) => snapshot.account(address)))
+}
+
+/** What a dry run tells about gas. */
+export async function gasOf(
+  { chains }: QuoteContext,
+  nodes: NodeAccess,
+  { relayer, request }: Wanted,
+): Promise<DryRun['gas']> {
+  const client = await chains.clientFor(nodes, relayer)
+  if (!client) return { needed: null, limit: request.gas_limit, creates_account: null }
+  const { gas } = client.mempoolOf({ submission: submissionOf(request, client.network, undefined) })
+  const [needed, createsIt] = await Promise.all([
+    gas.estimate(callOf(relayer.address, request)).catch(() => undefined),
+    createsAccount(client, request).catch(() => undefined),
+  ])
+  return { needed: needed ?? null, limit: request.gas_limit, creates_account: createsIt ?? null }
 }
 
 /** Whether the receiver of a value does not exist yet (EIP-161). Throws RpcError or RpcUnavailable. */
@@ -349,44 +354,39 @@ function checkLists(type: TransactionType, { access_list, authorization_list }: 
   if (access_list !== null && type === 0) throw badRequest(['access_list'], 'cannot be given for type 0')
 }
 
-type Account = Awaited<ReturnType<SenderContext['store']['getAccount']>>
-
 export interface Funds {
   balance: bigint
   /** The most that all unfinished transactions and a new one may cost together, in wei. */
   funds: bigint
-  account: Account
-}
-
-export interface FundsReader {
-  /** The funds by a snapshot that is remembered for a second. */
-  byMemory(relayer: RelayerRow, remembered: AccountSnapshot): Promise<Funds>
-  /** The funds by a snapshot that was just taken. */
-  at(relayer: RelayerRow, snapshot: AccountSnapshot): Promise<Funds>
+  account: Awaited<ReturnType<Store['getAccount']>>
 }
 
 /**
- * The funds of an account. The cost of a mined transaction leaves the balance at once, and the reserved sum only when its receipt
+ * The funds of accounts. The cost of a mined transaction leaves the balance at once, and the reserved sum only when its receipt
  * is seen. In between it must not count twice, and an older balance must not include amounts that were spent since.
  */
-export function createFundsReader(store: SenderContext['store']): FundsReader {
+export class AccountFunds {
+  readonly #store: Store
   /** The funds when a remembered snapshot was first used. */
-  const first = new WeakMap<AccountSnapshot, Promise<Funds>>()
+  readonly #first = new WeakMap<AccountSnapshot, Promise<Funds>>()
 
-  async function at({ chain_id, address }: RelayerRow, { latest, balance }: AccountSnapshot): Promise<Funds> {
-    const { committed, ...account } = await store.accountAt({ chain_id, address }, latest)
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** The funds by a snapshot that was just taken. */
+  async at({ chain_id, address }: RelayerRow, { latest, balance }: AccountSnapshot): Promise<Funds> {
+    const { committed, ...account } = await this.#store.accountAt({ chain_id, address }, latest)
     return { balance, funds: balance - BigInt(committed) + BigInt(account.reserved), account }
   }
 
-  return {
-    at,
-    async byMemory(relayer, remembered) {
-      const known = first.get(remembered) ?? at(relayer, remembered)
-      first.set(remembered, known)
-      const before = await known
-      const account = await store.getAccount(relayer.chain_id, relayer.address)
-      const released = BigInt(account.released) - BigInt(before.account.released)
-      return { balance: before.balance, funds: before.funds - released, account }
-    },
+  /** The funds by a snapshot that is remembered for a second. */
+  async byMemory(relayer: RelayerRow, remembered: AccountSnapshot): Promise<Funds> {
+    const known = this.#first.get(remembered) ?? this.at(relayer, remembered)
+    this.#first.set(remembered, known)
+    const before = await known
+    const account = await this.#store.getAccount(relayer.chain_id, relayer.address)
+    const released = BigInt(account.released) - BigInt(before.account.released)
+    return { balance: before.balance, funds: before.funds - released, account }
   }
 }

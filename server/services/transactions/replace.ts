@@ -18,116 +18,98 @@ import {
 } from '../../domain/fees.ts'
 import { capOf, checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../domain/policies/transaction-policies.ts'
-import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
+import type { RelayerRow } from '../../domain/rows.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { replacedSubmission } from '../../domain/submission.ts'
 import type { TransactionType } from '../../domain/transaction-form.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow, TransactionUpdate, WholeTransactionRow } from '../../domain/transaction-rows.ts'
-import { type SenderContext, tierOf } from '../../sender/context.ts'
+import { tierOf } from '../../sender/context.ts'
+import type { Store } from '../../store/store.ts'
+import type { ServicesContext } from '../context.ts'
 import { capacityOf, ceilingColumns, checkPause, isPriced, tooMany } from './check-request.ts'
 import { costColumns, defaultTier, type TransactionQuote } from './quote.ts'
-import type { Asker } from './send-parts.ts'
-
-export type Replace = (
-  relayerId: string,
-  transactionId: string,
-  body: SendTransactionRequest,
-  auditEntry: PendingAuditEntry,
-  asker: Asker,
-) => Promise<WholeTransactionRow>
-
-/** The checks of a request before its commit. `replaced`: the transaction that it replaces. */
-export type Prepare = (
-  before: RelayerRow,
-  request: TransactionRequest,
-  asker: Asker,
-  replaced?: TransactionRow,
-  /** Whether the policy `allow_transactions` applies; the default: unless it replaces another one. */
-  isNew?: boolean,
-) => Promise<{ relayer: RelayerRow; quote: TransactionQuote }>
-
-interface ReplaceDependencies extends Pick<SenderContext, 'store' | 'findRelayer' | 'now'> {
-  prepare: Prepare
-  /** Starts the background work of the relayer. */
-  wake(relayerRowId: number): void
-}
+import { type Asker, prepare, type SendContext } from './send.ts'
 
 /** Replaces the content or the prices of a transaction that is in no block; its nonce stays. */
-export function createReplace({ store, findRelayer, prepare, wake, now }: ReplaceDependencies): Replace {
-  /** Throws DomainError (404, 409). */
-  async function findOpen(relayer: RelayerRow, transactionId: string): Promise<WholeTransactionRow> {
-    const row = await store.getTransaction(relayer.row_id, transactionId)
-    if (!row) throw transactionNotFound(transactionId)
-    if (!isOpen(row)) throw new DomainError('conflict', `The transaction is ${stateOf(row)}`)
-    // Its user knows it by this id, and the sponsorship pays for this content up to `max_fee`.
-    if (row.sponsored)
-      throw new DomainError('conflict', 'The call of a sponsorship stays as it is, and can be canceled')
-    return row
-  }
+export async function replace(
+  context: SendContext & Pick<ServicesContext, 'pollNow'>,
+  asker: Asker,
+  relayerId: string,
+  { transactionId, body }: { transactionId: string; body: SendTransactionRequest },
+): Promise<WholeTransactionRow> {
+  const { store, keyring } = context
+  const found = await keyring.findRelayer(relayerId)
+  checkPause(found)
+  const replaced = await findOpen(store, found, transactionId)
+  checkContent(body)
+  const request = readTransactionRequest(body)
+  const { relayer, quote } = await prepare(context, asker, { relayer: found, request, replaced })
+  const { prices, market, gas_limit, data_fee } = quote
 
-  return async (relayerId, transactionId, body, auditEntry, asker) => {
-    const found = await findRelayer(relayerId)
-    checkPause(found)
-    const replaced = await findOpen(found, transactionId)
-    checkContent(body)
-    const request = readTransactionRequest(body)
-    const { relayer, quote } = await prepare(found, request, asker, replaced)
-    const { prices, market, gas_limit, data_fee } = quote
-
-    // The sender may change the row meanwhile; then it is read again.
-    for (;;) {
-      const row = await findOpen(relayer, transactionId)
-      const tier = request.tier ?? row.speed?.tier ?? defaultTier
-      const attempts = await store.attempts(row.row_id)
-      const before = highestTaken(attempts, row.nonce)
-      const refused = isPriced(request) ? undefined : aboveRefused(attempts, row.nonce)
-      const asked = refused ? limit(liftedTo(prices, refused), capOf(relayer, gas_limit, data_fee)) : prices
-      const replacing = before ? atLeast(before, request, relayer, quote, row) : asked
-      checkDifference(relayer, row, request, { ...quote, prices: replacing })
-      checkFees(relayer, { gas_limit, prices: replacing, data_fee, market })
-      const spending = spendingOf(relayer, request, feeOf({ gas_limit, prices: replacing, data_fee }))
-      const fragments = quote.fragments ?? (request.data === row.data ? row.fragments : null)
-      const { to, value, data, valid_until, access_list, authorization_list } = request
-      const move: TransactionUpdate = {
-        row_id: row.row_id,
-        revision: row.revision,
-        set: {
-          fragments,
-          call: readCall(fragments, data),
-          to,
-          value,
-          data,
-          access_list,
-          authorization_list,
-          gas_limit,
-          gas_is_given: request.gas_limit !== null,
-          is_sweep: false,
-          ...costColumns(quote),
-          ...(valid_until !== undefined && { valid_until }),
-          ...(request.reference !== undefined && { reference: request.reference }),
-          ...(request.metadata !== undefined && { metadata: request.metadata }),
-          submission: replacedSubmission(row, request.submission && quote.submission, {
-            isSigned: row.status !== 'pending',
-            now: now(),
-          }),
-          resign: row.status !== 'pending',
-          type: quote.type,
-          ...ceilingColumns(request),
-          // Prices at a nonce that another sender uses in the pool: the caller's word to pay more than that one.
-          replaces_foreign: row.replaces_foreign || (row.waiting_for === 'contested_nonce' && isPriced(request)),
-          ...priceColumns(replacing),
-          speed: { tier, percentile: percentileOf[tier] },
-          status_reason: null,
-        },
-      }
-      const moved = await store.replaceTransaction(move, spending, capacityOf(relayer), auditEntry)
-      if (!moved) continue
-      if ('outcome' in moved) throw moved.outcome === 'at_capacity' ? tooMany(moved) : overLimit(moved)
-      wake(relayer.row_id)
-      return { ...moved, data }
+  // The sender may change the row meanwhile; then it is read again.
+  for (;;) {
+    const row = await findOpen(store, relayer, transactionId)
+    const tier = request.tier ?? row.speed?.tier ?? defaultTier
+    const attempts = await store.attempts(row.row_id)
+    const before = highestTaken(attempts, row.nonce)
+    const refused = isPriced(request) ? undefined : aboveRefused(attempts, row.nonce)
+    const asked = refused ? limit(liftedTo(prices, refused), capOf(relayer, gas_limit, data_fee)) : prices
+    const replacing = before ? atLeast(before, request, relayer, quote, row) : asked
+    checkDifference(relayer, row, request, { ...quote, prices: replacing })
+    checkFees(relayer, { gas_limit, prices: replacing, data_fee, market })
+    const spending = spendingOf(relayer, request, feeOf({ gas_limit, prices: replacing, data_fee }))
+    const fragments = quote.fragments ?? (request.data === row.data ? row.fragments : null)
+    const { to, value, data, valid_until, access_list, authorization_list } = request
+    const move: TransactionUpdate = {
+      row_id: row.row_id,
+      revision: row.revision,
+      set: {
+        fragments,
+        call: readCall(fragments, data),
+        to,
+        value,
+        data,
+        access_list,
+        authorization_list,
+        gas_limit,
+        gas_is_given: request.gas_limit !== null,
+        is_sweep: false,
+        ...costColumns(quote),
+        ...(valid_until !== undefined && { valid_until }),
+        ...(request.reference !== undefined && { reference: request.reference }),
+        ...(request.metadata !== undefined && { metadata: request.metadata }),
+        submission: replacedSubmission(row, request.submission && quote.submission, {
+          isSigned: row.status !== 'pending',
+          now: context.now(),
+        }),
+        resign: row.status !== 'pending',
+        type: quote.type,
+        ...ceilingColumns(request),
+        // Prices at a nonce that another sender uses in the pool: the caller's word to pay more than that one.
+        replaces_foreign: row.replaces_foreign || (row.waiting_for === 'contested_nonce' && isPriced(request)),
+        ...priceColumns(replacing),
+        speed: { tier, percentile: percentileOf[tier] },
+        status_reason: null,
+      },
     }
+    const moved = await store.replaceTransaction(move, spending, capacityOf(relayer), asker.auditEntry)
+    if (!moved) continue
+    if ('outcome' in moved) throw moved.outcome === 'at_capacity' ? tooMany(moved) : overLimit(moved)
+    context.wake(relayer.row_id)
+    context.pollNow(relayer.row_id)
+    return { ...moved, data }
   }
+}
+
+/** Throws DomainError (404, 409). */
+async function findOpen(store: Store, relayer: RelayerRow, transactionId: string): Promise<WholeTransactionRow> {
+  const row = await store.getTransaction(relayer.row_id, transactionId)
+  if (!row) throw transactionNotFound(transactionId)
+  if (!isOpen(row)) throw new DomainError('conflict', `The transaction is ${stateOf(row)}`)
+  // Its user knows it by this id, and the sponsorship pays for this content up to `max_fee`.
+  if (row.sponsored) throw new DomainError('conflict', 'The call of a sponsorship stays as it is, and can be canceled')
+  return row
 }
 
 /** Without any content, the caller meant to change the prices only. */

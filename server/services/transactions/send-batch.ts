@@ -1,185 +1,187 @@
 import { createHash } from 'node:crypto'
 import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
-import { badRequest } from '../../domain/errors.ts'
-import type { InsertResult, NewTransaction, PoolTransaction } from '../../domain/new-transaction.ts'
+import { badRequest, withBatchIndex } from '../../domain/errors.ts'
+import type { NewTransaction, PoolTransaction } from '../../domain/new-transaction.ts'
 import { checkPoolPolicies } from '../../domain/policies/transaction-policies.ts'
-import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
+import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { idempotencyScope } from '../../store/queries/insert-transaction.ts'
+import type { Store } from '../../store/store.ts'
 import { checkPause } from './check-request.ts'
-import { countedBy, isOfRelayer, type Member, noRelayer, type PoolOrder } from './pick-relayer.ts'
-import { type TransactionQuote, tooLittle } from './quote.ts'
-import type { Asker, Idempotency, SubmitParts } from './send-parts.ts'
-
-interface BatchParts extends SubmitParts {
-  order: PoolOrder
-  /** Throws DomainError for a creation that was refused. */
-  failed(creation: InsertResult, id: string): never
-}
-
-/** Runs the work for a member; a failure names the member. */
-export type OfMember = <T>(index: number, work: () => T | Promise<T>) => Promise<T>
-
-export type SendBatch = (
-  relayerId: string,
-  bodies: SendTransactionRequest[],
-  idempotency: Idempotency | undefined,
-  auditEntry: PendingAuditEntry,
-  asker: Asker,
-  ofMember: OfMember,
-) => Promise<AcceptedTransaction[]>
-
-export type SendBatchToPool = (
-  pool: PoolRow,
-  bodies: SendTransactionRequest[],
-  idempotency: Idempotency | undefined,
-  auditEntry: PendingAuditEntry,
-  asker: Asker<PoolRow>,
-  ofMember: OfMember,
-) => Promise<AcceptedTransaction[]>
+import { type Member, membersInOrder, noRelayer } from './pick-relayer.ts'
+import { tooLittle } from './quote.ts'
+import {
+  type Asker,
+  checkPrepared,
+  hashOf,
+  newTransaction,
+  type Prepared,
+  prepare,
+  refusalOf,
+  type SendContext,
+} from './send.ts'
+import { countedBy, isOfRelayer } from './send-to-pool.ts'
 
 const maxAttempts = 5
 /** How many transactions the nodes are asked about at once. */
 const quotedAtOnce = 10
 
+/** A failure names the member. */
+const ofMember = <T>(index: number, work: () => T | Promise<T>): Promise<T> =>
+  withBatchIndex('transactions', index, work)
+
+type Once = NewTransaction['idempotency']
+
 /** Accepts several transactions or none, at consecutive nonces, in one database transaction. */
-export function createSubmitBatch(parts: BatchParts): { sendBatch: SendBatch; sendBatchToPool: SendBatchToPool } {
-  const { store, findRelayer, prepare } = parts
+export async function sendBatch(
+  context: SendContext,
+  asker: Asker,
+  relayerId: string,
+  bodies: SendTransactionRequest[],
+): Promise<AcceptedTransaction[]> {
+  const found = await context.keyring.findRelayer(relayerId)
+  const once = asker.idempotency && { ...asker.idempotency, body_hash: hashOfAll(bodies) }
+  const before = await replayed(context.store, once, found.row_id, relayerId)
+  if (before) return before
+  checkPause(found)
+  const requests = await readAll(bodies)
+  const accepted = await acceptAll(context, asker, found, { requests, once, inPool: (its) => its })
+  return accepted as AcceptedTransaction[]
+}
 
-  async function prepareAll(found: RelayerRow, requests: TransactionRequest[], asker: Asker, ofMember: OfMember) {
-    const prepared: { relayer: RelayerRow; quote: TransactionQuote }[] = []
-    while (prepared.length < requests.length) {
-      const from = prepared.length
-      const some = requests.slice(from, from + quotedAtOnce)
-      const quoted = some.map((request, index) => ofMember(from + index, () => prepare(found, request, asker)))
-      prepared.push(...(await Promise.all(quoted)))
+/** Accepts several transactions or none for one relayer of a pool. */
+export async function sendBatchToPool(
+  context: SendContext,
+  asker: Asker<PoolRow>,
+  pool: PoolRow,
+  bodies: SendTransactionRequest[],
+): Promise<AcceptedTransaction[]> {
+  const { row_id: poolRowId } = pool
+  const once = asker.idempotency && { ...asker.idempotency, body_hash: hashOfAll(bodies), pool_row_id: poolRowId }
+  const before = await replayed(context.store, once, idempotencyScope(0, poolRowId), pool.id)
+  if (before) return before
+  const requests = await readAll(bodies)
+  const orderingKey = onlyKeyOf(requests)
+  await checkAll(pool, requests)
+  for (let count = 0; count < maxAttempts; count += 1) {
+    const { members, done } = await membersInOrder(context, pool, orderingKey)
+    try {
+      const accepted = await offerAll(context, asker, members, { pool, requests, once })
+      if (accepted) return accepted
+    } finally {
+      done()
     }
-    // The last member may have been prepared long after the first.
-    await asker.authorize()
-    const relayer = await findRelayer(found.id)
-    for (const [index, request] of requests.entries()) {
-      await ofMember(index, () => parts.check(relayer, request, (prepared[index] as (typeof prepared)[number]).quote))
-    }
-    return prepared
   }
+  throw noRelayer()
+}
 
-  async function readAll(bodies: SendTransactionRequest[], ofMember: OfMember): Promise<TransactionRequest[]> {
-    const requests: TransactionRequest[] = []
-    for (const [index, body] of bodies.entries()) {
-      // Reading an ABI takes up to 12 ms.
-      if (body.call) await yieldToEventLoop()
-      requests.push(await ofMember(index, () => readTransactionRequest(body)))
-    }
-    return requests
+/** Undefined: the members were chosen before another transaction with the same ordering key was accepted. */
+async function offerAll(
+  context: SendContext,
+  asker: Asker<PoolRow>,
+  members: Member[],
+  { pool, requests, once }: { pool: PoolRow; requests: TransactionRequest[]; once: Once },
+): Promise<AcceptedTransaction[] | undefined> {
+  let refusal: unknown
+  let now = pool
+  const authorize = async () => {
+    now = await asker.authorize()
+    await checkAll(now, requests)
   }
-
-  /** Undefined: in a pool, another relayer got a transaction with the same ordering key meanwhile. */
-  async function acceptAll(
-    found: RelayerRow,
-    requests: TransactionRequest[],
-    once: NewTransaction['idempotency'],
-    auditEntry: PendingAuditEntry,
-    asker: Asker,
-    ofMember: OfMember,
-    inPool: (its: NewTransaction, request: TransactionRequest) => NewTransaction | PoolTransaction = (its) => its,
-  ): Promise<AcceptedTransaction[] | undefined> {
-    const prepared = await prepareAll(found, requests, asker, ofMember)
-    const wanted = prepared.map(({ relayer, quote }, index) => {
-      const request = requests[index] as TransactionRequest
-      return inPool(parts.newTransaction(relayer, request, quote), request)
+  for (const { relayer, weight } of members) {
+    asker.auditEntry.relayer_id = relayer.id
+    const inPool: Batch['inPool'] = (its, request) => ({
+      ...{ pool_row_id: pool.row_id, ordering_key: request.ordering_key },
+      candidates: [{ transaction: countedBy(now, request, its), weight }],
     })
-    const created = await store.createTransactions(auditEntry, wanted, once)
-    if (created.outcome === 'mismatch') parts.failed(created, found.id)
-    if (created.outcome === 'refused') {
-      const { index, creation } = created
-      if (creation.outcome === 'pinned') return undefined
-      return ofMember(index, () => {
-        if (creation.outcome !== 'too_little') return parts.failed(creation, found.id)
-        const { relayer, quote } = prepared[index] as (typeof prepared)[number]
-        throw tooLittle(relayer, quote, BigInt(creation.reserved))
-      })
+    try {
+      return await acceptAll(context, { ...asker, authorize }, relayer, { requests, once, inPool })
+    } catch (error) {
+      if (!isOfRelayer(error)) throw error
+      refusal ??= error
     }
-    parts.wake(found.row_id)
-    return created.transactions
   }
+  throw refusal
+}
 
-  async function replayed(once: NewTransaction['idempotency'], holder: number, id: string) {
-    const known = once && (await store.replayBatch(once.caller, holder, once.key, once.body_hash))
-    if (known?.outcome === 'mismatch') parts.failed(known, id)
-    return known?.transactions
+interface Batch {
+  requests: TransactionRequest[]
+  once: Once
+  inPool(its: NewTransaction, request: TransactionRequest): NewTransaction | PoolTransaction
+}
+
+/** Undefined: in a pool, another relayer got a transaction with the same ordering key meanwhile. */
+async function acceptAll(
+  context: SendContext,
+  asker: Asker,
+  found: RelayerRow,
+  { requests, once, inPool }: Batch,
+): Promise<AcceptedTransaction[] | undefined> {
+  const prepared = await prepareAll(context, asker, found, requests)
+  const wanted = prepared.map((its, index) => {
+    const request = requests[index] as TransactionRequest
+    return inPool(newTransaction(context, its, request), request)
+  })
+  const created = await context.store.createTransactions(asker.auditEntry, wanted, once)
+  if (created.outcome === 'mismatch') throw refusalOf(created, found.id)
+  if (created.outcome === 'refused') {
+    const { index, creation } = created
+    if (creation.outcome === 'pinned') return undefined
+    return ofMember(index, () => {
+      if (creation.outcome !== 'too_little') throw refusalOf(creation, found.id)
+      const { relayer, quote } = prepared[index] as Prepared
+      throw tooLittle(relayer, quote, BigInt(creation.reserved))
+    })
   }
+  context.wake(found.row_id)
+  return created.transactions
+}
 
-  return {
-    async sendBatch(relayerId, bodies, idempotency, auditEntry, asker, ofMember) {
-      const found = await findRelayer(relayerId)
-      const once = idempotency && { ...idempotency, body_hash: hashOfAll(bodies.map(parts.hashOf)) }
-      const before = await replayed(once, found.row_id, relayerId)
-      if (before) return before
-      checkPause(found)
-      const requests = await readAll(bodies, ofMember)
-      const accepted = await acceptAll(found, requests, once, auditEntry, asker, ofMember)
-      return accepted as AcceptedTransaction[]
-    },
-
-    async sendBatchToPool(pool, bodies, idempotency, auditEntry, asker, ofMember) {
-      const { row_id: poolRowId } = pool
-      const bodyHash = hashOfAll(bodies.map(parts.hashOf))
-      const once = idempotency && { ...idempotency, body_hash: bodyHash, pool_row_id: poolRowId }
-      const before = await replayed(once, idempotencyScope(0, poolRowId), pool.id)
-      if (before) return before
-      const requests = await readAll(bodies, ofMember)
-      const orderingKey = onlyKeyOf(requests)
-      const checkAll = async (its: PoolRow) => {
-        for (const [index, request] of requests.entries()) {
-          await ofMember(index, () => checkPoolPolicies(its, request))
-        }
-      }
-      await checkAll(pool)
-      let now = pool
-
-      /** Undefined: the members were chosen before another transaction with the same ordering key was accepted. */
-      async function offer(members: Member[]): Promise<AcceptedTransaction[] | undefined> {
-        let refusal: unknown
-        for (const { relayer, weight } of members) {
-          auditEntry.relayer_id = relayer.id
-          const authorize = async () => {
-            now = await asker.authorize()
-            await checkAll(now)
-          }
-          try {
-            return await acceptAll(
-              relayer,
-              requests,
-              once,
-              auditEntry,
-              { ...asker, authorize },
-              ofMember,
-              (its, request) => ({
-                ...{ pool_row_id: poolRowId, ordering_key: request.ordering_key },
-                candidates: [{ transaction: countedBy(now, request, its), weight }],
-              }),
-            )
-          } catch (error) {
-            if (!isOfRelayer(error)) throw error
-            refusal ??= error
-          }
-        }
-        throw refusal
-      }
-
-      for (let count = 0; count < maxAttempts; count += 1) {
-        const { members, done } = await parts.order.inOrder(pool, orderingKey)
-        try {
-          const accepted = await offer(members)
-          if (accepted) return accepted
-        } finally {
-          done()
-        }
-      }
-      throw noRelayer()
-    },
+async function prepareAll(
+  context: SendContext,
+  asker: Asker,
+  found: RelayerRow,
+  requests: TransactionRequest[],
+): Promise<Prepared[]> {
+  const prepared: Prepared[] = []
+  while (prepared.length < requests.length) {
+    const from = prepared.length
+    const some = requests.slice(from, from + quotedAtOnce)
+    const quoted = some.map((request, index) =>
+      ofMember(from + index, () => prepare(context, asker, { relayer: found, request })),
+    )
+    prepared.push(...(await Promise.all(quoted)))
   }
+  // The last member may have been prepared long after the first.
+  await asker.authorize()
+  const relayer = await context.keyring.findRelayer(found.id)
+  for (const [index, request] of requests.entries()) {
+    const { quote } = prepared[index] as Prepared
+    await ofMember(index, () => checkPrepared(context, { relayer, quote }, request))
+  }
+  return prepared
+}
+
+async function readAll(bodies: SendTransactionRequest[]): Promise<TransactionRequest[]> {
+  const requests: TransactionRequest[] = []
+  for (const [index, body] of bodies.entries()) {
+    // Reading an ABI takes up to 12 ms.
+    if (body.call) await yieldToEventLoop()
+    requests.push(await ofMember(index, () => readTransactionRequest(body)))
+  }
+  return requests
+}
+
+async function checkAll(pool: PoolRow, requests: TransactionRequest[]): Promise<void> {
+  for (const [index, request] of requests.entries()) await ofMember(index, () => checkPoolPolicies(pool, request))
+}
+
+/** `holder`: the relayer or the pool that the key belongs to. */
+async function replayed(store: Store, once: Once, holder: number, id: string) {
+  const known = once && (await store.replayBatch(once.caller, holder, once.key, once.body_hash))
+  if (known?.outcome === 'mismatch') throw refusalOf(known, id)
+  return known?.transactions
 }
 
 /** One relayer takes the whole batch, so at most one order can be kept. Null: none is wanted. */
@@ -189,4 +191,7 @@ function onlyKeyOf(requests: TransactionRequest[]): string | null {
   return keys[0] ?? null
 }
 
-const hashOfAll = (hashes: string[]): string => createHash('sha256').update(`batch ${hashes.join()}`).digest('hex')
+const hashOfAll = (bodies: SendTransactionRequest[]): string =>
+  createHash('sha256')
+    .update(`batch ${bodies.map((body) => hashOf(body)).join()}`)
+    .digest('hex')

@@ -1,91 +1,106 @@
-import type { SendTransactionRequest } from '../../../generated/openapi.ts'
+import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
 import { DomainError, transactionNotFound } from '../../domain/errors.ts'
+import type { NewTransaction, PoolInsertResult, PoolTransaction } from '../../domain/new-transaction.ts'
+import { checkPoolPolicies, poolSpendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
-import { type Commit, createOffers, noRelayer, type PoolParts } from './pick-relayer.ts'
+import { type Member, membersInOrder, noRelayer, type Order } from './pick-relayer.ts'
+import { tooLittle } from './quote.ts'
 import { stateOf } from './replace.ts'
-import type { Accepted, Asker, Complete, Idempotency } from './send-parts.ts'
-
-export type SendToPool = (
-  pool: PoolRow,
-  body: SendTransactionRequest,
-  idempotency: Idempotency | undefined,
-  auditEntry: PendingAuditEntry,
-  asker: Asker<PoolRow>,
-  /** The relayer that the caller names; absent: the service chooses. `nonce`: the one that it must get. */
-  by?: { relayer: RelayerRow; nonce: number | undefined },
-  complete?: Complete,
-) => Promise<Accepted>
-
-/** Accepts a transaction that was never signed again for another relayer of the pool, and withdraws it. Throws DomainError. */
-export type MoveInPool = (
-  pool: PoolRow,
-  from: RelayerRow,
-  row: WholeTransactionRow,
-  auditEntry: PendingAuditEntry,
-  asker: Asker<PoolRow>,
-) => Promise<Accepted>
+import {
+  type Asker,
+  type Complete,
+  checkPrepared,
+  hashOf,
+  newTransaction,
+  type Prepared,
+  prepare,
+  type SendContext,
+  unchanged,
+  unwrapInsert,
+} from './send.ts'
 
 /** Sends through one relayer of a pool. */
-export function createSubmitToPool(parts: PoolParts): { sendToPool: SendToPool; moveInPool: MoveInPool } {
-  const { store, order } = parts
-  const submit = createOffers(parts)
-
-  return {
-    async sendToPool(pool, body, idempotency, auditEntry, asker, by, complete) {
-      const { row_id: poolRowId } = pool
-      const asked = by ? { ...body, from: by.relayer.id, nonce: by.nonce } : body
-      const once = idempotency && { body_hash: parts.hashOf(asked), ...idempotency, pool_row_id: poolRowId }
-      if (once) {
-        const replayed = await store.replayInPool(once.caller, poolRowId, once.key, once.body_hash)
-        if (replayed) return parts.accepted(replayed, pool.id)
-      }
-      const request = readTransactionRequest(body)
-      const inOrder = async () =>
-        by
-          ? { members: [{ relayer: by.relayer, weight: 1 }], done() {} }
-          : await order.inOrder(pool, request.ordering_key)
-      const more = {
-        status_reason: null,
-        ...(once && { idempotency: once }),
-        ...(by?.nonce !== undefined && { expected_nonce: by.nonce }),
-      }
-      return submit(pool, request, inOrder, more, auditEntry, asker, store.createPoolTransaction, complete)
-    },
-
-    async moveInPool(pool, from, row, auditEntry, asker) {
-      // An early check. The commit checks again.
-      if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)
-      // Its user knows it by this id, and a moved transaction gets another one.
-      if (row.sponsored) throw new DomainError('conflict', 'The call of a sponsorship stays at its relayer')
-      const inOrder = async () => {
-        const { members, done } = await order.inOrder(pool, null)
-        const others = members.filter(({ relayer }) => relayer.row_id !== from.row_id)
-        if (others.length > 0) return { members: others, done }
-        done()
-        throw noRelayer()
-      }
-      const more = { status_reason: `Moved from the relayer ${from.id}, where it was ${row.id}` }
-      const moved = { relayer_row_id: from.row_id, id: row.id }
-      const commit: Commit = async (wanted, entry) => {
-        const creation = await store.moveInPool(moved, wanted, entry)
-        switch (creation.outcome) {
-          case 'missing':
-            throw transactionNotFound(row.id)
-          case 'signed':
-            throw wasSigned(creation.row)
-          case 'ordered':
-            throw new DomainError('conflict', 'The transaction has an ordering key, which keeps it at its relayer')
-          default:
-            return creation
-        }
-      }
-      const accepted = await submit(pool, requestOf(row), inOrder, more, auditEntry, asker, commit)
-      parts.wake(from.row_id)
-      return accepted
-    },
+export async function sendToPool(
+  context: SendContext,
+  asker: Asker<PoolRow>,
+  pool: PoolRow,
+  /** `by`: the relayer that the caller names; absent: the service chooses. `nonce`: the one that it must get. */
+  {
+    body,
+    by,
+    complete = unchanged,
+  }: {
+    body: SendTransactionRequest
+    by?: { relayer: RelayerRow; nonce: number | undefined } | undefined
+    complete?: Complete
+  },
+): Promise<AcceptedTransaction> {
+  const { store } = context
+  const { row_id: poolRowId } = pool
+  const asked = by ? { ...body, from: by.relayer.id, nonce: by.nonce } : body
+  const once = asker.idempotency && { body_hash: hashOf(asked), ...asker.idempotency, pool_row_id: poolRowId }
+  if (once) {
+    const replayed = await store.replayInPool(once.caller, poolRowId, once.key, once.body_hash)
+    if (replayed) return unwrapInsert(replayed, pool.id, asker.auditEntry)
   }
+  const request = readTransactionRequest(body)
+  return offerInTurn(context, asker, pool, {
+    request,
+    inOrder: async () =>
+      by
+        ? { members: [{ relayer: by.relayer, weight: 1 }], done() {} }
+        : membersInOrder(context, pool, request.ordering_key),
+    more: {
+      status_reason: null,
+      ...(once && { idempotency: once }),
+      ...(by?.nonce !== undefined && { expected_nonce: by.nonce }),
+    },
+    commit: store.createPoolTransaction,
+    complete,
+  })
+}
+
+/** Accepts a transaction that was never signed again for another relayer of the pool, and withdraws it. Throws DomainError. */
+export async function moveInPool(
+  context: SendContext,
+  asker: Asker<PoolRow>,
+  pool: PoolRow,
+  { from, row }: { from: RelayerRow; row: WholeTransactionRow },
+): Promise<AcceptedTransaction> {
+  // An early check. The commit checks again.
+  if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)
+  // Its user knows it by this id, and a moved transaction gets another one.
+  if (row.sponsored) throw new DomainError('conflict', 'The call of a sponsorship stays at its relayer')
+  const moved = { relayer_row_id: from.row_id, id: row.id }
+  const accepted = await offerInTurn(context, asker, pool, {
+    request: requestOf(row),
+    async inOrder() {
+      const { members, done } = await membersInOrder(context, pool, null)
+      const others = members.filter(({ relayer }) => relayer.row_id !== from.row_id)
+      if (others.length > 0) return { members: others, done }
+      done()
+      throw noRelayer()
+    },
+    more: { status_reason: `Moved from the relayer ${from.id}, where it was ${row.id}` },
+    async commit(wanted, entry) {
+      const creation = await context.store.moveInPool(moved, wanted, entry)
+      switch (creation.outcome) {
+        case 'missing':
+          throw transactionNotFound(row.id)
+        case 'signed':
+          throw wasSigned(creation.row)
+        case 'ordered':
+          throw new DomainError('conflict', 'The transaction has an ordering key, which keeps it at its relayer')
+        default:
+          return creation
+      }
+    },
+    complete: unchanged,
+  })
+  context.wake(from.row_id)
+  return accepted
 }
 
 const wasSigned = (row: TransactionRow) =>
@@ -112,3 +127,136 @@ function requestOf(row: WholeTransactionRow): TransactionRequest {
       submission === null ? { mode: 'public' } : { mode: submission.mode, after_blocks: submission.after_blocks },
   }
 }
+
+/** What is offered to relayers of a pool, and how one of them gets it. */
+interface Offer {
+  request: TransactionRequest
+  inOrder(): Promise<Order>
+  more: Pick<NewTransaction, 'idempotency' | 'expected_nonce' | 'status_reason'>
+  commit(wanted: PoolTransaction, auditEntry: PendingAuditEntry): Promise<PoolInsertResult>
+  complete: Complete
+}
+
+interface Candidate extends Prepared {
+  weight: number
+  transaction: NewTransaction
+}
+
+/**
+ * How many relayers are prepared at once, and compared in the commit: of two, the better one is nearly the best of all. One where nodes
+ * must estimate the gas for each.
+ */
+const preparedAtOnce = { given: 2, estimated: 1 }
+const maxAttempts = 5
+
+/**
+ * Offers a transaction to the relayers of a pool in their order until one takes it. Those that have the fewest unfinished transactions for
+ * their weight are asked first. The commit, which takes the nonce, chooses among those that could take it
+ * (store/queries/insert-transaction.ts).
+ */
+async function offerInTurn(
+  context: SendContext,
+  asker: Asker<PoolRow>,
+  pool: PoolRow,
+  offer: Offer,
+): Promise<AcceptedTransaction> {
+  // An early check, before the chain is asked.
+  checkPoolPolicies(pool, offer.request)
+  for (let count = 0; count < maxAttempts; count += 1) {
+    const { members, done } = await offer.inOrder()
+    try {
+      const accepted = await offerTo(context, asker, members, { ...offer, pool_row_id: pool.row_id })
+      if (!accepted) continue
+      const { row_id } = await context.keyring.findRelayer(accepted.relayer_id)
+      context.loads.chose(row_id)
+      context.wake(row_id)
+      return accepted
+    } finally {
+      done()
+    }
+  }
+  throw noRelayer()
+}
+
+/** Undefined when another transaction with the same ordering key got a relayer meanwhile. */
+async function offerTo(
+  context: SendContext,
+  asker: Asker<PoolRow>,
+  members: Member[],
+  offer: Offer & { pool_row_id: number },
+): Promise<AcceptedTransaction | undefined> {
+  const { auditEntry } = asker
+  const { request, pool_row_id, more } = offer
+  let refusal: unknown
+  const count = preparedAtOnce[request.gas_limit === null ? 'estimated' : 'given']
+  for (let from = 0; from < members.length; from += count) {
+    const asked = members.slice(from, from + count)
+    const { candidates, errors } = await candidatesOf(context, asker, asked, offer)
+    refusal ??= errors[0]
+    const [first] = candidates
+    if (!first) {
+      if (errors.every(isOfRequest)) throw refusal
+      continue
+    }
+    auditEntry.subject = first.transaction.id
+    const wanted = candidates.map(({ transaction, weight }) => ({ transaction: { ...transaction, ...more }, weight }))
+    const creation = await offer.commit(
+      { pool_row_id, ordering_key: request.ordering_key, candidates: wanted },
+      auditEntry,
+    )
+    if (creation.outcome === 'pinned') return undefined
+    try {
+      if (creation.outcome === 'too_little') throw tooLittle(first.relayer, first.quote, BigInt(creation.reserved))
+      return unwrapInsert(creation, first.relayer.id, auditEntry)
+    } catch (error) {
+      if (!isOfRelayer(error)) throw error
+      refusal ??= error
+    }
+  }
+  throw refusal
+}
+
+/** Those of some members that can take it, and why the others cannot. */
+async function candidatesOf(
+  context: SendContext,
+  { nodes, authorize }: Asker<PoolRow>,
+  members: Member[],
+  { request, complete }: Offer,
+) {
+  const id = context.makeId()
+  const asker = { nodes, authorize: async () => undefined }
+  const prepared = await Promise.allSettled(
+    members.map(async ({ relayer, weight }) => ({ weight, ...(await prepare(context, asker, { relayer, request })) })),
+  )
+  const pool = await authorize()
+  checkPoolPolicies(pool, request)
+  const candidates: Candidate[] = []
+  const errors: unknown[] = []
+  for (const its of prepared) {
+    try {
+      if (its.status === 'rejected') throw its.reason
+      const { weight, quote } = its.value
+      const relayer = await context.keyring.findRelayer(its.value.relayer.id)
+      checkPrepared(context, { relayer, quote }, request)
+      const transaction = countedBy(pool, request, newTransaction(context, { relayer, quote }, request))
+      candidates.push({ weight, relayer, quote, transaction: complete({ ...transaction, id }, quote, relayer) })
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  return { candidates, errors }
+}
+
+/** A relayer's transaction that the pool's limits count too. */
+export function countedBy(pool: PoolRow, request: TransactionRequest, its: NewTransaction): NewTransaction {
+  const spending = poolSpendingOf(pool, request)
+  return { ...its, ...(spending.length > 0 && { spending: [...(its.spending ?? []), ...spending] }) }
+}
+
+/** It would be the same for every relayer. */
+const isOfRequest = (error: unknown): boolean =>
+  !(error instanceof DomainError) || error.code === 'invalid_request' || error.code === 'unprocessable'
+
+const ofRelayer = ['insufficient_funds', 'policy_violation', 'rate_limited', 'not_found']
+/** Another relayer may still take it. */
+export const isOfRelayer = (error: unknown): boolean => error instanceof DomainError && ofRelayer.includes(error.code)

@@ -1,203 +1,209 @@
 import { createHash } from 'node:crypto'
-import type { SendTransactionRequest } from '../../../generated/openapi.ts'
+import type { AcceptedTransaction, SendTransactionRequest, Warning } from '../../../generated/openapi.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
-import { alreadySent, conflict, errorOf, NonceTaken, relayerNotFound } from '../../domain/errors.ts'
-import { percentileOf, priceColumns } from '../../domain/fees.ts'
-import type { NewTransaction, Replay } from '../../domain/new-transaction.ts'
+import { alreadySent, conflict, DomainError, errorOf, NonceTaken, relayerNotFound } from '../../domain/errors.ts'
+import { gwei, most, percentileOf, priceColumns, quote as quotePrices } from '../../domain/fees.ts'
+import type { InsertRefusal, NewTransaction, Replay } from '../../domain/new-transaction.ts'
+import type { NodeAccess } from '../../domain/node-access.ts'
+import type { Idempotency } from '../../domain/operation.ts'
 import { checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
-import type { SenderContext } from '../../sender/context.ts'
-import { createSweep, type Sweep } from '../funding/sweep.ts'
-import { capacityOf, ceilingColumns, checkPause, checkRequest, dataBytes, tooMany } from './check-request.ts'
-import type { PoolOrder } from './pick-relayer.ts'
-import { checkFunds, costColumns, defaultTier, type Preparation, type TransactionQuote, tooLittle } from './quote.ts'
-import { createReplace, type Prepare, type Replace } from './replace.ts'
-import { createSubmitBatch, type SendBatch, type SendBatchToPool } from './send-batch.ts'
-import { type Accepted, type Asker, type Complete, type Idempotency, unchanged } from './send-parts.ts'
-import { createSubmitToPool, type MoveInPool, type SendToPool } from './send-to-pool.ts'
-import { warningsOf } from './warnings.ts'
+import { capacityOf, ceilingColumns, checkPause, checkRequest, dataBytes, isPriced, tooMany } from './check-request.ts'
+import type { OrderContext } from './pick-relayer.ts'
+import {
+  checkFunds,
+  costColumns,
+  defaultTier,
+  type QuoteContext,
+  quoteTransaction,
+  type TransactionQuote,
+  tooLittle,
+  unlimited,
+  type Wanted,
+} from './quote.ts'
 
-export interface SubmitDependencies
-  extends Pick<SenderContext, 'store' | 'findRelayer' | 'clientFor' | 'makeId' | 'now'> {
-  preparation: Preparation
-  order: PoolOrder
-  /** Called after every change; wakes requests that wait for a status. */
-  changed(): void
-  /** Starts the background work of the relayer. */
+/** What sending needs, for requests and for background work. */
+export interface SendContext extends QuoteContext, OrderContext {
+  /** Starts the background work of the relayer, and wakes requests that wait for a status. */
   wake(relayerRowId: number): void
+  makeId(): string
+  /** Milliseconds since the epoch. */
+  now(): number
 }
 
-export interface Submit {
-  send(
-    relayerId: string,
-    body: SendTransactionRequest,
-    idempotency: Idempotency | undefined,
-    auditEntry: PendingAuditEntry,
-    asker: Asker,
-    more?: {
-      /** The nonce that it must get; absent: any. Throws NonceTaken when another one is next. */
-      nonce?: number
-      complete?: Complete
-    },
-  ): Promise<Accepted>
-  sendBatch: SendBatch
-  sendBatchToPool: SendBatchToPool
-  sendToPool: SendToPool
-  moveInPool: MoveInPool
-  sweep: Sweep
-  replace: Replace
+/** Who asks for a transaction: a caller of the API, or background work. */
+export interface Asker<Rights = unknown> {
+  /** Checks the rights of the caller as they are now. Throws DomainError (401, 403, 404). */
+  authorize(): Promise<Rights>
+  nodes: NodeAccess
+  /** An accepted transaction becomes its subject. */
+  auditEntry: PendingAuditEntry
+  idempotency?: Idempotency | undefined
 }
 
-/** The request half of sending: every check that can fail early, and then one database transaction that assigns the nonce. */
-export function createSubmit(dependencies: SubmitDependencies): Submit {
-  const { store, findRelayer, clientFor, preparation, wake, makeId, now } = dependencies
+/** Changes a transaction before it is accepted: other limits count it too. Throws DomainError. */
+export type Complete = (transaction: NewTransaction, quote: TransactionQuote, relayer: RelayerRow) => NewTransaction
 
-  /**
-   * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
-   * is checked.
-   */
-  const prepare: Prepare = async (before, request, asker, replaced, isNew = replaced === undefined) => {
-    checkRequest(before, request, now(), isNew)
-    const quote = await preparation.quote(asker.nodes, before, request, replaced)
-    // They read the generation at the same time.
-    const [relayer] = await Promise.all([findRelayer(before.id), asker.authorize()])
-    check(relayer, request, quote, isNew)
-    return { relayer, quote }
+export const unchanged: Complete = (transaction) => transaction
+
+export interface Prepared {
+  relayer: RelayerRow
+  quote: TransactionQuote
+}
+
+/** Accepts a transaction: every check that can fail early, and then one database transaction that assigns the nonce. */
+export async function send(
+  context: SendContext,
+  asker: Asker,
+  relayerId: string,
+  /** `nonce`: the one that it must get; throws NonceTaken when another one is next. */
+  { body, nonce, complete = unchanged }: { body: SendTransactionRequest; nonce?: number; complete?: Complete },
+): Promise<AcceptedTransaction> {
+  const { store, keyring } = context
+  const { idempotency, auditEntry } = asker
+  const found = await keyring.findRelayer(relayerId)
+  // A repeated request gets its first response, even if the relayer was changed since.
+  const once = idempotency && { body_hash: hashOf(body, nonce), ...idempotency }
+  if (once) {
+    const replayed = await store.replay(once.caller, found.row_id, once.key, once.body_hash)
+    if (replayed) return unwrapInsert(replayed, found.id, auditEntry)
   }
-
-  function check(relayer: RelayerRow, request: TransactionRequest, quote: TransactionQuote, isNew = true): void {
-    checkRequest(relayer, request, now(), isNew)
-    checkFees(relayer, quote)
-    checkFunds(relayer, quote)
+  checkPause(found)
+  // An early check, for a nonce that is used already. The commit checks again.
+  if (nonce !== undefined) {
+    const { next_nonce } = await store.getAccount(found.chain_id, found.address)
+    if (nonce < next_nonce) throw new NonceTaken(next_nonce)
   }
+  const request = readTransactionRequest(body)
+  // An early check, before the chain is asked. The commit checks again.
+  const exceeded = await store.exceededCapacity(found.row_id, dataBytes(request), capacityOf(found))
+  if (exceeded) throw tooMany(exceeded)
+  const prepared = await prepare(context, asker, { relayer: found, request })
+  const { relayer, quote } = prepared
 
-  function newTransaction(relayer: RelayerRow, request: TransactionRequest, quote: TransactionQuote): NewTransaction {
-    const spending = spendingOf(relayer, request, feeOf(quote))
-    const tier = request.tier ?? defaultTier
-    return {
-      id: makeId(),
-      relayer_row_id: relayer.row_id,
-      relayer_id: relayer.id,
-      chain_id: relayer.chain_id,
-      from: relayer.address,
-      to: request.to,
-      value: request.value,
-      data: request.data,
-      gas_limit: quote.gas_limit,
-      gas_is_given: request.gas_limit !== null,
-      ...costColumns(quote),
-      type: quote.type,
-      ...ceilingColumns(request),
-      ...priceColumns(quote.prices),
-      speed: { tier, percentile: percentileOf[tier] },
-      valid_until: request.valid_until ?? null,
-      reference: request.reference ?? null,
-      fragments: quote.fragments,
-      call: readCall(quote.fragments, request.data),
-      metadata: request.metadata ?? null,
-      submission: quote.submission,
-      access_list: request.access_list,
-      authorization_list: request.authorization_list,
-      intent: 'send',
-      status_reason: null,
-      capacity: capacityOf(relayer),
-      funds: quote.funds.toString(),
-      warnings: warningsOf(relayer, request, quote),
-      ...(request.deduplication_id !== null && { deduplication_id: request.deduplication_id }),
-      ...(spending.length > 0 && { spending }),
-    }
-  }
-
-  const parts = {
-    ...{ store, findRelayer, prepare, check, newTransaction },
-    hashOf: (body: object) => hashOf(body, undefined),
-    wake(relayerRowId: number) {
-      wake(relayerRowId)
-      dependencies.changed()
+  const transaction = complete(newTransaction(context, prepared, request), quote, relayer)
+  auditEntry.subject = transaction.id
+  const creation = await store.createTransaction(
+    {
+      ...transaction,
+      ...(once && { idempotency: once }),
+      ...(nonce !== undefined && { expected_nonce: nonce }),
     },
-  }
+    auditEntry,
+  )
+  if (creation.outcome === 'too_little') throw tooLittle(relayer, quote, BigInt(creation.reserved))
+  context.wake(relayer.row_id)
+  return unwrapInsert(creation, relayer.id, auditEntry)
+}
 
-  const batches = createSubmitBatch({
-    ...parts,
-    order: dependencies.order,
-    failed(creation, relayerId) {
-      if (creation.outcome !== 'too_little') unwrapInsert(creation, relayerId)
-      throw new Error('A batch was accepted and reported as refused')
-    },
-  })
+/**
+ * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
+ * is checked. `isNew`: whether the policy `allow_transactions` applies.
+ */
+export async function prepare(
+  context: SendContext,
+  { nodes, authorize }: Pick<Asker, 'nodes' | 'authorize'>,
+  wanted: Wanted,
+  isNew = wanted.replaced === undefined,
+): Promise<Prepared> {
+  const { relayer: before, request } = wanted
+  checkRequest(before, request, context.now(), isNew)
+  const quote = await quoteTransaction(context, nodes, wanted)
+  // They read the generation at the same time.
+  const [relayer] = await Promise.all([context.keyring.findRelayer(before.id), authorize()])
+  const prepared = { relayer, quote }
+  checkPrepared(context, prepared, request, isNew)
+  return prepared
+}
 
+export function checkPrepared(
+  { now }: SendContext,
+  { relayer, quote }: Prepared,
+  request: TransactionRequest,
+  isNew = true,
+): void {
+  checkRequest(relayer, request, now(), isNew)
+  checkFees(relayer, quote)
+  checkFunds(relayer, quote)
+}
+
+export function newTransaction(
+  { makeId }: SendContext,
+  { relayer, quote }: Prepared,
+  request: TransactionRequest,
+): NewTransaction {
+  const spending = spendingOf(relayer, request, feeOf(quote))
+  const tier = request.tier ?? defaultTier
   return {
-    ...batches,
-    ...createSubmitToPool({ ...parts, order: dependencies.order, makeId, accepted: unwrapInsert }),
-    sweep: createSweep({ ...parts, clientFor, accepted: unwrapInsert }),
-    async send(relayerId, body, idempotency, auditEntry, asker, { nonce, complete = unchanged } = {}) {
-      const found = await findRelayer(relayerId)
-      // A repeated request gets its first response, even if the relayer was changed since.
-      const once = idempotency && { body_hash: hashOf(body, nonce), ...idempotency }
-      if (once) {
-        const replayed = await store.replay(once.caller, found.row_id, once.key, once.body_hash)
-        if (replayed) return unwrapInsert(replayed, found.id)
-      }
-      checkPause(found)
-      // An early check, for a nonce that is used already. The commit checks again.
-      if (nonce !== undefined) {
-        const { next_nonce } = await store.getAccount(found.chain_id, found.address)
-        if (nonce < next_nonce) throw new NonceTaken(next_nonce)
-      }
-      const request = readTransactionRequest(body)
-      // An early check, before the chain is asked. The commit checks again.
-      const exceeded = await store.exceededCapacity(found.row_id, dataBytes(request), capacityOf(found))
-      if (exceeded) throw tooMany(exceeded)
-      const { relayer, quote } = await prepare(found, request, asker)
-
-      const transaction = complete(newTransaction(relayer, request, quote), quote, relayer)
-      auditEntry.subject = transaction.id
-      const creation = await store.createTransaction(
-        {
-          ...transaction,
-          ...(once && { idempotency: once }),
-          ...(nonce !== undefined && { expected_nonce: nonce }),
-        },
-        auditEntry,
-      )
-      if (creation.outcome === 'too_little') throw tooLittle(relayer, quote, BigInt(creation.reserved))
-      parts.wake(relayer.row_id)
-      return unwrapInsert(creation, relayer.id)
-    },
-
-    replace: createReplace({ store, findRelayer, prepare, wake, now }),
+    id: makeId(),
+    relayer_row_id: relayer.row_id,
+    relayer_id: relayer.id,
+    chain_id: relayer.chain_id,
+    from: relayer.address,
+    to: request.to,
+    value: request.value,
+    data: request.data,
+    gas_limit: quote.gas_limit,
+    gas_is_given: request.gas_limit !== null,
+    ...costColumns(quote),
+    type: quote.type,
+    ...ceilingColumns(request),
+    ...priceColumns(quote.prices),
+    speed: { tier, percentile: percentileOf[tier] },
+    valid_until: request.valid_until ?? null,
+    reference: request.reference ?? null,
+    fragments: quote.fragments,
+    call: readCall(quote.fragments, request.data),
+    metadata: request.metadata ?? null,
+    submission: quote.submission,
+    access_list: request.access_list,
+    authorization_list: request.authorization_list,
+    intent: 'send',
+    status_reason: null,
+    capacity: capacityOf(relayer),
+    funds: quote.funds.toString(),
+    warnings: warningsOf(relayer, request, quote),
+    ...(request.deduplication_id !== null && { deduplication_id: request.deduplication_id }),
+    ...(spending.length > 0 && { spending }),
   }
 }
 
-function unwrapInsert(creation: Replay, relayerId: string): Accepted {
-  switch (creation.outcome) {
+/** Throws DomainError for a creation that was refused. A repeated request is recorded with the transaction of the first one. */
+export function unwrapInsert(creation: Replay, relayerId: string, auditEntry: PendingAuditEntry): AcceptedTransaction {
+  if (!('row_id' in creation)) throw refusalOf(creation, relayerId)
+  const { transaction } = creation
+  auditEntry.subject = transaction.id
+  auditEntry.relayer_id = transaction.relayer_id
+  return transaction
+}
+
+export function refusalOf(refused: Exclude<InsertRefusal, { outcome: 'too_little' }>, relayerId: string): DomainError {
+  switch (refused.outcome) {
     case 'mismatch':
-      throw errorOf('unprocessable', 'idempotency_key', 'was used with another body')
+      return errorOf('unprocessable', 'idempotency_key', 'was used with another body')
     case 'relayer_gone':
-      throw relayerNotFound(relayerId)
+      return relayerNotFound(relayerId)
     case 'over_limit':
-      throw overLimit(creation)
+      return overLimit(refused)
     case 'at_capacity':
-      throw tooMany(creation)
+      return tooMany(refused)
     case 'other_nonce':
-      throw new NonceTaken(creation.next_nonce)
+      return new NonceTaken(refused.next_nonce)
     case 'already_sent':
-      throw alreadySent(creation.sent)
+      return alreadySent(refused.sent)
     case 'lane_taken':
-      throw conflict(['data'], 'another call of this user waits, and a nonce orders them; send it afterwards')
+      return conflict(['data'], 'another call of this user waits, and a nonce orders them; send it afterwards')
     case 'refilled':
-      throw errorOf('conflict', 'refill', 'another refill of the relayer was accepted')
+      return errorOf('conflict', 'refill', 'another refill of the relayer was accepted')
     case 'held':
-      throw new Error('Another transaction holds the next nonce')
-    default:
-      return creation
+      return new DomainError('internal', 'Another transaction holds the next nonce')
   }
 }
 
 /** Serializes a body with sorted members, nested ones too, so that the order of members does not matter. */
-export const hashOf = (body: object, nonce: number | undefined): string =>
+export const hashOf = (body: object, nonce?: number): string =>
   createHash('sha256')
     .update(JSON.stringify(body, sorted))
     .update(nonce === undefined ? '' : `${nonce}`)
@@ -207,3 +213,52 @@ const sorted = (_: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
     : value
+
+/** The number of earlier transactions from which on the warning `long_queue` is given. */
+const longQueue = 100
+
+/** Warnings about an acceptable transaction: it may be mined late, or the next ones may be refused. */
+export function warningsOf(
+  { policies }: Pick<RelayerRow, 'policies'>,
+  request: TransactionRequest,
+  { prices, market, max_cost, reserved, balance, funds, latest, next_nonce, has_code }: TransactionQuote,
+): Warning[] {
+  const warnings: Warning[] = []
+  const warn = (code: Warning['code'], message: string, waitingFor: Warning['waiting_for'] = null) =>
+    warnings.push({ code, message, waiting_for: waitingFor })
+
+  const price = most(prices)
+  const { gas_price_cap, min_balance } = policies
+  const baseFee = market.kind === 'eip1559' ? market.base_fee : 0n
+  const isCapped = gas_price_cap !== undefined && BigInt(gas_price_cap) < baseFee
+  if (market.kind === 'eip1559' && price < market.base_fee) {
+    const message = `The price ${gwei(price)} is below the current base fee ${gwei(market.base_fee)}: it cannot be mined before the base fee falls`
+    warn('price_below_base_fee', message, isCapped ? 'price_cap' : isPriced(request) ? 'fee_too_low' : 'base_fee')
+  }
+  if (isCapped) {
+    const message = `The policy gas_price_cap (${gwei(gas_price_cap)}) is below the current base fee ${gwei(baseFee)}: the service cannot raise its price far enough`
+    warn('cap_below_base_fee', message, 'price_cap')
+  }
+  const asked = most(quotePrices(market, request.tier ?? defaultTier, prices.kind))
+  if (gas_price_cap !== undefined && !isPriced(request) && asked > BigInt(gas_price_cap)) {
+    warn(
+      'price_limited_by_cap',
+      `The price of its tier is ${gwei(asked)}, but the policy gas_price_cap allows only ${gwei(gas_price_cap)}`,
+    )
+  }
+  if (balance === unlimited)
+    warn('balance_not_checked', 'The network has the feature no_native_coin: what the account can pay is not checked')
+  const left = funds - reserved - max_cost
+  if (min_balance !== undefined && left < BigInt(min_balance)) {
+    const message = `The balance may fall to ${left} wei; the policy min_balance refuses transactions below ${min_balance} wei`
+    warn('low_balance_after', message)
+  }
+  const ahead = next_nonce - latest
+  if (ahead >= longQueue) warn('long_queue', `${ahead} accepted transactions are ahead of it`, 'earlier_nonce')
+  if (has_code) {
+    const message =
+      "The relayer's address has code (EIP-7702): nodes accept only one unfinished transaction of such an account"
+    warn('account_has_code', message, 'node')
+  }
+  return warnings
+}

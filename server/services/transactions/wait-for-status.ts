@@ -1,6 +1,9 @@
-import type { TransactionStatus } from '../../../generated/openapi.ts'
+import type { AcceptedTransaction, TransactionStatus } from '../../../generated/openapi.ts'
+import { transactionNotFound } from '../../domain/errors.ts'
 import type { OperationRequest, Share } from '../../domain/operation.ts'
+import { shownTransaction } from '../../domain/show-transaction.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
+import type { Keyring } from '../../keys/keyring.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { Store } from '../../store/store.ts'
 import type { TransactionState } from '../../store/transaction-store.ts'
@@ -49,121 +52,163 @@ export interface Wait {
   wait_ms: number
 }
 
-export interface Waiting {
-  /** Reports a change. */
-  changed(): void
-  /** Resolves when the transaction has reached the status or has ended otherwise, on timeout, or when the request has ended. */
-  until(wait: Wait, place: WaitPlace): Promise<void>
-  /** Resolves at the next change by this process, or on timeout. */
-  nextChange(ms: number): Promise<void>
-  /** Ends all waits. */
-  stop(): void
-}
-
 interface Listener {
   hasReached(state: TransactionState): boolean
   end(): void
 }
 
-/** One watcher per transaction, however many requests wait for it. One statement looks at many transactions. */
-export function createWaiting({ transactionStates }: Pick<Store, 'transactionStates'>): Waiting {
-  const watched = new Map<string, Set<Listener>>()
+/** Requests that wait for a status. One watcher per transaction, however many wait for it. One statement looks at many transactions. */
+export class StatusWaits {
+  readonly #store: Pick<Store, 'transactionStates'>
+  readonly #watched = new Map<string, Set<Listener>>()
   /** The transactions to look at next. */
-  const due = new Set<string>()
-  let isLooking = false
-  let sleepers = new Set<() => void>()
-  let timer: NodeJS.Timeout | undefined
-  let polling: NodeJS.Timeout | undefined
-  let stopped = false
+  readonly #due = new Set<string>()
+  #isLooking = false
+  #sleepers = new Set<() => void>()
+  #timer: NodeJS.Timeout | undefined
+  #polling: NodeJS.Timeout | undefined
+  #isStopped = false
 
-  const tell = () => {
-    timer = undefined
-    const woken = sleepers
-    sleepers = new Set()
+  constructor(store: Pick<Store, 'transactionStates'>) {
+    this.#store = store
+  }
+
+  /** Reports a change. */
+  changed(): void {
+    this.#timer ??= setTimeout(() => this.#tell(), gatherMs + this.#watched.size * gatherMsEach)
+  }
+
+  /** Resolves when the transaction has reached the status or has ended otherwise, on timeout, or when the request has ended. */
+  until({ transaction_id, until, isSigned = false, wait_ms }: Wait, place: WaitPlace): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isStopped) return resolve()
+      let forget: (() => void) | undefined
+      const end = () => {
+        clearTimeout(timeout)
+        forget?.()
+        this.#unwatch(transaction_id, listener)
+        resolve()
+      }
+      const timeout = setTimeout(end, wait_ms)
+      const listener: Listener = {
+        hasReached: ({ status, resign }) => hasReached(status, until) && !(isSigned && resign),
+        end,
+      }
+      this.#watch(transaction_id, listener)
+      forget = place.onLeave(end)
+    })
+  }
+
+  /** Resolves at the next change by this process, or on timeout. */
+  nextChange(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wakeUp = () => {
+        clearTimeout(end)
+        this.#sleepers.delete(wakeUp)
+        resolve()
+      }
+      const end = setTimeout(wakeUp, ms)
+      this.#sleepers.add(wakeUp)
+    })
+  }
+
+  /** Ends all waits. */
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    for (const listeners of this.#watched.values()) for (const { end } of listeners) end()
+    this.#tell()
+  }
+
+  #tell(): void {
+    this.#timer = undefined
+    const woken = this.#sleepers
+    this.#sleepers = new Set()
     for (const wakeUp of woken) wakeUp()
-    for (const id of watched.keys()) due.add(id)
-    void look()
-  }
-  const changed = () => {
-    timer ??= setTimeout(tell, gatherMs + watched.size * gatherMsEach)
+    for (const id of this.#watched.keys()) this.#due.add(id)
+    void this.#look()
   }
 
-  async function look(): Promise<void> {
-    if (isLooking) return
-    isLooking = true
+  async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
     // Requests of one turn of the event loop are looked at together.
-    while (due.size > 0) {
+    while (this.#due.size > 0) {
       await yieldToEventLoop()
-      const ids = [...due.values().take(lookedAtOnce)]
-      for (const id of ids) due.delete(id)
+      const ids = [...this.#due.values().take(lookedAtOnce)]
+      for (const id of ids) this.#due.delete(id)
       // When the database does not answer, they are looked at again at the next poll.
-      const states = await transactionStates(ids).catch(() => undefined)
-      if (states) for (const id of ids) tellOf(id, states.get(id))
+      const states = await this.#store.transactionStates(ids).catch(() => undefined)
+      if (states) for (const id of ids) this.#tellOf(id, states.get(id))
     }
-    isLooking = false
+    this.#isLooking = false
   }
 
   /** `state`: undefined when the transaction was deleted. */
-  function tellOf(id: string, state: TransactionState | undefined): void {
-    for (const listener of watched.get(id) ?? []) if (!state || listener.hasReached(state)) listener.end()
+  #tellOf(id: string, state: TransactionState | undefined): void {
+    for (const listener of this.#watched.get(id) ?? []) if (!state || listener.hasReached(state)) listener.end()
   }
 
-  function watch(id: string, listener: Listener): void {
-    const listeners = watched.get(id) ?? new Set()
-    watched.set(id, listeners.add(listener))
-    polling ??= setInterval(changed, pollMs)
-    due.add(id)
-    void look()
+  #watch(id: string, listener: Listener): void {
+    const listeners = this.#watched.get(id) ?? new Set()
+    this.#watched.set(id, listeners.add(listener))
+    this.#polling ??= setInterval(() => this.changed(), pollMs)
+    this.#due.add(id)
+    void this.#look()
   }
 
-  function unwatch(id: string, listener: Listener): void {
-    const listeners = watched.get(id)
+  #unwatch(id: string, listener: Listener): void {
+    const listeners = this.#watched.get(id)
     listeners?.delete(listener)
-    if (listeners?.size === 0) watched.delete(id)
-    if (watched.size > 0) return
-    clearInterval(polling)
-    polling = undefined
-  }
-
-  return {
-    changed,
-    until: ({ transaction_id, until, isSigned = false, wait_ms }, place) =>
-      new Promise((resolve) => {
-        if (stopped) return resolve()
-        let forget: (() => void) | undefined
-        const timeout = setTimeout(end, wait_ms)
-        const listener = {
-          hasReached: ({ status, resign }: TransactionState) => hasReached(status, until) && !(isSigned && resign),
-          end,
-        }
-        watch(transaction_id, listener)
-        forget = place.onLeave(end)
-        function end() {
-          clearTimeout(timeout)
-          forget?.()
-          unwatch(transaction_id, listener)
-          resolve()
-        }
-      }),
-    nextChange: (ms) =>
-      new Promise((resolve) => {
-        const end = setTimeout(wakeUp, ms)
-        function wakeUp() {
-          clearTimeout(end)
-          sleepers.delete(wakeUp)
-          resolve()
-        }
-        sleepers.add(wakeUp)
-      }),
-    stop() {
-      stopped = true
-      clearTimeout(timer)
-      for (const listeners of watched.values()) for (const { end } of listeners) end()
-      tell()
-    },
+    if (listeners?.size === 0) this.#watched.delete(id)
+    if (this.#watched.size > 0) return
+    clearInterval(this.#polling)
+    this.#polling = undefined
   }
 }
 
 /** The order of statuses. `failed`, `canceled` and `expired` are not in it, because they are final. */
 const hasReached = (status: TransactionStatus, state: TransactionStatus): boolean =>
   !order.includes(status) || order.indexOf(status) >= order.indexOf(state)
+
+/** What a request that waits needs. */
+export interface WaitContext {
+  store: Store
+  keyring: Pick<Keyring, 'findRelayer'>
+  waits: StatusWaits
+  shares: {
+    /** Requests that wait for a status of a transaction. */
+    waits: Share
+  }
+  /** Logs an error that does not change the answer. */
+  unexpected(error: unknown): void
+}
+
+type Asking = Pick<OperationRequest<'sendTransaction'>, 'query' | 'caller' | 'onClose'>
+
+/**
+ * Takes the place of a request among those that wait, before anything is accepted. Throws DomainError (429, 503). The result waits until the
+ * accepted transaction has the state that the request names, has ended, or the time is over. It is accepted: whatever fails from then on,
+ * the answer shows what is known of it.
+ */
+export function placeToWait(
+  { store, keyring, waits, shares, unexpected }: WaitContext,
+  asking: Asking,
+): (accepted: AcceptedTransaction) => Promise<AcceptedTransaction> {
+  const { wait, wait_seconds } = asking.query
+  if (wait === 'none') return async (accepted) => accepted
+  const place = new WaitPlace(asking, shares.waits)
+  return async (accepted) => {
+    const { id, relayer_id, warnings } = accepted
+    try {
+      const { row_id } = await keyring.findRelayer(relayer_id)
+      await waits.until({ transaction_id: id, until: wait, wait_ms: wait_seconds * 1_000 }, place)
+      const row = await store.getTransaction(row_id, id)
+      if (!row) throw transactionNotFound(id)
+      return { ...shownTransaction(row), warnings }
+    } catch (error) {
+      unexpected(error)
+      return accepted
+    }
+  }
+}

@@ -5,6 +5,7 @@ import {
   type InsertResult,
   type NewRefill,
   type NewTransaction,
+  type PoolInsertRefusal,
   type PoolInsertResult,
   type PoolTransaction,
   type Replay,
@@ -214,9 +215,9 @@ export function answerAgain({ body_hash, answer, data, transaction_row_id }: Kno
 /** Undoes a batch: a member was refused. */
 export class Refused extends Error {
   readonly index: number
-  readonly creation: PoolInsertResult
+  readonly creation: PoolInsertRefusal
 
-  constructor(index: number, creation: PoolInsertResult) {
+  constructor(index: number, creation: PoolInsertRefusal) {
     super('A member of a batch was refused')
     this.index = index
     this.creation = creation

@@ -169,7 +169,7 @@ export function creations(
             await readAhead(transaction, [wanted]),
           )
           const { creation, relayer_id } = accepted as Accepted
-          if (creation.outcome !== 'created') throw new Refused(0, creation)
+          if (!('row_id' in creation)) throw new Refused(0, creation)
           await transaction.run(moveDeduplicationId, { from: row.row_id, to: creation.row_id })
           transaction.record({ ...auditEntry, relayer_id: relayer_id as string })
           return creation
@@ -200,7 +200,7 @@ export function creations(
           )
           for (const [index, its] of creations.entries()) {
             const { creation } = its
-            if (creation.outcome !== 'created') throw new Refused(index, creation)
+            if (!('row_id' in creation)) throw new Refused(index, creation)
             transaction.record({ ...auditEntry, subject: creation.transaction.id })
             created.push(creation)
           }

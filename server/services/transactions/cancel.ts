@@ -1,0 +1,85 @@
+import type { PendingCancellation, Transaction } from '../../../generated/openapi.ts'
+import { DomainError, transactionNotFound } from '../../domain/errors.ts'
+import type { PendingAuditEntry } from '../../domain/rows.ts'
+import { shownTransaction } from '../../domain/show-transaction.ts'
+import { isUnmined } from '../../domain/statuses.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import type { ServicesContext } from '../context.ts'
+import { stateOf } from './replace.ts'
+
+type CancelContext = Pick<ServicesContext, 'store' | 'keyring' | 'pollNow'>
+
+interface Named {
+  relayer_id: string
+  transaction_id: string
+}
+
+const maxCanceledAtOnce = 10_000
+/** Per database transaction, which takes about 10 ms. */
+const canceledPerBatch = 50
+const reason = 'Canceled by request'
+
+/** Withdraws a transaction. `isReleased`: its cancellation goes to all nodes. Throws DomainError (404, 409). */
+export async function cancelTransaction(
+  context: CancelContext,
+  auditEntry: PendingAuditEntry,
+  { relayer_id, transaction_id }: Named,
+  isReleased: boolean,
+): Promise<Transaction> {
+  const { row_id } = await context.keyring.findRelayer(relayer_id)
+  const withdrawn = await context.store.withdraw(row_id, transaction_id, 'cancel', reason, { isReleased }, auditEntry)
+  if (withdrawn === 'missing') throw transactionNotFound(transaction_id)
+  if ('refused' in withdrawn) {
+    const { refused } = withdrawn
+    if (isReleased && refused.intent !== 'send')
+      return releaseTransaction(context, auditEntry, { relayer_id, transaction_id })
+    throw new DomainError('conflict', `The transaction is ${stateOf(refused)}`)
+  }
+  context.pollNow(row_id)
+  return shownTransaction(withdrawn)
+}
+
+/** Releases what is signed of a private transaction, or of its cancellation. Throws DomainError (404, 409). */
+export async function releaseTransaction(
+  { store, keyring, pollNow }: CancelContext,
+  auditEntry: PendingAuditEntry,
+  { relayer_id, transaction_id }: Named,
+): Promise<Transaction> {
+  const { row_id } = await keyring.findRelayer(relayer_id)
+  const released = await store.release(row_id, transaction_id, auditEntry)
+  if (released === 'missing') throw transactionNotFound(transaction_id)
+  if ('refused' in released) {
+    const { refused } = released
+    const state = isUnmined(refused.status) ? 'public already' : stateOf(refused)
+    throw new DomainError('conflict', `The transaction is ${state}`)
+  }
+  pollNow(row_id)
+  return shownTransaction(released)
+}
+
+/** Withdraws all transactions of a relayer that are in no block. */
+export async function cancelPending(
+  { store, keyring, pollNow }: CancelContext,
+  auditEntry: PendingAuditEntry,
+  relayerId: string,
+): Promise<PendingCancellation> {
+  const { row_id } = await keyring.findRelayer(relayerId)
+  const queued: string[] = []
+  const failed: string[] = []
+  const batch = { relayer_row_id: row_id, limit: canceledPerBatch, intent: 'cancel', reason } as const
+  let below: number | undefined = Number.MAX_SAFE_INTEGER
+  while (below !== undefined && queued.length + failed.length < maxCanceledAtOnce) {
+    const { withdrawn, refused, next_below } = await store.withdrawBatch(auditEntry, { ...batch, below_nonce: below })
+    queued.push(...withdrawn)
+    failed.push(...refused)
+    below = next_below
+    // Other requests run between two batches.
+    await yieldToEventLoop()
+  }
+  pollNow(row_id)
+  return {
+    queued_for_cancellation_transaction_ids: queued,
+    failed_to_queue_transaction_ids: failed,
+    total_processed: queued.length + failed.length,
+  }
+}
