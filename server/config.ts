@@ -170,9 +170,6 @@ const settings = v.object({
     ),
     '{}',
   ),
-  RELAYER_PROCESSES: integer(1, 64, 1),
-  // The index of this process. The primary process sets it for each process that it starts.
-  RELAYER_PROCESS: integer(0, 63, 0),
   RETENTION_DAYS_TRANSACTIONS: integer(0, 36_500, 0),
   RETENTION_DAYS_IDEMPOTENCY: integer(0, 36_500, 0),
   RETENTION_DAYS_DELIVERIES: integer(0, 36_500, 30),
@@ -232,7 +229,7 @@ export function readConfig(environment: Environment) {
     rate_limit_burst: values.RATE_LIMIT_BURST,
     /** The address of this process's metrics server; without a port there is none. */
     metrics_host: values.METRICS_HOST,
-    metrics_port: values.METRICS_PORT && values.METRICS_PORT + values.RELAYER_PROCESS,
+    metrics_port: values.METRICS_PORT,
     /** The URL that spans are sent to, as OTLP over HTTP; undefined: tracing is off. */
     traces_url: tracesUrl(values),
     /** Sent with every export of spans; they may hold a token. */
@@ -262,8 +259,6 @@ export function readConfig(environment: Environment) {
     },
     /** Headers for remote signers, by the URL of the signer. */
     remote_signer_headers: values.REMOTE_SIGNER_HEADERS,
-    /** The number of processes that serve one store. */
-    processes: values.RELAYER_PROCESSES,
   }
 }
 

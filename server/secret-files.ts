@@ -47,17 +47,11 @@ export function readSecretFiles(
 }
 
 /**
- * Removes the secrets that `readConfig` has read, and returns them. Other programs of this process then do not get them. The system may
- * still show the environment that the process was started with.
+ * Removes the secrets that `readConfig` has read. Other programs of this process then do not get them. The system may still show the
+ * environment that the process was started with.
  */
-export function takeSecrets(environment: Record<string, string | undefined>): Record<string, string> {
-  const taken: Record<string, string> = {}
-  for (const name of secretSettings) {
-    const value = environment[name]
-    if (value !== undefined) taken[name] = value
-    delete environment[name]
-  }
-  return taken
+export function removeSecrets(environment: Record<string, string | undefined>): void {
+  for (const name of secretSettings) delete environment[name]
 }
 
 function readSecretFile(file: string): string {

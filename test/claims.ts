@@ -340,11 +340,10 @@ export const documentClaims: Claims = {
     'sending/nonces.test: lowers a counter that is ahead of the chain, if nothing was signed, with the next transaction or by heal',
   ],
   'stop-and-crash': [
-    'stop.test: loses nothing accepted at a SIGTERM under load: processes %i',
+    'stop.test: loses nothing accepted at a SIGTERM under load',
     'crash.test: loses nothing, sends nothing twice and leaves no gap',
     'crash/run',
     'background/lease.test: signs and mines each transaction once when two services share a database, also when one of them ends',
-    'background/processes.test: replaces a process that dies, and ends all processes with the first one',
   ],
   compose: ['compose.test'],
   'move-database': [

@@ -14,8 +14,6 @@ export const alsoOnPostgres = [
 /** The tests that run on SQLite only, by file, with the reason. They do not run with TEST_DATABASE=postgres. */
 export const onSqliteOnly: Record<string, string> = {
   'test/background/lease.test.ts': 'the lease of processes on one file; test/store/work-share.test.ts for PostgreSQL',
-  'test/background/processes.test.ts':
-    'several processes on one file; test/background/server-processes.test.ts for PostgreSQL',
   'test/client/client-retry.test.ts':
     'sets the clock of the rate limit; test/api/http/shared-rate-limit.test.ts for that of PostgreSQL',
   'test/cli/backup.test.ts': 'the command copies a file; PostgreSQL has its own tools',

@@ -8,7 +8,6 @@ const long = [
   'crash',
   'server-processes',
   'cluster',
-  'processes',
   'webhook-crash',
   'rotate-master-key',
   'lying-nodes',

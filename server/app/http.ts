@@ -62,7 +62,7 @@ export async function serveHttp(
   const limit = { per_second: config.rate_limit_per_second, burst: config.rate_limit_burst }
   const rateLimit = store.takeTokens
     ? createSharedRateLimit(limit, store.takeTokens, elapsed)
-    : createRateLimit(limit, config.processes, elapsed)
+    : createRateLimit(limit, elapsed)
   const quiet = createQuiet(quietMs, elapsed)
   const { pages, isBuilt } = readConsole()
   if (!isBuilt) logger.warn('the console is not built: run `npm run build:console`')

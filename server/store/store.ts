@@ -68,7 +68,7 @@ export interface Store
    * the call, and once for all calls in one turn of the event loop.
    */
   generation(): Promise<number>
-  /** Absent: the store of one host, whose processes divide a rate limit among them. */
+  /** Absent: only one process has the store, and counts by itself. */
   takeTokens: TakeTokens | undefined
   /** Rejects when the database does not answer. */
   ping(): Promise<void>

@@ -177,27 +177,3 @@ test('stores and sends nothing after another server took over during a signature
   await send(sleeper, relayer.id, 2)
   await until('both are confirmed', () => isConfirmed(2))
 })
-
-test('shares a server’s relayers among its processes', many, async () => {
-  const chain = await testChain()
-  const servers = await testServers({ RELAYER_PROCESSES: '2' })
-  const server = await servers.start()
-  const path = { network_id: 'evm:local' }
-  await server.client.patch('/api/v1/networks/{network_id}', { path, body: { rpc_urls: [chain.url] } })
-  const relayers = [await addRelayer(server.client), await addRelayer(server.client)]
-  for (const { address } of relayers) await chain.setBalance(address, 10n ** 20n)
-  for (const [index, { id }] of relayers.entries()) await send(server, id, index + 1)
-  await until('all are confirmed', async () => {
-    const lists = await Promise.all(relayers.map(({ id }) => list(server, id)))
-    return lists.flat().every(({ status }) => status === 'confirmed')
-  })
-  await until('each process has one', async () => {
-    const rows = await servers.query<{ count: string }>(
-      "SELECT count(*) FROM work_leases WHERE kind = 'sender' GROUP BY server_row_id",
-    )
-    return rows.map(({ count }) => count).join() === '1,1'
-  })
-  server.signal('SIGTERM')
-  expect(await server.ended).toBe(0)
-  expect(await servers.query("SELECT 1 FROM servers WHERE state <> 'ended'")).toEqual([])
-})

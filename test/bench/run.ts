@@ -6,7 +6,7 @@ import type { Bench, Case } from './case.ts'
 import { groupCommit } from './cases/commits.ts'
 import { signBesideKms, signKms } from './cases/key-service.ts'
 import { listHundred, listNotifications, listTen } from './cases/lists.ts'
-import { memory, mixed, start, twoProcesses } from './cases/processes.ts'
+import { memory, mixed, start } from './cases/processes.ts'
 import { sign, signAtHalfLoad, signByContract, signTypedData } from './cases/signing.ts'
 import { createNotification, sendTransaction, updateNotification } from './cases/writes.ts'
 import { isPinned } from './cores.ts'
@@ -41,7 +41,6 @@ const cases: Record<string, Case> = {
   mixed,
   start,
   memory,
-  'two-processes': twoProcesses,
 }
 
 // The servers end with this process.

@@ -18,43 +18,34 @@ const streamMs = 1_000
 const root = join(import.meta.dirname, '..', '..')
 
 /** How long bodies of various shapes block the event loop. */
-export const bodies = (processes: number): Promise<Finding[]> =>
-  withService(
-    async (child, url) => {
-      const findings: Finding[] = []
-      for (const operation of operations.filter(({ bodies }) => Object.keys(bodies).length > 0)) {
-        const all = [...bodiesOf(operation)].map(
-          ({ name, text }): Wide => ({ ...requestOf(operation), name, body: text }),
-        )
-        findings.push(await worstOf(operation.id, child, url, all))
-      }
-      return findings
-    },
-    undefined,
-    { RELAYER_PROCESSES: `${processes}` },
-  )
+export const bodies = (): Promise<Finding[]> =>
+  withService(async (child, url) => {
+    const findings: Finding[] = []
+    for (const operation of operations.filter(({ bodies }) => Object.keys(bodies).length > 0)) {
+      const all = [...bodiesOf(operation)].map(
+        ({ name, text }): Wide => ({ ...requestOf(operation), name, body: text }),
+      )
+      findings.push(await worstOf(operation.id, child, url, all))
+    }
+    return findings
+  })
 
 /** How long requests that read large parts of the database block it. */
-export const lists = (processes: number): Promise<Finding[]> =>
-  withService(
-    async (child, url, folder) => {
-      const findings: Finding[] = []
-      for (const [name, requests] of Object.entries(await wideRequests(url, folder))) {
-        findings.push(await worstOf(name, child, url, requests))
-      }
-      return findings
-    },
-    undefined,
-    { RELAYER_PROCESSES: `${processes}` },
-  )
+export const lists = (): Promise<Finding[]> =>
+  withService(async (child, url, folder) => {
+    const findings: Finding[] = []
+    for (const [name, requests] of Object.entries(await wideRequests(url, folder))) {
+      findings.push(await worstOf(name, child, url, requests))
+    }
+    return findings
+  })
 
 export function withService<T>(
   work: (child: ChildProcess, url: string, folder: string) => Promise<T>,
   rpcUrl?: string,
-  settings: Record<string, string> = {},
 ): Promise<T> {
   return inFolder(async (folder) => {
-    const child = spawnService(folder, settings)
+    const child = spawnService(folder)
     try {
       const url = await urlOf(child)
       await prepareDemo(url, rpcUrl)
@@ -149,12 +140,11 @@ const requestOf = ({ method, path, bodies }: ContractOperation) => ({
   type: Object.keys(bodies)[0] as string,
 })
 
-/** As it is shipped. One process has a core without the attackers; several have both cores. */
-function spawnService(folder: string, settings: Record<string, string>): ChildProcess {
+/** As it is shipped, on a core without the attackers. */
+function spawnService(folder: string): ChildProcess {
   const { PATH = '' } = process.env
   const hook = join(import.meta.dirname, 'blocks.ts')
-  const core = Number(settings.RELAYER_PROCESSES ?? 1) > 1 ? 'any' : 'servers'
-  const [command, args] = pinned(core, [...nodeFlags, '--import', hook, 'server/main.ts'])
+  const [command, args] = pinned('servers', [...nodeFlags, '--import', hook, 'server/main.ts'])
   return spawn(command, args, {
     cwd: root,
     env: {
@@ -166,7 +156,6 @@ function spawnService(folder: string, settings: Record<string, string>): ChildPr
       MASTER_KEY: masterKey,
       ALLOW_PRIVATE_TARGETS: 'true',
       RATE_LIMIT_BURST: '10000000',
-      ...settings,
     },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })

@@ -1,12 +1,10 @@
-import cluster, { type Worker } from 'node:cluster'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 // Loaded into the service with --import. Reports to its parent the longest turn of the event loop since the last report, in milliseconds:
 // by the clock (`wall_ms`), without the time in which other programs had its core (`own_ms`: computing, or waiting for the disk), and in
 // CPU time (`cpu_ms`); and the 99th percentile of the time that a request waits for the event loop, also without the time of other
-// programs (`wait_p99_ms`). Of several processes, it reports the worst. A turn serves all requests that have arrived since the previous
+// programs (`wait_p99_ms`). A turn serves all requests that have arrived since the previous
 // turn: when other programs have the core for hundreds of milliseconds, the next turn takes the CPU time of all these requests.
 
 export interface Longest {
@@ -70,30 +68,19 @@ function waitP99(): number {
 
 const question = 'longest?'
 
-async function ofWorker(worker: Worker): Promise<Longest> {
-  worker.send(question)
-  const [answer] = await once(worker, 'message')
-  return answer
-}
-
-async function tell(): Promise<void> {
-  const workers = await Promise.all(
-    Object.values(cluster.workers ?? {}).flatMap((worker) => (worker ? ofWorker(worker) : [])),
-  )
+function tell(): void {
   const { own_ms, cpu_ms } = longest
   const { user, system } = process.cpuUsage(cpuBefore)
   const totalCpuMs = Math.max(0, (user + system) / 1_000 - lookMs)
-  const all: Longest[] = [
-    { wall_ms: delay.max / 1_000_000, own_ms, cpu_ms, wait_p99_ms: waitP99(), total_cpu_ms: totalCpuMs },
-    ...workers,
-  ]
-  process.send?.({
-    wall_ms: Math.max(...all.map((one) => one.wall_ms)),
-    own_ms: Math.max(...all.map((one) => one.own_ms)),
-    cpu_ms: Math.max(...all.map((one) => one.cpu_ms)),
-    wait_p99_ms: Math.max(...all.map((one) => one.wait_p99_ms)),
-    total_cpu_ms: all.reduce((sum, one) => sum + one.total_cpu_ms, 0),
-  })
+  const waitMs = waitP99()
+  const told: Longest = {
+    wall_ms: delay.max / 1_000_000,
+    own_ms,
+    cpu_ms,
+    wait_p99_ms: waitMs,
+    total_cpu_ms: totalCpuMs,
+  }
+  process.send?.(told)
   delay.reset()
   longest = nothing
   longTurnsMs = []
@@ -103,7 +90,7 @@ async function tell(): Promise<void> {
 }
 
 process.on('message', (message) => {
-  if (message === question) void tell()
+  if (message === question) tell()
 })
 // The channel to the parent must not keep the service running.
-if (cluster.isPrimary) process.channel?.unref()
+process.channel?.unref()

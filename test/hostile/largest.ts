@@ -59,33 +59,29 @@ interface Request extends Wide {
  * The CPU time of every operation and of every JSON-RPC method at its largest size, for keys that are limited to some relayers or to a
  * sponsorship. `only`: a pattern of their names.
  */
-export async function largest(processes: number, only: string): Promise<Finding[]> {
+export async function largest(only: string): Promise<Finding[]> {
   const chain = await startAnvil({ noMining: true })
   try {
-    return await withService(
-      async (child, url) => {
-        const client = createRelayerClient({ baseUrl: url, token: apiKey })
-        const apiKeys = await prepare(client)
-        const { data: relayers } = await client.get('/api/v1/relayers', { query: { per_page: 100 } })
-        for (const { address } of relayers) await chain.setBalance(address, 10n ** 24n)
-        const token = await limitedToken(
-          client,
-          relayers.map(({ id }) => id),
-        )
-        const sponsored = (await client.sponsorships.create({ ...sponsorship, ...rules, id: 'limited' })).token
-        const own = { ...(await versions(client)), token, sponsored }
-        await storeCalls(client)
-        await blockOf(child, url, { name: 'warm', method: 'GET', path: '/api/v1/relayers' }, token)
-        const stored = { ...nothingStored, api_keys: apiKeys, unfinished: [own.transaction_id] }
-        const findings: Finding[] = []
-        const rest = await restOf(child)
-        const wanted = [...requests(own), ...ofTable(stored, token)].filter(({ name }) => new RegExp(only).test(name))
-        for (const request of wanted) findings.push(await measure(child, url, request, rest))
-        return findings
-      },
-      chain.url,
-      { RELAYER_PROCESSES: `${processes}` },
-    )
+    return await withService(async (child, url) => {
+      const client = createRelayerClient({ baseUrl: url, token: apiKey })
+      const apiKeys = await prepare(client)
+      const { data: relayers } = await client.get('/api/v1/relayers', { query: { per_page: 100 } })
+      for (const { address } of relayers) await chain.setBalance(address, 10n ** 24n)
+      const token = await limitedToken(
+        client,
+        relayers.map(({ id }) => id),
+      )
+      const sponsored = (await client.sponsorships.create({ ...sponsorship, ...rules, id: 'limited' })).token
+      const own = { ...(await versions(client)), token, sponsored }
+      await storeCalls(client)
+      await blockOf(child, url, { name: 'warm', method: 'GET', path: '/api/v1/relayers' }, token)
+      const stored = { ...nothingStored, api_keys: apiKeys, unfinished: [own.transaction_id] }
+      const findings: Finding[] = []
+      const rest = await restOf(child)
+      const wanted = [...requests(own), ...ofTable(stored, token)].filter(({ name }) => new RegExp(only).test(name))
+      for (const request of wanted) findings.push(await measure(child, url, request, rest))
+      return findings
+    }, chain.url)
   } finally {
     await chain.stop()
   }

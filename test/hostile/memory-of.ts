@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** The processes that a process started. */
-export const childrenOf = (pid: number): number[] =>
+const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 
 /** The memory of a process and of those that it started, in MB: now (VmRSS), or the most that they ever had (VmHWM). */

@@ -30,33 +30,29 @@ const atRestMs = 5_000
 const maxGrowthMb = 150
 
 /** The worst request of every operation of the contract, with `rows` rows in every large table. */
-export async function operations(rows: number, processes: number): Promise<Finding[]> {
+export async function operations(rows: number): Promise<Finding[]> {
   const chain = await startAnvil({ noMining: true })
   try {
-    return await withService(
-      async (child, url, folder) => {
-        const client = createRelayerClient({ baseUrl: url, token: apiKey })
-        const apiKeys = await prepare(client)
-        for (const relayerId of ['demo', 'authorizing', 'pooled']) {
-          const { address } = (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } }))
-            .data
-          await chain.setBalance(address, 10n ** 24n)
-        }
-        await store(folder, rows)
-        const findings = strays()
-        const { unfinished, finding } = await sendLarge(child, client)
-        findings.push(...finding)
-        const pooled = await sendPooled(client)
-        const { problems } = (await client.get('/api/v1/problems', { query: { per_page: 100 } })).data
-        const problem =
-          problems.find(({ kind, relayer_id }) => kind === 'balance_empty' && relayer_id === 'full')?.id ?? 'none'
-        for (const id of Object.keys(table))
-          findings.push(await measure(child, url, id, { rows, unfinished, api_keys: apiKeys, pooled, problem }))
-        return findings
-      },
-      chain.url,
-      { RELAYER_PROCESSES: `${processes}` },
-    )
+    return await withService(async (child, url, folder) => {
+      const client = createRelayerClient({ baseUrl: url, token: apiKey })
+      const apiKeys = await prepare(client)
+      for (const relayerId of ['demo', 'authorizing', 'pooled']) {
+        const { address } = (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } }))
+          .data
+        await chain.setBalance(address, 10n ** 24n)
+      }
+      await store(folder, rows)
+      const findings = strays()
+      const { unfinished, finding } = await sendLarge(child, client)
+      findings.push(...finding)
+      const pooled = await sendPooled(client)
+      const { problems } = (await client.get('/api/v1/problems', { query: { per_page: 100 } })).data
+      const problem =
+        problems.find(({ kind, relayer_id }) => kind === 'balance_empty' && relayer_id === 'full')?.id ?? 'none'
+      for (const id of Object.keys(table))
+        findings.push(await measure(child, url, id, { rows, unfinished, api_keys: apiKeys, pooled, problem }))
+      return findings
+    }, chain.url)
   } finally {
     await chain.stop()
   }

@@ -10,7 +10,7 @@ import { startInLaxFolder } from './first-start.ts'
 import { killWhileSigning } from './kill-signing.ts'
 import type { Reached } from './scene.ts'
 
-// The kinds of attack that the service is hardened against: the effect of each before, its effect now on a service with several processes,
+// The kinds of attack that the service is hardened against: the effect of each before, its effect now on a service,
 // and the tests of its bound. The figures of the other parts have the number of their point (points 1 and 3).
 
 interface Attack {
@@ -127,10 +127,10 @@ export const attacks: Record<Point, Attack> = {
 }
 
 /** One line for each kind of attack. */
-export async function points(processes: number): Promise<Finding[]> {
+export async function points(): Promise<Finding[]> {
   const reached: Partial<Record<Point, Reached>> = {
-    ...(await attack(processes)),
-    4: await killWhileSigning(processes),
+    ...(await attack()),
+    4: await killWhileSigning(),
     9: await startInLaxFolder(),
     11: triedClaims(),
   }
@@ -156,7 +156,7 @@ type Result = { passed: number; failed: number }
 
 const results = new Map<string, Promise<Result>>()
 
-/** Of the files of tests, which run once whatever number of processes is measured. */
+/** Of the files of tests, which run once. */
 function resultOf(tests: string[]): Promise<Result> {
   const files = tests.map((name) => `test/${name}.test.ts`)
   const result = results.get(files.join()) ?? run(files)

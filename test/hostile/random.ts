@@ -36,12 +36,10 @@ const endMs = 60_000
  * Measures the latencies of other callers while a key that is limited to one relayer sends random requests, for `minutes` minutes in at
  * least four windows.
  */
-export async function random(minutes: number, processes: number): Promise<Finding[]> {
+export async function random(minutes: number): Promise<Finding[]> {
   const chain = await startAnvil({ blockTime_s: 1 })
   try {
-    return await withService((child, url) => attackFor(minutes * 60_000, url, child, chain.setBalance), chain.url, {
-      RELAYER_PROCESSES: `${processes}`,
-    })
+    return await withService((child, url) => attackFor(minutes * 60_000, url, child, chain.setBalance), chain.url)
   } finally {
     await chain.stop()
   }

@@ -9,7 +9,7 @@ import { shares } from './shares.ts'
 import { shutdown } from './shutdown.ts'
 import { sockets } from './sockets.ts'
 
-// `npm run test:hostile [-- sockets ... --rows=1000000 --minutes=2 --processes=1,2 --shared --only=eth_]`: the effects of hostile clients, and of a
+// `npm run test:hostile [-- sockets ... --rows=1000000 --minutes=2 --shared --only=eth_]`: the effects of hostile clients, and of a
 // stop at the worst moment, in figures: before the service was hardened, now, and the bound. A summary follows with one line for each
 // kind of attack. A figure that misses its bound ends the run with exit code 1.
 
@@ -19,20 +19,19 @@ const { values, positionals: wanted } = parseArgs({
     rows: { type: 'string', default: '1000000' },
     shared: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '2' },
-    processes: { type: 'string', default: '1,2' },
     only: { type: 'string', default: '' },
   },
 })
-const parts: Record<string, (processes: number) => Promise<Finding[]>> = {
+const parts: Record<string, () => Promise<Finding[]>> = {
   points,
   sockets,
-  shares: (processes) => shares(processes, values.only),
+  shares: () => shares(values.only),
   shutdown,
   bodies,
   lists,
-  operations: (processes) => operations(Number(values.rows), processes),
-  largest: (processes) => largest(processes, values.only),
-  random: (processes) => random(Number(values.minutes), processes),
+  operations: () => operations(Number(values.rows)),
+  largest: () => largest(values.only),
+  random: () => random(Number(values.minutes)),
 }
 
 const say = (line: string) => void process.stdout.write(`${line}\n`)
@@ -45,8 +44,7 @@ if (unknown.length > 0) {
 const isWanted = (name: string) => wanted.length === 0 || wanted.includes(name)
 let missed = 0
 
-const counted = (processes: number) => `${processes} process${processes === 1 ? '' : 'es'}`
-const all: { processes: number; finding: Finding }[] = []
+const all: Finding[] = []
 
 function tell({ point, what, before = '-', found, wanted, holds }: Finding): void {
   const name = `${point === undefined ? '' : `(${point}) `}${what}`
@@ -55,33 +53,25 @@ function tell({ point, what, before = '-', found, wanted, holds }: Finding): voi
 
 for (const [name, part] of Object.entries(parts)) {
   if (!isWanted(name)) continue
-  for (const processes of values.processes.split(',').map(Number)) {
-    say(`\n${name}, ${counted(processes)}`)
-    try {
-      for (const finding of await part(processes)) {
-        if (!finding.holds) missed += 1
-        all.push({ processes, finding })
-        tell(finding)
-      }
-    } catch (error) {
-      missed += 1
-      say(`  MISSED ${(error as Error).stack}`)
+  say(`\n${name}`)
+  try {
+    for (const finding of await part()) {
+      if (!finding.holds) missed += 1
+      all.push(finding)
+      tell(finding)
     }
+  } catch (error) {
+    missed += 1
+    say(`  MISSED ${(error as Error).stack}`)
   }
 }
 
 say('\nsummary')
 for (const [number, { what, before, wanted }] of Object.entries(attacks)) {
   const point = Number(number) as Point
-  const own = all.filter(({ finding }) => finding.point === point)
+  const own = all.filter((finding) => finding.point === point)
   if (own.length === 0) continue
-  const found = [...new Set(own.map(({ processes }) => processes))]
-    .map((processes) => {
-      const findings = own.filter((one) => one.processes === processes).map(({ finding }) => finding)
-      return `${counted(processes)}: ${shortened(findings)}`
-    })
-    .join(' | ')
-  tell({ point, what, before, found, wanted, holds: own.every(({ finding }) => finding.holds) })
+  tell({ point, what, before, found: shortened(own), wanted, holds: own.every(({ holds }) => holds) })
 }
 
 /** Of blocks of the event loop the longest one. */

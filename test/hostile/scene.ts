@@ -9,7 +9,6 @@ export interface Scene {
   folder: string
   client: RelayerClient
   proxy: FaultProxy
-  processes: number
 }
 
 /** The result of one attack. */

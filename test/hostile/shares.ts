@@ -51,32 +51,28 @@ const attacks: { what: string; before: string; attack: Attack }[] = [
 ]
 
 /** A part of `npm run test:hostile`. */
-export async function shares(processes: number, only: string): Promise<Finding[]> {
+export async function shares(only: string): Promise<Finding[]> {
   const chain = await startAnvil({ blockTime_s: 1 })
   const proxy = await startFaultProxy(chain.url)
   try {
-    return await withService(
-      async (child, url) => {
-        const client = createRelayerClient({ baseUrl: url, token: apiKey })
-        const attacked = await addRelayer(client)
-        const { data: demo } = await client.get(base, { path: { relayer_id: 'demo' } })
-        for (const { address } of [demo, attacked]) await chain.setBalance(address, 10n ** 24n)
-        await fillPage(client)
-        proxy.setLiar(async ({ method, params }) => {
-          if (!['eth_estimateGas', 'eth_getBalance'].includes(method)) return undefined
-          if (JSON.stringify(params).includes(attacked.address)) await pause(slowMs)
-          return undefined
-        })
-        const stage = { child, url, client, proxy, attacked }
-        await besideOf(stage, phaseMs / 4, async () => undefined)
-        const findings: Finding[] = []
-        const wanted = attacks.filter(({ what }) => new RegExp(only).test(what))
-        for (const { what, before, attack } of wanted) findings.push(...(await measure(stage, what, before, attack)))
-        return findings
-      },
-      proxy.url,
-      { RELAYER_PROCESSES: `${processes}` },
-    )
+    return await withService(async (child, url) => {
+      const client = createRelayerClient({ baseUrl: url, token: apiKey })
+      const attacked = await addRelayer(client)
+      const { data: demo } = await client.get(base, { path: { relayer_id: 'demo' } })
+      for (const { address } of [demo, attacked]) await chain.setBalance(address, 10n ** 24n)
+      await fillPage(client)
+      proxy.setLiar(async ({ method, params }) => {
+        if (!['eth_estimateGas', 'eth_getBalance'].includes(method)) return undefined
+        if (JSON.stringify(params).includes(attacked.address)) await pause(slowMs)
+        return undefined
+      })
+      const stage = { child, url, client, proxy, attacked }
+      await besideOf(stage, phaseMs / 4, async () => undefined)
+      const findings: Finding[] = []
+      const wanted = attacks.filter(({ what }) => new RegExp(only).test(what))
+      for (const { what, before, attack } of wanted) findings.push(...(await measure(stage, what, before, attack)))
+      return findings
+    }, proxy.url)
   } finally {
     await proxy.stop()
     await chain.stop()

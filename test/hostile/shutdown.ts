@@ -8,10 +8,8 @@ const beforeMs = 3_000
 const maxMs = 10_000
 
 /** SIGTERM at 200 requests a second with 50 half-open sockets. */
-export async function shutdown(processes: number): Promise<Finding[]> {
-  const result = await inFolder((folder) =>
-    stopUnderLoad(folder, { processes, rate, half_open: halfOpen, before_ms: beforeMs }),
-  )
+export async function shutdown(): Promise<Finding[]> {
+  const result = await inFolder((folder) => stopUnderLoad(folder, { rate, half_open: halfOpen, before_ms: beforeMs }))
   const { code, took_ms, answered, refused, dropped, accepted, lost } = result
   return [
     { what: 'exit code', found: `${code}`, wanted: '0', holds: code === 0 },

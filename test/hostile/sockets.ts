@@ -23,12 +23,10 @@ const maxGrowthMb = 300
 const neededFiles = count + 500
 
 /** 5,000 slow sockets at once, while 100 messages a second are signed. */
-export function sockets(processes: number): Promise<Finding[]> {
+export function sockets(): Promise<Finding[]> {
   checkFiles()
-  // One process has a core without the attacker; several have both cores.
-  const core = processes > 1 ? 'any' : 'servers'
   return inFolder((folder) =>
-    withServers([() => startOurs(folder, { env: { RELAYER_PROCESSES: `${processes}` }, core })], async (server) => {
+    withServers([() => startOurs(folder)], async (server) => {
       if (!server) throw new Error('There is no server')
       await prepareDemo(server.url)
       await prepareLongList(createRelayerClient({ baseUrl: server.url, token: apiKey }))

@@ -13,7 +13,6 @@ import { nodeEnvironment } from '../support/node-environment.ts'
 import { prepareDemo } from './demo.ts'
 
 export interface StopOptions {
-  processes: number
   /** Requests a second. */
   rate: number
   half_open: number
@@ -49,7 +48,7 @@ const kept = new Agent({ keepAlive: true, maxSockets: 20 })
 /** Asks a service in production's settings to end while requests come at a steady rate and half-open sockets hang on it. */
 export async function stopUnderLoad(folder: string, options: StopOptions): Promise<StopResult> {
   const chain = await startAnvil({ blockTime_s: 1 })
-  const service = start(folder, options.processes)
+  const service = start(folder)
   try {
     const url = await service.url
     const { address } = await prepareDemo(url, chain.url)
@@ -85,7 +84,7 @@ export async function stopUnderLoad(folder: string, options: StopOptions): Promi
   }
 }
 
-function start(folder: string, processes: number) {
+function start(folder: string) {
   const env = {
     ...nodeEnvironment,
     NODE_ENV: 'production',
@@ -94,9 +93,8 @@ function start(folder: string, processes: number) {
     API_KEY: apiKey,
     MASTER_KEY: '11'.repeat(32),
     ALLOW_PRIVATE_TARGETS: 'true',
-    RELAYER_PROCESSES: `${processes}`,
   }
-  const [command, args] = pinned(processes > 1 ? 'any' : 'servers', [...nodeFlags, 'server/main.ts'])
+  const [command, args] = pinned('servers', [...nodeFlags, 'server/main.ts'])
   const child: ChildProcess = spawn(command, args, {
     cwd: root,
     env,

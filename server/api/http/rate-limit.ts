@@ -33,10 +33,10 @@ const maxOwed = 4_096
 /**
  * The generic cell rate algorithm (GCRA). It keeps one number per caller: the time at which its bucket is empty again. It is exact
  * and needs no timers. A caller that waits for `Retry-After` is admitted. `usual`: the limit of callers without their own.
- * `processes`: each admits its share of the limit. `now`: milliseconds.
+ * `now`: milliseconds.
  */
-export function createRateLimit(usual: Limit, processes: number, now: () => number) {
-  const bucketFor = bucketReader(usual, processes)
+export function createRateLimit(usual: Limit, now: () => number) {
+  const bucketFor = bucketReader(usual)
   const emptyAt = new Map<string, number>()
 
   return {
@@ -88,22 +88,21 @@ export const rateLimited = (waitS: number, policy: string) =>
 export type Bucket = ReturnType<typeof bucketOf>
 
 /** The bucket of a limit; null: the default limit. */
-export function bucketReader(usual: Limit, processes: number): (limit: Limit | null) => Bucket {
-  const usualBucket = bucketOf(usual, processes)
+export function bucketReader(usual: Limit): (limit: Limit | null) => Bucket {
+  const usualBucket = bucketOf(usual)
   const buckets = new WeakMap<Limit, Bucket>()
   return (limit) => {
     if (limit === null) return usualBucket
     const known = buckets.get(limit)
     if (known) return known
-    const bucket = bucketOf(limit, processes)
+    const bucket = bucketOf(limit)
     buckets.set(limit, bucket)
     return bucket
   }
 }
 
-function bucketOf(limit: Limit, processes: number) {
-  const intervalMs = (1_000 * processes) / limit.per_second
-  const burst = Math.max(1, Math.floor(limit.burst / processes))
+function bucketOf({ per_second, burst }: Limit) {
+  const intervalMs = 1_000 / per_second
   const toleranceMs = intervalMs * burst
   return {
     burst,

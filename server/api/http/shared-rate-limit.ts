@@ -37,7 +37,7 @@ interface LocalBucket {
  * is over. `ask` rejects while the database is down; then nothing is admitted. `now`: milliseconds.
  */
 export function createSharedRateLimit(usual: Limit, ask: TakeTokens, now: () => number): RateLimit {
-  const bucketFor = bucketReader(usual, 1)
+  const bucketFor = bucketReader(usual)
   const buckets = new Map<string, LocalBucket>()
 
   function localBucketOf(id: string): LocalBucket {

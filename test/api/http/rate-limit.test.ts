@@ -8,7 +8,7 @@ import { startTestService } from '../../support/service.ts'
 /** A limit on a clock that stands still until it is moved. */
 function limitOf(perSecond: number, burst: number, startMs = 0) {
   const clock = { now_ms: startMs }
-  const limit = createRateLimit({ per_second: perSecond, burst }, 1, () => clock.now_ms)
+  const limit = createRateLimit({ per_second: perSecond, burst }, () => clock.now_ms)
   /** The headers of the response, whether the request is admitted or refused. */
   const take = (caller = 'a'): Record<string, string> => {
     try {

@@ -133,24 +133,3 @@ export const memory: Case = (bench) =>
       }
     }),
   )
-
-/** One process and two, on the same two cores as the generator. */
-export const twoProcesses: Case = (bench) =>
-  inFolder(async (folder) => {
-    const names = ['one', 'two'] as const
-    const starts = names.map(
-      (name) => () =>
-        startOurs(`${folder}/${name}`, {
-          core: 'any',
-          env: { RELAYER_PROCESSES: name === 'two' ? '2' : '1' },
-        }),
-    )
-    return withServers(starts, async (...servers) => {
-      for (const { url } of servers) await createBenchRelayer(url)
-      const contenders = names.map((name, index) => ({ name, server: servers[index] as Server, requests: [message] }))
-      return {
-        rounds: await compare(bench, contenders, { connections: 50, core: 'any' }),
-        ratios: [{ figure: 'requests_per_s', over: 'two', under: 'one', wanted: '>= 1.6' }],
-      }
-    })
-  })

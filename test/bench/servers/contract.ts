@@ -58,7 +58,7 @@ const app = createApp({
     noteUse() {},
     trusted_proxies: [],
   }),
-  rateLimit: createRateLimit({ per_second: 1_000_000, burst: 10_000_000 }, 1, elapsed),
+  rateLimit: createRateLimit({ per_second: 1_000_000, burst: 10_000_000 }, elapsed),
   audit: await createAudit(
     { async appendAudit() {}, auditHead: async () => ({ chain: 1, up_to: 0, hash: new Uint8Array(32) }) },
     Date.now,
