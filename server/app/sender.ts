@@ -1,6 +1,5 @@
 import { makeId } from '../lib/ids.ts'
-import { createChainRestart } from '../sender/nonces/chain-restart.ts'
-import { createNonces } from '../sender/nonces/nonces.ts'
+import { Nonces } from '../sender/nonces/nonces.ts'
 import { Sender } from '../sender/sender.ts'
 import type { ServicesContext } from '../services/context.ts'
 import { Refills } from '../services/funding/refill.ts'
@@ -15,7 +14,7 @@ import type { Webhooks } from './webhooks.ts'
 /** Sending while it runs, with the effects that the services have on it. */
 export interface StartedSending
   extends SendContext,
-    Pick<ServicesContext, 'waits' | 'changed' | 'pollNow' | 'runSender' | 'fund' | 'restartChain'> {
+    Pick<ServicesContext, 'waits' | 'changed' | 'pollNow' | 'runSender' | 'fund'> {
   stop(): Promise<void>
 }
 
@@ -31,7 +30,7 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     noteChange()
     store.tell({ kind: 'changed' })
   }
-  const nonces = createNonces({ store, networkClient, observer, makeId, now, elapsed })
+  const nonces = new Nonces({ store, networkClient, observer, makeId, now, elapsed })
   const share = store.share('sender')
   const dependencies = {
     store,
@@ -108,7 +107,6 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
       refills.again(relayerRowId)
       refillWorker.wake(relayerRowId)
     },
-    restartChain: createChainRestart(dependencies),
     async stop() {
       await Promise.all([worker.stop(), refillWorker.stop()])
     },

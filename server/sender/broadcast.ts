@@ -14,6 +14,7 @@ import { given } from '../lib/majority.ts'
 import { mapInOrder } from '../lib/map-in-order.ts'
 import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
 import { commit, recordWait } from './context.ts'
+import { noteForeign } from './nonces/unknown.ts'
 import type { Decided, SendingContext, Tick } from './relayer-state.ts'
 import { type Broadcast, broadcast } from './send-raw-transaction.ts'
 import { type Hopeless, type Signed, sign } from './sign.ts'
@@ -228,7 +229,7 @@ async function broadcastTo(
   for (const { row } of wanted) if (!refused.has(row.row_id)) state.markAccepted(row.row_id)
   await commit(context, result.updates)
   state.window.noteAnswers(state.latest, result)
-  for (const foreign of result.foreign) await context.nonces.noteForeign(held.relayer, foreign)
+  for (const foreign of result.foreign) await noteForeign(context, held.relayer, foreign)
   const ended = await endHopeless(context, held.relayer, result.hopeless)
   if (ended > 0) context.changed()
   if (result.poll || ended > 0) state.pollSoon()
@@ -239,7 +240,7 @@ async function broadcastTo(
 async function endHopeless(context: SendingContext, relayer: RelayerRow, hopeless: Hopeless[]): Promise<number> {
   let ended = 0
   for (const { row, reason, error, isConfirmed } of hopeless) {
-    if (isConfirmed || (await context.nonces.takeFill(relayer))) {
+    if (isConfirmed || (await context.nonces.gaps.takeFill(relayer))) {
       await context.store.withdraw(relayer.row_id, row.id, 'fail', reason, { error })
       ended += 1
     } else {

@@ -28,6 +28,8 @@ export interface SenderContext {
   elapsed(): number
 }
 
+export type NonceContext = Pick<SenderContext, 'store' | 'networkClient' | 'makeId' | 'now' | 'elapsed' | 'observer'>
+
 export const tierOf = (row: Pick<TransactionRow, 'speed'>): Tier => row.speed?.tier ?? 'average'
 
 /** The highest prices that the request of a transaction gave, in wei per unit of gas. */

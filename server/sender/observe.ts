@@ -39,7 +39,7 @@ export async function poll(context: SendingContext, tick: Tick): Promise<Polled 
   const shown = await networkClient.chain.poll(relayer.address, pollIntervalMs(networkClient) / 2)
   state.schedulePoll(networkClient)
   const view = await viewAccount(context, tick, shown)
-  const latest = await nonces.believe(relayer, networkClient, view.latest)
+  const latest = await nonces.counts.believe(relayer, networkClient, view.latest)
   if (latest === undefined) {
     if (relayer.system_disabled) state.pollAfter(disabledPollMs)
     await recordRelayerWait(context, tick, { counted: view.latest })
@@ -48,7 +48,7 @@ export async function poll(context: SendingContext, tick: Tick): Promise<Polled 
   const polled = await state.advance(networkClient.chain, { ...view, latest })
   if (!polled) return undefined
   if (polled.isNew || relayer.system_disabled) {
-    const followed = await nonces.follow(relayer, networkClient, latest)
+    const followed = await nonces.identity.follow(relayer, networkClient, latest)
     if (followed !== 'same_chain') {
       state.pollAfter(disabledPollMs)
       await recordRelayerWait(context, tick, followed === 'unknown' ? { unknown_chain: latest } : {})

@@ -5,6 +5,7 @@ import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { unprovenWait } from '../domain/wait-reason.ts'
 import { broadcastLost, releasePrivate, signAll } from './broadcast.ts'
 import { commit, currentOf, type NetworkClient, recordWait } from './context.ts'
+import { noteForeign } from './nonces/unknown.ts'
 import { lookAtPool, observe, poll, recordRelayerWait } from './observe.ts'
 import { FailedUnmined, reopen, type Settling, settle, watchedBlocks } from './receipts.ts'
 import {
@@ -71,7 +72,7 @@ export class Sender {
       state.noteSuccess()
     } catch (error) {
       if (!isRpcFailure(error)) throw error
-      const isWrongChain = await nonces.disableOnWrongChain(held.relayer, error)
+      const isWrongChain = await nonces.identity.disableOnWrongChain(held.relayer, error)
       await recordRelayerWait(this.#context, tick, isWrongChain ? {} : { unreachable: error.message.slice(0, 900) })
       state.noteFailure(Math.random())
     }
@@ -153,7 +154,7 @@ async function sendNew(context: SendingContext, tick: Tick): Promise<void> {
   const { store, nonces, now } = context
   const { held, state } = tick
   const { row_id, paused } = held.relayer
-  if (nonces.isInDoubt(row_id)) return
+  if (nonces.counts.isInDoubt(row_id)) return
   // A new transaction may close an open gap.
   if (state.gaps > 0) await fillNonceGaps(context, tick)
   const isRemote = held.signer.at_once > 1
@@ -184,7 +185,7 @@ async function sendNew(context: SendingContext, tick: Tick): Promise<void> {
 
 /** Closes the gaps of a relayer's nonces, and notes how many stay open. */
 async function fillNonceGaps({ nonces }: SendingContext, { held, networkClient, state }: Tick): Promise<void> {
-  state.gaps = await nonces.mend(held.relayer, networkClient, state.latest)
+  state.gaps = await nonces.gaps.close(held.relayer, networkClient, state.latest)
 }
 
 /** Commits what the chain showed: transactions that are in a block, and those that are final. */
@@ -236,7 +237,7 @@ async function carryOut(context: SendingContext, tick: Tick, row: TransactionRow
   } else if (step.do === 'yield') {
     await waitForForeign(context, tick, row)
   } else if (step.do === 'trace') {
-    nonces.trace(held.relayer, networkClient, row, (finding) => {
+    nonces.users.trace(held.relayer, networkClient, row, (finding) => {
       if (finding === 'shown') state.shown.add(row_id)
       if (finding === 'disputed') state.dispute()
       state.pollSoon()
@@ -254,7 +255,7 @@ async function waitForForeign(
   const nonce = row.nonce as number
   if (row.waiting_for === 'contested_nonce') return
   const hash = (await networkClient.chain.pooledHash(held.relayer.address, nonce)) ?? null
-  await context.nonces.noteForeign(held.relayer, { nonce, hash })
+  await noteForeign(context, held.relayer, { nonce, hash })
   const other = hash === null ? 'a transaction' : `the transaction ${hash}`
   const text =
     `a node has ${other} of this account with nonce ${nonce}, which this service did not send. It waits for that one; ` +

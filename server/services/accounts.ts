@@ -5,13 +5,14 @@ import type { NodeAccess } from '../domain/node-access.ts'
 import type { PendingAuditEntry, RelayerRow } from '../domain/rows.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { shownReason } from '../domain/wait-reason.ts'
+import { restartChain } from '../sender/nonces/nonces.ts'
 import type { ServicesContext } from './context.ts'
 
 /* The state of a relayer's account on the chain and in the store. */
 
 type AccountContext = Pick<
   ServicesContext,
-  'store' | 'keyring' | 'chains' | 'background' | 'nonces' | 'pollNow' | 'runSender' | 'restartChain'
+  'store' | 'keyring' | 'chains' | 'background' | 'nonces' | 'pollNow' | 'runSender'
 >
 
 /** Throws DomainError (404, 503). */
@@ -117,7 +118,7 @@ export async function healNonce(
   const { relayer } = await find(context, nodes, relayerId)
   if (chain_restarted) {
     const client = await background.networkClient(relayer)
-    if (client) await ask(context.restartChain(relayer, client, auditEntry))
+    if (client) await ask(restartChain(context, relayer, client, auditEntry))
   }
   const { relayer: current } = await find(context, nodes, relayerId)
   const client = await background.networkClient(current)

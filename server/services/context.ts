@@ -32,8 +32,6 @@ export interface ServicesContext extends SendContext, PoolContext, WaitContext {
   runSender(relayerRowId: number): Promise<void>
   /** The settings of a relayer's funding were changed. */
   fund(relayerRowId: number): void
-  /** Resets the relayer for a restarted test chain. Throws DomainError (409) when the chain did not restart or is not a test chain. */
-  restartChain(relayer: RelayerRow, client: NetworkClient, auditEntry: PendingAuditEntry): Promise<void>
   webhooks: {
     sendTest: Deliverer['test']
     /** There are deliveries to make. */

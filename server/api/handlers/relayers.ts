@@ -42,7 +42,7 @@ export function relayers(context: ServicesContext): Relayers {
       const created = await store.createRelayer(relayer, auditEntry)
       if (typeof created === 'string') throw refusal(created, body)
       // An account without unfinished transactions has no lane that follows its chain, so the request does it.
-      nonces.noteNew(created).catch(() => undefined)
+      nonces.unknown.compare(created).catch(() => undefined)
       return showOne(created, caller, await nodeWarnings(chains, nodes, created.network, created.custom_rpc_urls))
     },
 

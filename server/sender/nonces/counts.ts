@@ -1,51 +1,215 @@
 import { within } from '../../chain/ask-each.ts'
 import type { SignedTransaction } from '../../chain/nonce-search.ts'
-import { minWitnesses, proveAnyMined, proveCount, proveSigned, type Witnesses } from '../../chain/proofs.ts'
+import {
+  type CountFact,
+  minWitnesses,
+  proveAbsent,
+  proveAnyMined,
+  proveCount,
+  proveGenesis,
+  proveSigned,
+  proveWrongChain,
+  type Witnesses,
+} from '../../chain/proofs.ts'
 import { conflict } from '../../domain/errors.ts'
 import { judgeCount } from '../../domain/nonce-verdict.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
+import type { TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
-import type { SenderContext } from '../context.ts'
-import type { Irreversible } from './proven-nonce-actions.ts'
-import type { UnknownTransactions } from './unknown.ts'
+import type { NonceContext, SenderContext } from '../context.ts'
+import { noteForeign, type UnknownTransactions } from './unknown.ts'
 
-/** A longer search continues in the background, and the next round uses its result. */
+interface Raise {
+  to: number
+  proof: Proof<CountFact> | Proof<SignedTransaction>
+  evidence: string
+  /** No reorganization removes what raised it. */
+  isDeep: boolean
+}
+
+/** A step that cannot be taken back takes the proof that it relies on. */
+async function raiseCounter(
+  { store, observer }: NonceContext,
+  { id, chain_id, address }: RelayerRow,
+  { to, evidence, isDeep }: Raise,
+): Promise<void> {
+  const { next_nonce } = await store.getAccount(chain_id, address)
+  observer.nonceNoticed?.('nonce counter raised', { relayer_id: id, from: next_nonce, to, evidence })
+  await store.raiseNonce(chain_id, address, to, isDeep)
+}
+
+/** `reason`: why the relayer is disabled; null: it is enabled. */
+async function setDisabled(
+  { store }: NonceContext,
+  relayer: RelayerRow,
+  _proof: Proof<unknown>,
+  reason: string | null,
+): Promise<void> {
+  if (relayer.disabled_reason === reason) return
+  await store.updateRelayer(relayer.id, (current) => ({
+    ...current,
+    system_disabled: reason !== null,
+    disabled_reason: reason,
+  }))
+}
+
+/** A longer search continues in the background, and the next tick uses its result. */
 const patienceMs = 2_000
 const firstSearchMs = 2_000
 const maxSearchMs = 60_000
 const maxRemembered = 10_000
 const logAgainMs = 60_000
+/** After this long, nodes that were set back are believed. */
+const maxBehindMs = 24 * 3_600_000
+/** How many nonces below and above the account's count are looked up to recognize a chain. */
+const maxLookedUp = 20
+/** Each costs three calls per endpoint. */
+const maxReopened = 20
 
-export interface Counts {
-  /**
-   * The account's transaction count on chain that may be used, when a node reports more than the nonce counter (`judgeCount`).
-   * Undefined: the count is uncertain, and nothing may be signed.
-   */
-  believe(relayer: RelayerRow, witnesses: Witnesses, latest: number, request?: HealRequest): Promise<number | undefined>
-  /** Whether a node reports a count without evidence. */
-  isInDoubt(relayerRowId: number): boolean
-  /**
-   * The nonces below this one are used by a signed transaction of somebody else, as long as most endpoints have its receipt: a lower count
-   * alone does not free them. 0: no such transaction.
-   */
-  usedBelow(relayer: RelayerRow, witnesses: Witnesses): Promise<number>
-  /** Remembers it for `usedBelow`. */
-  noteUsed(relayer: RelayerRow, proof: Proof<SignedTransaction>): void
+/** Undefined: not proven, because too few endpoints show the first block. */
+export type Identity = { isSame: boolean; proof: Proof<unknown> } | undefined
+
+/**
+ * Whether the endpoints are on the chain that the account's nonces were used on. The first block decides, as most endpoints show it.
+ * When it differs from the stored one, our own transactions decide: a chain that has one of them in a block is not a new one. The stored
+ * hash is false then, if more than one endpoint says so.
+ */
+export async function identifyChain(
+  { store }: Pick<SenderContext, 'store'>,
+  relayer: RelayerRow,
+  witnesses: Witnesses,
+  latest: number,
+): Promise<Identity> {
+  const { chain_id, address } = relayer
+  const { genesis_hash } = await store.getAccount(chain_id, address)
+  const genesis = await proveGenesis(witnesses)
+  if (genesis === undefined) return undefined
+  if (genesis.fact.genesis_hash === genesis_hash) return { isSame: true, proof: genesis }
+  const isFirst = genesis_hash === null || !(await store.isSettledFrom(chain_id, address, 0))
+  const ours = isFirst ? undefined : await proveOurs(store, relayer, witnesses, latest)
+  if (!isFirst && !ours) return { isSame: false, proof: genesis }
+  // The only node may have answered wrongly for a moment.
+  if (isFirst || witnesses.each.length >= minWitnesses) {
+    await store.setGenesis(chain_id, address, genesis.fact.genesis_hash)
+  }
+  return { isSame: true, proof: ours ?? genesis }
 }
+
+/** Rows around the account's count on chain: just below it if the chain is the same, and from it on if the chain is shorter. */
+async function proveOurs(
+  store: SenderContext['store'],
+  { chain_id, address }: RelayerRow,
+  witnesses: Witnesses,
+  latest: number,
+) {
+  const from = Math.max(0, latest - maxLookedUp)
+  const rows = await store.holders(chain_id, address, from, latest + maxLookedUp, 2 * maxLookedUp)
+  const hashes = rows.flatMap(({ hash, block_hash }) => (hash !== null && block_hash !== null ? [hash] : []))
+  return hashes.length === 0 ? undefined : proveAnyMined(witnesses, hashes)
+}
+
+/** What `follow` found. `unknown`: a restart of the chain is suspected, and too few endpoints show the first block to exclude it. */
+export type Followed = 'same_chain' | 'disabled' | 'unknown'
+
+/** Recognizes the chain that the nonces of relayers were used on. */
+export class ChainIdentity {
+  readonly #context: NonceContext
+  /** By relayer: the endpoints on which its chain was recognized. Others may lead to another chain with the same id. */
+  readonly #recognizedOn = new BoundedMap<number, string>(maxRemembered)
+
+  constructor(context: NonceContext) {
+    this.#context = context
+  }
+
+  isRecognized({ row_id }: RelayerRow, { endpoints }: Witnesses): boolean {
+    return this.#recognizedOn.get(row_id) === endpoints
+  }
+
+  /** Whether the endpoints are on the chain that the nonces were used on; false also while that is not known. */
+  async recognize(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<boolean> {
+    return this.isRecognized(relayer, witnesses) || (await this.follow(relayer, witnesses, latest)) === 'same_chain'
+  }
+
+  /**
+   * On another chain the relayer is disabled with the reason, and on the former one it is enabled again. Only `same_chain` permits to
+   * send.
+   */
+  async follow(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<Followed> {
+    const { store } = this.#context
+    const { chain_id, address } = relayer
+    const { next_nonce, genesis_hash } = await store.getAccount(chain_id, address)
+    const isSetBack = await store.isSettledFrom(chain_id, address, latest)
+    const isRecognized = this.isRecognized(relayer, witnesses)
+    const isMoved = !isRecognized && this.#recognizedOn.has(relayer.row_id)
+    const isSuspicious = isSetBack || isMoved || relayer.system_disabled
+    if (genesis_hash !== null && !isSuspicious) {
+      // Before the first transaction is final there is nothing that another chain could lack.
+      if (isRecognized || !(await store.isSettledFrom(chain_id, address, 0))) return 'same_chain'
+    }
+    const identity = await identifyChain(this.#context, relayer, witnesses, latest)
+    if (identity === undefined) {
+      if (!isSuspicious) return 'same_chain'
+      return relayer.system_disabled ? 'disabled' : 'unknown'
+    }
+    if (!identity.isSame) {
+      await setDisabled(this.#context, relayer, identity.proof, explainRestart(next_nonce, latest))
+      return 'disabled'
+    }
+    this.#recognizedOn.set(relayer.row_id, witnesses.endpoints)
+    if (relayer.system_disabled) await setDisabled(this.#context, relayer, identity.proof, null)
+    if (isSetBack) await this.#reopenAbsent(relayer, witnesses, latest)
+    return 'same_chain'
+  }
+
+  /** Disables the relayer when all nodes are on another chain. Resolves to whether they are. */
+  async disableOnWrongChain(relayer: RelayerRow, error: unknown): Promise<boolean> {
+    const wrong = proveWrongChain(error)
+    if (!wrong) return false
+    const reason = `The nodes of the network are on chain ${wrong.fact.chain_id} and not on ${relayer.chain_id}`
+    await setDisabled(this.#context, relayer, wrong, reason)
+    return true
+  }
+
+  /**
+   * Reopens transactions that are final by the word of an endpoint, when most of all endpoints count only lower nonces and have no
+   * receipt of them, however long ago that was.
+   */
+  async #reopenAbsent(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<void> {
+    const { store, observer } = this.#context
+    const { id, chain_id, address } = relayer
+    const updates: TransactionUpdate[] = []
+    for (const row of await store.holders(chain_id, address, latest, Number.MAX_SAFE_INTEGER, maxReopened)) {
+      const { hash, block_number, nonce } = row
+      if (hash === null || block_number === null || nonce === null || row.status === 'mined') continue
+      if (await proveAbsent(witnesses, { from: address, nonce, hash, block_number })) updates.push(reopened(row))
+    }
+    if (updates.length === 0) return
+    observer.nonceNoticed?.('final transactions reopened', { relayer_id: id, count: updates.length })
+    await store.move(updates)
+  }
+}
+
+const reopened = ({ row_id, revision }: TransactionRow): TransactionUpdate => ({
+  row_id,
+  revision,
+  set: {
+    status: 'submitted',
+    block_number: null,
+    block_hash: null,
+    confirmed_at: null,
+    status_reason: 'Most endpoints do not have it in a block, although it was final: it is sent again',
+  },
+})
+
+export const explainRestart = (nextNonce: number, latest: number): string =>
+  `The chain was restarted: this account has used ${nextNonce} nonces on the former chain and ${latest} on this one. ` +
+  'Sending is stopped. Restore the former chain, or on a test network POST .../nonce/heal with {"chain_restarted": true} to ' +
+  'start over on this one'
 
 /** An operator asks to follow the chain. `stated`: the account's transaction count, as the operator knows it. */
 export interface HealRequest {
   stated: number | undefined
-}
-
-export interface CountsDependencies extends Pick<SenderContext, 'store' | 'elapsed' | 'observer'> {
-  irreversible: Irreversible
-  unknown: Pick<UnknownTransactions, 'beforeRaise'>
-  /** See `Gaps`. */
-  noteHead(chainId: number, head: number): void
-  /** Whether the endpoints are on the chain that the nonces were used on; false also while that is not known. */
-  recognize(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<boolean>
 }
 
 /** A count above the counter without evidence, and the search for the transaction that used its last nonce. */
@@ -57,44 +221,96 @@ interface Doubt {
   signed: Proof<SignedTransaction> | undefined
 }
 
-export function createCounts({
-  store,
-  elapsed,
-  observer,
-  irreversible,
-  unknown,
-  noteHead,
-  recognize,
-}: CountsDependencies): Counts {
-  const doubts = new BoundedMap<number, Doubt>(maxRemembered)
+/** The transaction counts of accounts on chain, as far as they may be used. The answer of a single node changes nothing. */
+export class Counts {
+  readonly #context: NonceContext
+  readonly #identity: ChainIdentity
+  readonly #unknown: UnknownTransactions
+  readonly #doubts = new BoundedMap<number, Doubt>(maxRemembered)
   /** Concurrent requests for one relayer share a survey. */
-  const asking = new Map<number, Promise<number | undefined>>()
+  readonly #asking = new Map<number, Promise<number | undefined>>()
   /** By relayer: the signed transaction of somebody else with the highest nonce. */
-  const usedBy = new BoundedMap<number, { hash: string; nonce: number }>(maxRemembered)
+  readonly #usedBy = new BoundedMap<number, { hash: string; nonce: number }>(maxRemembered)
+  /** By chain: the highest block that a majority of the endpoints had, and when. */
+  readonly #heads = new BoundedMap<number, { head: number; at: number }>(maxRemembered)
   /** By relayer: when a refused count was last logged. */
-  const logged = new BoundedMap<number, number>(maxRemembered)
+  readonly #logged = new BoundedMap<number, number>(maxRemembered)
 
-  async function believe(relayer: RelayerRow, witnesses: Witnesses, latest: number, request?: HealRequest) {
-    const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
+  constructor(context: NonceContext, identity: ChainIdentity, unknown: UnknownTransactions) {
+    this.#context = context
+    this.#identity = identity
+    this.#unknown = unknown
+  }
+
+  /**
+   * The account's transaction count on chain that may be used, when a node reports more than the nonce counter (`judgeCount`).
+   * Undefined: the count is uncertain, and nothing may be signed.
+   */
+  async believe(
+    relayer: RelayerRow,
+    witnesses: Witnesses,
+    latest: number,
+    request?: HealRequest,
+  ): Promise<number | undefined> {
+    const { next_nonce } = await this.#context.store.getAccount(relayer.chain_id, relayer.address)
     if (latest <= next_nonce) {
-      doubts.delete(relayer.row_id)
+      this.#doubts.delete(relayer.row_id)
       return latest
     }
     // On another chain the account may have any count, with signed transactions that prove it.
-    if (!(await recognize(relayer, witnesses, latest))) return undefined
-    if (request) return survey(relayer, witnesses, latest, request)
-    const asked = asking.get(relayer.row_id) ?? survey(relayer, witnesses, latest)
-    asking.set(relayer.row_id, asked)
-    return asked.finally(() => asking.delete(relayer.row_id))
+    if (!(await this.#identity.recognize(relayer, witnesses, latest))) return undefined
+    if (request) return this.#survey(relayer, witnesses, latest, request)
+    const asked = this.#asking.get(relayer.row_id) ?? this.#survey(relayer, witnesses, latest)
+    this.#asking.set(relayer.row_id, asked)
+    return asked.finally(() => this.#asking.delete(relayer.row_id))
   }
 
-  async function survey(relayer: RelayerRow, witnesses: Witnesses, latest: number, request?: HealRequest) {
-    const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
+  /** Whether a node reports a count without evidence. */
+  isInDoubt(relayerRowId: number): boolean {
+    return this.#doubts.has(relayerRowId)
+  }
+
+  /** Remembers it for `usedBelow`. */
+  noteUsed({ row_id }: RelayerRow, { fact: { hash, nonce } }: Proof<SignedTransaction>): void {
+    if (nonce >= (this.#usedBy.get(row_id)?.nonce ?? 0)) this.#usedBy.set(row_id, { hash, nonce })
+  }
+
+  /**
+   * The nonces below this one are used by a signed transaction of somebody else, as long as most endpoints have its receipt: a lower count
+   * alone does not free them. 0: no such transaction.
+   */
+  async usedBelow({ row_id }: RelayerRow, witnesses: Witnesses): Promise<number> {
+    const signed = this.#usedBy.get(row_id)
+    if (!signed) return 0
+    return (await proveAnyMined(witnesses, [signed.hash])) ? signed.nonce + 1 : 0
+  }
+
+  /** Records the height of a chain by a majority of its endpoints: gaps are not closed while they are behind it. */
+  noteHead(chainId: number, head: number): void {
+    const { elapsed } = this.#context
+    const known = this.#heads.get(chainId)
+    if (known && known.head > head && elapsed() - known.at < maxBehindMs) return
+    this.#heads.set(chainId, { head, at: elapsed() })
+  }
+
+  /** Nodes that lag count too few transactions. A chain that stays lower was set back. */
+  isBehind(chainId: number, head: number): boolean {
+    this.noteHead(chainId, head)
+    return head < (this.#heads.get(chainId)?.head ?? 0)
+  }
+
+  async #survey(
+    relayer: RelayerRow,
+    witnesses: Witnesses,
+    latest: number,
+    request?: HealRequest,
+  ): Promise<number | undefined> {
+    const { next_nonce } = await this.#context.store.getAccount(relayer.chain_id, relayer.address)
     const counted = await proveCount(witnesses, relayer.address)
-    if (counted) noteHead(relayer.chain_id, counted.fact.head)
+    if (counted) this.noteHead(relayer.chain_id, counted.fact.head)
     const isAbove = counted !== undefined && counted.fact.at_least > next_nonce
-    const doubt = isAbove ? doubtOf(relayer, counted.fact.head) : undefined
-    if (doubt && isAbove) await searched(doubt, witnesses, relayer, counted.fact.at_least - 1)
+    const doubt = isAbove ? this.#doubtOf(relayer, counted.fact.head) : undefined
+    if (doubt && isAbove) await this.#searched(doubt, witnesses, relayer, counted.fact.at_least - 1)
     const verdict = judgeCount({
       next_nonce,
       counted,
@@ -105,15 +321,17 @@ export function createCounts({
     })
     switch (verdict.do) {
       case 'use':
-        doubts.delete(relayer.row_id)
-        noteFalse(relayer, latest, next_nonce)
+        this.#doubts.delete(relayer.row_id)
+        this.#noteFalse(relayer, latest, next_nonce)
         return verdict.latest
       case 'raise':
-        await raise(relayer, witnesses, verdict.to, verdict.proof, verdict.evidence, doubt, counted?.fact.head ?? 0)
+        await this.#raise(relayer, witnesses, verdict, { signed: doubt?.signed, head: counted?.fact.head ?? 0 })
         return verdict.to
-      case 'disable':
-        await irreversible.disable(relayer, verdict.proof, explainDoubt(verdict.proof.fact.at_least, next_nonce))
+      case 'disable': {
+        const reason = explainDoubt(verdict.proof.fact.at_least, next_nonce)
+        await setDisabled(this.#context, relayer, verdict.proof, reason)
         return undefined
+      }
       case 'refuse':
         throw implausible(verdict.stated, verdict.counted)
       default:
@@ -121,48 +339,38 @@ export function createCounts({
     }
   }
 
-  async function raise(
+  async #raise(
     relayer: RelayerRow,
     witnesses: Witnesses,
-    to: number,
-    proof: Parameters<Irreversible['raise']>[2],
-    evidence: string,
-    doubt: Doubt | undefined,
-    head: number,
+    { to, proof, evidence }: Omit<Raise, 'isDeep'>,
+    { signed, head }: { signed: Proof<SignedTransaction> | undefined; head: number },
   ): Promise<void> {
-    const signed = doubt?.signed?.fact
     // A transaction that a reorganization may still remove is no permanent proof.
-    const isShown = signed !== undefined && proof === doubt?.signed
-    const isDeep = isShown && head - signed.block_number + 1 >= witnesses.network.required_confirmations
-    if (isShown) noteUsed(relayer, signed)
-    await unknown.beforeRaise(relayer, witnesses, { count: to, isShown })
-    await irreversible.raise(relayer, to, proof, evidence, isDeep)
-    await irreversible.noteForeign(relayer, { nonce: to - 1, hash: signed?.nonce === to - 1 ? signed.hash : null })
-    doubts.delete(relayer.row_id)
+    const isShown = signed !== undefined && proof === signed
+    const isDeep = isShown && head - signed.fact.block_number + 1 >= witnesses.network.required_confirmations
+    if (isShown) this.noteUsed(relayer, signed)
+    await this.#unknown.beforeRaise(relayer, witnesses, { count: to, isShown })
+    await raiseCounter(this.#context, relayer, { to, proof, evidence, isDeep })
+    const hash = signed?.fact.nonce === to - 1 ? signed.fact.hash : null
+    await noteForeign(this.#context, relayer, { nonce: to - 1, hash })
+    this.#doubts.delete(relayer.row_id)
   }
 
-  function noteFalse({ row_id, id }: RelayerRow, counted: number, nextNonce: number): void {
-    if ((logged.get(row_id) ?? Number.NEGATIVE_INFINITY) > elapsed() - logAgainMs) return
-    logged.set(row_id, elapsed())
+  #noteFalse({ row_id, id }: RelayerRow, counted: number, nextNonce: number): void {
+    const { elapsed, observer } = this.#context
+    if ((this.#logged.get(row_id) ?? Number.NEGATIVE_INFINITY) > elapsed() - logAgainMs) return
+    this.#logged.set(row_id, elapsed())
     observer.nonceNoticed?.('transaction count refused', { relayer_id: id, counted, next_nonce: nextNonce })
   }
 
-  function doubtOf({ row_id }: RelayerRow, head: number): Doubt {
-    const known = doubts.get(row_id)
-    if (known) return known
-    const doubt: Doubt = {
-      from_block: head,
-      search_at: 0,
-      search_ms: firstSearchMs,
-      search: undefined,
-      signed: undefined,
-    }
-    doubts.set(row_id, doubt)
-    return doubt
+  #doubtOf({ row_id }: RelayerRow, head: number): Doubt {
+    const timing = { search_at: 0, search_ms: firstSearchMs }
+    return this.#doubts.of(row_id, () => ({ from_block: head, ...timing, search: undefined, signed: undefined }))
   }
 
   /** Starts a search when none is running and one is due, and waits for it for a limited time. */
-  async function searched(doubt: Doubt, witnesses: Witnesses, relayer: RelayerRow, nonce: number): Promise<void> {
+  async #searched(doubt: Doubt, witnesses: Witnesses, relayer: RelayerRow, nonce: number): Promise<void> {
+    const { elapsed } = this.#context
     if (!doubt.search && elapsed() >= doubt.search_at) {
       doubt.search = proveSigned(witnesses, relayer, nonce)
         .then((signed) => {
@@ -175,23 +383,6 @@ export function createCounts({
         })
     }
     if (doubt.search) await within(patienceMs, doubt.search)
-  }
-
-  function noteUsed({ row_id }: RelayerRow, { hash, nonce }: SignedTransaction): void {
-    if (nonce >= (usedBy.get(row_id)?.nonce ?? 0)) usedBy.set(row_id, { hash, nonce })
-  }
-
-  async function usedBelow({ row_id }: RelayerRow, witnesses: Witnesses): Promise<number> {
-    const signed = usedBy.get(row_id)
-    if (!signed) return 0
-    return (await proveAnyMined(witnesses, [signed.hash])) ? signed.nonce + 1 : 0
-  }
-
-  return {
-    believe,
-    isInDoubt: (relayerRowId) => doubts.has(relayerRowId),
-    usedBelow,
-    noteUsed: (relayer, { fact }) => noteUsed(relayer, fact),
   }
 }
 

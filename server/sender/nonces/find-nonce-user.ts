@@ -12,18 +12,17 @@ import {
 } from '../../chain/proofs.ts'
 import { endOfIntent, isDone } from '../../domain/decide.ts'
 import { effectOf } from '../../domain/effect.ts'
-import { type Ending, neverSigned } from '../../domain/ending.ts'
+import { type Ending, type ForeignUse, type NeverSigned, neverSigned } from '../../domain/ending.ts'
 import { errorOf, missedError, receiptOf } from '../../domain/outcome.ts'
 import { spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
-import type { TransactionRow, TransactionUpdate, WholeTransactionRow } from '../../domain/transaction-rows.ts'
+import type { Spend, TransactionRow, TransactionUpdate, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { isSameWait, unprovenWait, type Wait, waitColumns } from '../../domain/wait-reason.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
-import type { SenderContext } from '../context.ts'
+import type { NonceContext } from '../context.ts'
 import type { Counts } from './counts.ts'
-import type { Irreversible } from './proven-nonce-actions.ts'
-import type { UnknownTransactions } from './unknown.ts'
+import { noteForeign, type UnknownTransactions } from './unknown.ts'
 
 const firstWaitMs = 1_000
 const maxWaitMs = 60_000
@@ -50,14 +49,6 @@ interface Case {
 
 type Used = Exclude<NonceUser, { by: 'nobody' }>
 
-interface TracingDependencies extends Pick<SenderContext, 'store' | 'now' | 'elapsed'> {
-  irreversible: Irreversible
-  unknown: Pick<UnknownTransactions, 'noteMined'>
-  noteUsed: Counts['noteUsed']
-  /** See `Gaps`. */
-  noteHead(chainId: number, head: number): void
-}
-
 /**
  * Finds the transactions that used the nonces of transactions without a receipt. It asks every endpoint in the background and delays
  * nothing else. A transaction is sent again with another nonce only when
@@ -68,43 +59,42 @@ interface TracingDependencies extends Pick<SenderContext, 'store' | 'now' | 'ela
  * is taken over. Without proof the transaction waits. One that was never signed fails after an hour in which every survey reported the
  * nonce as used: nothing of it can be on the chain.
  */
-export function createTracing({ store, now, elapsed, irreversible, unknown, noteUsed, noteHead }: TracingDependencies) {
-  const cases = new BoundedMap<number, Case>(maxRemembered)
-  const newestAtStart = createNewestAtStart(store)
-  let inProgress = 0
+export class NonceUsers {
+  readonly #context: NonceContext
+  readonly #counts: Counts
+  readonly #unknown: UnknownTransactions
+  readonly #cases = new BoundedMap<number, Case>(maxRemembered)
+  /** The highest row id of a transaction when this process started. While the database is down then, it is read later: fewer rows are new. */
+  #newestAtStart: Promise<number> | undefined
+  #inProgress = 0
+
+  constructor(context: NonceContext, counts: Counts, unknown: UnknownTransactions) {
+    this.#context = context
+    this.#counts = counts
+    this.#unknown = unknown
+    void this.#readNewest().catch(() => undefined)
+  }
 
   /** `found`: called later, unless nothing was found. */
-  function trace(
-    relayer: RelayerRow,
-    witnesses: Witnesses,
-    row: TransactionRow,
-    found: (finding: Finding) => void,
-  ): void {
-    const known = caseOf(row.row_id)
-    if (known.isOpen || elapsed() < known.poll_at || inProgress >= maxAtOnce) return
+  trace(relayer: RelayerRow, witnesses: Witnesses, row: TransactionRow, found: (finding: Finding) => void): void {
+    const known = this.#caseOf(row.row_id)
+    if (known.isOpen || this.#context.elapsed() < known.poll_at || this.#inProgress >= maxAtOnce) return
     known.isOpen = true
-    inProgress += 1
-    investigate(relayer, witnesses, row, known)
+    this.#inProgress += 1
+    this.#investigate(relayer, witnesses, row, known)
       .then((finding) => finding !== 'nothing' && found(finding))
-      // The next round tries again after a failed endpoint or a closed store.
+      // The next tick tries again after a failed endpoint or a closed store.
       .catch(() => undefined)
       .finally(() => {
-        inProgress -= 1
+        this.#inProgress -= 1
         known.isOpen = false
-        known.poll_at = elapsed() + known.wait_ms
+        known.poll_at = this.#context.elapsed() + known.wait_ms
         known.wait_ms = Math.min(known.wait_ms * 2, maxWaitMs)
       })
   }
 
-  const caseOf = (rowId: number): Case =>
-    cases.of(rowId, () => ({ since: undefined, from_block: 0, poll_at: 0, wait_ms: firstWaitMs, isOpen: false }))
-
-  async function investigate(
-    relayer: RelayerRow,
-    witnesses: Witnesses,
-    row: TransactionRow,
-    known: Case,
-  ): Promise<Finding> {
+  async #investigate(relayer: RelayerRow, witnesses: Witnesses, row: TransactionRow, known: Case): Promise<Finding> {
+    const { store, elapsed } = this.#context
     const nonce = row.nonce as number
     const hashes = (await store.attempts(row.row_id)).map(({ hash }) => hash)
     const answers = await askEach(witnesses.each, (node) => node.receipts(hashes))
@@ -119,124 +109,149 @@ export function createTracing({ store, now, elapsed, irreversible, unknown, note
       return witnesses.each.length >= minWitnesses ? 'disputed' : 'nothing'
     }
     const isUsed = counted !== undefined && counted.fact.at_least > nonce
-    if (counted) noteHead(relayer.chain_id, counted.fact.head)
+    if (counted) this.#counts.noteHead(relayer.chain_id, counted.fact.head)
     // The hour and the blocks count only while most endpoints answer: the one that does may lie.
     if (known.since === undefined || !isUsed) {
       Object.assign(known, { since: elapsed(), from_block: counted?.fact.head ?? 0 })
     }
-    const isChanged = await resolve(relayer, row, known, { user, used: isUsed ? counted : undefined, witnesses })
+    const isChanged = await this.#resolve(relayer, row, known, { user, used: isUsed ? counted : undefined, witnesses })
     return isChanged ? 'changed' : 'nothing'
   }
 
   /** `used`: most endpoints call the nonce used, while none has a receipt of ours. Resolves to whether the row has changed. */
-  async function resolve(
+  async #resolve(
     relayer: RelayerRow,
     row: TransactionRow,
     known: Case,
     { user, used, witnesses }: { user: Used | undefined; used: Proof<CountFact> | undefined; witnesses: Witnesses },
   ): Promise<boolean> {
-    if (user?.by === 'foreign') return conclude(relayer, witnesses, row, user.proof)
-    if (user) return wait(row, missingReceipt(user.proof.fact))
+    if (user?.by === 'foreign') return this.#conclude(relayer, witnesses, row, user.proof)
+    if (user) return this.#wait(row, missingReceipt(user.proof.fact))
     const unsigned = neverSigned(row)
-    if (!unsigned) return wait(row, uncertainNonce(row))
+    if (!unsigned) return this.#wait(row, uncertainNonce(row))
     // The only node may take its word back, and the nonce would be a gap.
     const agreed = witnesses.each.length >= minWitnesses ? used : undefined
-    const isGivenUp = elapsed() - (known.since ?? 0) >= giveUpMs
+    const isGivenUp = this.#context.elapsed() - (known.since ?? 0) >= giveUpMs
     const words = `The nodes say that nonce ${row.nonce} is used, but none of them shows the transaction that used it`
     if (row.intent !== 'send' && (agreed || isGivenUp)) {
       const end = { status: endOfIntent[row.intent], proof: unsigned }
-      return endUnsigned(row, end, agreed ? {} : { status_reason: words })
+      return this.#endUnsigned(row, end, agreed ? {} : { status_reason: words })
     }
-    if (agreed && agreed.fact.head - known.from_block >= unsignedBlocks && (await isNew(row))) {
+    if (agreed && agreed.fact.head - known.from_block >= unsignedBlocks && (await this.#isNew(row))) {
       const reason = `Nonce ${row.nonce} was used outside this service before this was signed`
-      return irreversible.renumber(row, { unsigned, used: agreed }, reason, [])
+      return renumber(this.#context, row, { unsigned, used: agreed }, { reason })
     }
-    if (!isGivenUp) return wait(row, uncertainNonce(row))
+    if (!isGivenUp) return this.#wait(row, uncertainNonce(row))
     const text = `${words}. Check the chain before you send this transaction again`
     const failure = { status_reason: text, error: errorOf('nonce_uncertain', text) }
-    return endUnsigned(row, { status: 'failed', proof: unsigned }, failure)
+    return this.#endUnsigned(row, { status: 'failed', proof: unsigned }, failure)
   }
 
-  async function conclude(
+  async #conclude(
     relayer: RelayerRow,
     witnesses: Witnesses,
     row: TransactionRow,
     proof: Proof<MinedFact>,
   ): Promise<boolean> {
-    const { row_id, revision } = row
+    const { row_id } = row
     const { hash } = proof.fact
-    cases.delete(row_id)
-    noteUsed(relayer, proof)
-    await irreversible.noteForeign(relayer, { nonce: row.nonce as number, hash })
-    const whole = { ...row, data: await store.dataOf(row_id) }
-    const isNewHere = await isNew(row)
-    if (!isNewHere && isSameContent(whole, proof.fact)) return takeOver(witnesses, row, proof)
+    this.#cases.delete(row_id)
+    this.#counts.noteUsed(relayer, proof)
+    await noteForeign(this.#context, relayer, { nonce: row.nonce as number, hash })
+    const whole = { ...row, data: await this.#context.store.dataOf(row_id) }
+    const isNewHere = await this.#isNew(row)
+    if (!isNewHere && isSameContent(whole, proof.fact)) return this.#takeOver(witnesses, row, proof)
     // Another copy of this database may have sent it.
-    await unknown.noteMined(relayer, proof)
+    await this.#unknown.noteMined(relayer, proof)
     if (isNewHere && row.intent === 'send') {
       const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service`
-      return irreversible.renumber(row, proof, reason, row.hash === null ? [] : spendingOf(relayer, whole))
+      const spending = row.hash === null ? [] : spendingOf(relayer, whole)
+      return renumber(this.#context, row, proof, { reason, spending })
     }
     const statusReason = isNewHere
       ? `Not sent: the transaction ${hash}, which this service did not send, used nonce ${row.nonce}`
       : `The transaction ${hash} used nonce ${row.nonce}. Another copy of this service may have sent this one at another nonce: ` +
         'check the chain before you send it again'
     const error = errorOf('nonce_used', statusReason)
-    return isMoved(
-      await store.move([
-        { row_id, revision, set: { status_reason: statusReason, error }, end: { status: 'failed', proof } },
-      ]),
-    )
+    return this.#update(row, { set: { status_reason: statusReason, error }, end: { status: 'failed', proof } })
   }
 
   /** A row from before the start of this process, whose content another copy of this service has sent. */
-  async function takeOver(witnesses: Witnesses, row: TransactionRow, { fact }: Proof<MinedFact>): Promise<boolean> {
+  async #takeOver(witnesses: Witnesses, row: TransactionRow, { fact }: Proof<MinedFact>): Promise<boolean> {
     const { hash, receipt } = fact
     const effect = effectOf(row)
     const [proof] = await proveReceipts(witnesses, [{ attempts: [{ hash, purpose: 'send' }], effect }])
-    if (!(proof && proof !== 'shallow')) return wait(row, unprovenWait({ ...receipt, outcome: 'unknown' }))
+    if (!(proof && proof !== 'shallow')) return this.#wait(row, unprovenWait({ ...receipt, outcome: 'unknown' }))
     const copy = 'Sent at this nonce by another copy of this service'
-    const { row_id, revision } = row
     const { block_number, block_hash, succeeded } = receipt
     const block = { hash, block_number, block_hash, receipt: receiptOf(receipt) }
     const missed = succeeded && effect ? missedError(effect, proof.fact) : errorOf('reverted', copy)
     const outcome = isDone(proof.fact)
-      ? { status_reason: copy, confirmed_at: new Date(now()).toISOString() }
+      ? { status_reason: copy, confirmed_at: new Date(this.#context.now()).toISOString() }
       : { status_reason: `${succeeded ? missed.message : 'Reverted'}. ${copy}`, error: missed }
     const end: Ending = { status: isDone(proof.fact) ? 'confirmed' : 'failed', proof }
-    return isMoved(await store.move([{ row_id, revision, set: { ...block, ...outcome }, end }]))
-  }
-
-  async function wait(row: TransactionRow, wait: Wait): Promise<boolean> {
-    if (isSameWait(row, wait)) return false
-    const { row_id, revision } = row
-    return isMoved(await store.move([{ row_id, revision, set: waitColumns(row, wait) }]))
+    return this.#update(row, { set: { ...block, ...outcome }, end })
   }
 
   /** A transaction that was never signed does not hold its nonce. */
-  async function endUnsigned(
+  #endUnsigned(row: TransactionRow, end: Ending, why: TransactionUpdate['set']): Promise<boolean> {
+    this.#cases.delete(row.row_id)
+    return this.#update(row, { set: { ...why, nonce: null }, end })
+  }
+
+  async #wait(row: TransactionRow, wait: Wait): Promise<boolean> {
+    return !isSameWait(row, wait) && this.#update(row, { set: waitColumns(row, wait) })
+  }
+
+  async #update(
     { row_id, revision }: TransactionRow,
-    end: Ending,
-    why: TransactionUpdate['set'],
+    change: Pick<TransactionUpdate, 'set' | 'end'>,
   ): Promise<boolean> {
-    cases.delete(row_id)
-    return isMoved(await store.move([{ row_id, revision, set: { ...why, nonce: null }, end }]))
+    const [updated] = await this.#context.store.move([{ row_id, revision, ...change }])
+    return updated !== undefined
   }
 
   /** On request: gives new nonces to unsigned transactions whose nonces are below the account's count. */
-  async function renumberUnsigned({ row_id }: RelayerRow, proof: Proof<CountFact>, below: number): Promise<void> {
-    for (const row of await store.pending(row_id, 0, below, maxRenumbered)) {
+  async renumberUnsigned({ row_id }: RelayerRow, proof: Proof<CountFact>, below: number): Promise<void> {
+    for (const row of await this.#context.store.pending(row_id, 0, below, maxRenumbered)) {
       const unsigned = neverSigned(row)
-      if (!unsigned || !(await isNew(row))) continue
+      if (!unsigned || !(await this.#isNew(row))) continue
       const reason = `Nonce ${row.nonce} was used outside this service, as POST .../nonce/heal accepted`
-      await irreversible.renumber(row, { unsigned, used: proof }, reason, [])
+      await renumber(this.#context, row, { unsigned, used: proof }, { reason })
     }
   }
 
-  /** Whether it was accepted after this process started: then no other copy of the database can have sent it. */
-  const isNew = async ({ row_id }: TransactionRow) => row_id > (await newestAtStart())
+  #caseOf(rowId: number): Case {
+    const timing = { from_block: 0, poll_at: 0, wait_ms: firstWaitMs }
+    return this.#cases.of(rowId, () => ({ since: undefined, ...timing, isOpen: false }))
+  }
 
-  return { trace, renumberUnsigned }
+  /** Whether it was accepted after this process started: then no other copy of the database can have sent it. */
+  async #isNew({ row_id }: TransactionRow): Promise<boolean> {
+    return row_id > (await this.#readNewest())
+  }
+
+  #readNewest(): Promise<number> {
+    this.#newestAtStart ??= this.#context.store.newestRowId()
+    this.#newestAtStart.catch(() => {
+      this.#newestAtStart = undefined
+    })
+    return this.#newestAtStart
+  }
+}
+
+/**
+ * Gives a transaction whose nonce somebody else used a new one: another transaction is mined there, or this one was never signed and
+ * most endpoints count further. Resolves to whether it has one.
+ */
+async function renumber(
+  { store }: NonceContext,
+  { row_id, revision }: TransactionRow,
+  proof: Proof<ForeignUse> | { unsigned: NeverSigned; used: Proof<CountFact> },
+  { reason, spending = [] }: { reason: string; spending?: Spend[] },
+): Promise<boolean> {
+  const its = 'used' in proof ? proof.unsigned : proof
+  return (await store.renumber(row_id, revision, its, reason, spending)) !== undefined
 }
 
 const uncertainNonce = ({ nonce }: TransactionRow): Wait => ({
@@ -264,20 +279,4 @@ function isSameContent(row: WholeTransactionRow, { content }: MinedFact): boolea
     (row.gas_limit === null || content.gas_limit === row.gas_limit) &&
     JSON.stringify(shown) === JSON.stringify(lists)
   )
-}
-
-const isMoved = ([row]: (TransactionRow | undefined)[]): boolean => row !== undefined
-
-/** The highest row id of a transaction when this process started. While the database is down then, it is read later: fewer rows are new. */
-function createNewestAtStart(store: Pick<SenderContext['store'], 'newestRowId'>): () => Promise<number> {
-  let newest: Promise<number> | undefined
-  const read = () => {
-    newest ??= store.newestRowId()
-    newest.catch(() => {
-      newest = undefined
-    })
-    return newest
-  }
-  void read().catch(() => undefined)
-  return read
 }

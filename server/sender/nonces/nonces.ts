@@ -1,19 +1,14 @@
-import { minWitnesses, proveAbsent, proveCount, proveWrongChain, type Witnesses } from '../../chain/proofs.ts'
+import { minWitnesses, proveCount, proveGenesis, type Witnesses } from '../../chain/proofs.ts'
 import { conflict, errorOf } from '../../domain/errors.ts'
-import type { RelayerRow } from '../../domain/rows.ts'
-import type { TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
+import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
-import type { NetworkClient, SenderContext } from '../context.ts'
-import { createChainIdentity } from './chain-restart.ts'
-import { type Counts, type CountsDependencies, createCounts, needed } from './counts.ts'
-import { createTracing } from './find-nonce-user.ts'
-import { createGaps, type Gaps } from './gaps.ts'
-import { createIrreversible, type Irreversible } from './proven-nonce-actions.ts'
-import { createUnknown, type UnknownTransactions } from './unknown.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import type { NetworkClient, NonceContext, SenderContext } from '../context.ts'
+import { ChainIdentity, Counts, explainRestart, identifyChain, needed } from './counts.ts'
+import { NonceUsers } from './find-nonce-user.ts'
+import { UnknownTransactions } from './unknown.ts'
 
-const maxCompared = 10_000
-/** Each costs three calls per endpoint. */
-const maxReopened = 20
+const maxRemembered = 10_000
 
 export interface NonceState {
   next_nonce: number
@@ -26,207 +21,99 @@ export interface NonceState {
 
 type Asked = Witnesses & { chain: Pick<NetworkClient['chain'], 'latestNonce'> }
 
-/** What `follow` found. `unknown`: a restart of the chain is suspected, and too few endpoints show the first block to exclude it. */
-export type Followed = 'same_chain' | 'disabled' | 'unknown'
-
 /** The way into this folder: keeps the nonce counter and the chain in agreement. The answer of a single node changes nothing. */
-export interface Nonces extends Pick<Counts, 'believe' | 'isInDoubt'>, Pick<Irreversible, 'noteForeign'> {
-  /**
-   * Recognizes the chain that the nonces were used on. On another one the relayer is disabled with the reason, and on the former one
-   * it is enabled again. Only `same_chain` permits to send.
-   */
-  follow(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<Followed>
-  /** See `UnknownTransactions.check`. */
-  checkUnknown: UnknownTransactions['check']
-  /** See `UnknownTransactions.noteNew`. */
-  noteNew: UnknownTransactions['noteNew']
+export class Nonces {
+  readonly unknown: UnknownTransactions
+  readonly identity: ChainIdentity
+  readonly counts: Counts
+  readonly gaps: Gaps
+  readonly users: NonceUsers
+  readonly #context: NonceContext
+  /** By relayer: the highest count at which the chain was the former one. A lower count, or a change of the account, is looked at anew. */
+  readonly #sameAt = new BoundedMap<number, { latest: number; genesis_hash: string | null }>(maxRemembered)
+
+  constructor(context: NonceContext) {
+    this.#context = context
+    this.unknown = new UnknownTransactions(context)
+    this.identity = new ChainIdentity(context)
+    this.counts = new Counts(context, this.identity, this.unknown)
+    this.gaps = new Gaps(context, this.counts)
+    this.users = new NonceUsers(context, this.counts, this.unknown)
+  }
+
   /** Called before a nonce is assigned: when the chain is ahead, follows it on evidence. False: the relayer is disabled. */
-  mayAssign(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<boolean>
-  /** Disables the relayer when all nodes are on another chain. Resolves to whether they are. */
-  disableOnWrongChain(relayer: RelayerRow, error: unknown): Promise<boolean>
-  /** Closes gaps: see `Gaps`. */
-  mend: Gaps['close']
-  /** See `Gaps`. */
-  takeFill: Gaps['takeFill']
-  /** Finds the transaction that used a nonce, in the background: see `createTracing`. */
-  trace: ReturnType<typeof createTracing>['trace']
+  async mayAssign(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<boolean> {
+    const { store } = this.#context
+    const { next_nonce, genesis_hash } = await store.getAccount(relayer.chain_id, relayer.address)
+    if (latest > next_nonce) {
+      const believed = await this.counts.believe(relayer, witnesses, latest)
+      // While the count is uncertain the transaction is accepted and waits unsigned.
+      if (believed === undefined) return (await store.getRelayerByRowId(relayer.row_id))?.system_disabled === false
+      return (await this.identity.follow(relayer, witnesses, believed)) !== 'disabled'
+    }
+    const before = this.#sameAt.get(relayer.row_id)
+    const isKnown = before !== undefined && latest >= before.latest && genesis_hash === before.genesis_hash
+    if (!isKnown || !this.identity.isRecognized(relayer, witnesses) || relayer.system_disabled) {
+      this.#sameAt.delete(relayer.row_id)
+      const followed = await this.identity.follow(relayer, witnesses, latest)
+      if (followed !== 'same_chain') return followed !== 'disabled'
+    }
+    this.#sameAt.set(relayer.row_id, { latest, genesis_hash })
+    return true
+  }
+
   /**
    * On request: asks every endpoint, accepts the count of most of at least two or the operator's own (`stated`), and closes gaps.
    * Throws DomainError (409) when the count stays uncertain, and for an implausible number.
    */
-  heal(relayer: RelayerRow, witnesses: Asked, stated?: number): Promise<void>
-  state(
+  async heal(relayer: RelayerRow, witnesses: Asked, stated?: number): Promise<void> {
+    // Not from the shared poll, which asks for a count only twice per block.
+    const latest = await witnesses.chain.latestNonce(relayer.address)
+    const { next_nonce } = await this.#context.store.getAccount(relayer.chain_id, relayer.address)
+    if (stated !== undefined && stated < next_nonce) throw conflict(['next_nonce'], explainAssigned(next_nonce))
+    if (stated !== undefined && stated > latest) throw conflict(['next_nonce'], explainBehind(latest, stated))
+    const believed = await this.counts.believe(relayer, witnesses, latest, { stated })
+    if (believed === undefined) throw errorOf('conflict', 'next_nonce', explainUncertain(latest, next_nonce))
+    if ((await this.identity.follow(relayer, witnesses, believed)) !== 'same_chain') return
+    const counted = await proveCount(witnesses, relayer.address)
+    const known = stated ?? (witnesses.each.length >= minWitnesses ? counted?.fact.at_least : undefined)
+    if (counted && known !== undefined) {
+      await this.users.renumberUnsigned(relayer, counted, Math.min(known, believed))
+    }
+    await this.gaps.close(relayer, witnesses, believed, true)
+  }
+
+  async state(
     relayer: RelayerRow,
     witnesses: Witnesses,
     latest: number | undefined,
     pending: number | undefined,
-  ): Promise<NonceState>
-}
-
-type NonceDependencies = Pick<SenderContext, 'store' | 'networkClient' | 'makeId' | 'now' | 'elapsed' | 'observer'>
-
-export function createNonces(dependencies: NonceDependencies): Nonces {
-  const { store, observer } = dependencies
-  const irreversible = createIrreversible(dependencies)
-  const gaps = createGaps({ ...dependencies, usedBelow: (...about) => counts.usedBelow(...about) })
-  const { noteHead } = gaps
-  const unknown = createUnknown({ ...dependencies, noteForeign: irreversible.noteForeign })
-  const recognize: CountsDependencies['recognize'] = async (relayer, witnesses, latest) =>
-    isRecognized(relayer, witnesses) || (await follow(relayer, witnesses, latest)) === 'same_chain'
-  const counts = createCounts({ ...dependencies, irreversible, unknown, noteHead, recognize })
-  const tracing = createTracing({ ...dependencies, irreversible, unknown, noteUsed: counts.noteUsed, noteHead })
-  const identify = createChainIdentity(dependencies)
-  /** By relayer: the highest count at which the chain was the former one. A lower count, or a change of the account, is looked at anew. */
-  const sameAt = new BoundedMap<number, { latest: number; genesis_hash: string | null }>(maxCompared)
-  /** By relayer: the endpoints on which its chain was recognized. Others may lead to another chain with the same id. */
-  const recognizedOn = new BoundedMap<number, string>(maxCompared)
-  const isRecognized = ({ row_id }: RelayerRow, { endpoints }: Witnesses) => recognizedOn.get(row_id) === endpoints
-
-  async function follow(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<Followed> {
-    const { chain_id, address } = relayer
-    const { next_nonce, genesis_hash } = await store.getAccount(chain_id, address)
-    const isSetBack = await store.isSettledFrom(chain_id, address, latest)
-    const isMoved = recognizedOn.has(relayer.row_id) && !isRecognized(relayer, witnesses)
-    const isSuspicious = isSetBack || isMoved || relayer.system_disabled
-    if (genesis_hash !== null && !isSuspicious) {
-      // Before the first transaction is final there is nothing that another chain could lack.
-      const isKnown = isRecognized(relayer, witnesses) || !(await store.isSettledFrom(chain_id, address, 0))
-      if (isKnown) return 'same_chain'
+  ): Promise<NonceState> {
+    const { store } = this.#context
+    const { next_nonce, foreign } = await store.getAccount(relayer.chain_id, relayer.address)
+    const base = { next_nonce, chain_latest: latest ?? null, gaps: [] as number[], foreign }
+    const why = (explanation: string) => relayer.disabled_reason ?? explanation
+    if (latest === undefined) {
+      const explanation = why('No node of the network answers. Accepted transactions wait.')
+      return { ...base, status: 'unreachable', explanation }
     }
-    const identity = await identify(relayer, witnesses, latest)
-    if (identity === undefined) {
-      if (!isSuspicious) return 'same_chain'
-      return relayer.system_disabled ? 'disabled' : 'unknown'
+    // The sender does not look at the chain of an account without unfinished transactions, and so notices no restart.
+    if (relayer.system_disabled || (await store.isSettledFrom(relayer.chain_id, relayer.address, latest))) {
+      if ((await identifyChain(this.#context, relayer, witnesses, latest))?.isSame === false) {
+        return { ...base, status: 'chain_restarted', explanation: why(explainRestart(next_nonce, latest)) }
+      }
     }
-    if (identity.isSame) recognizedOn.set(relayer.row_id, witnesses.endpoints)
-    else {
-      await irreversible.disable(relayer, identity.proof, explainRestart(next_nonce, latest))
-      return 'disabled'
+    if (latest > next_nonce) return { ...base, status: 'chain_ahead', explanation: why(explainAhead(latest)) }
+    if (pending !== undefined && pending > next_nonce) {
+      return { ...base, status: 'chain_ahead', explanation: explainPooled(next_nonce, pending) }
     }
-    if (relayer.system_disabled) await irreversible.enable(relayer, identity.proof)
-    if (isSetBack) await reopenAbsent(relayer, witnesses, latest)
-    return 'same_chain'
-  }
-
-  /**
-   * Reopens transactions that are final by the word of an endpoint, when most of all endpoints count only lower nonces and have no
-   * receipt of them, however long ago that was.
-   */
-  async function reopenAbsent(relayer: RelayerRow, witnesses: Witnesses, latest: number): Promise<void> {
-    const { chain_id, address } = relayer
-    const moves: TransactionUpdate[] = []
-    for (const row of await store.holders(chain_id, address, latest, Number.MAX_SAFE_INTEGER, maxReopened)) {
-      const { hash, block_number, nonce } = row
-      if (hash === null || block_number === null || nonce === null || row.status === 'mined') continue
-      if (await proveAbsent(witnesses, { from: address, nonce, hash, block_number })) moves.push(reopened(row))
-    }
-    if (moves.length === 0) return
-    observer.nonceNoticed?.('final transactions reopened', { relayer_id: relayer.id, count: moves.length })
-    await store.move(moves)
-  }
-
-  const nonces: Nonces = {
-    believe: counts.believe,
-    isInDoubt: counts.isInDoubt,
-    noteForeign: irreversible.noteForeign,
-    checkUnknown: unknown.check,
-    noteNew: unknown.noteNew,
-    mend: gaps.close,
-    takeFill: gaps.takeFill,
-    trace: tracing.trace,
-    follow,
-
-    async mayAssign(relayer, witnesses, latest) {
-      const { next_nonce, genesis_hash } = await store.getAccount(relayer.chain_id, relayer.address)
-      if (latest > next_nonce) {
-        const believed = await counts.believe(relayer, witnesses, latest)
-        // While the count is uncertain the transaction is accepted and waits unsigned.
-        if (believed === undefined) return !(await isDisabled(relayer))
-        return (await follow(relayer, witnesses, believed)) !== 'disabled'
-      }
-      const before = sameAt.get(relayer.row_id)
-      const isKnown = before !== undefined && latest >= before.latest && genesis_hash === before.genesis_hash
-      if (!isKnown || !isRecognized(relayer, witnesses) || relayer.system_disabled) {
-        sameAt.delete(relayer.row_id)
-        const followed = await follow(relayer, witnesses, latest)
-        if (followed !== 'same_chain') return followed !== 'disabled'
-      }
-      sameAt.set(relayer.row_id, { latest, genesis_hash })
-      return true
-    },
-
-    async disableOnWrongChain(relayer, error) {
-      const wrong = proveWrongChain(error)
-      if (!wrong) return false
-      const { chain_id } = wrong.fact
-      const reason = `The nodes of the network are on chain ${chain_id} and not on ${relayer.chain_id}`
-      await irreversible.disable(relayer, wrong, reason)
-      return true
-    },
-
-    async heal(relayer, witnesses, stated) {
-      // Not from the shared poll, which asks for a count only twice per block.
-      const latest = await witnesses.chain.latestNonce(relayer.address)
-      const { next_nonce } = await store.getAccount(relayer.chain_id, relayer.address)
-      if (stated !== undefined && stated < next_nonce) throw conflict(['next_nonce'], explainAssigned(next_nonce))
-      if (stated !== undefined && stated > latest) throw conflict(['next_nonce'], explainBehind(latest, stated))
-      const believed = await counts.believe(relayer, witnesses, latest, { stated })
-      if (believed === undefined) throw errorOf('conflict', 'next_nonce', explainUncertain(latest, next_nonce))
-      if ((await follow(relayer, witnesses, believed)) !== 'same_chain') return
-      const counted = await proveCount(witnesses, relayer.address)
-      const known = stated ?? (witnesses.each.length >= minWitnesses ? counted?.fact.at_least : undefined)
-      if (counted && known !== undefined) {
-        await tracing.renumberUnsigned(relayer, counted, Math.min(known, believed))
-      }
-      await gaps.close(relayer, witnesses, believed, true)
-    },
-
-    async state(relayer, witnesses, latest, pending) {
-      const { next_nonce, foreign } = await store.getAccount(relayer.chain_id, relayer.address)
-      const base = { next_nonce, chain_latest: latest ?? null, gaps: [] as number[], foreign }
-      if (latest === undefined) {
-        const explanation = 'No node of the network answers. Accepted transactions wait.'
-        return { ...base, status: 'unreachable', explanation: relayer.disabled_reason ?? explanation }
-      }
-      // An account without unfinished transactions has no lane that would have noticed a restart of the chain.
-      if (relayer.system_disabled || (await store.isSettledFrom(relayer.chain_id, relayer.address, latest))) {
-        if ((await identify(relayer, witnesses, latest))?.isSame === false) {
-          const explanation = relayer.disabled_reason ?? explainRestart(next_nonce, latest)
-          return { ...base, status: 'chain_restarted', explanation }
-        }
-      }
-      if (latest > next_nonce) {
-        return { ...base, status: 'chain_ahead', explanation: relayer.disabled_reason ?? explainAhead(latest) }
-      }
-      if (pending !== undefined && pending > next_nonce) {
-        return { ...base, status: 'chain_ahead', explanation: explainPooled(next_nonce, pending) }
-      }
-      const open = await gaps.of(relayer, latest)
-      if (open.length > 0) return { ...base, gaps: open, status: 'gap', explanation: gap }
-      const waiting = next_nonce - latest
-      const explanation =
-        waiting === 0 ? 'Store and chain agree.' : `${waiting} accepted transactions are not mined yet.`
-      return { ...base, status: 'in_step', explanation: relayer.disabled_reason ?? explanation }
-    },
-  }
-  return nonces
-
-  async function isDisabled({ row_id }: RelayerRow): Promise<boolean> {
-    return (await store.getRelayerByRowId(row_id))?.system_disabled ?? true
+    const open = await this.gaps.of(relayer, latest)
+    if (open.length > 0) return { ...base, gaps: open, status: 'gap', explanation: gap }
+    const waiting = next_nonce - latest
+    const explanation = waiting === 0 ? 'Store and chain agree.' : `${waiting} accepted transactions are not mined yet.`
+    return { ...base, status: 'in_step', explanation: why(explanation) }
   }
 }
-
-const reopened = ({ row_id, revision }: TransactionRow): TransactionUpdate => ({
-  row_id,
-  revision,
-  set: {
-    status: 'submitted',
-    block_number: null,
-    block_hash: null,
-    confirmed_at: null,
-    status_reason: 'Most endpoints do not have it in a block, although it was final: it is sent again',
-  },
-})
 
 const gap =
   'No transaction holds these nonces. Unsigned transactions move to lower nonces, and the counter is lowered. Gaps below a signed ' +
@@ -252,7 +139,187 @@ const explainUncertain = (latest: number, nextNonce: number): string =>
   `A node counts ${latest} transactions of this account, this service has assigned ${nextNonce} nonces, and no signed ` +
   `transaction proves the difference. The counter is raised when ${needed}`
 
-const explainRestart = (nextNonce: number, latest: number): string =>
-  `The chain was restarted: this account has used ${nextNonce} nonces on the former chain and ${latest} on this one. ` +
-  'Sending is stopped. Restore the former chain, or on a test network POST .../nonce/heal with {"chain_restarted": true} to ' +
-  'start over on this one'
+const maxGaps = 100
+const maxHolders = 2_000
+const defaultFillsPerHour = 10
+
+type Abandoned = Awaited<ReturnType<SenderContext['store']['abandoned']>>[number]
+
+/** Nonces that no transaction holds. */
+class Gaps {
+  readonly #context: NonceContext
+  readonly #counts: Counts
+  /** By relayer: the last log line. */
+  readonly #logged = new BoundedMap<number, string>(maxRemembered)
+
+  constructor(context: NonceContext, counts: Counts) {
+    this.#context = context
+    this.#counts = counts
+  }
+
+  /** The gaps: nonces from the chain's count to the nonce counter that no transaction holds; at most 100. */
+  async of({ chain_id, address }: Pick<RelayerRow, 'chain_id' | 'address'>, latest: number) {
+    const { store } = this.#context
+    const { next_nonce } = await store.getAccount(chain_id, address)
+    // A gap beyond this range is found when the transactions before it are mined.
+    const to = Math.min(next_nonce, latest + maxHolders)
+    const held = new Set((await store.holders(chain_id, address, latest, to, maxHolders)).map(({ nonce }) => nonce))
+    // A nonce that was returned meanwhile is not a gap: the next transaction gets it.
+    const end = Math.min(to, (await store.getAccount(chain_id, address)).next_nonce)
+    const gaps: number[] = []
+    for (let nonce = latest; nonce < end && gaps.length < maxGaps; nonce += 1) if (!held.has(nonce)) gaps.push(nonce)
+    return gaps
+  }
+
+  /**
+   * Closes gaps when a majority of the endpoints confirms the account's count and has the highest block that was seen. Unsigned
+   * transactions move to lower nonces and the counter is lowered. A gap below a signed nonce is filled by a zero-value transfer to the
+   * account itself, within the policy `max_gap_fills_per_hour`. `isRequested`: an operator asks for it, also on a chain that was set back.
+   * Resolves to the number of gaps that stay open.
+   */
+  async close(relayer: RelayerRow, witnesses: Witnesses, latest: number, isRequested = false): Promise<number> {
+    const { store, observer } = this.#context
+    const { chain_id, address } = relayer
+    const open = (await this.of(relayer, latest)).length + (await store.abandoned(chain_id, address, latest)).length
+    if (open === 0) return 0
+    const counted = await proveCount(witnesses, address)
+    if (!counted || (!isRequested && this.#counts.isBehind(chain_id, counted.fact.head))) return open
+    const from = Math.max(counted.fact.at_most, await this.#counts.usedBelow(relayer, witnesses))
+    const { next_nonce: before } = await store.getAccount(chain_id, address)
+    const { moved, gaps } = await store.compactNonces(chain_id, address, from)
+    const { next_nonce } = await store.getAccount(chain_id, address)
+    if (next_nonce < before || moved > 0) {
+      observer.nonceNoticed?.('nonce counter lowered', {
+        relayer_id: relayer.id,
+        from: before,
+        to: next_nonce,
+        moved,
+      })
+    }
+    const abandoned = await store.abandoned(chain_id, address, from)
+    return (
+      gaps.length + abandoned.length - (await this.#withdraw(relayer, abandoned)) - (await this.#fill(relayer, gaps))
+    )
+  }
+
+  /**
+   * Reopens transactions that failed because nodes reported their nonces as used, when the nonces are free after all: a zero-value
+   * transfer uses each nonce. Resolves to the number of reopened transactions.
+   */
+  async #withdraw(relayer: RelayerRow, abandoned: Abandoned[]): Promise<number> {
+    const { store, observer } = this.#context
+    const chosen = abandoned.slice(0, await this.#takeFills(relayer, abandoned.length))
+    if (chosen.length === 0) return 0
+    observer.nonceNoticed?.('abandoned nonces filled', { relayer_id: relayer.id, count: chosen.length })
+    await store.move(
+      chosen.map(({ row_id, revision, reason }) => ({
+        row_id,
+        revision,
+        set: { status: 'submitted', intent: 'fail', resign: true, status_reason: reason, reprice_at: 0 },
+      })),
+    )
+    return chosen.length
+  }
+
+  /** Resolves to the number of filled gaps. */
+  async #fill(relayer: RelayerRow, gaps: number[]): Promise<number> {
+    const { store, makeId, observer } = this.#context
+    if (gaps.length === 0) return 0
+    const nonces = gaps.slice(0, await this.#takeFills(relayer, gaps.length))
+    const event = nonces.length === 0 ? 'nonce gaps left: the limit per hour is reached' : 'nonce gaps filled'
+    const line = `${event} ${gaps}`
+    if (this.#logged.get(relayer.row_id) !== line) {
+      observer.nonceNoticed?.(event, {
+        relayer_id: relayer.id,
+        gaps,
+        nonces,
+        max_gap_fills_per_hour: allowedFor(relayer),
+      })
+    }
+    for (const nonce of nonces) await store.createTransaction(fillerOf(relayer, makeId(), nonce))
+    this.#logged.set(relayer.row_id, line)
+    return nonces.length
+  }
+
+  /** Counts one more nonce that is filled. False: the policy `max_gap_fills_per_hour` allows no more. */
+  async takeFill(relayer: RelayerRow): Promise<boolean> {
+    return (await this.#takeFills(relayer, 1)) === 1
+  }
+
+  /** Counts nonces that are about to be filled. Resolves to how many the policy allows now. */
+  async #takeFills(relayer: RelayerRow, wanted: number): Promise<number> {
+    return wanted === 0 ? 0 : this.#context.store.takeGapFills(relayer, wanted, allowedFor(relayer))
+  }
+}
+
+const allowedFor = ({ policies }: RelayerRow): number => policies.max_gap_fills_per_hour ?? defaultFillsPerHour
+
+const fillerOf = ({ row_id, id, chain_id, address, policies }: RelayerRow, madeId: string, nonce: number) => ({
+  id: madeId,
+  relayer_row_id: row_id,
+  relayer_id: id,
+  chain_id,
+  from: address,
+  to: address,
+  value: '0',
+  data: null,
+  gas_limit: null,
+  gas_price: null,
+  max_fee_per_gas: null,
+  max_priority_fee_per_gas: null,
+  speed: null,
+  valid_until: null,
+  intent: 'cancel' as const,
+  type: policies.eip1559_pricing === false ? (0 as const) : (2 as const),
+  status_reason: 'Fills a nonce gap',
+  nonce,
+})
+
+/** The chain ids of hardhat and anvil, and of geth's and ganache's development modes. */
+const developmentChainIds: ReadonlySet<number> = new Set([1_337, 31_337])
+/** Rows per database transaction: about 10 ms. */
+const rowsPerBatch = 100
+const reason = 'The chain was restarted: this transaction is no longer on any chain'
+const disabledReason =
+  'The chain was restarted, and the nonces of the former chain are being deleted: repeat the request'
+
+type RestartNetwork = Pick<NetworkClient, 'network' | 'each' | 'endpoints'> & {
+  chain: Pick<NetworkClient['chain'], 'latestNonce'>
+}
+
+/**
+ * Resets a relayer's account after a test chain was restarted. Unfinished transactions fail, transactions of the former chain lose
+ * their nonces, and the nonce counter starts from the account's count on the new chain. If the reset is interrupted, the relayer
+ * stays disabled and the same request completes it. Throws DomainError (409) for a network that is not a test network, and when the
+ * chain is still the one that the nonces were used on.
+ */
+export async function restartChain(
+  { store }: Pick<SenderContext, 'store'>,
+  relayer: RelayerRow,
+  client: RestartNetwork,
+  auditEntry: PendingAuditEntry,
+): Promise<void> {
+  const { chain, network } = client
+  const { id, chain_id, address } = relayer
+  const isDevelopment = developmentChainIds.has(chain_id)
+  if (!network.is_testnet && !isDevelopment) {
+    throw conflict(['chain_restarted'], 'The network is not a test network: is_testnet must be true')
+  }
+  const [genesis, latest] = await Promise.all([proveGenesis(client), chain.latestNonce(address)])
+  const isOther = (await identifyChain({ store }, relayer, client, latest))?.isSame === false
+  // A restarted development chain may have the same genesis block; then its lower transaction count shows the restart.
+  const isSetBack = isDevelopment && (await store.isSettledFrom(chain_id, address, latest))
+  if (genesis === undefined || !(isOther || isSetBack)) {
+    throw conflict(
+      ['chain_restarted'],
+      'The chain was not restarted: it is the one that the nonces of this relayer were used on',
+    )
+  }
+
+  await store.updateRelayer(id, (current) => ({ ...current, system_disabled: true, disabled_reason: disabledReason }))
+  const account = { chain_id, address }
+  do {
+    while ((await store.forgetNonces(account, reason, genesis, rowsPerBatch)) > 0) await yieldToEventLoop()
+  } while (!(await store.restartAccount(account, genesis.fact.genesis_hash, latest, auditEntry)))
+  await store.updateRelayer(id, (current) => ({ ...current, system_disabled: false, disabled_reason: null }))
+}

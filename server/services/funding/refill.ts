@@ -133,7 +133,7 @@ async function lookForReorganization(
   for (const its of treasury ? [relayer, treasury] : [relayer]) {
     const counted = await proveCount(client, its.address)
     if (!counted) continue
-    await nonces.follow(its, client, counted.fact.at_most)
+    await nonces.identity.follow(its, client, counted.fact.at_most)
     wake(its.row_id)
   }
 }

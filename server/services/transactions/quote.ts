@@ -109,13 +109,13 @@ export async function quoteTransaction(
       gasLimit(relayer, mempool, request),
       networkClient.hasCode(relayer.address),
     ])
-    if (!replaced) await nonces.checkUnknown(relayer, networkClient, request)
+    if (!replaced) await nonces.unknown.check(relayer, networkClient, request)
     // A disabled relayer is enabled again when its chain is the right one.
     if (!(await nonces.mayAssign(relayer, networkClient, known.latest))) {
       throw disabled(await currentOf(context, relayer))
     }
     // A counter that was raised just now passed transactions that this database did not know before.
-    if (!replaced) await nonces.checkUnknown(relayer, networkClient, request)
+    if (!replaced) await nonces.unknown.check(relayer, networkClient, request)
     const { type, prices } = priceRequest(relayer, request, market)
     const dataFee = await dataFeeOf(networkClient, request, limit)
     const coinSpent = coinSpentByCall(relayer.coin_token, request)
@@ -145,7 +145,7 @@ export async function quoteTransaction(
       submission,
     }
   } catch (error) {
-    await nonces.disableOnWrongChain(relayer, error)
+    await nonces.identity.disableOnWrongChain(relayer, error)
     throw asDomainError(error, fragments)
   }
 }
