@@ -351,7 +351,7 @@ export async function releasePrivate(
 ): Promise<Decided[]> {
   const isSigned = ({ status }: TransactionRow) => isUnmined(status) && status !== 'pending'
   // What a caller has released, which no node has yet.
-  for (const { row } of decided) if (!isPrivate(row) && state.takeBack(row.row_id)) state.needsResend = true
+  for (const { row } of decided) if (!isPrivate(row) && state.takeBack(row.row_id)) state.resendAll()
   const due = decided.flatMap(({ row }) => (isSigned(row) && isDueToPublish(row, state.height) ? row : []))
   const proof = due.length === 0 ? undefined : await proveHead(networkClient)
   if (!proof) return decided
@@ -366,6 +366,6 @@ export async function releasePrivate(
     return [{ row_id, revision, set: { submission, ...waitColumns(row, null), ...reason } }]
   })
   const changed = new Map(given(await commit(context, updates)).map((row) => [row.row_id, row]))
-  state.needsResend ||= changed.values().some((row) => !isPrivate(row))
+  if (changed.values().some((row) => !isPrivate(row))) state.resendAll()
   return decided.map(({ row, step }) => ({ row: changed.get(row.row_id) ?? row, step }))
 }

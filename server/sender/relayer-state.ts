@@ -310,12 +310,29 @@ export class RelayerState {
     this.#sentNow.clear()
   }
 
-  /** Whether to broadcast all signed transactions again. The interval grows until a transaction is mined. */
-  takeStall(): boolean {
+  /** Nodes may lack signed transactions: all are broadcast again. */
+  resendAll(): void {
+    this.needsResend = true
+  }
+
+  /** Whether to broadcast all signed transactions again. It stays so until `noteFollowed`: when a node fails before, the next tick does it. */
+  mustResend(): boolean {
+    this.needsResend = this.#takeStall() || this.needsResend || this.needsRecheck
+    return this.needsResend
+  }
+
+  /** The interval grows until a transaction is mined. */
+  #takeStall(): boolean {
     if (this.#idleBlocks < this.#patience) return false
     this.#idleBlocks = 0
     this.#patience = Math.min(this.#patience * 2, maxPatience)
     return true
+  }
+
+  /** The steps of all transactions were carried out, by what the chain shows. */
+  noteFollowed(): void {
+    this.needsResend = false
+    this.needsRecheck = false
   }
 
   /** Forgets transactions that are no longer in flight. */

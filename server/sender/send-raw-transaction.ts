@@ -14,7 +14,7 @@ import { askGas, type Hopeless, type SignedBytes } from './sign.ts'
 export interface Broadcast {
   row: TransactionRow
   attempt: SignedBytes
-  /** It was signed in this round, so no node can have it yet. */
+  /** It was signed in this tick, so no node can have it yet. */
   isFirst: boolean
 }
 

@@ -123,9 +123,7 @@ async function watch(context: SendingContext, tick: Tick): Promise<void> {
   if (await reopen(context, tick)) {
     state.pollNow(true)
     context.changed()
-  } else {
-    state.needsRecheck = false
-  }
+  } else state.noteFollowed()
 }
 
 /** One tick of a relayer: observe the chain, decide the step of each transaction, commit what it shows, and act. */
@@ -138,7 +136,7 @@ async function runTick(context: SendingContext, tick: Tick): Promise<void> {
 
   const polled = await poll(context, tick)
   if (!polled) return
-  if (state.needsRecheck && (await reopen(context, tick))) state.needsResend = true
+  if (state.needsRecheck && (await reopen(context, tick))) state.resendAll()
   // Gaps are closed before anything is signed at a higher nonce.
   if (state.needsResend || state.needsRecheck) await fillNonceGaps(context, tick)
   await sendNew(context, tick)
@@ -199,16 +197,12 @@ async function commitShown(context: SendingContext, tick: Tick, decided: Decided
 
 async function act(context: SendingContext, tick: Tick, decided: Decided[], market: Market | undefined): Promise<void> {
   const { held, state } = tick
-  const isReorganized = state.needsRecheck
   for (const { row, step } of decided) await carryOut(context, tick, row, step)
   const toSign = decided.filter(({ step }) => step.do === 'sign')
   await signAll(context, tick, toSign)
-  const everything = state.takeStall() || state.needsResend || isReorganized
-  state.needsResend = everything
+  const everything = state.mustResend()
   if (everything) await fillNonceGaps(context, tick)
-  // Cleared only now: when a node failed in a step above, the next tick repeats it.
-  state.needsResend = false
-  state.needsRecheck = false
+  state.noteFollowed()
   const { paused } = await currentOf(context, held.relayer)
   await recordRelayerWait(context, tick, {
     paused,
@@ -226,7 +220,7 @@ async function carryOut(context: SendingContext, tick: Tick, row: TransactionRow
     const statusReason = 'Its block was removed by a reorganization, or never had it: it is sent again'
     const set = { status: 'submitted', block_number: null, block_hash: null, status_reason: statusReason } as const
     await commit(context, [{ row_id, revision, set }])
-    state.needsResend = true
+    state.resendAll()
     state.pollSoon()
   } else if (step.do === 'withdraw') {
     await store.withdraw(row.relayer_row_id, row.id, 'expire', 'valid_until has passed')
