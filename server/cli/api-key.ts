@@ -11,9 +11,9 @@ import { readMasterKey } from '../keys/read-secrets.ts'
 import { makeId } from '../lib/ids.ts'
 import { createApiKey, revokeApiKey, rotateApiKey } from '../services/api-keys.ts'
 import { openPostgresStore } from '../store/postgres.ts'
+import type { StoreWorld } from '../store/queries/database.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
-import type { StoreWorld } from '../store/store-dependencies.ts'
 import { explain, requireDatabase } from './command.ts'
 
 /*

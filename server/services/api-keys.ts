@@ -4,7 +4,7 @@ import { badRequest, conflict, errorOf, notFound } from '../domain/errors.ts'
 import type { ApiKeyRow, PendingAuditEntry } from '../domain/rows.ts'
 import { readTime } from '../domain/values.ts'
 import { makeToken } from '../lib/token.ts'
-import type { UnknownLimit } from '../store/configuration-store.ts'
+import type { UnknownLimit } from '../store/queries/api-keys.ts'
 import type { ServicesContext } from './context.ts'
 
 /* API keys, as callers and the operator's command change them. */

@@ -10,8 +10,8 @@ import { type ChainPace, nextStep, reasonToWait, shownReason, standsStill } from
 import { BoundedMap } from '../lib/bounded-map.ts'
 import { withTimeout } from '../lib/timeout.ts'
 import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
-import type { FundingNote } from '../store/configuration-store.ts'
-import type { Failures, NotificationState } from '../store/store.ts'
+import type { FundingNote } from '../store/queries/funding.ts'
+import type { Failures, NotificationState } from '../store/queries/service.ts'
 
 /** A transaction that is not mined after this time is a problem, even without a known reason. */
 const slowMs = 5 * 60_000

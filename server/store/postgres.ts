@@ -4,18 +4,17 @@ import { oneAtATime } from './postgres/coalesce.ts'
 import { type ConnectionSettings, connect } from './postgres/connection.ts'
 import { isUnavailable } from './postgres/failures.ts'
 import { workShares } from './postgres/work-share.ts'
-import { storeQueries } from './queries/store-queries.ts'
+import type { StoreWorld } from './queries/database.ts'
+import { bindQueries } from './queries/store-queries.ts'
 import type { Store } from './store.ts'
-import type { StoreWorld } from './store-dependencies.ts'
 
 /** The store in a PostgreSQL database, which any number of servers share. */
 export async function openPostgresStore(settings: ConnectionSettings, world: StoreWorld): Promise<Store> {
   const connection = await connect(settings, world).catch((error: unknown) => {
     throw isUnavailable(error) ? new StoreUnavailable() : error
   })
-  const dependencies = { now: connection.now, ...world }
   const { appendAudit, auditHead, close } = connection
-  for (const setting of connection.warnings) dependencies.weakDatabase?.(setting)
+  for (const setting of connection.warnings) world.weakDatabase?.(setting)
   return {
     generation: oneAtATime(connection.generation),
     version: connection.signals.losses,
@@ -26,7 +25,7 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
     appendAudit,
     auditHead,
     ...auditList(connection),
-    ...storeQueries(connection, dependencies),
+    ...bindQueries(connection),
     ...workShares(connection),
   }
 }

@@ -1,14 +1,13 @@
-import { storeQueries } from './queries/store-queries.ts'
+import type { StoreWorld } from './queries/database.ts'
+import { bindQueries } from './queries/store-queries.ts'
 import { audit } from './sqlite/audit-list.ts'
 import { connect } from './sqlite/connection.ts'
 import { createLeases, workShares } from './sqlite/work-share.ts'
 import type { Store } from './store.ts'
-import type { StoreWorld } from './store-dependencies.ts'
 
 /** The store in one SQLite file. */
 export function openSqliteStore(file: string, world: StoreWorld): Store {
-  const dependencies = { now: Date.now, ...world }
-  const connection = connect(file, dependencies)
+  const connection = connect(file, world)
   return {
     generation: oncePerTurn(connection.generation),
     version: connection.version,
@@ -21,8 +20,8 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
       connection.close()
     },
     ...audit(connection),
-    ...storeQueries(connection, dependencies),
-    ...workShares(createLeases(connection, dependencies)),
+    ...bindQueries(connection),
+    ...workShares(createLeases(connection, connection.effects)),
   }
 }
 

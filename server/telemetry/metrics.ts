@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Observer } from '../domain/observer.ts'
 import { unfinishedStatuses } from '../domain/statuses.ts'
-import type { Gauges } from '../store/store.ts'
+import type { Gauges } from '../store/queries/service.ts'
 
 /** The most values of a label that outside input determines; later values are counted as `other`. */
 const maxLabelValues = 100

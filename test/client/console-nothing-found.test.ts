@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { showUtc } from '../../client/console/data/times.ts'
-import type { Filter } from '../../client/console/transactions/transaction-filter.ts'
-import { nothingFound } from '../../client/console/transactions/transaction-filter.ts'
+import { type Filter, nothingFound } from '../../client/console/transactions/transaction-filter.ts'
 
 showUtc(true)
 // Times of this year are shown without it.

@@ -46,8 +46,16 @@ export const clusterFaults: Record<string, Seed[]> = {
     },
     {
       file: 'server/store/queries/insert-transactions.ts',
-      text: 'readInsertState(transaction, candidates, dependencies.now())',
-      instead: 'readInsertState(database.read, candidates, dependencies.now())',
+      text: 'readInsertState(transaction, candidates, transaction.effects.now())',
+      instead: 'readInsertState(globalThis.outside, candidates, transaction.effects.now())',
+    },
+    {
+      file: 'server/store/queries/insert-transactions.ts',
+      text: 'database.groupCommit(creations, wanted, auditEntry) as Promise<InsertResult>',
+      instead: `{
+  globalThis.outside = database.read
+  return database.groupCommit(creations, wanted, auditEntry) as Promise<InsertResult>
+}`,
     },
   ],
   /** Only messages wake the work: no server polls for the work of a dead one. */

@@ -22,18 +22,15 @@ export const seededFaults = {
   /** The next nonce is a variable in memory, outside of the database transaction. */
   'nonce-in-memory': {
     file: 'server/store/queries/insert-transactions.ts',
-    text: '\n    createTransaction: (wanted, auditEntry) => createOne(wanted, auditEntry) as Promise<InsertResult>,\n',
-    instead: `
-    createTransaction: ((commit) => {
-      const nonces = new Map()
-      return async (transaction: NewTransaction) => {
-        if (transaction.nonce !== undefined) return commit(transaction) as Promise<InsertResult>
-        const account = transaction.chain_id + transaction.from
-        const nonce = nonces.get(account) ?? 0
-        nonces.set(account, nonce + 1)
-        return commit({ ...transaction, nonce }) as Promise<InsertResult>
-      }
-    })(createOne),
+    text: 'database.groupCommit(creations, wanted, auditEntry) as Promise<InsertResult>',
+    instead: `{
+  if (wanted.nonce !== undefined) return database.groupCommit(creations, wanted) as Promise<InsertResult>
+  const account = wanted.chain_id + wanted.from
+  const nonce = nonces.get(account) ?? 0
+  nonces.set(account, nonce + 1)
+  return database.groupCommit(creations, { ...wanted, nonce }) as Promise<InsertResult>
+}
+const nonces = new Map()
 `,
     caught_by: ['answers', 'unconfirmed', 'lost', 'gaps', 'counter'],
   },
@@ -48,8 +45,8 @@ export const seededFaults = {
   /** The event is written later, in a separate database transaction. */
   'event-outside': {
     file: 'server/store/queries/events.ts',
-    text: 'await write(transaction, rows.map(transactionEvent))',
-    instead: 'void setTimeout(write, 20_000, { ...transaction }, rows.map(transactionEvent))',
+    text: 'await writeEvents(transaction, rows.map(transactionEvent))',
+    instead: 'void setTimeout(writeEvents, 20_000, { ...transaction }, rows.map(transactionEvent))',
     caught_by: ['events'],
   },
 } satisfies Record<string, SeededFault>

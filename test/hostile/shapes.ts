@@ -1,6 +1,5 @@
 import { RLP } from '@ethereumjs/rlp'
-import type { ContractOperation, Schema } from '../support/contract.ts'
-import { resolve } from '../support/contract.ts'
+import { type ContractOperation, resolve, type Schema } from '../support/contract.ts'
 
 /** The maximum size of a body, less some room for the rest of the body. */
 export const size = 1024 * 1024 - 4_096

@@ -7,8 +7,8 @@ import { createPool } from '../../server/store/postgres/pool.ts'
 import { createSession } from '../../server/store/postgres/session.ts'
 import { workShares } from '../../server/store/postgres/work-share.ts'
 import { createFences, createWrite } from '../../server/store/postgres/write.ts'
-import type { Session, Transaction } from '../../server/store/queries/session.ts'
-import { sql } from '../../server/store/queries/session.ts'
+import type { GroupedChange } from '../../server/store/queries/database.ts'
+import { commandDependencies, type Session, sql } from '../../server/store/queries/database.ts'
 import type { HearSignal, Signal } from '../../server/store/store.ts'
 import { createWorker } from '../../server/store/worker.ts'
 import type { World } from './world.ts'
@@ -87,7 +87,7 @@ export async function startServer(world: World, network: Network, done: Done): P
   })
   const fences = createFences()
   const trail = { lock: () => Promise.reject(), append: () => Promise.reject() } as never
-  const write = createWrite({ pool, check: () => {}, begin: fences.begin, trail })
+  const write = createWrite({ effects: commandDependencies, pool, check: () => {}, begin: fences.begin, trail })
   const group = createGroup<number>(
     {
       currentFence: fences.current,
@@ -95,16 +95,17 @@ export async function startServer(world: World, network: Network, done: Done): P
     },
     { lock: async () => {}, keyOf: String, max_apart: 0 },
   )
-  const move = group.together((work: Work) => work.row_id, {
+  const moves: GroupedChange<Work, boolean, undefined, number> = {
+    toLock: (work) => work.row_id,
     readAhead: async () => undefined,
-    async make(transaction: Transaction, requested) {
+    async make(transaction, requested) {
       const moved = await transaction.allOf(
         finish,
         requested.map(({ input }) => input),
       )
       return requested.map(({ input }) => moved.some(({ row_id }) => row_id === input.row_id))
     },
-  })
+  }
   const readWork = readTogether(
     (rowId: number) => rowId,
     async (rowIds) => new Map((await read.all(workOf, { row_ids: rowIds })).map((work) => [work.row_id, work])),
@@ -124,7 +125,7 @@ export async function startServer(world: World, network: Network, done: Done): P
     find: async () => (await read.all(find)).map(({ row_id }) => row_id),
     async work(rowId) {
       const work = await readWork(rowId)
-      if (work && work.accepted > work.done && (await move(work))) done(server, rowId, work.done, work.accepted)
+      if (work && work.accepted > work.done && (await group(moves, work))) done(server, rowId, work.done, work.accepted)
       return roundMs
     },
   })

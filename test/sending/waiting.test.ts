@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createShares } from '../../server/api/http/concurrency-limits.ts'
 import { StatusWaits, WaitPlace } from '../../server/services/transactions/wait-for-status.ts'
-import type { TransactionState } from '../../server/store/transaction-store.ts'
+import type { TransactionState } from '../../server/store/queries/transaction-reads.ts'
 
 const waitMs = 60_000
 

@@ -1,4 +1,5 @@
 import { toFailure } from '../../server/api/http/errors.ts'
+import { oneByOne } from '../../server/store/queries/database.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
 
 // A process of failing-disk.test.ts, with a limit on the size of its files: repeatedly commits two changes together until that fails, and
@@ -19,17 +20,18 @@ if (import.meta.main) {
   })
   const insert = connection.db.prepare('INSERT INTO transaction_data (data) VALUES (zeroblob(100000))')
   let tries = 0
-  const add = connection.groupCommit(
+  const change = oneByOne(
     () => ({}),
     async () => {
       tries += 1
       insert.run()
     },
   )
+  const add = () => connection.groupCommit(change, undefined)
   let outcomes: PromiseSettledResult<void>[]
   do {
     tries = 0
-    outcomes = await Promise.allSettled([add(undefined), add(undefined)])
+    outcomes = await Promise.allSettled([add(), add()])
   } while (outcomes.every(({ status }) => status === 'fulfilled'))
   const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
   const failure: DiskFailure = {

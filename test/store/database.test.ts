@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createVault } from '../../server/keys/secret-encryption.ts'
-import { storeQueries } from '../../server/store/queries/store-queries.ts'
+import { bindQueries } from '../../server/store/queries/store-queries.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
 import { migrations } from '../../server/store/sqlite/open-database.ts'
 import { translated } from '../../server/store/sqlite/session.ts'
 import type { Store } from '../../server/store/store.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
-import { addRelayer, apiKeyOf, unique } from './conformance/resources.ts'
+import { addRelayer, apiKeyOf } from './conformance/resources.ts'
 
 function connectForTest(file: string) {
   const connection = connect(file)
@@ -161,12 +161,7 @@ test('reads the relayers of an API key some times when it is created, replaced a
   const connection = connectForTest(join(temporaryFolder(), 'a.sqlite'))
   const guard = createVault(Buffer.alloc(32, 1))
   const sealed = guard.seal(Buffer.from('proof'), 'vault_check')
-  const dependencies = {
-    now: () => 0,
-    makeId: () => unique('id'),
-    checkEvent: () => undefined,
-  }
-  const store = storeQueries(connection, dependencies as never) as Store
+  const store = bindQueries(connection) as Store
   await store.protect(
     () => ({ guard, is_protected: false, sealed, wrapped: null }),
     () => expect.unreachable(),

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { sql } from '../../server/store/queries/session.ts'
+import { oneByOne, sql } from '../../server/store/queries/database.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
 import { temporaryFolder } from '../support/service.ts'
 
@@ -19,11 +19,13 @@ function start() {
   const insert = db.prepare<[number]>('INSERT INTO numbers VALUES (?)')
   const all = db.prepare<[], number>('SELECT number FROM numbers ORDER BY number').pluck()
   const add = (number: number) => Number(insert.run(number).lastInsertRowid)
-  const groupOf = (one: (number: number) => number) =>
-    connection.groupCommit(
+  const groupOf = (one: (number: number) => number) => {
+    const change = oneByOne(
       () => ({}),
       async (_, number: number) => one(number),
     )
+    return (number: number) => connection.groupCommit(change, number)
+  }
   return { connection, groupOf, add, rows: () => all.all(), commits: () => commits }
 }
 

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import type { NewTransaction, PoolTransaction } from '../../server/domain/new-transaction.ts'
-import type { InsertState } from '../../server/store/queries/insert-transaction.ts'
-import { acceptInPool, orderOf, type PoolState } from '../../server/store/queries/insert-transaction.ts'
+import {
+  acceptInPool,
+  type InsertState,
+  orderOf,
+  type PoolState,
+} from '../../server/store/queries/insert-transaction.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../server/domain/errors.ts'
 import type { PendingAuditEntry } from '../../server/domain/rows.ts'
 import { type ConnectionSettings, connect } from '../../server/store/postgres/connection.ts'
 import { migrations } from '../../server/store/postgres/prepare-database.ts'
-import { sql } from '../../server/store/queries/session.ts'
+import { oneByOne, sql } from '../../server/store/queries/database.ts'
 import { LeaseLost } from '../../server/store/work-share.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { newDatabase as createDatabase } from '../support/postgres.ts'
@@ -281,10 +281,11 @@ describe('database transactions', () => {
     onTestFinished(proxy.stop)
     const connection = await connected(proxy.url)
     const insert = sql('INSERT INTO numbers VALUES ($number)')
-    const add = connection.groupCommit(
+    const change = oneByOne(
       () => ({}),
       (transaction, number: number) => transaction.run(insert, { number }),
     )
+    const add = (number: number) => connection.groupCommit(change, number)
     proxy.loseCommit()
     const answers = await Promise.allSettled([add(1), add(2)])
     expect(answers).toMatchObject([1, 2].map(() => ({ status: 'rejected', reason: { code: 'outcome_unknown' } })))
@@ -306,10 +307,11 @@ describe('database transactions', () => {
     const insert = sql(
       'INSERT INTO numbers SELECT $number FROM (SELECT 1 FROM numbers WHERE number = 0 FOR UPDATE) AS first',
     )
-    const add = groupCommit(
+    const change = oneByOne(
       ({ rows }: { number: number; rows: number }) => ({ transactions: Array<number>(rows).fill(0) }),
       (transaction, { number }) => transaction.run(insert, { number }),
     )
+    const add = (its: { number: number; rows: number }) => groupCommit(change, its)
     const inBackground = (number: number) =>
       fences.run({ kind: 'sender', row_id: 7, token }, () => add({ number, rows: 100 }))
 

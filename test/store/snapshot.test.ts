@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createPool } from '../../server/store/postgres/pool.ts'
 import { createSnapshot } from '../../server/store/postgres/session.ts'
-import { sql } from '../../server/store/queries/session.ts'
+import { sql } from '../../server/store/queries/database.ts'
 import { newDatabase } from '../support/postgres.ts'
 
 /** Longer than a transaction that writes may wait between two statements. */

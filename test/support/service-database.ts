@@ -2,9 +2,9 @@ import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { openPostgresStore } from '../../server/store/postgres.ts'
+import type { StoreDependencies } from '../../server/store/queries/database.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
-import type { StoreDependencies } from '../../server/store/store-dependencies.ts'
 import type { TestDatabase } from './postgres.ts'
 
 /**

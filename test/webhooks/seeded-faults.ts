@@ -26,9 +26,9 @@ export const seededFaults = {
   },
   /** The event has a database transaction of its own, a little later. */
   'event-outside': {
-    file: 'server/store/queries/events.ts',
-    text: 'if (event) await write(transaction, [event])',
-    instead: 'if (event) void setTimeout(write, 200, { ...transaction }, [event])',
+    file: 'server/store/queries/relayers.ts',
+    text: 'if (event) await writeEvents(transaction, [event])',
+    instead: 'if (event) void setTimeout(writeEvents, 200, { ...transaction }, [event])',
     caught_by: ['undelivered', 'stories'],
   },
   /** What was delivered is settled in a while. */

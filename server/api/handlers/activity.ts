@@ -6,7 +6,7 @@ import { shownReason } from '../../domain/wait-reason.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { findPool } from '../../services/pools.ts'
-import type { ActivityRow, CallerDayRow, DayRow, Repricing } from '../../store/store.ts'
+import type { ActivityRow, CallerDayRow, DayRow, Repricing } from '../../store/queries/activity.ts'
 
 const dayS = 86_400 as const
 const periods = {

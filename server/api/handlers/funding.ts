@@ -10,7 +10,7 @@ import type { ServicesContext } from '../../services/context.ts'
 import { balanceOf } from '../../services/funding/balance.ts'
 import { sweep } from '../../services/funding/sweep.ts'
 import { findPool } from '../../services/pools.ts'
-import type { Refill } from '../../store/configuration-store.ts'
+import type { Refill } from '../../store/queries/treasuries.ts'
 import { ApiError, conflictAt } from '../http/errors.ts'
 
 type Operations = Pick<

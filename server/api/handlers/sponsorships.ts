@@ -6,7 +6,7 @@ import { readAddress, readAmount } from '../../domain/values.ts'
 import { makeToken } from '../../lib/token.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { findCall, sendCall, shownCallOf } from '../../services/sponsored-calls.ts'
-import type { SponsorshipRow } from '../../store/configuration-store.ts'
+import type { SponsorshipRow } from '../../store/queries/sponsorships.ts'
 import { readFrom } from '../http/errors.ts'
 import { missing } from '../http/missing.ts'
 

@@ -9,7 +9,7 @@ import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import { given, reachedByMost } from '../../lib/majority.ts'
-import type { Content } from '../../store/transaction-store.ts'
+import type { Content } from '../../store/queries/unknown-transactions.ts'
 import type { NonceContext } from '../context.ts'
 
 const page = 1_000

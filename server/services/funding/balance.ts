@@ -4,7 +4,7 @@ import type { Snapshot } from '../../chain/snapshot.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { majorityOf, reachedByMost } from '../../lib/majority.ts'
 import type { NetworkClient, SenderContext } from '../../sender/context.ts'
-import type { Refill } from '../../store/configuration-store.ts'
+import type { Refill } from '../../store/queries/treasuries.ts'
 
 /** To show it only: what decides takes a snapshot. `asset`: a token's address; null: the coin of the chain. */
 export const balanceOf = (chain: Pick<Chain, 'balance' | 'tokenBalance'>, asset: string | null, owner: string) =>

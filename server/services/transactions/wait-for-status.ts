@@ -5,8 +5,8 @@ import { shownTransaction } from '../../domain/show-transaction.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import type { TransactionState } from '../../store/queries/transaction-reads.ts'
 import type { Store } from '../../store/store.ts'
-import type { TransactionState } from '../../store/transaction-store.ts'
 
 const order: TransactionStatus[] = [...unfinishedStatuses, 'confirmed']
 /** Changes of this process wake a waiting request at once; changes of other processes are found by polling. */

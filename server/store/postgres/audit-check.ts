@@ -9,7 +9,7 @@ import {
   recordsIn,
   type ToldHead,
 } from '../audit-batches.ts'
-import { type Session, sql } from '../queries/session.ts'
+import { type Session, sql } from '../queries/database.ts'
 
 export interface TrailVerdict {
   /** The heads of the chains as far as they are intact. */

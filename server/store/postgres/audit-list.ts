@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type ChainHead, type ListedAuditEntry, matcher, readBatch } from '../audit-batches.ts'
-import { sql } from '../queries/session.ts'
+import { sql } from '../queries/database.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 

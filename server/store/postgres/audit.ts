@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../domain/rows.ts'
 import { type AuditHead, batchesAfter, beginning, type ChainHead } from '../audit-batches.ts'
-import { type Session, sql, type Transaction } from '../queries/session.ts'
+import { type Session, sql, type Transaction } from '../queries/database.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 
 interface Chain {

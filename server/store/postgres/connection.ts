@@ -1,10 +1,9 @@
 import { StoreUnavailable } from '../../domain/errors.ts'
-import type { Observer } from '../../domain/observer.ts'
 import type { AuditEntry } from '../../domain/rows.ts'
 import { createSerialQueue } from '../../lib/serial-queue.ts'
 import type { ChainHead } from '../audit-batches.ts'
-import type { Database } from '../queries/database.ts'
-import { sql, type Transaction } from '../queries/session.ts'
+import type { KeyedReads, StoreDependencies, TableList } from '../queries/database.ts'
+import { commandDependencies, type Database, madeOnce, sql, type Transaction } from '../queries/database.ts'
 import type { TakeTokens } from '../store.ts'
 import { createTrail, takeChain } from './audit.ts'
 import { readTogether } from './coalesce.ts'
@@ -14,7 +13,8 @@ import { createGroup, type GroupConnection } from './group-commit.ts'
 import { joinServers, type Membership } from './membership.ts'
 import { createPool, type PoolSettings } from './pool.ts'
 import { type DurabilitySetting, prepareDatabase } from './prepare-database.ts'
-import { createRights, type Rights } from './row-mac.ts'
+import type { PostgresRights } from './row-mac.ts'
+import { createRights } from './row-mac.ts'
 import { createReader, createSnapshot, lister, type Snapshot } from './session.ts'
 import { createSignals, type Signals } from './signals.ts'
 import {
@@ -26,12 +26,6 @@ import {
   relayersKey,
   type Work,
 } from './write.ts'
-
-export interface ConnectionWorld {
-  observer?: Observer
-  /** Called with the reason when the database goes down, and with undefined when it is up again. */
-  databaseDown?(reason?: string): void
-}
 
 export interface ConnectionSettings extends PoolSettings {
   /** The settings of PostgreSQL that may weaken durability. */
@@ -52,7 +46,7 @@ export interface Connection extends Database, GroupConnection {
   /** Statements that see the same state. */
   snapshot: Snapshot
   /** The MACs of rows that grant rights. */
-  rights: Rights
+  rights: PostgresRights
   fences: Fences
   /** This server among all that use the database. */
   membership: Membership
@@ -70,7 +64,10 @@ export interface Connection extends Database, GroupConnection {
  * Connects to the database, migrates it to the newest schema, and makes this server one of those that use it. Throws StoreError when it
  * cannot be used, whose message has nothing of the URL, and StoreUnavailable when it goes down meanwhile.
  */
-export async function connect(settings: ConnectionSettings, dependencies: ConnectionWorld = {}): Promise<Connection> {
+export async function connect(
+  settings: ConnectionSettings,
+  dependencies: Partial<StoreDependencies> = {},
+): Promise<Connection> {
   const { observer = {}, databaseDown = () => {} } = dependencies
   const signals = createSignals()
   const clock = createDatabaseClock()
@@ -81,7 +78,8 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
   const trail = createTrail(chain)
   const fences = createFences()
   const { begin } = fences
-  const write = createWrite({ pool, check, begin, trail, committed: observer.committed })
+  const effects = { ...commandDependencies, now: clock.now, ...dependencies }
+  const write = createWrite({ effects, pool, check, begin, trail, committed: observer.committed })
   const present = () => {
     const fence = fences.current()
     return fence ? [fence] : []
@@ -110,21 +108,23 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
     writeFor: (work, its, lockMs) => write(undefined, work, its, lockMs),
   }
   const maxApart = Math.floor(settings.max_connections / 4)
-  const groupCommit = createGroup(group, {
-    lock: lockRelayers,
-    keyOf: relayersKey,
-    rowsOf: ({ transactions }) => transactions?.length ?? 1,
-    max_apart: maxApart,
-  })
+  const listerOf = madeOnce((list: TableList<object, unknown>) => lister(snapshot, list))
+  const readerOf = madeOnce(({ nameOf, readAll }: KeyedReads<unknown, unknown, unknown>) =>
+    readTogether(nameOf, (keys: unknown[]) => readAll(connection, keys)),
+  )
 
-  return {
+  const connection: Connection = {
     ...group,
-    groupCommit,
-    groupCommitTogether: groupCommit.together,
+    effects,
+    groupCommit: createGroup(group, {
+      lock: lockRelayers,
+      keyOf: relayersKey,
+      rowsOf: ({ transactions }) => transactions?.length ?? 1,
+      max_apart: maxApart,
+    }),
     groupCommitOfDeliveries: createGroup(group, { lock: lockNotifications, keyOf: String, max_apart: maxApart }),
-    readTogether,
-    lister: (table, columns, readRow) =>
-      lister(snapshot, table, typeof columns === 'string' ? columns : columns.postgres, readRow),
+    readTogether: (reads, key) => readerOf(reads as never)(key) as never,
+    list: (list, slice) => listerOf(list as never)(slice) as never,
     now: clock.now,
     read,
     snapshot,
@@ -160,6 +160,7 @@ export async function connect(settings: ConnectionSettings, dependencies: Connec
       await Promise.all([pool.end(), dedicated.close()])
     },
   }
+  return connection
 }
 
 /** Work that reads nothing ahead. */

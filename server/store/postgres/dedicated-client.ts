@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailable } from '../../domain/errors.ts'
-import { type Statement, sql, type Values } from '../queries/session.ts'
+import { type Statement, sql, type Values } from '../queries/database.ts'
 import { isReadOnly, isUnavailable } from './failures.ts'
 import { beatMs } from './lease-time.ts'
 import { type Client, connectClient, type PoolSettings, startMs } from './pool.ts'

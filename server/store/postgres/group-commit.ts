@@ -1,5 +1,6 @@
 import { StoreUnavailable } from '../../domain/errors.ts'
-import { type Grouped, oneByOne, type Requested, type Together, type Transaction } from '../queries/session.ts'
+import type { PendingAuditEntry } from '../../domain/rows.ts'
+import type { GroupedChange, Requested, Transaction } from '../queries/database.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 import { LockHeld } from './failures.ts'
 import type { Fence, Work } from './write.ts'
@@ -20,7 +21,7 @@ const lockOfPartMs = 50
 interface Waiting<ToLock> extends Requested<never> {
   fence: Fence | undefined
   toLock: ToLock
-  together: Together<never, unknown, unknown>
+  change: Pick<GroupedChange<never, unknown>, 'isFirst' | 'readAhead' | 'make'>
   resolve(value: never): void
   reject(error: unknown): void
 }
@@ -37,12 +38,11 @@ interface Locks<ToLock> {
   max_apart: number
 }
 
-interface Group<ToLock> {
-  /** `one`: makes one change. */
-  <In, Out>(toLock: (input: In) => ToLock, one: (transaction: Transaction, input: In) => Promise<Out>): Grouped<In, Out>
-  /** For a method whose changes are made together, by statements for all of them. */
-  together<In, Out, Ahead>(toLock: (input: In) => ToLock, together: Together<In, Out, Ahead>): Grouped<In, Out>
-}
+type Group<ToLock> = <In, Out, Ahead>(
+  change: GroupedChange<In, Out, Ahead, ToLock>,
+  input: In,
+  auditEntry?: PendingAuditEntry,
+) => Promise<Out>
 
 export interface GroupConnection {
   /** The lease under which the present work runs. */
@@ -136,19 +136,15 @@ export function createGroup<ToLock>(
     setImmediate(() => void commitAll())
   }
 
-  const together: Group<ToLock>['together'] = (toLock, together) => (input, auditEntry) =>
+  return (change, input, auditEntry) =>
     new Promise((resolve, reject) => {
       const fence = connection.currentFence()
-      const waiting = { auditEntry, fence, toLock: toLock(input), input: input as never, together, resolve, reject }
+      const toLock = change.toLock(input)
+      const waiting = { auditEntry, fence, toLock, input: input as never, change: change as never, resolve, reject }
       if (isBackground(waiting)) background.push(waiting)
       else requests.push(waiting)
       start()
     })
-  return Object.assign(
-    <In, Out>(toLock: (input: In) => ToLock, one: (transaction: Transaction, input: In) => Promise<Out>) =>
-      together(toLock, oneByOne(one)),
-    { together },
-  )
 }
 
 /** Background work runs under a lease; requests have none. */
@@ -160,7 +156,7 @@ async function commitTogether<ToLock>(
   batch: Waiting<ToLock>[],
 ): Promise<void> {
   const fences = batch.flatMap(({ fence }) => fence ?? [])
-  const byMethod = [...Map.groupBy(batch, ({ together }) => together)].sort(
+  const byMethod = [...Map.groupBy(batch, ({ change }) => change)].sort(
     ([a], [b]) => Number(b.isFirst === true) - Number(a.isFirst === true),
   )
   const results = await connection.writeFor(
@@ -171,8 +167,8 @@ async function commitTogether<ToLock>(
           transaction,
           batch.map(({ toLock }) => toLock),
         )
-        const reading = byMethod.map(([together, its]) =>
-          together.readAhead(
+        const reading = byMethod.map(([change, its]) =>
+          change.readAhead(
             transaction,
             its.map(({ input }) => input),
           ),
@@ -182,8 +178,8 @@ async function commitTogether<ToLock>(
       },
       async make(transaction, ahead) {
         const done = new Map<Waiting<ToLock>, unknown>()
-        for (const [index, [together, its]] of byMethod.entries()) {
-          const results = await together.make(transaction, its, ahead[index])
+        for (const [index, [change, its]] of byMethod.entries()) {
+          const results = await change.make(transaction, its, ahead[index])
           for (const [at, one] of its.entries()) done.set(one, results[at])
         }
         return done

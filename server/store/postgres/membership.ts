@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { type Session, sql } from '../queries/session.ts'
+import { type Session, sql } from '../queries/database.ts'
 import { type Beat, clockColumns, type DedicatedClient } from './dedicated-client.ts'
 import { leaseMs, marginMs } from './lease-time.ts'
 

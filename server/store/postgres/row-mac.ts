@@ -1,13 +1,7 @@
 import { DomainError } from '../../domain/errors.ts'
-import {
-  contentAsText,
-  createTrust,
-  type Rights as RightsOfRules,
-  rows,
-  scanRights,
-  sealChanges,
-} from '../queries/row-mac.ts'
-import { type Session, sql, type Transaction } from '../queries/session.ts'
+import type { Rights } from '../queries/database.ts'
+import { type Session, sql, type Transaction } from '../queries/database.ts'
+import { contentAsText, createTrust, rows, scanRights, sealChanges } from '../queries/row-mac.ts'
 import {
   createReports,
   deletionOf,
@@ -54,11 +48,11 @@ export async function checkSchema(session: Session): Promise<void> {
  * method that changes such a row says so, in its database transaction; before the commit, changed rows get a new version and a MAC, and
  * the manifest is updated. The lock of the manifest comes after those of all rows, and before that of the audit chain.
  */
-export interface Rights extends RightsOfRules {
+export interface PostgresRights extends Rights {
   close(): Promise<void>
 }
 
-export function createRights(dependencies: MonitorDependencies): Rights {
+export function createRights(dependencies: MonitorDependencies): PostgresRights {
   const { snapshot } = dependencies
   let sealing: RowMac | undefined
   const changesOf = new WeakMap<Transaction, Map<string, RightsChange>>()

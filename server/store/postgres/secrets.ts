@@ -1,5 +1,5 @@
+import { sql, type Transaction } from '../queries/database.ts'
 import { secrets, secretTables } from '../queries/secrets.ts'
-import { sql, type Transaction } from '../queries/session.ts'
 import type { SecretsStore } from '../secrets-store.ts'
 import { StoreError } from '../store-errors.ts'
 import { type ConnectionSettings, connect } from './connection.ts'

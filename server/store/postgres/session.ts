@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import pg, { type ClientBase, type Pool } from 'pg'
 import { StoreUnavailable } from '../../domain/errors.ts'
 import type { Listing, PageRequest } from '../../domain/rows.ts'
-import type { ListedTable } from '../queries/database.ts'
-import { type Session, type Statement, sql, type Value, type Values } from '../queries/session.ts'
+import type { TableList } from '../queries/database.ts'
+import { type Session, type Statement, sql, type Value, type Values } from '../queries/database.ts'
 import { isUnavailable, repeated } from './failures.ts'
 
 const changing = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
@@ -144,14 +144,13 @@ export const createSnapshot =
     }
   }
 
-/** `Database.lister`. */
+/** `Database.list`. */
 export function lister<Row extends object, T>(
   snapshot: Snapshot,
-  table: ListedTable,
-  columns: string,
-  read: (row: Row) => T,
+  { table, columns, read }: TableList<Row, T>,
 ): (slice: PageRequest) => Promise<Listing<T>> {
-  const select = sql<Row>(`SELECT ${columns} FROM ${table} ORDER BY row_id LIMIT $limit OFFSET $offset`)
+  const shown = typeof columns === 'string' ? columns : columns.postgres
+  const select = sql<Row>(`SELECT ${shown} FROM ${table} ORDER BY row_id LIMIT $limit OFFSET $offset`)
   const count = sql<{ count: number }>(`SELECT count(*) AS count FROM ${table}`)
   return ({ limit, offset }) =>
     snapshot(async (session) => {

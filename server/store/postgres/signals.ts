@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
-import { sql } from '../queries/session.ts'
+import { sql } from '../queries/database.ts'
 import type { HearSignal, Signal } from '../store.ts'
 import type { DedicatedClient } from './dedicated-client.ts'
 import type { Client } from './pool.ts'

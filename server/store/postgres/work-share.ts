@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../../domain/errors.ts'
-import { sql } from '../queries/session.ts'
+import { sql } from '../queries/database.ts'
 import type { Store } from '../store.ts'
 import { LeaseLost, type WorkKind, type WorkShare } from '../work-share.ts'
 import { coalesce } from './coalesce.ts'

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Pool } from 'pg'
 import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
-import { type RelayersToLock, type Session, sql, type Transaction } from '../queries/session.ts'
+import type { StoreDependencies } from '../queries/database.ts'
+import { type RelayersToLock, type Session, sql, type Transaction } from '../queries/database.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 import { LeaseLost, type WorkKind } from '../work-share.ts'
 import type { Trail } from './audit.ts'
@@ -9,6 +10,7 @@ import { isLockTimeout, isUnanswered, LockHeld, repeated } from './failures.ts'
 import { createSession } from './session.ts'
 
 export interface WriteDependencies {
+  effects: StoreDependencies
   pool: Pool
   /** Throws DomainError (503) while the database is down. */
   check(): void
@@ -31,7 +33,7 @@ export interface Work<T, Ahead> {
  * It is repeated as a whole after a deadlock or a serialization failure: nothing of it may leave it before the commit. Throws DomainError
  * (503): StoreUnavailable when the database cannot be used, and UnknownOutcome when the answer to COMMIT is lost.
  */
-export function createWrite({ pool, check, begin, trail, committed }: WriteDependencies) {
+export function createWrite({ effects, pool, check, begin, trail, committed }: WriteDependencies) {
   async function once<T, Ahead>(
     auditEntry: PendingAuditEntry | undefined,
     work: Work<T, Ahead>,
@@ -60,6 +62,7 @@ export function createWrite({ pool, check, begin, trail, committed }: WriteDepen
     }
     const transaction: Transaction = {
       ...session,
+      effects,
       lockRelayers: (wanted) => lockRelayers(session, [wanted]),
       lockNotifications: (rowIds) => lockNotifications(session, rowIds),
       record: (entry) => void entries.push(entry),

@@ -1,8 +1,7 @@
 import type { Abi, ListedAbi } from '../../../generated/openapi.ts'
-import type { ContractFunction } from '../../domain/rows.ts'
-import type { Store } from '../store.ts'
-import type { Database } from './database.ts'
-import { sql } from './session.ts'
+import type { AbiRow, ContractFunction, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
+import type { TableList } from './database.ts'
+import { type Database, sql } from './database.ts'
 
 const listed = 'id, network, address, name'
 
@@ -20,33 +19,41 @@ const selectFragments = sql<{ its: string | null; errors: string }>(
   WHERE network = $network AND address = $address`,
 )
 
-type Abis = Pick<Store, 'createAbi' | 'getAbi' | 'listAbis' | 'deleteAbi' | 'knownFragments'>
+export const createAbi = (
+  database: Database,
+  { id, network: its, address, name, abi, functions, errors }: AbiRow,
+  auditEntry?: PendingAuditEntry,
+): Promise<'created' | 'id_taken' | 'contract_taken' | 'unknown_network'> =>
+  database.writeAlone(async (transaction) => {
+    if (!(await transaction.one(network, { network: its }))) return 'unknown_network'
+    if (await transaction.one(taken, { id })) return 'id_taken'
+    const row = { id, network: its, address, name }
+    const json = {
+      entries: JSON.stringify(abi),
+      functions: JSON.stringify(functions),
+      errors: JSON.stringify(errors),
+    }
+    return (await transaction.run(insert, { ...row, ...json })) === 1 ? 'created' : 'contract_taken'
+  }, auditEntry)
 
-export const abis = ({ read, lister, writeAlone }: Database): Abis => ({
-  createAbi: ({ id, network: its, address, name, abi, functions, errors }, auditEntry) =>
-    writeAlone(async (transaction) => {
-      if (!(await transaction.one(network, { network: its }))) return 'unknown_network'
-      if (await transaction.one(taken, { id })) return 'id_taken'
-      const row = { id, network: its, address, name }
-      const json = {
-        entries: JSON.stringify(abi),
-        functions: JSON.stringify(functions),
-        errors: JSON.stringify(errors),
-      }
-      return (await transaction.run(insert, { ...row, ...json })) === 1 ? 'created' : 'contract_taken'
-    }, auditEntry),
-  async getAbi(id): Promise<Abi | undefined> {
-    const found = await read.one(select, { id })
-    if (!found) return undefined
-    const { entries, ...abi } = found
-    return { ...abi, abi: JSON.parse(entries) }
-  },
-  listAbis: lister<ListedAbi, ListedAbi>('abis', listed, (row) => row),
-  deleteAbi: (id, auditEntry) =>
-    writeAlone(async (transaction) => (await transaction.run(remove, { id })) === 1, auditEntry),
-  async knownFragments(contract: ContractFunction) {
-    const found = await read.one(selectFragments, { ...contract })
-    if (!found) return undefined
-    return [...(found.its === null ? [] : [found.its]), ...JSON.parse(found.errors)]
-  },
-})
+export async function getAbi(database: Database, id: string): Promise<Abi | undefined> {
+  const found = await database.read.one(select, { id })
+  if (!found) return undefined
+  const { entries, ...abi } = found
+  return { ...abi, abi: JSON.parse(entries) }
+}
+
+const list: TableList<ListedAbi, ListedAbi> = { table: 'abis', columns: listed, read: (row) => row }
+
+export const listAbis = (database: Database, slice: PageRequest): Promise<Listing<ListedAbi>> =>
+  database.list(list, slice)
+
+export const deleteAbi = (database: Database, id: string, auditEntry?: PendingAuditEntry): Promise<boolean> =>
+  database.writeAlone(async (transaction) => (await transaction.run(remove, { id })) === 1, auditEntry)
+
+/** What decodes calls of this contract and function, as human-readable ABI: the function first, then errors. */
+export async function knownFragments(database: Database, contract: ContractFunction): Promise<string[] | undefined> {
+  const found = await database.read.one(selectFragments, { ...contract })
+  if (!found) return undefined
+  return [...(found.its === null ? [] : [found.its]), ...JSON.parse(found.errors)]
+}

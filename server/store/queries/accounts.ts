@@ -1,8 +1,19 @@
 import type { Account } from '../../domain/transaction-rows.ts'
-import type { AccountState } from '../transaction-store.ts'
+import { type Session, sql } from './database.ts'
 import { accountOf } from './insert-transaction.ts'
 import type { ReservationSums } from './reserved-amount.ts'
-import { type Session, sql } from './session.ts'
+
+/** The state of an account. */
+export interface AccountState {
+  next_nonce: number
+  used_below: number
+  compared_count: number | null
+  genesis_hash: string | null
+  reserved: string
+  released: string
+  /** The last transaction of the account that this service did not send; null: none was seen. */
+  foreign: { nonce: number; hash: string | null; noticed_at: string } | null
+}
 
 /** A row of the table `accounts`. */
 export type StoredAccount = Omit<AccountState, 'foreign'> & {

@@ -1,7 +1,48 @@
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import type { ActivityRow, CallerDayRow, DayRow, Repricing, Store } from '../store.ts'
-import type { Database } from './database.ts'
-import { type Statement, sql, type Values } from './session.ts'
+import { type Database, type Statement, sql, type Values } from './database.ts'
+
+export interface ActivityFilter {
+  period_s: 60 | 900
+  /** The start of the first period, in seconds since the Unix epoch. */
+  from: number
+  /** Only these relayers; undefined: all. */
+  ids: ReadonlySet<string> | undefined
+  /** Only relayers on the network with this name; undefined: on any. */
+  network: string | undefined
+}
+
+export interface ActivityRow {
+  /** The start of the period, in seconds since the Unix epoch. */
+  at: number
+  accepted: number
+  /** Got into a block, also if they reverted; not those that a cancellation replaced. */
+  mined: number
+  failed: number
+  /** The sum and the maximum of the times from acceptance to a block, of those that were mined. */
+  inclusion_ms: number
+  max_inclusion_ms: number
+  /** The sum of the fees: gwei, and the rest in wei. */
+  fee_gwei: number
+  fee_wei: number
+  /** How many networks the relayers are on. */
+  networks: number
+}
+
+/** `repriced`: transactions in a block with a later version than the first; `repricing_gwei`: what they paid more for it. */
+export interface Repricing {
+  repriced: number
+  repricing_gwei: number
+}
+
+/** What the transactions of a caller cost on a day. `name`: of the API key, if there is one. */
+export interface CallerDayRow extends Repricing, Pick<ActivityRow, 'at' | 'mined' | 'fee_gwei' | 'fee_wei'> {
+  caller: string
+  name: string | null
+  network: string
+}
+
+/** What a relayer did on a day. */
+export type DayRow = Omit<ActivityRow, 'networks'> & { relayer_id: string; network: string }
 
 /** Periods that are read in one turn of the event loop: with a thousand relayers, some milliseconds. */
 const turnPeriods = 12
@@ -65,63 +106,82 @@ const removeDays = sql(`
     SELECT at, relayer_row_id FROM activity_days WHERE at < $before
     ORDER BY at, relayer_row_id LIMIT ${maxRemoved})`)
 
-type Rules = Pick<Store, 'activity' | 'activityDays' | 'callerDays' | 'repricings' | 'pruneActivity'>
-
-/** Reads the counts per period, which triggers keep. */
-export function activity({ read, write }: Database): Rules {
-  /** Reads a few periods in each turn of the event loop. */
-  async function inTurns<Row extends object>(
-    statement: Statement<Row>,
-    periodS: number,
-    [from, end]: [number, number],
-    values: Values,
-  ): Promise<Row[]> {
-    const rows: Row[] = []
-    for (let start = from; start <= end; start += turnPeriods * periodS) {
-      rows.push(...(await read.all(statement, { ...values, from: start, to: start + turnPeriods * periodS })))
-      await yieldToEventLoop()
-    }
-    return rows
+/** Reads a few periods in each turn of the event loop. */
+async function inTurns<Row extends object>(
+  { read }: Database,
+  statement: Statement<Row>,
+  { period_s, from, end }: { period_s: number; from: number; end: number },
+  values: Values,
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (let start = from; start <= end; start += turnPeriods * period_s) {
+    rows.push(...(await read.all(statement, { ...values, from: start, to: start + turnPeriods * period_s })))
+    await yieldToEventLoop()
   }
-
-  const ofCallers =
-    <Row extends object>(statement: Statement<Row>) =>
-    async ({ from, ids, network }: Parameters<Store['callerDays']>[0]): Promise<Row[]> =>
-      inTurns(statement, dayS, within(from, await read.one(rangeOfCallers)), {
-        network: network ?? null,
-        ids: ids ? [...ids] : null,
-      })
-
-  return {
-    async activity({ period_s, from, ids, network = null }) {
-      const end = (await read.one(range, { period_s }))?.last ?? 0
-      return inTurns(select, period_s, [from, end], { period_s, network, ids: ids ? [...ids] : null })
-    },
-
-    async activityDays({ from, ids, network = null }) {
-      const values = { network, ids: ids ? [...ids] : null }
-      const [quarters, days] = [await read.one(range, { period_s: 900 }), await read.one(rangeOfDays)]
-      return [
-        ...(await inTurns(selectDays, dayS, within(from, days), values)),
-        ...(await inTurns(selectQuarters, 900, within(from, quarters), values)),
-      ]
-    },
-
-    callerDays: ofCallers(selectCallers),
-    repricings: ofCallers(selectRepricings),
-
-    pruneActivity: (nowS) =>
-      write(async (transaction) => {
-        const quarters = await transaction.run(removeQuarters, { before: nowS - keptS })
-        const days = await transaction.run(removeDays, { before: nowS - keptDays * dayS })
-        const callers = await transaction.run(removeCallers, { before: nowS - keptDays * dayS })
-        return { more: [quarters, days, callers].includes(maxRemoved) }
-      }),
-  }
+  return rows
 }
 
-/** The first and the last row of a table from then on. */
-const within = (from: number, known: { first: number | null; last: number | null } | undefined): [number, number] => [
-  Math.max(from, known?.first ?? 0),
-  known?.last ?? 0,
-]
+async function ofCallers<Row extends object>(
+  database: Database,
+  statement: Statement<Row>,
+  { from, ...whose }: Omit<ActivityFilter, 'period_s'>,
+): Promise<Row[]> {
+  const range = within(dayS, from, await database.read.one(rangeOfCallers))
+  return inTurns(database, statement, range, valuesOf(whose))
+}
+
+/**
+ * Counts per period from `from` on, summed over relayers; periods without any are absent. They are kept with each change of a
+ * transaction, in the same database transaction, and for a little more than an hour (`period_s` 60) or a day (900).
+ */
+export async function activity(
+  database: Database,
+  { period_s, from, ...whose }: ActivityFilter,
+): Promise<ActivityRow[]> {
+  const end = (await database.read.one(range, { period_s }))?.last ?? 0
+  return inTurns(database, select, { period_s, from, end }, { period_s, ...valuesOf(whose) })
+}
+
+/** The same by relayer and day (UTC). The present day, and others, may have two rows, which have to be added. */
+export async function activityDays(
+  database: Database,
+  { from, ...whose }: Omit<ActivityFilter, 'period_s'>,
+): Promise<DayRow[]> {
+  const values = valuesOf(whose)
+  const [quarters, days] = [await database.read.one(range, { period_s: 900 }), await database.read.one(rangeOfDays)]
+  return [
+    ...(await inTurns(database, selectDays, within(dayS, from, days), values)),
+    ...(await inTurns(database, selectQuarters, within(900, from, quarters), values)),
+  ]
+}
+
+/** The fees by caller, network and day (UTC) from then on. */
+export const callerDays = (database: Database, filter: Omit<ActivityFilter, 'period_s'>): Promise<CallerDayRow[]> =>
+  ofCallers(database, selectCallers, filter)
+
+/** By relayer, from then on. */
+export const repricings = (
+  database: Database,
+  filter: Omit<ActivityFilter, 'period_s'>,
+): Promise<(Repricing & { relayer_id: string })[]> => ofCallers(database, selectRepricings, filter)
+
+/** Adds some of the quarters of an hour that no chart shows to the days, and removes old days. `more`: it has to be called again. */
+export const pruneActivity = (database: Database, nowS: number): Promise<{ more: boolean }> =>
+  database.write(async (transaction) => {
+    const quarters = await transaction.run(removeQuarters, { before: nowS - keptS })
+    const days = await transaction.run(removeDays, { before: nowS - keptDays * dayS })
+    const callers = await transaction.run(removeCallers, { before: nowS - keptDays * dayS })
+    return { more: [quarters, days, callers].includes(maxRemoved) }
+  })
+
+/** From the first to the last row of a table from then on. */
+const within = (periodS: number, from: number, known: { first: number | null; last: number | null } | undefined) => ({
+  period_s: periodS,
+  from: Math.max(from, known?.first ?? 0),
+  end: known?.last ?? 0,
+})
+
+const valuesOf = ({ ids, network }: Pick<ActivityFilter, 'ids' | 'network'>) => ({
+  network: network ?? null,
+  ids: ids ? [...ids] : null,
+})

@@ -1,8 +1,8 @@
-import type { ApiKeyRow } from '../../domain/rows.ts'
-import type { Store } from '../store.ts'
-import type { Database } from './database.ts'
-import { type StoredSeal, sealedColumns } from './row-mac.ts'
-import { type Engine, type Session, sql, type Transaction } from './session.ts'
+import type { ApiKey } from '../../../generated/openapi.ts'
+import type { ApiKeyRow, Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
+import type { KeyedReads, Session, StoredSeal, TableList } from './database.ts'
+import { type Database, type Engine, sql, type Transaction } from './database.ts'
+import { sealedColumns } from './row-mac.ts'
 
 export interface Row {
   id: string
@@ -19,6 +19,9 @@ export interface Row {
   created_at: string
   last_used_at: string | null
 }
+
+/** The index of the first id of a relayer, or of a pool, that does not exist. */
+export type UnknownLimit = { unknown_relayer: number } | { unknown_pool: number }
 
 /** Limited, because every process keeps all API keys in memory. */
 export const maxApiKeys = 1_000
@@ -55,18 +58,7 @@ const columnsOf = (engine: Engine) => `id, name, secret_hash, former_hash, forme
   pool_ids, allowed_cidrs, rate_limit, expires_at, created_at, last_used_at`
 const columns = { sqlite: columnsOf('sqlite'), postgres: columnsOf('postgres') }
 
-type ApiKeys = Pick<
-  Store,
-  | 'createApiKey'
-  | 'getApiKey'
-  | 'listApiKeys'
-  | 'updateApiKey'
-  | 'rotateApiKey'
-  | 'deleteApiKey'
-  | 'apiKeys'
-  | 'apiKey'
-  | 'noteApiKeyUses'
->
+const list: TableList<Row, ApiKeyRow> = { table: 'api_keys', columns, read: readRow }
 
 const select = sql<Row>((engine) => `SELECT ${columns[engine]} FROM api_keys WHERE id = $id`)
 const selectAll = sql<Row & StoredSeal>(
@@ -138,89 +130,115 @@ export async function removeApiKey(transaction: Transaction, rights: Database['r
   return true
 }
 
-export function apiKeys({ read, readTogether, lister, write, writeCached, rights }: Database): ApiKeys {
-  async function get(session: Session, id: string): Promise<ApiKeyRow | undefined> {
-    const row = await session.one(select, { id })
-    return row && readRow(row)
-  }
+async function get(session: Session, id: string): Promise<ApiKeyRow | undefined> {
+  const row = await session.one(select, { id })
+  return row && readRow(row)
+}
 
-  /** The row ids of relayers; `unknown_relayer`: the index of the first id that does not exist. */
-  async function rowIdsOf(transaction: Transaction, ids: string[]): Promise<number[] | { unknown_relayer: number }> {
-    const rows = await transaction.all(known, { ids })
-    const rowIds = new Map(rows.map(({ id, row_id }) => [id, row_id]))
-    const unknownRelayer = ids.findIndex((id) => !rowIds.has(id))
-    return unknownRelayer >= 0 ? { unknown_relayer: unknownRelayer } : ids.map((id) => rowIds.get(id) as number)
-  }
+/** The row ids of relayers; `unknown_relayer`: the index of the first id that does not exist. */
+async function rowIdsOf(transaction: Transaction, ids: string[]): Promise<number[] | { unknown_relayer: number }> {
+  const rows = await transaction.all(known, { ids })
+  const rowIds = new Map(rows.map(({ id, row_id }) => [id, row_id]))
+  const unknownRelayer = ids.findIndex((id) => !rowIds.has(id))
+  return unknownRelayer >= 0 ? { unknown_relayer: unknownRelayer } : ids.map((id) => rowIds.get(id) as number)
+}
 
-  /** The index of the first id that no pool has; -1: there is none. Locked until the key names them: a pool with a key is not deleted. */
-  async function unknownPool(transaction: Transaction, ids: string[]): Promise<number> {
-    const found = new Set((await transaction.all(knownPools, { ids })).map(({ id }) => id))
-    return ids.findIndex((id) => !found.has(id))
-  }
+/** The index of the first id that no pool has; -1: there is none. Locked until the key names them: a pool with a key is not deleted. */
+async function unknownPool(transaction: Transaction, ids: string[]): Promise<number> {
+  const found = new Set((await transaction.all(knownPools, { ids })).map(({ id }) => id))
+  return ids.findIndex((id) => !found.has(id))
+}
 
-  const trusted = readTogether(
-    (id: string) => id,
-    async (ids) => {
-      const rows = await rights.trusted('api_keys', () => read.all(selectSome, { ids }))
-      return new Map(rows.map((row) => [row.id, readRow(row)]))
-    },
-  )
+const trusted: KeyedReads<string, string, ApiKeyRow> = {
+  nameOf: (id) => id,
+  async readAll({ read, rights }, ids) {
+    const rows = await rights.trusted('api_keys', () => read.all(selectSome, { ids }))
+    return new Map(rows.map((row) => [row.id, readRow(row)]))
+  },
+}
 
-  async function limitTo(transaction: Transaction, rowId: number, relayers: number[]): Promise<void> {
-    await transaction.run(forget, { row_id: rowId })
-    const rows = relayers.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
-    await transaction.runOf(limit, rows, { row_id: rowId })
-  }
+async function limitTo(transaction: Transaction, rowId: number, relayers: number[]): Promise<void> {
+  await transaction.run(forget, { row_id: rowId })
+  const rows = relayers.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
+  await transaction.runOf(limit, rows, { row_id: rowId })
+}
 
-  return {
-    createApiKey: (apiKey, auditEntry) =>
-      writeCached(async (transaction) => {
-        const relayers = await rowIdsOf(transaction, apiKey.relayer_ids ?? [])
-        if (!Array.isArray(relayers)) return relayers
-        const index = await unknownPool(transaction, apiKey.pool_ids ?? [])
-        if (index >= 0) return { unknown_pool: index }
-        const rowId = await insertApiKey(transaction, rights, apiKey)
-        if (typeof rowId !== 'number') return rowId
-        await limitTo(transaction, rowId, relayers)
-        return (await get(transaction, apiKey.id)) as ApiKeyRow
-      }, auditEntry),
-    getApiKey: (id) => get(read, id),
-    listApiKeys: lister('api_keys', columns, readRow),
-    updateApiKey: (id, changes, auditEntry) =>
-      writeCached(async (transaction) => {
-        const row = await transaction.one(rowIdOf, { id })
-        const before = row && (await get(transaction, id))
-        if (!before) return 'missing'
-        const relayers = await rowIdsOf(transaction, changes.relayer_ids ?? [])
-        if (!Array.isArray(relayers)) return relayers
-        const index = await unknownPool(transaction, changes.pool_ids ?? [])
-        if (index >= 0) return { unknown_pool: index }
-        if (changes.name !== undefined && (await transaction.one(named, { id, name: changes.name })))
-          return 'name_taken'
-        await rights.updated(transaction, 'api_keys', row.row_id)
-        await transaction.run(update, encode({ ...before, ...changes }))
-        if (changes.relayer_ids !== undefined) await limitTo(transaction, row.row_id, relayers)
-        return (await get(transaction, id)) as ApiKeyRow
-      }, auditEntry),
-    rotateApiKey: (id, secretHash, formerValidUntil, auditEntry) =>
-      writeCached(async (transaction) => {
-        const row = await transaction.one(rowIdOf, { id })
-        if (!row) return undefined
-        await rights.updated(transaction, 'api_keys', row.row_id)
-        await transaction.run(rotate, { ...row, secret_hash: secretHash, former_valid_until: formerValidUntil })
-        return get(transaction, id)
-      }, auditEntry),
-    deleteApiKey: (id, auditEntry) =>
-      writeCached(async (transaction) => {
-        if (await transaction.one(ofSponsorship, { id })) return 'in_use'
-        return (await removeApiKey(transaction, rights, id)) ? 'deleted' : 'missing'
-      }, auditEntry),
-    // API keys that another program changed grant no rights, and do not affect the others.
-    apiKeys: async () => (await rights.trusted('api_keys', () => read.all(selectAll))).map(readRow),
-    apiKey: trusted,
-    noteApiKeyUses: async (uses) => {
-      const rows = [...uses].map(([id, at]) => ({ id, at }))
-      await write((transaction) => transaction.runOf(use, rows))
-    },
-  }
+/** `unknown_relayer`, `unknown_pool`: the index of the first id that does not exist. */
+export const createApiKey = (
+  database: Database,
+  apiKey: ApiKeyRow,
+  auditEntry?: PendingAuditEntry,
+): Promise<ApiKeyRow | 'too_many' | 'name_taken' | UnknownLimit> =>
+  database.writeCached(async (transaction) => {
+    const relayers = await rowIdsOf(transaction, apiKey.relayer_ids ?? [])
+    if (!Array.isArray(relayers)) return relayers
+    const index = await unknownPool(transaction, apiKey.pool_ids ?? [])
+    if (index >= 0) return { unknown_pool: index }
+    const rowId = await insertApiKey(transaction, database.rights, apiKey)
+    if (typeof rowId !== 'number') return rowId
+    await limitTo(transaction, rowId, relayers)
+    return (await get(transaction, apiKey.id)) as ApiKeyRow
+  }, auditEntry)
+
+export const getApiKey = (database: Database, id: string): Promise<ApiKeyRow | undefined> => get(database.read, id)
+
+export const listApiKeys = (database: Database, slice: PageRequest): Promise<Listing<ApiKeyRow>> =>
+  database.list(list, slice)
+
+export const updateApiKey = (
+  database: Database,
+  id: string,
+  changes: Partial<ApiKey>,
+  auditEntry?: PendingAuditEntry,
+): Promise<ApiKeyRow | 'missing' | 'name_taken' | UnknownLimit> =>
+  database.writeCached(async (transaction) => {
+    const row = await transaction.one(rowIdOf, { id })
+    const before = row && (await get(transaction, id))
+    if (!before) return 'missing'
+    const relayers = await rowIdsOf(transaction, changes.relayer_ids ?? [])
+    if (!Array.isArray(relayers)) return relayers
+    const index = await unknownPool(transaction, changes.pool_ids ?? [])
+    if (index >= 0) return { unknown_pool: index }
+    if (changes.name !== undefined && (await transaction.one(named, { id, name: changes.name }))) return 'name_taken'
+    await database.rights.updated(transaction, 'api_keys', row.row_id)
+    await transaction.run(update, encode({ ...before, ...changes }))
+    if (changes.relayer_ids !== undefined) await limitTo(transaction, row.row_id, relayers)
+    return (await get(transaction, id)) as ApiKeyRow
+  }, auditEntry)
+
+/** The present secret stays valid until `former_valid_until`; null: it becomes invalid at once. */
+export const rotateApiKey = (
+  database: Database,
+  id: string,
+  secretHash: Uint8Array,
+  formerValidUntil: string | null,
+  auditEntry?: PendingAuditEntry,
+): Promise<ApiKeyRow | undefined> =>
+  database.writeCached(async (transaction) => {
+    const row = await transaction.one(rowIdOf, { id })
+    if (!row) return undefined
+    await database.rights.updated(transaction, 'api_keys', row.row_id)
+    await transaction.run(rotate, { ...row, secret_hash: secretHash, former_valid_until: formerValidUntil })
+    return get(transaction, id)
+  }, auditEntry)
+
+export const deleteApiKey = (database: Database, id: string, auditEntry?: PendingAuditEntry): Promise<Deletion> =>
+  database.writeCached(async (transaction) => {
+    if (await transaction.one(ofSponsorship, { id })) return 'in_use'
+    return (await removeApiKey(transaction, database.rights, id)) ? 'deleted' : 'missing'
+  }, auditEntry)
+
+/** All of them, for the authentication of requests; there are at most 1,000. */
+// API keys that another program changed grant no rights, and do not affect the others.
+export const apiKeys = async (database: Database): Promise<ApiKeyRow[]> =>
+  (await database.rights.trusted('api_keys', () => database.read.all(selectAll))).map(readRow)
+
+/** One of them; undefined when there is none, or another program changed it. */
+export const apiKey = (database: Database, id: string): Promise<ApiKeyRow | undefined> =>
+  database.readTogether(trusted, id)
+
+/** Stores the time of the last use, by id. */
+export async function noteApiKeyUses(database: Database, uses: ReadonlyMap<string, string>): Promise<void> {
+  const rows = [...uses].map(([id, at]) => ({ id, at }))
+  await database.write((transaction) => transaction.runOf(use, rows))
 }

@@ -1,8 +1,7 @@
-import type { AuditEntry } from '../../domain/rows.ts'
+import type { AuditEntry, Listing, PageRequest } from '../../domain/rows.ts'
 import type { Attempt, AttemptRow, TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
-import type { Store } from '../store.ts'
-import type { Database } from './database.ts'
-import { sql, type Transaction } from './session.ts'
+import type { KeyedReads } from './database.ts'
+import { type Database, sql, type Transaction } from './database.ts'
 
 /** The columns of an attempt without its bytes. */
 export const attemptColumns =
@@ -83,33 +82,39 @@ const setRefusal = sql({
 /** An offset beyond every number of an attempt. */
 const maxNumber = 2 ** 31 - 1
 
-/** Reads attempts. Their bytes, which may be large, are read one at a time. */
-export function attempts({ read, readTogether }: Database): Pick<Store, 'attempts' | 'listAttempts' | 'rawOf'> {
-  // The sender asks for those of all transactions in flight at once.
-  const attemptsOf = readTogether(
-    (rowId: number) => rowId,
-    async (rowIds: number[]) => {
-      const found = new Map<number, AttemptRow[]>()
-      const wanted = rowIds.map((transactionRowId) => ({ transaction_row_id: transactionRowId }))
-      for (const { transaction_row_id, ...attempt } of await read.allOf(selectAll, wanted)) {
-        found.set(transaction_row_id, [...(found.get(transaction_row_id) ?? []), attempt])
-      }
-      return found
-    },
-  )
+/** The sender asks for those of all transactions in flight at once. */
+const attemptsOf: KeyedReads<number, number, AttemptRow[]> = {
+  nameOf: (rowId) => rowId,
+  async readAll({ read }, rowIds) {
+    const found = new Map<number, AttemptRow[]>()
+    const wanted = rowIds.map((transactionRowId) => ({ transaction_row_id: transactionRowId }))
+    for (const { transaction_row_id, ...attempt } of await read.allOf(selectAll, wanted)) {
+      found.set(transaction_row_id, [...(found.get(transaction_row_id) ?? []), attempt])
+    }
+    return found
+  },
+}
+
+/** The attempts of a transaction, oldest first. */
+export const attempts = async (database: Database, transactionRowId: number): Promise<AttemptRow[]> =>
+  (await database.readTogether(attemptsOf, transactionRowId)) ?? []
+
+/** A page of them. */
+export async function listAttempts(
+  database: Database,
+  transactionRowId: number,
+  { offset, limit }: PageRequest,
+): Promise<Listing<AttemptRow>> {
+  const page = { transaction_row_id: transactionRowId, offset: Math.min(offset, maxNumber), limit }
   return {
-    attempts: async (transactionRowId) => (await attemptsOf(transactionRowId)) ?? [],
-    async listAttempts(transactionRowId, { offset, limit }) {
-      const page = { transaction_row_id: transactionRowId, offset: Math.min(offset, maxNumber), limit }
-      return {
-        items: await read.all(selectSlice, page),
-        total_items: (await read.one(last, { transaction_row_id: transactionRowId }))?.last ?? 0,
-      }
-    },
-    rawOf: async (transactionRowId, number) =>
-      (await read.one(raw, { transaction_row_id: transactionRowId, number }))?.raw ?? new Uint8Array(),
+    items: await database.read.all(selectSlice, page),
+    total_items: (await database.read.one(last, { transaction_row_id: transactionRowId }))?.last ?? 0,
   }
 }
+
+/** The signed bytes of an attempt; empty when there is none. */
+export const rawOf = async (database: Database, transactionRowId: number, number: number): Promise<Uint8Array> =>
+  (await database.read.one(raw, { transaction_row_id: transactionRowId, number }))?.raw ?? new Uint8Array()
 
 /** What a move changes of the attempts of its transaction. */
 export interface AttemptChange extends Pick<TransactionUpdate, 'attempt' | 'key_request_id' | 'taken' | 'refused'> {

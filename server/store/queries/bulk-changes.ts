@@ -1,16 +1,14 @@
-import type { Store } from '../store.ts'
-import type { Database } from './database.ts'
-import { greatest, indexedBy, least, sql, type Transaction } from './session.ts'
+import { type Database, greatest, indexedBy, least, sql, type Transaction } from './database.ts'
 
 /** The most deliveries that one database transaction changes. */
-export const maxBatch = 500
+const maxBatch = 500
 /** The most deliveries that one database transaction removes; each has attempts with responses of some kilobytes. */
-export const maxRemoved = 50
+const maxRemoved = 50
 
 /** `retry`: the waiting deliveries become due. */
-export type BulkChangeKind = 'redeliver' | 'retry' | 'give_up' | 'remove'
+type BulkChangeKind = 'redeliver' | 'retry' | 'give_up' | 'remove'
 
-export interface BulkChange {
+interface BulkChange {
   row_id: number
   kind: BulkChangeKind
   notification_row_id: number
@@ -19,42 +17,6 @@ export interface BulkChange {
   /** Deliveries up to this row id are done; those up to `up_to` remain. */
   done_to: number
   up_to: number
-}
-
-/** The result of a batch: the number of changed deliveries, whether it was the last batch, and the last row id. */
-export interface Batch {
-  changed: number
-  isDone: boolean
-  done_to: number
-}
-
-/**
- * Whether the change still applies. `its`: the notification; undefined: deleted. If it was enabled or disabled meanwhile, that replaces
- * this change.
- */
-export const isMeant = (kind: BulkChangeKind, its: { disabled_reason: string | null } | undefined): boolean =>
-  its !== undefined && (kind === 'give_up') === (its.disabled_reason !== null)
-
-/** The status of the deliveries that it changes. */
-export const statusBefore = (kind: BulkChangeKind) => (kind === 'redeliver' ? 'failed' : 'pending')
-
-/** The row ids of a batch, without deliveries that were created before `since`. */
-export const rowIdsSince = (rows: { row_id: number; created_at: string }[], since: string): number[] =>
-  rows.filter(({ created_at }) => created_at >= since).map(({ row_id }) => row_id)
-
-export interface BulkChanges {
-  /**
-   * Changes the first batch of a notification's deliveries, and leaves the others to `continueBulkChange`. The caller holds the lock of the
-   * notification's row. An unfinished change of the same kind starts over.
-   */
-  begin(
-    transaction: Transaction,
-    kind: BulkChangeKind,
-    notificationRowId: number,
-    since?: string,
-  ): Promise<Pick<Batch, 'changed' | 'isDone'>>
-  /** The next batch of the oldest change; false when there is none. */
-  proceed(transaction: Transaction): Promise<boolean>
 }
 
 const insert = sql<BulkChange>(
@@ -96,62 +58,69 @@ const removals = [
   sql('DELETE FROM deliveries WHERE row_id = ANY ($row_ids::bigint[])'),
 ]
 
-/** Changes any number of deliveries in batches. After a restart it continues with the first batch that was not committed. */
-export function createBulkChanges(now: () => number): BulkChanges {
-  async function batchOf(transaction: Transaction, change: BulkChange): Promise<Batch> {
-    const { kind, notification_row_id, since, done_to, up_to } = change
-    if (kind === 'remove') {
-      const rowIds = (await transaction.all(any, { notification_row_id })).map(({ row_id }) => row_id)
-      for (const removal of removals) await transaction.run(removal, { row_ids: rowIds })
-      return { changed: rowIds.length, isDone: rowIds.length < maxRemoved, done_to }
-    }
-    if (!isMeant(kind, await transaction.one(state, { notification_row_id }))) {
-      return { changed: 0, isDone: true, done_to }
-    }
-    const rows = await transaction.all(inState, { notification_row_id, status: statusBefore(kind), done_to, up_to })
-    const rowIds = rowIdsSince(rows, since)
-    const run = {
-      redeliver: () => transaction.run(again, { now: now(), row_ids: rowIds }),
-      retry: () => transaction.run(retry, { now: now(), row_ids: rowIds }),
-      give_up: () => transaction.run(fail, { row_ids: rowIds }),
-    }
-    return { changed: await run[kind](), isDone: rows.length < maxBatch, done_to: rows.at(-1)?.row_id ?? up_to }
-  }
-
-  async function step(transaction: Transaction, change: BulkChange) {
-    const { changed, isDone, done_to } = await batchOf(transaction, change)
-    const { row_id } = change
-    if (isDone) await transaction.run(end, { row_id })
-    else await transaction.run(advance, { row_id, done_to })
-    return { changed, isDone }
-  }
-
-  return {
-    async begin(transaction, kind, notificationRowId, since = '') {
-      return step(
-        transaction,
-        (await transaction.one(insert, { kind, notification_row_id: notificationRowId, since })) as BulkChange,
-      )
-    },
-    async proceed(transaction) {
-      const change = await transaction.one(oldest)
-      if (!change) return false
-      await transaction.lockNotifications([change.notification_row_id])
-      // It may have ended or started over before the lock.
-      const current = await transaction.one(lockOldest, { row_id: change.row_id })
-      if (current) await step(transaction, current)
-      return true
-    },
-  }
+/**
+ * Makes the first batch of a change of a notification's deliveries, and leaves the others to `continueBulkChange`. The caller holds the lock
+ * of the notification's row. An unfinished change of the same kind starts over. After a restart it continues with the first batch that was
+ * not committed.
+ */
+export async function beginBulkChange(
+  transaction: Transaction,
+  kind: BulkChangeKind,
+  notificationRowId: number,
+  since = '',
+): Promise<{ changed: number; isDone: boolean }> {
+  const change = await transaction.one(insert, { kind, notification_row_id: notificationRowId, since })
+  return changeBatch(transaction, change as BulkChange)
 }
 
-export function bulkChanges(
-  { read, write }: Database,
-  now: () => number,
-): Pick<Store, 'continueBulkChange' | 'hasBulkChange'> {
-  const { proceed } = createBulkChanges(now)
-  return {
-    continueBulkChange: () => write(proceed),
-    hasBulkChange: async () => (await read.one(oldest)) !== undefined,
-  }
+/** The number of changed deliveries, and whether it was the last batch. */
+async function changeBatch(transaction: Transaction, { row_id, ...change }: BulkChange) {
+  const { changed, done_to } = await (change.kind === 'remove' ? removeSome : changeSome)(transaction, change)
+  if (done_to === undefined) await transaction.run(end, { row_id })
+  else await transaction.run(advance, { row_id, done_to })
+  return { changed, isDone: done_to === undefined }
 }
+
+/** `done_to`: the last row id of the batch; undefined: it was the last one. */
+type Batch = { changed: number; done_to: number | undefined }
+
+async function removeSome(transaction: Transaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
+  const { notification_row_id, done_to } = change
+  const rowIds = (await transaction.all(any, { notification_row_id })).map(({ row_id }) => row_id)
+  for (const removal of removals) await transaction.run(removal, { row_ids: rowIds })
+  return { changed: rowIds.length, done_to: rowIds.length < maxRemoved ? undefined : done_to }
+}
+
+async function changeSome(transaction: Transaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
+  const { kind, notification_row_id, since, done_to, up_to } = change
+  const known = await transaction.one(state, { notification_row_id })
+  // If the notification was deleted, enabled or disabled meanwhile, that replaces this change.
+  if (!known || (kind === 'give_up') !== (known.disabled_reason !== null)) return { changed: 0, done_to: undefined }
+  const status = kind === 'redeliver' ? 'failed' : 'pending'
+  const rows = await transaction.all(inState, { notification_row_id, status, done_to, up_to })
+  const rowIds = rows.filter(({ created_at }) => created_at >= since).map(({ row_id }) => row_id)
+  const now = transaction.effects.now()
+  const changed =
+    kind === 'give_up'
+      ? await transaction.run(fail, { row_ids: rowIds })
+      : await transaction.run(kind === 'retry' ? retry : again, { now, row_ids: rowIds })
+  return { changed, done_to: rows.length < maxBatch ? undefined : rows.at(-1)?.row_id }
+}
+
+/**
+ * Bulk changes of deliveries (redeliver, retry, give up, remove) do their first batch at once. This does the next batch of the oldest
+ * unfinished bulk change; false when there is none.
+ */
+export const continueBulkChange = (database: Database): Promise<boolean> =>
+  database.write(async (transaction) => {
+    const change = await transaction.one(oldest)
+    if (!change) return false
+    await transaction.lockNotifications([change.notification_row_id])
+    // It may have ended or started over before the lock.
+    const current = await transaction.one(lockOldest, { row_id: change.row_id })
+    if (current) await changeBatch(transaction, current)
+    return true
+  })
+
+export const hasBulkChange = async (database: Database): Promise<boolean> =>
+  (await database.read.one(oldest)) !== undefined

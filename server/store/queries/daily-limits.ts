@@ -1,8 +1,7 @@
+import type { PendingAuditEntry } from '../../domain/rows.ts'
 import type { Account, OverLimit, Spend } from '../../domain/transaction-rows.ts'
-import type { Store } from '../store.ts'
-import type { StoreDependencies } from '../store-dependencies.ts'
-import type { Database } from './database.ts'
-import { type Session, sql } from './session.ts'
+import type { Transaction } from './database.ts'
+import { type Database, oneByOne, type Session, sql } from './database.ts'
 import type { Row } from './transaction-rows.ts'
 
 const bucketMs = 300_000
@@ -32,10 +31,6 @@ export const oldestBucketOfHour = (bucket: number): number => bucket - hourBucke
 
 /** The asset under which filled nonce gaps are counted. */
 export const gapFill = 'gap_fill'
-
-/** How many of `wanted` may be taken under a limit. `amounts`: those of all time steps that count. */
-export const grantedOf = (wanted: number, limit: number, amounts: string[]): number =>
-  Math.max(0, Math.min(wanted, limit - amounts.reduce((sum, taken) => sum + Number(taken), 0)))
 
 export const readSpent = (spent: string | null | undefined): Spent[] => (spent == null ? [] : JSON.parse(spent))
 
@@ -288,116 +283,117 @@ type Spender = Pick<Row, 'row_id' | 'chain_id' | 'from'>
 const amounts = sql<{ amount: string }>(`
   SELECT amount FROM spending
   WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket >= $oldest`)
-const pruneSpending = sql(`
-  DELETE FROM spending
-  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket < $oldest`)
 const selectSpent = sql<{ spent: string | null }>('SELECT spent FROM transactions WHERE row_id = $row_id')
 const setSpent = sql('UPDATE transactions SET spent = $spent WHERE row_id = $row_id')
 
-/** The amounts that daily limits count. The caller holds the lock of the account's relayer. `now`: milliseconds since the epoch. */
-export function createSpending(now: () => number) {
-  const thisBucket = () => bucketAt(now())
-  const spentOf = async (session: Session, rowId: number) => (await session.one(selectSpent, { row_id: rowId }))?.spent
+const spentOf = async (session: Session, rowId: number) => (await session.one(selectSpent, { row_id: rowId }))?.spent
 
-  /** Counts all amounts, or none when a limit is exceeded. `before`: the amounts that are already counted for the transaction. */
-  async function take(session: Session, account: Account, spending: Spend[], before?: string | null) {
-    const book = await openSpendingBook(session, [{ account, spending }], now())
-    const taken = book.spend(account, spending, readSpent(before))
-    if (!('outcome' in taken)) await book.write(session)
-    return taken
-  }
-
-  /** The result that `take` would have, without counting. */
-  async function wouldExceed(session: Session, account: Account, spending: Spend[], before?: string | null) {
-    const book = await openSpendingBook(session, [{ account, spending }], now())
-    const taken = book.spend(account, spending, readSpent(before))
-    return 'outcome' in taken ? taken : undefined
-  }
-
-  return {
-    take,
-    /** See `takeGapFills` of the store. */
-    async takeGapFills(session: Session, account: Account, wanted: number, limit: number): Promise<number> {
-      const { chain_id, address } = account
-      const bucket = thisBucket()
-      const oldest = oldestBucketOfHour(bucket)
-      const taken = await session.all(amounts, { chain_id, address, asset: gapFill, oldest })
-      const granted = grantedOf(
-        wanted,
-        limit,
-        taken.map(({ amount }) => amount),
-      )
-      const place = { chain_id, address, asset: gapFill }
-      await session.run(pruneSpending, { ...place, oldest: oldestBucket(bucket) })
-      await correctSpending(session, [{ ...place, bucket, change: BigInt(granted) }])
-      return granted
-    },
-    wouldExceed,
-    spentOf,
-    /** Counts the amounts beyond those that are already counted for the transaction. */
-    async takeMore(
-      session: Session,
-      { row_id, chain_id, from }: Spender,
-      spends: Spend[],
-    ): Promise<OverLimit | undefined> {
-      const taken = await take(session, { chain_id, address: from }, spends, await spentOf(session, row_id))
-      if ('outcome' in taken) return taken
-      await session.run(setSpent, { row_id, spent: taken.spent })
-      return undefined
-    },
-    /** Counts the amounts once more, for another nonce: earlier attempts may still be mined. */
-    async takeAgain(
-      session: Session,
-      { row_id, chain_id, from }: Spender,
-      spends: Spend[],
-      isSigned: boolean,
-    ): Promise<OverLimit | undefined> {
-      const taken = await take(session, { chain_id, address: from }, spends)
-      if ('outcome' in taken) return taken
-      const before = await spentOf(session, row_id)
-      await session.run(setSpent, { row_id, spent: bothSpent(isSigned ? withoutFees(before) : before, taken.spent) })
-      return undefined
-    },
-    /** Takes back what transactions counted, from all whose limits counted it. */
-    async giveBack(session: Session, spenders: Spender[]): Promise<void> {
-      const corrections: Correction[] = []
-      for (const { row_id, chain_id, from } of spenders) {
-        corrections.push(...takenBack({ chain_id, address: from }, await spentOf(session, row_id)))
-        await session.run(setSpent, { row_id, spent: null })
-      }
-      await correctSpending(session, corrections)
-    },
-  }
+/**
+ * Counts all amounts, or none when a limit is exceeded. `before`: the amounts that are already counted for the transaction. The caller
+ * holds the lock of the account's relayer.
+ */
+async function takeSpending(transaction: Transaction, account: Account, spending: Spend[], before?: string | null) {
+  const book = await openSpendingBook(transaction, [{ account, spending }], transaction.effects.now())
+  const taken = book.spend(account, spending, readSpent(before))
+  if (!('outcome' in taken)) await book.write(transaction)
+  return taken
 }
 
-export type Spending = ReturnType<typeof createSpending>
+/** Counts the amounts beyond those that are already counted for the transaction. */
+export async function takeMoreSpending(
+  transaction: Transaction,
+  { row_id, chain_id, from }: Spender,
+  spends: Spend[],
+): Promise<OverLimit | undefined> {
+  const before = await spentOf(transaction, row_id)
+  const taken = await takeSpending(transaction, { chain_id, address: from }, spends, before)
+  if ('outcome' in taken) return taken
+  await transaction.run(setSpent, { row_id, spent: taken.spent })
+  return undefined
+}
 
-/** The spending of transactions that are signed and not sent, and the limit of gap fills. */
-export function spendings(
-  database: Database,
-  { now }: Pick<StoreDependencies, 'now'>,
-): Pick<Store, 'spend' | 'unspend' | 'wouldExceed' | 'takeGapFills'> {
-  const { take, takeGapFills, wouldExceed, spentOf } = createSpending(now)
-  const spend = database.groupCommit(
-    ({ account }: { account: Account; spending: Spend[] }) => ({ accounts: [account] }),
-    (transaction, { account, spending }) => take(transaction, account, spending),
-  )
-  return {
-    takeGapFills: (account, wanted, limit) =>
-      database.write(async (transaction) => {
-        await transaction.lockRelayers({ accounts: [account] })
-        return takeGapFills(transaction, account, wanted, limit)
-      }),
-    spend: (account, spending, auditEntry) => spend({ account, spending }, auditEntry),
-    unspend: (account, spent) =>
-      database.write(async (transaction) => {
-        await transaction.lockRelayers({ accounts: [account] })
-        await correctSpending(transaction, takenBack(account, spent))
-      }),
-    async wouldExceed(account, spending, transactionRowId) {
-      const { read } = database
-      const spent = transactionRowId === undefined ? null : await spentOf(read, transactionRowId)
-      return wouldExceed(read, account, spending, spent)
-    },
+/** Counts the amounts once more, for another nonce: earlier attempts may still be mined. */
+export async function takeSpendingAgain(
+  transaction: Transaction,
+  { row_id, chain_id, from }: Spender,
+  spends: Spend[],
+  isSigned: boolean,
+): Promise<OverLimit | undefined> {
+  const taken = await takeSpending(transaction, { chain_id, address: from }, spends)
+  if ('outcome' in taken) return taken
+  const before = await spentOf(transaction, row_id)
+  const spent = bothSpent(isSigned ? withoutFees(before) : before, taken.spent)
+  await transaction.run(setSpent, { row_id, spent })
+  return undefined
+}
+
+/** Takes back what transactions counted, from all whose limits counted it. */
+export async function giveSpendingBack(transaction: Transaction, spenders: Spender[]): Promise<void> {
+  const corrections: Correction[] = []
+  for (const { row_id, chain_id, from } of spenders) {
+    corrections.push(...takenBack({ chain_id, address: from }, await spentOf(transaction, row_id)))
+    await transaction.run(setSpent, { row_id, spent: null })
   }
+  await correctSpending(transaction, corrections)
+}
+
+/**
+ * Counts nonce gaps of the account that are about to be filled. Resolves to how many of `wanted` may be filled now, so that there are
+ * at most `limit` in an hour, over all servers and restarts.
+ */
+export const takeGapFills = (
+  database: Database,
+  { chain_id, address }: Account,
+  wanted: number,
+  limit: number,
+): Promise<number> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ accounts: [{ chain_id, address }] })
+    const bucket = bucketAt(transaction.effects.now())
+    const place = { chain_id, address, asset: gapFill }
+    const taken = await transaction.all(amounts, { ...place, oldest: oldestBucketOfHour(bucket) })
+    const sum = taken.reduce((count, { amount }) => count + Number(amount), 0)
+    const granted = Math.max(0, Math.min(wanted, limit - sum))
+    await transaction.run(prune, { ...place, oldest: oldestBucket(bucket) })
+    await correctSpending(transaction, [{ ...place, bucket, change: BigInt(granted) }])
+    return granted
+  })
+
+const spends = oneByOne(
+  ({ account }: { account: Account; spending: Spend[] }) => ({ accounts: [account] }),
+  (transaction, { account, spending }) => takeSpending(transaction, account, spending),
+)
+
+/**
+ * Counts a transaction that is to be signed and not sent against the daily limits; durable when it resolves. `spent`: for `unspend`,
+ * when it was certainly not signed.
+ */
+export const spend = (
+  database: Database,
+  account: Account,
+  spending: Spend[],
+  auditEntry?: PendingAuditEntry,
+): Promise<{ spent: string | null } | OverLimit> => database.groupCommit(spends, { account, spending }, auditEntry)
+
+export const unspend = (database: Database, account: Account, spent: string): Promise<void> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ accounts: [account] })
+    await correctSpending(transaction, takenBack(account, spent))
+  })
+
+/** The result that `spend` would have, without counting. `transaction_row_id`: only the spending beyond that transaction's counts. */
+export async function wouldExceed(
+  database: Database,
+  account: Account,
+  spending: Spend[],
+  transactionRowId?: number,
+): Promise<OverLimit | undefined> {
+  const { read, effects } = database
+  const spent = transactionRowId === undefined ? null : await spentOf(read, transactionRowId)
+  const taken = (await openSpendingBook(read, [{ account, spending }], effects.now())).spend(
+    account,
+    spending,
+    readSpent(spent),
+  )
+  return 'outcome' in taken ? taken : undefined
 }

@@ -1,43 +1,35 @@
 import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../generated/openapi.ts'
-import type { DueDelivery, Listing, Settlement, Target } from '../../domain/rows.ts'
+import type { DueDelivery, Listing, PageRequest, PendingAuditEntry, Settlement, Target } from '../../domain/rows.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type Block, type BlockList, findPage } from '../blocks.ts'
-import type { Store } from '../store.ts'
-import type { StoreDependencies } from '../store-dependencies.ts'
-import { createBulkChanges } from './bulk-changes.ts'
-import type { Database } from './database.ts'
-import { type StoredSeal, sealedColumns } from './row-mac.ts'
-import { indexedBy, sql, type Transaction } from './session.ts'
+import { beginBulkChange } from './bulk-changes.ts'
+import type { StoredSeal } from './database.ts'
+import { type Database, indexedBy, oneByOne, sql, type Transaction } from './database.ts'
+import { sealedColumns } from './row-mac.ts'
 import { dataColumn, withData } from './transaction-rows.ts'
 
 /** The number of attempts in a response: the last ones of a delivery. */
-export const maxShownAttempts = 20
-export const states: Delivery['status'][] = ['pending', 'delivered', 'failed']
+const maxShownAttempts = 20
+const states: Delivery['status'][] = ['pending', 'delivered', 'failed']
 
-export type Counts = Pick<NotificationHealth, 'pending' | 'failed'>
-export type Health = Pick<NotificationHealth, 'disabled_reason' | 'last_success_at' | 'failing_since'>
-export type BlockRow = { block: number; oldest: string; newest: string } & Record<Delivery['status'], number>
-export type Row = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { row_id: number; next_at: number }
+type Counts = Pick<NotificationHealth, 'pending' | 'failed'>
+type Health = Pick<NotificationHealth, 'disabled_reason' | 'last_success_at' | 'failing_since'>
+type BlockRow = { block: number; oldest: string; newest: string } & Record<Delivery['status'], number>
+type Row = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { row_id: number; next_at: number }
 
 /** `attempts`: oldest first. */
-export const show = ({ row_id: _, next_at, ...row }: Row, attempts: DeliveryAttempt[]): Delivery => ({
+const show = ({ row_id: _, next_at, ...row }: Row, attempts: DeliveryAttempt[]): Delivery => ({
   ...row,
   next_attempt_at: row.status === 'pending' ? new Date(next_at).toISOString() : null,
   attempts,
 })
 
 /** How many deliveries of a block are in one of the states and were created at `since` or later. */
-export function countIn(row: BlockRow, wanted: Delivery['status'][], since: string): Block {
+function countIn(row: BlockRow, wanted: Delivery['status'][], since: string): Block {
   const sum = wanted.reduce((count, state) => count + row[state], 0)
   const isCut = sum > 0 && row.oldest < since
   return { block: row.block, count: row.newest < since ? 0 : isCut ? undefined : sum }
 }
-
-export const healthOf = (known: Health, counts: Counts): NotificationHealth => ({
-  ...known,
-  status: known.disabled_reason === null ? 'enabled' : 'disabled',
-  ...counts,
-})
 
 const columns = `deliveries.row_id, deliveries.id, events.id AS event_id, events.event, events.sequence, deliveries.status,
   deliveries.created_at, next_at, relayers.id AS relayer_id, transactions.id AS transaction_id, transactions.nonce`
@@ -81,97 +73,117 @@ const health = sql<Health>(
 /** Deliveries whose attempts are read in one turn of the event loop. */
 const stepRows = 100
 
-type Deliveries = Pick<
-  Store,
-  'listDeliveries' | 'redeliver' | 'redeliverFailed' | 'retryDeliveries' | 'notificationHealth'
->
-
-/** The outbox, for the API. */
-export function deliveries({ read, write }: Database, { now }: Pick<StoreDependencies, 'now'>): Deliveries {
-  const bulk = createBulkChanges(now)
-
-  /** In steps, between which other work runs: each attempt may have an answer of some kilobytes. */
-  async function showAll(rowIds: number[]): Promise<Delivery[]> {
-    const shown: Delivery[] = []
-    for (let at = 0; at < rowIds.length; at += stepRows) {
-      if (at > 0) await yieldToEventLoop()
-      const step = await read.all(select, { row_ids: rowIds.slice(at, at + stepRows) })
-      const attempts = new Map<number, DeliveryAttempt[]>(step.map(({ row_id }) => [row_id, []]))
-      const found = await read.allOf(
-        attemptsOf,
-        step.map((row) => ({ delivery_row_id: row.row_id })),
-      )
-      for (const { delivery_row_id, ...attempt } of found) attempts.get(delivery_row_id)?.push(attempt)
-      shown.push(...step.map((row) => show(row, attempts.get(row.row_id) ?? [])))
-    }
-    return shown
+/** In steps, between which other work runs: each attempt may have an answer of some kilobytes. */
+async function showAll(database: Database, rowIds: number[]): Promise<Delivery[]> {
+  const shown: Delivery[] = []
+  for (let at = 0; at < rowIds.length; at += stepRows) {
+    if (at > 0) await yieldToEventLoop()
+    const step = await database.read.all(select, { row_ids: rowIds.slice(at, at + stepRows) })
+    const attempts = new Map<number, DeliveryAttempt[]>(step.map(({ row_id }) => [row_id, []]))
+    const found = await database.read.allOf(
+      attemptsOf,
+      step.map((row) => ({ delivery_row_id: row.row_id })),
+    )
+    for (const { delivery_row_id, ...attempt } of found) attempts.get(delivery_row_id)?.push(attempt)
+    shown.push(...step.map((row) => show(row, attempts.get(row.row_id) ?? [])))
   }
+  return shown
+}
 
-  /** The deliveries in one of the states, created at `since` or later (RFC 3339, UTC, milliseconds). */
-  const listOf = (notificationRowId: number, wanted: Delivery['status'][], since = ''): BlockList => ({
-    async blocks(level, from, to) {
-      const rows = await read.all(blocks, { notification_row_id: notificationRowId, level, from, to })
-      return rows.map((row) => countIn(row, wanted, since))
-    },
-    async numbers(from, to) {
-      const rows = await read.all(numbers, { notification_row_id: notificationRowId, states: wanted, since, from, to })
-      return rows.map(({ row_id }) => row_id)
-    },
-  })
+/** The deliveries in one of the states, created at `since` or later (RFC 3339, UTC, milliseconds). */
+const listOf = (
+  database: Database,
+  notificationRowId: number,
+  wanted: Delivery['status'][],
+  since = '',
+): BlockList => ({
+  async blocks(level, from, to) {
+    const rows = await database.read.all(blocks, { notification_row_id: notificationRowId, level, from, to })
+    return rows.map((row) => countIn(row, wanted, since))
+  },
+  async numbers(from, to) {
+    const range = { notification_row_id: notificationRowId, states: wanted, since, from, to }
+    const rows = await database.read.all(numbers, range)
+    return rows.map(({ row_id }) => row_id)
+  },
+})
 
-  /** Locks the notification until the commit. */
-  async function isDisabled(transaction: Transaction, notificationRowId: number): Promise<boolean> {
-    await transaction.lockNotifications([notificationRowId])
-    return (await transaction.one(health, { notification_row_id: notificationRowId }))?.disabled_reason != null
-  }
+/** Locks the notification until the commit. */
+async function isDisabled(transaction: Transaction, notificationRowId: number): Promise<boolean> {
+  await transaction.lockNotifications([notificationRowId])
+  return (await transaction.one(health, { notification_row_id: notificationRowId }))?.disabled_reason != null
+}
 
-  return {
-    async listDeliveries(notificationRowId, slice, status): Promise<Listing<Delivery>> {
-      const found = await findPage(listOf(notificationRowId, status.length > 0 ? status : states), slice)
-      return { items: await showAll(found.items), total_items: found.total_items }
-    },
-    redeliver: (notificationRowId, id, auditEntry) =>
-      write(async (transaction) => {
-        const isOff = await isDisabled(transaction, notificationRowId)
-        const row = await transaction.one(one, { notification_row_id: notificationRowId, id })
-        if (!row) return 'missing'
-        if (isOff) return 'disabled'
-        await transaction.run(again, { now: now(), row_id: row.row_id })
-        const attempts = await transaction.allOf(attemptsOf, [{ delivery_row_id: row.row_id }])
-        return show(
-          (await transaction.one(one, { notification_row_id: notificationRowId, id })) as Row,
-          attempts.map(({ delivery_row_id: _, ...attempt }) => attempt),
-        )
-      }, auditEntry),
-    async redeliverFailed(notificationRowId, since, auditEntry) {
-      const begun = await write(
-        async (transaction) =>
-          (await isDisabled(transaction, notificationRowId))
-            ? undefined
-            : bulk.begin(transaction, 'redeliver', notificationRowId, since),
-        auditEntry,
-      )
-      if (begun === undefined) return 'disabled'
-      const { changed, isDone } = begun
-      if (isDone) return changed
-      const rest = await findPage(listOf(notificationRowId, ['failed'], since), { offset: 0, limit: 0 })
-      return changed + rest.total_items
-    },
-    retryDeliveries: (notificationRowId, auditEntry) =>
-      write(async (transaction) => {
-        if (await isDisabled(transaction, notificationRowId)) return 'disabled'
-        const waiting = (await transaction.one(countWaiting, {
-          notification_row_id: notificationRowId,
-          now: now(),
-        })) as { count: number }
-        if (waiting.count > 0) await bulk.begin(transaction, 'retry', notificationRowId)
-        return waiting.count
-      }, auditEntry),
-    async notificationHealth(notificationRowId) {
-      const known = (await read.one(health, { notification_row_id: notificationRowId })) as Health
-      return healthOf(known, (await read.one(countAll, { notification_row_id: notificationRowId })) as Counts)
-    },
-  }
+export async function listDeliveries(
+  database: Database,
+  notificationRowId: number,
+  slice: PageRequest,
+  status: Delivery['status'][],
+): Promise<Listing<Delivery>> {
+  const found = await findPage(listOf(database, notificationRowId, status.length > 0 ? status : states), slice)
+  return { items: await showAll(database, found.items), total_items: found.total_items }
+}
+
+/** Makes a delivery pending again, from the start of the retry schedule. */
+export const redeliver = (
+  database: Database,
+  notificationRowId: number,
+  id: string,
+  auditEntry?: PendingAuditEntry,
+): Promise<Delivery | 'missing' | 'disabled'> =>
+  database.write(async (transaction) => {
+    const isOff = await isDisabled(transaction, notificationRowId)
+    const row = await transaction.one(one, { notification_row_id: notificationRowId, id })
+    if (!row) return 'missing'
+    if (isOff) return 'disabled'
+    await transaction.run(again, { now: database.effects.now(), row_id: row.row_id })
+    const attempts = await transaction.allOf(attemptsOf, [{ delivery_row_id: row.row_id }])
+    return show(
+      (await transaction.one(one, { notification_row_id: notificationRowId, id })) as Row,
+      attempts.map(({ delivery_row_id: _, ...attempt }) => attempt),
+    )
+  }, auditEntry)
+
+/** Resolves to how many deliveries become pending again, now or by `continueBulkChange`. */
+export async function redeliverFailed(
+  database: Database,
+  notificationRowId: number,
+  since: string,
+  auditEntry?: PendingAuditEntry,
+): Promise<number | 'disabled'> {
+  const begun = await database.write(
+    async (transaction) =>
+      (await isDisabled(transaction, notificationRowId))
+        ? undefined
+        : beginBulkChange(transaction, 'redeliver', notificationRowId, since),
+    auditEntry,
+  )
+  if (begun === undefined) return 'disabled'
+  const { changed, isDone } = begun
+  if (isDone) return changed
+  const rest = await findPage(listOf(database, notificationRowId, ['failed'], since), { offset: 0, limit: 0 })
+  return changed + rest.total_items
+}
+
+/** Makes the waiting deliveries due. Resolves to their number, of which `continueBulkChange` changes those after the first batch. */
+export const retryDeliveries = (
+  database: Database,
+  notificationRowId: number,
+  auditEntry: PendingAuditEntry,
+): Promise<number | 'disabled'> =>
+  database.write(async (transaction) => {
+    if (await isDisabled(transaction, notificationRowId)) return 'disabled'
+    const waiting = { notification_row_id: notificationRowId, now: transaction.effects.now() }
+    const { count } = (await transaction.one(countWaiting, waiting)) as { count: number }
+    if (count > 0) await beginBulkChange(transaction, 'retry', notificationRowId)
+    return count
+  }, auditEntry)
+
+export async function notificationHealth({ read }: Database, notificationRowId: number): Promise<NotificationHealth> {
+  const its = { notification_row_id: notificationRowId }
+  const known = (await read.one(health, its)) as Health
+  const counts = (await read.one(countAll, its)) as Counts
+  return { ...known, status: known.disabled_reason === null ? 'enabled' : 'disabled', ...counts }
 }
 
 // Skips from target to target in the index, so it does not read every delivery.
@@ -223,45 +235,48 @@ const disable = sql('UPDATE notifications SET disabled_reason = $reason WHERE ro
 /** The age up to which a delivery is retried out of turn: longer than the retry schedule. */
 const retriedMs = 120 * 3_600_000
 
-type Outbox = Pick<
-  Store,
-  'targetsAtWork' | 'getTarget' | 'targetRowId' | 'dueDeliveries' | 'bodyOf' | 'nextDueAt' | 'settleDelivery'
->
-
-/** The outbox, for the deliverer. */
-export function outbox(database: Database, { now }: Pick<StoreDependencies, 'now'>): Outbox {
-  const { read, rights } = database
-  const bulk = createBulkChanges(now)
-
-  async function settleOne(transaction: Transaction, settlement: Settlement): Promise<void> {
-    const { delivery_row_id, notification_row_id, attempt, disable: reason, recovered, ...verdict } = settlement
-    const { at } = attempt
-    // The delivery was deleted with its notification.
-    if ((await transaction.run(settle, { delivery_row_id, ...verdict })) === 0) return
-    await transaction.run(insertAttempt, { delivery_row_id, ...attempt })
-    await transaction.run(verdict.status === 'delivered' ? succeed : fail, { at, notification_row_id })
-    // Older ones would be repeated for ever, where one event fails and the others do not.
-    if (recovered)
-      await bulk.begin(transaction, 'retry', notification_row_id, new Date(now() - retriedMs).toISOString())
-    if (reason === undefined) return
-    await transaction.run(disable, { reason, notification_row_id })
-    await bulk.begin(transaction, 'give_up', notification_row_id)
-  }
-
-  return {
-    targetsAtWork: async () => (await read.all(atWork)).map(({ target }) => target),
-    getTarget: (rowId) => rights.require('notifications', () => read.one(selectTarget, { row_id: rowId })),
-    targetRowId: async (id, creator) => (await read.one(rowIdOf, { id, creator: creator ?? null }))?.row_id,
-    dueDeliveries: (rowId, time, limit) => read.all(due, { row_id: rowId, time, limit }),
-    async bodyOf(rowId) {
-      const stored = await read.one(selectBody, { row_id: rowId })
-      return stored && withData(stored.body, stored.data)
-    },
-    nextDueAt: async (rowId) => (await read.one(nextDue, { row_id: rowId }))?.next ?? undefined,
-    // Many attempts end at the same time, so they share a commit. After a kill, attempts that were not committed are repeated.
-    settleDelivery: database.groupCommitOfDeliveries(
-      ({ notification_row_id }: Settlement) => notification_row_id,
-      settleOne,
-    ),
-  }
+async function settleOne(transaction: Transaction, settlement: Settlement): Promise<void> {
+  const { delivery_row_id, notification_row_id, attempt, disable: reason, recovered, ...verdict } = settlement
+  const { at } = attempt
+  // The delivery was deleted with its notification.
+  if ((await transaction.run(settle, { delivery_row_id, ...verdict })) === 0) return
+  await transaction.run(insertAttempt, { delivery_row_id, ...attempt })
+  await transaction.run(verdict.status === 'delivered' ? succeed : fail, { at, notification_row_id })
+  // Older ones would be repeated for ever, where one event fails and the others do not.
+  const since = new Date(transaction.effects.now() - retriedMs).toISOString()
+  if (recovered) await beginBulkChange(transaction, 'retry', notification_row_id, since)
+  if (reason === undefined) return
+  await transaction.run(disable, { reason, notification_row_id })
+  await beginBulkChange(transaction, 'give_up', notification_row_id)
 }
+
+/** The row ids of the notifications that have pending deliveries. */
+export const targetsAtWork = async (database: Database): Promise<number[]> =>
+  (await database.read.all(atWork)).map(({ target }) => target)
+
+export const getTarget = (database: Database, rowId: number): Promise<Target | undefined> =>
+  database.rights.require('notifications', () => database.read.one(selectTarget, { row_id: rowId }))
+
+export const targetRowId = async (database: Database, id: string, creator?: string): Promise<number | undefined> =>
+  (await database.read.one(rowIdOf, { id, creator: creator ?? null }))?.row_id
+
+/** The due deliveries, oldest first; of each subject only the earliest pending one. */
+export const dueDeliveries = (database: Database, rowId: number, time: number, limit: number): Promise<DueDelivery[]> =>
+  database.read.all(due, { row_id: rowId, time, limit })
+
+/** The body of a delivery; undefined when the delivery was deleted. */
+export async function bodyOf(database: Database, rowId: number): Promise<string | undefined> {
+  const stored = await database.read.one(selectBody, { row_id: rowId })
+  return stored && withData(stored.body, stored.data)
+}
+
+/** The time at which the next delivery is due, in milliseconds since the Unix epoch. */
+export const nextDueAt = async (database: Database, rowId: number): Promise<number | undefined> =>
+  (await database.read.one(nextDue, { row_id: rowId }))?.next ?? undefined
+
+// Many attempts end at the same time, so they share a commit. After a kill, attempts that were not committed are repeated.
+const settlements = oneByOne(({ notification_row_id }: Settlement) => notification_row_id, settleOne)
+
+/** Stores a delivery attempt and its consequences. */
+export const settleDelivery = (database: Database, settlement: Settlement): Promise<void> =>
+  database.groupCommitOfDeliveries(settlements, settlement)

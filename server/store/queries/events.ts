@@ -9,10 +9,8 @@ import { showRelayer } from '../../domain/show-relayer.ts'
 import { shownTransaction } from '../../domain/show-transaction.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
-import type { Store } from '../store.ts'
-import type { StoreDependencies } from '../store-dependencies.ts'
-import type { Database } from './database.ts'
-import { type Engine, sql, type Transaction, type Truth } from './session.ts'
+import type { StoreDependencies } from './database.ts'
+import { type Database, type Engine, sql, type Transaction, type Truth } from './database.ts'
 import { dataColumn, withData } from './transaction-rows.ts'
 
 /** Events that are read at once: an event may contain 128 KB of data as hex. */
@@ -30,63 +28,52 @@ const whose = sql<{ sequence: number; is_of_pool: Truth }>(`
     EXISTS (SELECT 1 FROM transactions WHERE id = events.subject AND pool_row_id = $pool_row_id) AS is_of_pool
   FROM events WHERE relayer_row_id = $relayer_row_id AND sequence > $after ORDER BY sequence LIMIT $limit`)
 
-export function eventLog({ read }: Database): Pick<Store, 'events' | 'eventsOfPool' | 'lastEvent'> {
-  async function readEvents(relayerRowId: number, after: number, limit: number): Promise<EventRow[]> {
-    const events: EventRow[] = []
-    let characters = 0
-    while (events.length < limit && characters < maxEventCharacters) {
-      const size = Math.min(stepRows, limit - events.length)
-      const from = events.at(-1)?.sequence ?? after
-      const rows = await read.all(select, { relayer_row_id: relayerRowId, after: from, limit: size })
-      for (const { data, ...event } of rows) {
-        if (characters >= maxEventCharacters) break
-        const body = withData(event.body, data)
-        events.push({ ...event, body })
-        characters += body.length
-      }
-      if (rows.length < size) break
+/** Events of a relayer after a sequence number, in order: at most `limit`, fewer if they are large, and at least one if any exists. */
+export async function events(
+  database: Database,
+  relayerRowId: number,
+  after: number,
+  limit: number,
+): Promise<EventRow[]> {
+  const found: EventRow[] = []
+  let characters = 0
+  while (found.length < limit && characters < maxEventCharacters) {
+    const size = Math.min(stepRows, limit - found.length)
+    const from = found.at(-1)?.sequence ?? after
+    const rows = await database.read.all(select, { relayer_row_id: relayerRowId, after: from, limit: size })
+    for (const { data, ...event } of rows) {
+      if (characters >= maxEventCharacters) break
+      const body = withData(event.body, data)
+      found.push({ ...event, body })
+      characters += body.length
     }
-    return events
+    if (rows.length < size) break
   }
-
-  return {
-    events: readEvents,
-    async eventsOfPool(poolRowId, relayerRowId, after, limit) {
-      const events: EventRow[] = []
-      let [characters, seen] = [0, after]
-      for (const { sequence, is_of_pool } of await read.all(whose, {
-        pool_row_id: poolRowId,
-        relayer_row_id: relayerRowId,
-        after,
-        limit,
-      })) {
-        if (characters >= maxEventCharacters) break
-        if (is_of_pool) events.push(...(await readEvents(relayerRowId, sequence - 1, 1)))
-        characters += events.at(-1)?.body.length ?? 0
-        seen = sequence
-      }
-      return { events, seen }
-    },
-    lastEvent: async (relayerRowId) => (await read.one(last, { relayer_row_id: relayerRowId }))?.last ?? 0,
-  }
+  return found
 }
 
-/** Writes events. The caller holds the lock of the relayer's row, so that sequences follow each other. */
-export interface Events {
-  /** Reads ahead what events of these relayers need. */
-  prepare(transaction: Transaction, relayerRowIds: number[]): Promise<unknown>
-  /** The same for the relayers of transactions. */
-  prepareFor(transaction: Transaction, transactionRowIds: number[]): Promise<unknown>
-  /** The status of each transaction has changed. */
-  ofTransactions(transaction: Transaction, rows: TransactionRow[]): Promise<void>
-  /** A transaction waits, for the reason that it holds. */
-  ofWait(transaction: Transaction, row: TransactionRow & { waiting_for: WaitingFor | null }): Promise<void>
-  /** A relayer was changed. An event is written when it is disabled or enabled. */
-  ofChange(transaction: Transaction, before: RelayerRow, after: RelayerRow): Promise<void>
-  ofLowBalance(transaction: Transaction, row: RelayerRow, balance: string, minBalance: string): Promise<void>
-  /** A relayer that needs funds gets none, or gets some again. */
-  ofFunding(transaction: Transaction, row: RelayerRow, state: FundingStatus, reason: string | null): Promise<void>
+/** Those of the transactions that were sent through a pool, among the next `limit`. `seen`: the last one that was looked at. */
+export async function eventsOfPool(
+  database: Database,
+  poolRowId: number,
+  relayerRowId: number,
+  after: number,
+  limit: number,
+): Promise<{ events: EventRow[]; seen: number }> {
+  const found: EventRow[] = []
+  let [characters, seen] = [0, after]
+  const page = { pool_row_id: poolRowId, relayer_row_id: relayerRowId, after, limit }
+  for (const { sequence, is_of_pool } of await database.read.all(whose, page)) {
+    if (characters >= maxEventCharacters) break
+    if (is_of_pool) found.push(...(await events(database, relayerRowId, sequence - 1, 1)))
+    characters += found.at(-1)?.body.length ?? 0
+    seen = sequence
+  }
+  return { events: found, seen }
 }
+
+export const lastEvent = async (database: Database, relayerRowId: number): Promise<number> =>
+  (await database.read.one(last, { relayer_row_id: relayerRowId }))?.last ?? 0
 
 /** A notification that a relayer reports to. `filter`: JSON. */
 interface Listener {
@@ -168,88 +155,80 @@ type Delivery = { place: number; notification_row_id: number; delivery_id: strin
 /** The state of each relayer, as a database transaction has written it: of all methods that share it. */
 const inTransaction = new WeakMap<Transaction, Map<number, State>>()
 
-/** Writes an event and its deliveries, inside the database transaction of the change, so that both are committed or neither. */
-export function createEvents(dependencies: StoreDependencies): Events {
-  const { observer = {} } = dependencies
+function note(known: Map<number, State>, rows: StateRow[]): void {
+  for (const { relayer_row_id, last, listeners } of rows) {
+    if (!known.has(relayer_row_id)) known.set(relayer_row_id, { last, listeners: JSON.parse(listeners) })
+  }
+}
 
-  function note(known: Map<number, State>, rows: StateRow[]): void {
-    for (const { relayer_row_id, last, listeners } of rows) {
-      if (!known.has(relayer_row_id)) known.set(relayer_row_id, { last, listeners: JSON.parse(listeners) })
+/** Reads ahead what events of these relayers need. */
+export async function prepareEvents(transaction: Transaction, relayerRowIds: number[]): Promise<Map<number, State>> {
+  const known = inTransaction.get(transaction) ?? new Map<number, State>()
+  inTransaction.set(transaction, known)
+  const unknown = [...new Set(relayerRowIds)].filter((rowId) => !known.has(rowId))
+  if (unknown.length === 0) return known
+  const wanted = unknown.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
+  note(known, await transaction.allOf(states, wanted))
+  return known
+}
+
+/** The same for the relayers of transactions. */
+export async function prepareEventsFor(transaction: Transaction, transactionRowIds: number[]): Promise<void> {
+  note(await prepareEvents(transaction, []), await transaction.all(statesFor, { row_ids: transactionRowIds }))
+}
+
+/**
+ * Writes events and their deliveries, inside the database transaction of the change, so that both are committed or neither. The caller
+ * holds the locks of the relayers' rows, so that sequences follow each other.
+ */
+export async function writeEvents(transaction: Transaction, all: NewEvent[]): Promise<void> {
+  if (all.length === 0) return
+  const known = await prepareEvents(
+    transaction,
+    all.map(({ relayer_row_id }) => relayer_row_id),
+  )
+  const rows: (Event & { place: number })[] = []
+  const deliveries: (Omit<Event, 'body'> & Delivery)[] = []
+  for (const its of all) {
+    const state = known.get(its.relayer_row_id) as State
+    state.last += 1
+    const { relayer_row_id, event, subject, data_row_id } = its
+    const sequence = state.last
+    const { body, ...rest } = serializeEvent(its, sequence, transaction.effects)
+    const row = { relayer_row_id, sequence, event, subject, data_row_id, ...rest }
+    rows.push({ ...row, body, place: rows.length })
+    for (const { row_id: notificationRowId, filter } of state.listeners) {
+      if (!isWanted(filter, its)) continue
+      const deliveryId = transaction.effects.makeId()
+      const place = deliveries.length
+      deliveries.push({ ...row, notification_row_id: notificationRowId, delivery_id: deliveryId, place })
     }
   }
+  // They are sent together, and run one after the other.
+  await Promise.all([
+    transaction.runOf(insert, rows),
+    ...(deliveries.length > 0 ? [transaction.runOf(deliver, deliveries)] : []),
+  ])
+}
 
-  async function statesOf(transaction: Transaction, relayerRowIds: number[]) {
-    const known = inTransaction.get(transaction) ?? new Map<number, State>()
-    inTransaction.set(transaction, known)
-    const unknown = [...new Set(relayerRowIds)].filter((rowId) => !known.has(rowId))
-    if (unknown.length === 0) return known
-    const wanted = unknown.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
-    note(known, await transaction.allOf(states, wanted))
-    return known
-  }
+/** Writes that the status of each transaction has changed. */
+export async function writeStatusEvents(transaction: Transaction, rows: TransactionRow[]): Promise<void> {
+  await writeEvents(transaction, rows.map(transactionEvent))
+  transaction.afterCommit(() => {
+    for (const { status } of rows) transaction.effects.observer?.moved?.(status)
+  })
+}
 
-  async function write(transaction: Transaction, all: NewEvent[]): Promise<void> {
-    if (all.length === 0) return
-    const known = await statesOf(
-      transaction,
-      all.map(({ relayer_row_id }) => relayer_row_id),
-    )
-    const rows: (Event & { place: number })[] = []
-    const deliveries: (Omit<Event, 'body'> & Delivery)[] = []
-    for (const its of all) {
-      const state = known.get(its.relayer_row_id) as State
-      state.last += 1
-      const { relayer_row_id, event, subject, data_row_id } = its
-      const sequence = state.last
-      const { body, ...rest } = serializeEvent(its, sequence, dependencies)
-      const row = { relayer_row_id, sequence, event, subject, data_row_id, ...rest }
-      rows.push({ ...row, body, place: rows.length })
-      for (const { row_id: notificationRowId, filter } of state.listeners) {
-        if (!isWanted(filter, its)) continue
-        const place = deliveries.length
-        deliveries.push({ ...row, notification_row_id: notificationRowId, delivery_id: dependencies.makeId(), place })
-      }
-    }
-    // They are sent together, and run one after the other.
-    await Promise.all([
-      transaction.runOf(insert, rows),
-      ...(deliveries.length > 0 ? [transaction.runOf(deliver, deliveries)] : []),
-    ])
-  }
-
-  return {
-    prepare: statesOf,
-    async prepareFor(transaction, rowIds) {
-      note(await statesOf(transaction, []), await transaction.all(statesFor, { row_ids: rowIds }))
-    },
-    async ofTransactions(transaction, rows) {
-      await write(transaction, rows.map(transactionEvent))
-      transaction.afterCommit(() => {
-        for (const { status } of rows) observer.moved?.(status)
-      })
-    },
-    async ofWait(transaction, row) {
-      await write(transaction, [waitEvent(row)])
-      const { relayer_id, id: transactionId, nonce, waiting_for } = row
-      const reason = shownReason(row)
-      transaction.afterCommit(() =>
-        observer.waits?.({
-          relayer_id,
-          transaction_id: transactionId,
-          nonce,
-          waiting_for: waiting_for ?? 'other',
-          reason,
-        }),
-      )
-    },
-    async ofChange(transaction, before, after) {
-      const event = changeEvent(before, after)
-      if (event) await write(transaction, [event])
-    },
-    ofLowBalance: (transaction, row, balance, minBalance) =>
-      write(transaction, [lowBalanceEvent(row, balance, minBalance)]),
-    ofFunding: (transaction, row, state, reason) => write(transaction, [fundingEvent(row, state, reason)]),
-  }
+/** Writes that a transaction waits, for the reason that it holds. */
+export async function writeWaitEvent(
+  transaction: Transaction,
+  row: TransactionRow & { waiting_for: WaitingFor | null },
+): Promise<void> {
+  await writeEvents(transaction, [waitEvent(row)])
+  const { relayer_id, id: transactionId, nonce, waiting_for } = row
+  const [reason, waitingFor] = [shownReason(row), waiting_for ?? 'other']
+  const wait = { relayer_id, transaction_id: transactionId, nonce, waiting_for: waitingFor, reason }
+  transaction.afterCommit(() => transaction.effects.observer?.waits?.(wait))
 }
 
 /** An event before it has an id and a sequence number. */

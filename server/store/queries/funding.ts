@@ -1,13 +1,20 @@
+import type { FundingStatus } from '../../../generated/openapi.ts'
+import type { AppliedFunding } from '../../domain/funding.ts'
 import { asCoin, isBlocked } from '../../domain/funding.ts'
-import type { FundingNote, FundingStore } from '../configuration-store.ts'
-import type { StoreDependencies } from '../store-dependencies.ts'
+import type { RelayerRow } from '../../domain/rows.ts'
+import type { Account } from '../../domain/transaction-rows.ts'
 import { bucketAt, oldestBucket } from './daily-limits.ts'
-import type { Database } from './database.ts'
-import { createEvents } from './events.ts'
-import { poolReads } from './pools.ts'
-import { relayerReads } from './relayers.ts'
-import { sql, type Truth } from './session.ts'
-import { funded, poolThatFunds, readRefills } from './treasuries.ts'
+import { type Database, sql, type Truth } from './database.ts'
+import { fundingEvent, writeEvents } from './events.ts'
+import { poolById } from './pools.ts'
+import { relayerByRowId } from './relayers.ts'
+import { funded, poolThatFunds, type Refill, readRefills } from './treasuries.ts'
+
+export interface FundingNote {
+  state: FundingStatus
+  reason: string | null
+  since: string
+}
 
 const note = sql<FundingNote>('SELECT state, reason, since FROM funding_states WHERE relayer_row_id = $relayer_row_id')
 const notes = sql<FundingNote & { relayer_row_id: number }>(
@@ -29,58 +36,68 @@ const fees = sql<{ gwei: number; wei: number }>(`
   SELECT coalesce(sum(fee_gwei), 0) AS gwei, coalesce(sum(fee_wei), 0) AS wei FROM activity
   WHERE period_s = 900 AND at >= $from AND relayer_row_id = $relayer_row_id`)
 
-export function funding(
-  database: Database,
-  dependencies: StoreDependencies,
-): Omit<FundingStore, 'setFunding' | 'setPoolFunding'> {
-  const { now, observer } = dependencies
-  const { write } = database
-  const { byRowId } = relayerReads(database)
-  const findPool = poolReads(database)
-  const events = createEvents(dependencies)
-  const timestamp = () => new Date(now()).toISOString()
+/** The row ids of the relayers that have a funding, or that a pool funds. */
+export const fundedRelayers = async (database: Database): Promise<number[]> =>
+  (await database.read.all(funded)).map(({ row_id }) => row_id)
 
-  return {
-    fundedRelayers: async () => (await database.read.all(funded)).map(({ row_id }) => row_id),
-    async fundingOf({ row_id: relayerRowId, funding: own, coin_token }) {
-      if (own) return { funding: asCoin(own, coin_token), pool: null }
-      const found = await database.read.one(poolThatFunds, { relayer_row_id: relayerRowId })
-      const pool = found && (await findPool(database.read, found.id))
-      return pool?.funding ? { funding: asCoin(pool.funding, coin_token), pool } : undefined
-    },
-    refills: (relayerRowId) => readRefills(database.read, relayerRowId),
-    async noteFunding(relayerRowId, { state, reason }) {
-      // Read first, because it rarely changes and a write costs a commit.
-      const before = await database.read.one(note, { relayer_row_id: relayerRowId })
-      if (before?.state === state && before.reason === reason) return
-      await write(async (transaction) => {
-        await transaction.lockRelayers({ relayers: [relayerRowId] })
-        const row = await byRowId(transaction, relayerRowId)
-        if (!row) return
-        const since = before?.state === state ? before.since : timestamp()
-        await transaction.run(setNote, { relayer_row_id: relayerRowId, state, reason, since })
-        const wasBlocked = before !== undefined && isBlocked(before.state)
-        if (before?.state === state || (!isBlocked(state) && !wasBlocked)) return
-        await events.ofFunding(transaction, row, state, reason)
-        transaction.afterCommit(() => observer?.fundingChanged?.({ relayer_id: row.id, state, reason }))
-      })
-    },
-    async fundingNotes() {
-      const rows = await database.read.all(notes)
-      return new Map(rows.map(({ relayer_row_id, ...its }) => [relayer_row_id, its]))
-    },
-    async spentPerDay({ chain_id, address }, asset) {
-      const place = { chain_id, address, asset, oldest: oldestBucket(bucketAt(now())) }
-      const amounts = await database.read.all(counted, place)
-      return `${amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n)}`
-    },
-    async hasUnfinishedCalls(relayerRowId) {
-      const row = await database.read.one(calls, { relayer_row_id: relayerRowId })
-      return Boolean(row?.found)
-    },
-    async feesSince(relayerRowId, from) {
-      const row = await database.read.one(fees, { relayer_row_id: relayerRowId, from })
-      return row ? BigInt(row.gwei) * 1_000_000_000n + BigInt(row.wei) : 0n
-    },
-  }
+/** Undefined: it gets no funds from another relayer. */
+export async function fundingOf(
+  database: Database,
+  { row_id: relayerRowId, funding: own, coin_token }: RelayerRow,
+): Promise<AppliedFunding | undefined> {
+  if (own) return { funding: asCoin(own, coin_token), pool: null }
+  const found = await database.read.one(poolThatFunds, { relayer_row_id: relayerRowId })
+  const pool = found && (await poolById(database.rights, database.read, found.id))
+  return pool?.funding ? { funding: asCoin(pool.funding, coin_token), pool } : undefined
+}
+
+/** The newest first; at most 20. */
+export const refills = (database: Database, relayerRowId: number): Promise<Refill[]> =>
+  readRefills(database.read, relayerRowId)
+
+/** Stores it if it is another state or reason. An event is written when the relayer can no longer be refilled, or can again. */
+export async function noteFunding(
+  database: Database,
+  relayerRowId: number,
+  { state, reason }: Pick<FundingNote, 'state' | 'reason'>,
+): Promise<void> {
+  // Read first, because it rarely changes and a write costs a commit.
+  const before = await database.read.one(note, { relayer_row_id: relayerRowId })
+  if (before?.state === state && before.reason === reason) return
+  await database.write(async (transaction) => {
+    await transaction.lockRelayers({ relayers: [relayerRowId] })
+    const row = await relayerByRowId(database.rights, transaction, relayerRowId)
+    if (!row) return
+    const since = before?.state === state ? before.since : new Date(database.effects.now()).toISOString()
+    await transaction.run(setNote, { relayer_row_id: relayerRowId, state, reason, since })
+    const wasBlocked = before !== undefined && isBlocked(before.state)
+    if (before?.state === state || (!isBlocked(state) && !wasBlocked)) return
+    await writeEvents(transaction, [fundingEvent(row, state, reason)])
+    transaction.afterCommit(() => database.effects.observer?.fundingChanged?.({ relayer_id: row.id, state, reason }))
+  })
+}
+
+/** By the relayer's row id; relayers that were not examined yet have none. */
+export async function fundingNotes(database: Database): Promise<Map<number, FundingNote>> {
+  const rows = await database.read.all(notes)
+  return new Map(rows.map(({ relayer_row_id, ...its }) => [relayer_row_id, its]))
+}
+
+/** What counts for a daily limit now. `asset`: as in `Spend`. */
+export async function spentPerDay(database: Database, { chain_id, address }: Account, asset: string): Promise<string> {
+  const place = { chain_id, address, asset, oldest: oldestBucket(bucketAt(database.effects.now())) }
+  const amounts = await database.read.all(counted, place)
+  return `${amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n)}`
+}
+
+/** Whether an unfinished transaction of the relayer calls a contract or creates one. */
+export async function hasUnfinishedCalls(database: Database, relayerRowId: number): Promise<boolean> {
+  const row = await database.read.one(calls, { relayer_row_id: relayerRowId })
+  return Boolean(row?.found)
+}
+
+/** The fees that the relayer paid since then, in wei. `from`: seconds since the Unix epoch. Counted by the quarter of an hour. */
+export async function feesSince(database: Database, relayerRowId: number, from: number): Promise<bigint> {
+  const row = await database.read.one(fees, { relayer_row_id: relayerRowId, from })
+  return row ? BigInt(row.gwei) * 1_000_000_000n + BigInt(row.wei) : 0n
 }

@@ -3,6 +3,7 @@ import type { NewTransaction } from '../../domain/new-transaction.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
 import { readAccounts } from './accounts.ts'
 import { openSpendingBook } from './daily-limits.ts'
+import { type Session, sql, type Transaction } from './database.ts'
 import {
   accountOf,
   deduplicationOf,
@@ -13,7 +14,6 @@ import {
   laneOf,
   nonceOf,
 } from './insert-transaction.ts'
-import { type Session, sql, type Transaction } from './session.ts'
 import { columnNames, dataColumn, indexMetadata, quoted, recordsOf } from './transaction-rows.ts'
 import { insertRefills, newestRefills } from './treasuries.ts'
 

@@ -24,7 +24,7 @@ export interface InsertState {
   known: Map<string, KnownAnswer>
   relayers: Map<number, { last_sequence: number; unfinished: Unfinished }>
   /** By `accountOf`; absent: it never had a transaction. */
-  accounts: Map<string, AccountState>
+  accounts: Map<string, InsertAccount>
   /** Used nonces, by `nonceOf`. */
   held: Set<string>
   /** Counts amounts, all or none. Returns the column `spent`. */
@@ -46,7 +46,7 @@ export interface NewestRefill {
   is_open: 0 | 1
 }
 
-export interface AccountState extends Account, ReservationSums {
+export interface InsertAccount extends Account, ReservationSums {
   next_nonce: number
   isChanged: boolean
 }

@@ -1,8 +1,8 @@
 import type { Network, RpcUrl } from '../../../generated/openapi.ts'
-import type { Store } from '../store.ts'
-import type { Database } from './database.ts'
-import { type StoredSeal, sealedColumns } from './row-mac.ts'
-import { type Session, sql } from './session.ts'
+import type { Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
+import type { StoredSeal, TableList } from './database.ts'
+import { type Database, type Session, sql } from './database.ts'
+import { sealedColumns } from './row-mac.ts'
 
 type JsonColumn = 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'private_rpc_urls' | 'submission' | 'coin_token'
 type Row = Omit<Network, JsonColumn | 'is_testnet'> & {
@@ -32,6 +32,8 @@ const readRow = (row: Row): Network => ({
   coin_token: JSON.parse(row.coin_token ?? 'null'),
   is_testnet: row.is_testnet === 1,
 })
+
+const list: TableList<Row, Network> = { table: 'networks', columns, read: readRow }
 
 const encode = (network: Network): Row => ({
   ...network,
@@ -70,58 +72,67 @@ const ofNetwork = (table: string) =>
   sql(`DELETE FROM ${table} WHERE network = (SELECT name FROM networks WHERE row_id = $row_id)`)
 const [removeAbis, removePools] = [ofNetwork('abis'), ofNetwork('pools')]
 
-type Networks = Pick<
-  Store,
-  'createNetwork' | 'getNetwork' | 'listNetworks' | 'namedEndpoints' | 'updateNetwork' | 'deleteNetwork'
->
-
-export function networks({ read, lister, writeCached, rights }: Database): Networks {
-  /** Throws DomainError (503) for a row that another program has changed. */
-  async function trusted(session: Session, id: string): Promise<{ row_id: number; network: Network } | undefined> {
-    const found = await rights.require('networks', () => session.one(select, { id }), id)
-    if (!found) return undefined
-    const { row_id, ...row } = found
-    return { row_id, network: readRow(row) }
-  }
-
-  return {
-    createNetwork: (network, auditEntry) =>
-      writeCached(async (transaction) => {
-        const row = await transaction.one(insert, encode(network))
-        if (row) rights.inserted(transaction, 'networks', row.row_id)
-        return row !== undefined
-      }, auditEntry),
-    getNetwork: async (id) => (await trusted(read, id))?.network,
-    listNetworks: lister('networks', columns, readRow),
-    async namedEndpoints() {
-      const networks = (await read.all(every)).map(readRow)
-      const byName = new Map(networks.map((network) => [network.name, network]))
-      const own = networks.map((network) => ({ network, custom_rpc_urls: [] as RpcUrl[] }))
-      const customs = (await read.all(custom)).flatMap(({ network: name, custom_rpc_urls }) => {
-        const network = byName.get(name)
-        return network ? [{ network, custom_rpc_urls: JSON.parse(custom_rpc_urls) as RpcUrl[] }] : []
-      })
-      return [...own, ...customs]
-    },
-    updateNetwork: (id, change, auditEntry) =>
-      writeCached(async (transaction) => {
-        const found = await trusted(transaction, id)
-        if (!found) return undefined
-        const changed = change(found.network)
-        await rights.updated(transaction, 'networks', found.row_id)
-        await transaction.run(update, { ...encode(changed), row_id: found.row_id })
-        return changed
-      }, auditEntry),
-    deleteNetwork: (id, auditEntry) =>
-      writeCached(async (transaction) => {
-        const row = await transaction.one(rowIdOf, { id })
-        if (!row) return 'missing'
-        if (await transaction.one(used, { id })) return 'in_use'
-        await rights.deleted(transaction, 'networks', row.row_id)
-        await transaction.run(removeAbis, row)
-        await transaction.run(removePools, row)
-        await transaction.run(remove, row)
-        return 'deleted'
-      }, auditEntry),
-  }
+/** Throws DomainError (503) for a row that another program has changed. */
+async function trusted(
+  database: Database,
+  session: Session,
+  id: string,
+): Promise<{ row_id: number; network: Network } | undefined> {
+  const found = await database.rights.require('networks', () => session.one(select, { id }), id)
+  if (!found) return undefined
+  const { row_id, ...row } = found
+  return { row_id, network: readRow(row) }
 }
+
+export const createNetwork = (database: Database, network: Network, auditEntry?: PendingAuditEntry): Promise<boolean> =>
+  database.writeCached(async (transaction) => {
+    const row = await transaction.one(insert, encode(network))
+    if (row) database.rights.inserted(transaction, 'networks', row.row_id)
+    return row !== undefined
+  }, auditEntry)
+
+export const getNetwork = async (database: Database, id: string): Promise<Network | undefined> =>
+  (await trusted(database, database.read, id))?.network
+
+export const listNetworks = (database: Database, slice: PageRequest): Promise<Listing<Network>> =>
+  database.list(list, slice)
+
+/** Each network with its own URLs (empty `custom_rpc_urls`), and with the URLs of each of its relayers that has its own. */
+export async function namedEndpoints(database: Database): Promise<{ network: Network; custom_rpc_urls: RpcUrl[] }[]> {
+  const networks = (await database.read.all(every)).map(readRow)
+  const byName = new Map(networks.map((network) => [network.name, network]))
+  const own = networks.map((network) => ({ network, custom_rpc_urls: [] as RpcUrl[] }))
+  const customs = (await database.read.all(custom)).flatMap(({ network: name, custom_rpc_urls }) => {
+    const network = byName.get(name)
+    return network ? [{ network, custom_rpc_urls: JSON.parse(custom_rpc_urls) as RpcUrl[] }] : []
+  })
+  return [...own, ...customs]
+}
+
+export const updateNetwork = (
+  database: Database,
+  id: string,
+  change: (network: Network) => Network,
+  auditEntry?: PendingAuditEntry,
+): Promise<Network | undefined> =>
+  database.writeCached(async (transaction) => {
+    const found = await trusted(database, transaction, id)
+    if (!found) return undefined
+    const changed = change(found.network)
+    await database.rights.updated(transaction, 'networks', found.row_id)
+    await transaction.run(update, { ...encode(changed), row_id: found.row_id })
+    return changed
+  }, auditEntry)
+
+/** `in_use`: a relayer uses it. */
+export const deleteNetwork = (database: Database, id: string, auditEntry?: PendingAuditEntry): Promise<Deletion> =>
+  database.writeCached(async (transaction) => {
+    const row = await transaction.one(rowIdOf, { id })
+    if (!row) return 'missing'
+    if (await transaction.one(used, { id })) return 'in_use'
+    await database.rights.deleted(transaction, 'networks', row.row_id)
+    await transaction.run(removeAbis, row)
+    await transaction.run(removePools, row)
+    await transaction.run(remove, row)
+    return 'deleted'
+  }, auditEntry)

@@ -1,16 +1,12 @@
 import type { Account } from '../../domain/transaction-rows.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import type { Store } from '../store.ts'
 import { setNonce } from './accounts.ts'
-import type { Database } from './database.ts'
-import { type Session, sql, type Transaction, type Truth } from './session.ts'
+import { type Database, type Session, sql, type Transaction, type Truth } from './database.ts'
 
 /** The most gaps and abandoned nonces that are reported. */
 const maxFound = 100
 /** The most nonces that one turn of the event loop reads, or that one database transaction changes: some milliseconds. */
 const batchRows = 250
-
-type Compaction = Pick<Store, 'abandoned' | 'compactNonces'>
 
 interface Held {
   row_id: number
@@ -49,99 +45,119 @@ const renumber = sql('UPDATE transactions SET nonce = $nonce, revision = revisio
  * Closes gaps of nonces in batches, between which other work runs. After each batch no two transactions have the same nonce and the
  * counter is above all of them, so that an interrupted compaction leaves a gap that the next one finds.
  */
-export function nonceCompaction({ read, write }: Pick<Database, 'read' | 'write'>): Compaction {
-  const from = (session: Session, { chain_id, address }: Account, nonce: number) =>
-    session.all(heldFrom, { chain_id, address, nonce, limit: batchRows })
-  const below = (session: Session, { chain_id, address }: Account, nonce: number, limit = batchRows) =>
-    session.all(heldBelow, { chain_id, address, nonce, limit })
-  const usedBelowOf = async (session: Session, { chain_id, address }: Account) =>
-    (await session.one(usedBelow, { chain_id, address }))?.used_below ?? 0
 
-  /** The lowest nonce from `latest` on that is above all nonces that are known to be in a block. */
-  async function aboveBlocks(account: Account, latest: number): Promise<number> {
-    for (let end = Number.MAX_SAFE_INTEGER; ; await yieldToEventLoop()) {
-      const rows = await below(read, account, end)
-      const highest = rows.find(({ is_in_block }) => is_in_block)
-      if (highest) return Math.max(latest, highest.nonce + 1)
-      const last = rows.at(-1)
-      if (last === undefined || last.nonce <= latest) return latest
-      end = last.nonce
-    }
+const from = (session: Session, { chain_id, address }: Account, nonce: number) =>
+  session.all(heldFrom, { chain_id, address, nonce, limit: batchRows })
+
+const below = (session: Session, { chain_id, address }: Account, nonce: number, limit = batchRows) =>
+  session.all(heldBelow, { chain_id, address, nonce, limit })
+
+const usedBelowOf = async (session: Session, { chain_id, address }: Account) =>
+  (await session.one(usedBelow, { chain_id, address }))?.used_below ?? 0
+
+/** The lowest nonce from `latest` on that is above all nonces that are known to be in a block. */
+async function aboveBlocks(database: Database, account: Account, latest: number): Promise<number> {
+  for (let end = Number.MAX_SAFE_INTEGER; ; await yieldToEventLoop()) {
+    const rows = await below(database.read, account, end)
+    const highest = rows.find(({ is_in_block }) => is_in_block)
+    if (highest) return Math.max(latest, highest.nonce + 1)
+    const last = rows.at(-1)
+    if (last === undefined || last.nonce <= latest) return latest
+    end = last.nonce
   }
+}
 
-  /** Gives lower nonces to one batch. */
-  async function moveBatch(
-    transaction: Transaction,
-    account: Account,
-    place: Place,
-  ): Promise<Place & { moved: number; isEnd: boolean }> {
-    await transaction.lockRelayers({ accounts: [account] })
-    const { chain_id, address } = account
-    const rows = await from(transaction, account, place.next)
-    let free = Math.max(place.free, await usedBelowOf(transaction, account))
-    let moved = 0
-    let passed = 0
-    for (const { row_id, nonce, is_signed, is_in_block } of rows) {
-      if (is_in_block) free = Math.max(free, nonce + 1)
-      if (is_signed || nonce < free) continue
-      // Others may have taken nonces between two batches.
-      while (free < nonce && (await transaction.one(isHeld, { chain_id, address, nonce: free }))) {
-        free += 1
-        passed += 1
-        if (passed >= batchRows) return { free, next: nonce, moved, isEnd: false }
-      }
-      if (free !== nonce) {
-        await transaction.run(renumber, { nonce: free, row_id })
-        moved += 1
-      }
+/** Gives lower nonces to one batch. */
+async function moveBatch(
+  transaction: Transaction,
+  account: Account,
+  place: Place,
+): Promise<Place & { moved: number; isEnd: boolean }> {
+  await transaction.lockRelayers({ accounts: [account] })
+  const { chain_id, address } = account
+  const rows = await from(transaction, account, place.next)
+  let free = Math.max(place.free, await usedBelowOf(transaction, account))
+  let moved = 0
+  let passed = 0
+  for (const { row_id, nonce, is_signed, is_in_block } of rows) {
+    if (is_in_block) free = Math.max(free, nonce + 1)
+    if (is_signed || nonce < free) continue
+    // Others may have taken nonces between two batches.
+    while (free < nonce && (await transaction.one(isHeld, { chain_id, address, nonce: free }))) {
       free += 1
+      passed += 1
+      if (passed >= batchRows) return { free, next: nonce, moved, isEnd: false }
+    }
+    if (free !== nonce) {
+      await transaction.run(renumber, { nonce: free, row_id })
+      moved += 1
+    }
+    free += 1
+  }
+  const last = rows.at(-1)
+  if (last !== undefined && rows.length === batchRows) return { free, next: last.nonce + 1, moved, isEnd: false }
+  const [highest] = await below(transaction, account, Number.MAX_SAFE_INTEGER, 1)
+  await setNonce(transaction, account, Math.max(free, (highest?.nonce ?? -1) + 1))
+  return { free, next: free, moved, isEnd: true }
+}
+
+/** Nonces from `first` on that no transaction holds, below the nonce of a signed transaction. */
+async function gapsFrom(database: Database, account: Account, first: number): Promise<number[]> {
+  const free: number[] = []
+  let belowSigned = 0
+  for (let next = first; ; await yieldToEventLoop()) {
+    const rows = await from(database.read, account, next)
+    for (const { nonce, is_signed } of rows) {
+      for (; next < nonce && free.length < maxFound; next += 1) free.push(next)
+      if (is_signed) belowSigned = free.length
+      next = nonce + 1
+    }
+    if (rows.length < batchRows || belowSigned >= maxFound) return free.slice(0, belowSigned)
+  }
+}
+
+/**
+ * Gives unsigned transactions (`pending`, without a hash) the lowest unsigned nonces from `latest` on, in their order, and sets the
+ * nonce counter after the highest nonce in use. Nonces at or below one that is known to be in a block, or proven to be used, are not
+ * assigned. `gaps`: gaps that remain below a signed nonce, at most 100. Runs in several database transactions; after each one, nonces
+ * are unique and below the counter.
+ */
+export async function compactNonces(
+  database: Database,
+  chainId: number,
+  address: string,
+  latest: number,
+): Promise<{ moved: number; gaps: number[] }> {
+  const account = { chain_id: chainId, address }
+  const first = Math.max(await aboveBlocks(database, account, latest), await usedBelowOf(database.read, account))
+  let moved = 0
+  for (let place: Place = { free: first, next: first }; ; await yieldToEventLoop()) {
+    const batch = await database.write((transaction) => moveBatch(transaction, account, place))
+    moved += batch.moved
+    if (batch.isEnd) return { moved, gaps: await gapsFrom(database, account, batch.free) }
+    place = batch
+  }
+}
+
+/**
+ * Transactions that ended without being mined and hold nonces from `latest` on, above all nonces that are known to be in a block.
+ * They block the account until something is mined at these nonces. At most 100.
+ */
+export async function abandoned(
+  database: Database,
+  chainId: number,
+  address: string,
+  latest: number,
+): Promise<{ row_id: number; revision: number; reason: string | null }[]> {
+  const account = { chain_id: chainId, address }
+  const found: Awaited<ReturnType<typeof abandoned>> = []
+  for (let next = await aboveBlocks(database, account, latest); ; await yieldToEventLoop()) {
+    const rows = await from(database.read, account, next)
+    for (const { row_id, revision, reason, is_ended, is_in_block } of rows) {
+      if (is_ended && !is_in_block) found.push({ row_id, revision, reason })
     }
     const last = rows.at(-1)
-    if (last !== undefined && rows.length === batchRows) return { free, next: last.nonce + 1, moved, isEnd: false }
-    const [highest] = await below(transaction, account, Number.MAX_SAFE_INTEGER, 1)
-    await setNonce(transaction, account, Math.max(free, (highest?.nonce ?? -1) + 1))
-    return { free, next: free, moved, isEnd: true }
-  }
-
-  /** Nonces from `first` on that no transaction holds, below the nonce of a signed transaction. */
-  async function gapsFrom(account: Account, first: number): Promise<number[]> {
-    const free: number[] = []
-    let belowSigned = 0
-    for (let next = first; ; await yieldToEventLoop()) {
-      const rows = await from(read, account, next)
-      for (const { nonce, is_signed } of rows) {
-        for (; next < nonce && free.length < maxFound; next += 1) free.push(next)
-        if (is_signed) belowSigned = free.length
-        next = nonce + 1
-      }
-      if (rows.length < batchRows || belowSigned >= maxFound) return free.slice(0, belowSigned)
-    }
-  }
-
-  return {
-    async compactNonces(chainId, address, latest) {
-      const account = { chain_id: chainId, address }
-      const first = Math.max(await aboveBlocks(account, latest), await usedBelowOf(read, account))
-      let moved = 0
-      for (let place: Place = { free: first, next: first }; ; await yieldToEventLoop()) {
-        const batch = await write((transaction) => moveBatch(transaction, account, place))
-        moved += batch.moved
-        if (batch.isEnd) return { moved, gaps: await gapsFrom(account, batch.free) }
-        place = batch
-      }
-    },
-    async abandoned(chainId, address, latest) {
-      const account = { chain_id: chainId, address }
-      const found: Awaited<ReturnType<Store['abandoned']>> = []
-      for (let next = await aboveBlocks(account, latest); ; await yieldToEventLoop()) {
-        const rows = await from(read, account, next)
-        for (const { row_id, revision, reason, is_ended, is_in_block } of rows) {
-          if (is_ended && !is_in_block) found.push({ row_id, revision, reason })
-        }
-        const last = rows.at(-1)
-        if (last === undefined || rows.length < batchRows || found.length >= maxFound) return found.slice(0, maxFound)
-        next = last.nonce + 1
-      }
-    },
+    if (last === undefined || rows.length < batchRows || found.length >= maxFound) return found.slice(0, maxFound)
+    next = last.nonce + 1
   }
 }

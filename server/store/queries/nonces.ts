@@ -1,16 +1,10 @@
 import type { Account } from '../../domain/transaction-rows.ts'
-import type { Store } from '../store.ts'
+import type { AccountRow, AccountState } from './accounts.ts'
 import { readAccount, readAccounts } from './accounts.ts'
-import type { Database } from './database.ts'
+import type { KeyedReads } from './database.ts'
+import { type Database, greatest, sql } from './database.ts'
 import { accountOf } from './insert-transaction.ts'
-import { nonceCompaction } from './nonce-compaction.ts'
 import { readAccountAt } from './reservations.ts'
-import { greatest, sql } from './session.ts'
-
-type Nonces = Pick<
-  Store,
-  'getAccount' | 'noteForeign' | 'accountAt' | 'raiseNonce' | 'abandoned' | 'compactNonces' | 'setGenesis'
->
 
 const setForeign = sql(`
   INSERT INTO accounts AS known (chain_id, address, next_nonce, foreign_nonce, foreign_hash, foreign_at)
@@ -31,32 +25,59 @@ const updateGenesis = sql(
   'UPDATE accounts SET genesis_hash = $genesis_hash WHERE chain_id = $chain_id AND address = $address',
 )
 
-/** The nonce counters of accounts. */
-export function nonces(database: Database, now: () => number): Nonces {
-  const { read, write, readTogether } = database
-  // Every submission asks several times.
-  const accountAt = readTogether(accountOf, (accounts: Account[]) => readAccounts(read, accounts))
-  return {
-    async getAccount(chainId, address) {
-      return readAccount(await accountAt({ chain_id: chainId, address }))
-    },
-    noteForeign: (account, foreign) =>
-      write(async (transaction) => {
-        await transaction.lockRelayers({ accounts: [account] })
-        const at = new Date(now()).toISOString()
-        return (await transaction.run(setForeign, { ...account, ...foreign, at })) > 0
-      }),
-    accountAt: (account, latest) => readAccountAt(read, account, latest),
-    raiseNonce: (chainId, address, nonce, isProven) =>
-      write(async (transaction) => {
-        await transaction.lockRelayers({ accounts: [{ chain_id: chainId, address }] })
-        await transaction.run(raise, { chain_id: chainId, address, nonce, used_below: isProven ? nonce : 0 })
-      }),
-    setGenesis: (chainId, address, genesisHash) =>
-      write(async (transaction) => {
-        await transaction.lockRelayers({ accounts: [{ chain_id: chainId, address }] })
-        await transaction.run(updateGenesis, { chain_id: chainId, address, genesis_hash: genesisHash })
-      }),
-    ...nonceCompaction(database),
-  }
+/** Every submission asks several times. */
+const accounts: KeyedReads<Account, string, AccountRow> = {
+  nameOf: accountOf,
+  readAll: ({ read }, wanted) => readAccounts(read, wanted),
 }
+
+/**
+ * `reserved`: the most wei that its unfinished transactions can still cost. `released`: the sum of all amounts that ever left
+ * `reserved`, because transactions were mined or withdrawn. `used_below`: every lower nonce is proven to be used. `compared_count`:
+ * the count on chain when it was last compared with this database (unknown-store.ts); null: never.
+ */
+export async function getAccount(database: Database, chainId: number, address: string): Promise<AccountState> {
+  return readAccount(await database.readTogether(accounts, { chain_id: chainId, address }))
+}
+
+/** Remembers a transaction of the account that this service did not send. Resolves to whether it is a new one. */
+export const noteForeign = (
+  database: Database,
+  account: Account,
+  foreign: { nonce: number; hash: string | null },
+): Promise<boolean> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ accounts: [account] })
+    const at = new Date(database.effects.now()).toISOString()
+    return (await transaction.run(setForeign, { ...account, ...foreign, at })) > 0
+  })
+
+/**
+ * The account as `getAccount`, beside a block at which the chain counts `latest` of its transactions. `committed`: the most that its
+ * transactions may still take from its balance at this block. Not those below `latest`: they are mined, and their rows may not show it
+ * yet. But those from `latest` on whose rows are in a block: the node that counts lags behind.
+ */
+export const accountAt = (
+  database: Database,
+  account: Account,
+  latest: number,
+): Promise<AccountState & { committed: string }> => readAccountAt(database.read, account, latest)
+
+/** Raises the nonce counter. `isProven`: signed bytes prove it, and the counter is never lowered below `nonce` again. */
+export const raiseNonce = (
+  database: Database,
+  chainId: number,
+  address: string,
+  nonce: number,
+  isProven: boolean,
+): Promise<void> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ accounts: [{ chain_id: chainId, address }] })
+    await transaction.run(raise, { chain_id: chainId, address, nonce, used_below: isProven ? nonce : 0 })
+  })
+
+export const setGenesis = (database: Database, chainId: number, address: string, genesisHash: string): Promise<void> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ accounts: [{ chain_id: chainId, address }] })
+    await transaction.run(updateGenesis, { chain_id: chainId, address, genesis_hash: genesisHash })
+  })

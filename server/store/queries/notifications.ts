@@ -1,9 +1,15 @@
 import type { Notification, NotificationFilter } from '../../../generated/openapi.ts'
-import type { Store } from '../store.ts'
-import type { StoreDependencies } from '../store-dependencies.ts'
-import { createBulkChanges } from './bulk-changes.ts'
-import type { Database } from './database.ts'
-import { type Session, sql } from './session.ts'
+import type {
+  Deletion,
+  Listing,
+  NotificationChanges,
+  NotificationRow,
+  PageRequest,
+  PendingAuditEntry,
+} from '../../domain/rows.ts'
+import { beginBulkChange } from './bulk-changes.ts'
+import type { TableList } from './database.ts'
+import { type Database, type Session, sql } from './database.ts'
 
 type Row = Omit<Notification, 'has_signing_key' | 'filter'> & { has_signing_key: 0 | 1; filter: string | null }
 
@@ -22,11 +28,6 @@ interface Known {
   row_id: number
   created_by: string
 }
-
-type Notifications = Pick<
-  Store,
-  'createNotification' | 'getNotification' | 'listNotifications' | 'updateNotification' | 'deleteNotification'
->
 
 const select = sql<Row>(`
   SELECT ${columns} FROM notifications
@@ -60,67 +61,90 @@ const used = sql(
 )
 const remove = sql('DELETE FROM notifications WHERE row_id = $row_id')
 
-export function notifications(database: Database, { now }: Pick<StoreDependencies, 'now'>): Notifications {
-  const { read, lister, writeAlone, writeCached, rights } = database
-  const bulk = createBulkChanges(now)
-  const listAll = lister('notifications', columns, readRow)
+const list: TableList<Row, Notification> = { table: 'notifications', columns, read: readRow }
 
-  async function get(session: Session, id: string, creator: string | undefined) {
-    const row = await session.one(select, { id, creator: creator ?? null })
-    return row && readRow(row)
-  }
-  const isForeign = ({ created_by }: Known, creator: string | undefined) =>
-    creator !== undefined && creator !== created_by
-
-  return {
-    createNotification: ({ id, type, url, signing_key, filter, created_by }, auditEntry, maxOfCreator) =>
-      writeAlone(async (transaction) => {
-        if (maxOfCreator !== undefined) {
-          const { count } = (await transaction.one(countOf, { created_by })) as { count: number }
-          if (count >= maxOfCreator) return 'too_many'
-        }
-        const row = await transaction.one(insert, {
-          id,
-          type,
-          url,
-          signing_key,
-          created_by,
-          filter: encodeFilter(filter),
-        })
-        if (!row) return 'id_taken'
-        rights.inserted(transaction, 'notifications', row.row_id)
-        return 'created'
-      }, auditEntry),
-    getNotification: (id, creator) => get(read, id, creator),
-    async listNotifications(slice, creator) {
-      if (creator === undefined) return listAll(slice)
-      const rows = await read.all(selectOf, { creator })
-      return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRow), total_items: rows.length }
-    },
-    updateNotification: (id, { type = null, url = null, signing_key, filter, former_until }, auditEntry, creator) =>
-      writeAlone(async (transaction) => {
-        const known = await transaction.one(lockToUpdate, { id })
-        if (!known || isForeign(known, creator)) return undefined
-        const { row_id } = known
-        const isTarget = type !== null || url !== null
-        if (isTarget || signing_key !== undefined || filter !== undefined)
-          await rights.updated(transaction, 'notifications', row_id)
-        if (isTarget) await transaction.run(updateTarget, { row_id, type, url })
-        if (signing_key !== undefined) await transaction.run(updateKey, { row_id, signing_key, former_until })
-        if (filter !== undefined) await transaction.run(updateFilter, { row_id, filter: encodeFilter(filter) })
-        return get(transaction, id, creator)
-      }, auditEntry),
-    deleteNotification: (id, auditEntry, creator) =>
-      writeCached(async (transaction) => {
-        const known = await transaction.one(lockToDelete, { id })
-        // Checked before any change, because a change would commit the audit entry as a success.
-        if (!known || isForeign(known, creator)) return 'missing'
-        if (await transaction.one(used, { id })) return 'in_use'
-        const { row_id } = known
-        await bulk.begin(transaction, 'remove', row_id)
-        await rights.deleted(transaction, 'notifications', row_id)
-        await transaction.run(remove, { row_id })
-        return 'deleted'
-      }, auditEntry),
-  }
+async function get(session: Session, id: string, creator: string | undefined) {
+  const row = await session.one(select, { id, creator: creator ?? null })
+  return row && readRow(row)
 }
+
+const isForeign = ({ created_by }: Known, creator: string | undefined) =>
+  creator !== undefined && creator !== created_by
+
+/** `max_of_creator`: the most notifications of its creator; absent: no limit. */
+export const createNotification = (
+  database: Database,
+  { id, type, url, signing_key, filter, created_by }: NotificationRow,
+  auditEntry?: PendingAuditEntry,
+  maxOfCreator?: number,
+): Promise<'created' | 'id_taken' | 'too_many'> =>
+  database.writeAlone(async (transaction) => {
+    if (maxOfCreator !== undefined) {
+      const { count } = (await transaction.one(countOf, { created_by })) as { count: number }
+      if (count >= maxOfCreator) return 'too_many'
+    }
+    const row = await transaction.one(insert, {
+      id,
+      type,
+      url,
+      signing_key,
+      created_by,
+      filter: encodeFilter(filter),
+    })
+    if (!row) return 'id_taken'
+    database.rights.inserted(transaction, 'notifications', row.row_id)
+    return 'created'
+  }, auditEntry)
+
+/** Here and below, `creator` limits the method to the notifications of one creator; others are treated as missing. */
+export const getNotification = (database: Database, id: string, creator?: string): Promise<Notification | undefined> =>
+  get(database.read, id, creator)
+
+export async function listNotifications(
+  database: Database,
+  slice: PageRequest,
+  creator?: string,
+): Promise<Listing<Notification>> {
+  if (creator === undefined) return database.list(list, slice)
+  const rows = await database.read.all(selectOf, { creator })
+  return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRow), total_items: rows.length }
+}
+
+export const updateNotification = (
+  database: Database,
+  id: string,
+  { signing_key, filter, former_until, ...target }: NotificationChanges,
+  auditEntry?: PendingAuditEntry,
+  creator?: string,
+): Promise<Notification | undefined> =>
+  database.writeAlone(async (transaction) => {
+    const known = await transaction.one(lockToUpdate, { id })
+    if (!known || isForeign(known, creator)) return undefined
+    const { row_id } = known
+    const { type = null, url = null } = target
+    const isTarget = type !== null || url !== null
+    if (isTarget || signing_key !== undefined || filter !== undefined)
+      await database.rights.updated(transaction, 'notifications', row_id)
+    if (isTarget) await transaction.run(updateTarget, { row_id, type, url })
+    if (signing_key !== undefined) await transaction.run(updateKey, { row_id, signing_key, former_until })
+    if (filter !== undefined) await transaction.run(updateFilter, { row_id, filter: encodeFilter(filter) })
+    return get(transaction, id, creator)
+  }, auditEntry)
+
+export const deleteNotification = (
+  database: Database,
+  id: string,
+  auditEntry?: PendingAuditEntry,
+  creator?: string,
+): Promise<Deletion> =>
+  database.writeCached(async (transaction) => {
+    const known = await transaction.one(lockToDelete, { id })
+    // Checked before any change, because a change would commit the audit entry as a success.
+    if (!known || isForeign(known, creator)) return 'missing'
+    if (await transaction.one(used, { id })) return 'in_use'
+    const { row_id } = known
+    await beginBulkChange(transaction, 'remove', row_id)
+    await database.rights.deleted(transaction, 'notifications', row_id)
+    await transaction.run(remove, { row_id })
+    return 'deleted'
+  }, auditEntry)

@@ -1,11 +1,11 @@
+import type { Funding } from '../../../generated/openapi.ts'
 import type { PoolTransaction } from '../../domain/new-transaction.ts'
-import type { PoolRow } from '../../domain/rows.ts'
+import type { Deletion, Listing, NewPool, PageRequest, PendingAuditEntry, PoolRow } from '../../domain/rows.ts'
 import { withoutSeal } from '../row-mac.ts'
-import type { Store } from '../store.ts'
-import type { Database } from './database.ts'
+import type { StoredSeal, TableList, Trust } from './database.ts'
+import { type Database, type Engine, type Session, sql, type Transaction } from './database.ts'
 import { type Order, orderOf, type PoolState } from './insert-transaction.ts'
-import { type StoredSeal, sealedColumns } from './row-mac.ts'
-import { type Engine, type Session, sql, type Transaction } from './session.ts'
+import { sealedColumns } from './row-mac.ts'
 import { firstsInLine, nothing, unfinishedOfAll } from './transaction-reads.ts'
 import { changeFunding } from './treasuries.ts'
 
@@ -35,6 +35,8 @@ const readRow = ({ relayers, policies, funding, ...row }: Row): PoolRow => ({
   relayers: JSON.parse(relayers),
 })
 
+const list: TableList<Row, PoolRow> = { table: 'pools', columns, read: readRow }
+
 const select = sql<Row & StoredSeal>(
   (engine) => `SELECT ${columns[engine]}, ${sealedColumns(engine, 'pools')} FROM pools WHERE id = $id`,
 )
@@ -45,7 +47,7 @@ const insert = sql(`
   INSERT INTO pools (row_id, id, name, network, policies)
   SELECT row_id, id, $name::text, $network::text, $policies::text FROM pool_ids
   WHERE id = $id ON CONFLICT DO NOTHING`)
-const setFunding = sql('UPDATE pools SET funding = $funding WHERE row_id = $row_id')
+const writeFunding = sql('UPDATE pools SET funding = $funding WHERE row_id = $row_id')
 const forgetNotes = sql(`
   DELETE FROM funding_states WHERE relayer_row_id IN (
     SELECT relayer_row_id FROM pool_relayers JOIN relayers ON relayers.row_id = relayer_row_id
@@ -70,115 +72,145 @@ const weigh = sql(`
     AND relayer_row_id = (SELECT row_id FROM relayers WHERE id = $relayer_id)`)
 const remove = sql('DELETE FROM pools WHERE id = $id')
 
-type Pools = Pick<
-  Store,
-  'createPool' | 'getPool' | 'listPools' | 'updatePool' | 'setPoolFunding' | 'weighPoolRelayer' | 'deletePool'
->
+/** Throws DomainError (503) for a row that another program has changed. */
+export async function poolById(rights: Trust, session: Session, id: string): Promise<PoolRow | undefined> {
+  const row = await rights.require('pools', () => session.one(select, { id }), id)
+  return row && readRow(row)
+}
 
-/** Finds a pool. Throws DomainError (503) for a row that another program has changed. */
-export const poolReads =
-  ({ rights }: Pick<Database, 'rights'>) =>
-  async (session: Session, id: string): Promise<PoolRow | undefined> => {
-    const row = await rights.require('pools', () => session.one(select, { id }), id)
-    return row && readRow(row)
+/** As this database transaction has changed it: its new MAC is written before the commit. */
+const readOne = async (transaction: Transaction, id: string) =>
+  readRow(withoutSeal((await transaction.one(select, { id })) as Row & StoredSeal))
+
+/** Gives the pool these relayers. Throws UnknownRelayer, which undoes what was changed before. */
+async function withRelayers(transaction: Transaction, id: string, relayerIds: string[]): Promise<PoolRow> {
+  const { row_id: poolRowId, network } = (await transaction.one(select, { id })) as Row
+  const rowIds: number[] = []
+  for (const [index, relayerId] of relayerIds.entries()) {
+    const its = await transaction.one(member, { id: relayerId, network })
+    if (!its) throw new UnknownRelayer(index)
+    rowIds.push(its.row_id)
   }
+  await transaction.run(removeOthers, { pool_row_id: poolRowId, row_ids: rowIds })
+  for (const relayerRowId of rowIds)
+    await transaction.run(add, { pool_row_id: poolRowId, relayer_row_id: relayerRowId })
+  return readOne(transaction, id)
+}
 
-export function pools(database: Database): Pools {
-  const { read, lister, writeCached, rights } = database
-  const find = poolReads(database)
-
-  /** As this database transaction has changed it: its new MAC is written before the commit. */
-  const readOne = async (transaction: Transaction, id: string) =>
-    readRow(withoutSeal((await transaction.one(select, { id })) as Row & StoredSeal))
-
-  /** Gives the pool these relayers. Throws UnknownRelayer, which undoes what was changed before. */
-  async function withRelayers(transaction: Transaction, id: string, relayerIds: string[]): Promise<PoolRow> {
-    const { row_id: poolRowId, network } = (await transaction.one(select, { id })) as Row
-    const rowIds: number[] = []
-    for (const [index, relayerId] of relayerIds.entries()) {
-      const its = await transaction.one(member, { id: relayerId, network })
-      if (!its) throw new UnknownRelayer(index)
-      rowIds.push(its.row_id)
-    }
-    await transaction.run(removeOthers, { pool_row_id: poolRowId, row_ids: rowIds })
-    for (const relayerRowId of rowIds)
-      await transaction.run(add, { pool_row_id: poolRowId, relayer_row_id: relayerRowId })
-    return readOne(transaction, id)
-  }
-
-  async function orUnknown<T>(change: Promise<T>) {
-    try {
-      return await change
-    } catch (error) {
-      if (error instanceof UnknownRelayer) return { unknown_relayer: error.index }
-      throw error
-    }
-  }
-
-  return {
-    createPool: ({ relayer_ids, policies, ...pool }, auditEntry) =>
-      orUnknown(
-        writeCached(async (transaction) => {
-          if (!(await transaction.one(network, { network: pool.network }))) return 'unknown_network'
-          await transaction.run(keepId, { id: pool.id })
-          if ((await transaction.run(insert, { ...pool, policies: JSON.stringify(policies) })) === 0) return 'id_taken'
-          rights.inserted(transaction, 'pools', (await transaction.one(rowIdOf, { id: pool.id }))?.row_id as number)
-          return withRelayers(transaction, pool.id, relayer_ids)
-        }, auditEntry),
-      ),
-    getPool: (id) => find(read, id),
-    listPools: lister('pools', columns, readRow),
-    updatePool: (id, { relayer_ids, ...changes }, auditEntry) =>
-      orUnknown(
-        changeFunding(
-          database,
-          async (transaction) => {
-            const pool = await find(transaction, id)
-            if (!pool) return 'missing'
-            await rights.updated(transaction, 'pools', pool.row_id)
-            const { name, policies } = { ...pool, ...changes }
-            await transaction.run(change, { id, name, policies: JSON.stringify(policies) })
-            return withRelayers(transaction, id, relayer_ids ?? pool.relayers.map(({ relayer_id }) => relayer_id))
-          },
-          auditEntry,
-        ),
-      ),
-    setPoolFunding: (id, funding, auditEntry) =>
-      changeFunding(
-        database,
-        async (transaction) => {
-          const pool = await find(transaction, id)
-          if (!pool) return 'missing'
-          if (funding && !(await transaction.one(member, { id: funding.from, network: pool.network })))
-            return 'unknown_treasury'
-          await rights.updated(transaction, 'pools', pool.row_id)
-          await transaction.run(setFunding, { row_id: pool.row_id, funding: funding && JSON.stringify(funding) })
-          await transaction.run(forgetNotes, { row_id: pool.row_id })
-          return { ...pool, funding }
-        },
-        auditEntry,
-      ),
-    weighPoolRelayer: (id, relayerId, weight, auditEntry) =>
-      writeCached(async (transaction) => {
-        if ((await transaction.run(weigh, { id, relayer_id: relayerId, weight })) === 0) return undefined
-        return find(transaction, id)
-      }, auditEntry),
-    deletePool: (id, auditEntry) =>
-      changeFunding(
-        database,
-        async (transaction) => {
-          const row = await transaction.one(rowIdOf, { id })
-          if (!row) return 'missing'
-          if (await transaction.one(itsKeys, { id })) return 'in_use'
-          if (await transaction.one(itsSponsorships, row)) return 'sponsors'
-          await rights.deleted(transaction, 'pools', row.row_id)
-          await transaction.run(remove, { id })
-          return 'deleted'
-        },
-        auditEntry,
-      ),
+async function orUnknown<T>(change: Promise<T>) {
+  try {
+    return await change
+  } catch (error) {
+    if (error instanceof UnknownRelayer) return { unknown_relayer: error.index }
+    throw error
   }
 }
+
+/** `unknown_relayer`: the index of the first id in `relayer_ids` that the network does not have. */
+export const createPool = (
+  database: Database,
+  { relayer_ids, policies, ...pool }: NewPool,
+  auditEntry?: PendingAuditEntry,
+): Promise<PoolRow | 'id_taken' | 'unknown_network' | { unknown_relayer: number }> =>
+  orUnknown(
+    database.writeCached(async (transaction) => {
+      if (!(await transaction.one(network, { network: pool.network }))) return 'unknown_network'
+      await transaction.run(keepId, { id: pool.id })
+      if ((await transaction.run(insert, { ...pool, policies: JSON.stringify(policies) })) === 0) return 'id_taken'
+      database.rights.inserted(
+        transaction,
+        'pools',
+        (await transaction.one(rowIdOf, { id: pool.id }))?.row_id as number,
+      )
+      return withRelayers(transaction, pool.id, relayer_ids)
+    }, auditEntry),
+  )
+
+export const getPool = (database: Database, id: string): Promise<PoolRow | undefined> =>
+  poolById(database.rights, database.read, id)
+
+export const listPools = (database: Database, slice: PageRequest): Promise<Listing<PoolRow>> =>
+  database.list(list, slice)
+
+/** `circle`: a relayer would get its funds from itself, over any number of treasuries. */
+export const updatePool = (
+  database: Database,
+  id: string,
+  { relayer_ids, ...changes }: { name?: string; relayer_ids?: string[]; policies?: PoolRow['policies'] },
+  auditEntry?: PendingAuditEntry,
+): Promise<PoolRow | 'missing' | 'circle' | { unknown_relayer: number }> =>
+  orUnknown(
+    changeFunding(
+      database,
+      async (transaction) => {
+        const pool = await poolById(database.rights, transaction, id)
+        if (!pool) return 'missing'
+        await database.rights.updated(transaction, 'pools', pool.row_id)
+        const { name, policies } = { ...pool, ...changes }
+        await transaction.run(change, { id, name, policies: JSON.stringify(policies) })
+        return withRelayers(transaction, id, relayer_ids ?? pool.relayers.map(({ relayer_id }) => relayer_id))
+      },
+      auditEntry,
+    ),
+  )
+
+/** As `setFunding`, for the relayers of a pool that have no funding of their own. */
+export const setPoolFunding = (
+  database: Database,
+  id: string,
+  funding: Funding | null,
+  auditEntry?: PendingAuditEntry,
+): Promise<PoolRow | 'missing' | 'unknown_treasury' | 'circle'> =>
+  changeFunding(
+    database,
+    async (transaction) => {
+      const pool = await poolById(database.rights, transaction, id)
+      if (!pool) return 'missing'
+      if (funding && !(await transaction.one(member, { id: funding.from, network: pool.network })))
+        return 'unknown_treasury'
+      await database.rights.updated(transaction, 'pools', pool.row_id)
+      await transaction.run(writeFunding, { row_id: pool.row_id, funding: funding && JSON.stringify(funding) })
+      await transaction.run(forgetNotes, { row_id: pool.row_id })
+      return { ...pool, funding }
+    },
+    auditEntry,
+  )
+
+/** Undefined when the pool has no such relayer. */
+export const weighPoolRelayer = (
+  database: Database,
+  id: string,
+  relayerId: string,
+  weight: number,
+  auditEntry?: PendingAuditEntry,
+): Promise<PoolRow | undefined> =>
+  database.writeCached(async (transaction) => {
+    if ((await transaction.run(weigh, { id, relayer_id: relayerId, weight })) === 0) return undefined
+    return poolById(database.rights, transaction, id)
+  }, auditEntry)
+
+/**
+ * `in_use`: an API key is limited to it; `sponsors`: it sends the calls of a sponsorship; `circle`: by another pool, a relayer would get
+ * its funds from itself.
+ */
+export const deletePool = (
+  database: Database,
+  id: string,
+  auditEntry?: PendingAuditEntry,
+): Promise<Deletion | 'sponsors' | 'circle'> =>
+  changeFunding(
+    database,
+    async (transaction) => {
+      const row = await transaction.one(rowIdOf, { id })
+      if (!row) return 'missing'
+      if (await transaction.one(itsKeys, { id })) return 'in_use'
+      if (await transaction.one(itsSponsorships, row)) return 'sponsors'
+      await database.rights.deleted(transaction, 'pools', row.row_id)
+      await transaction.run(remove, { id })
+      return 'deleted'
+    },
+    auditEntry,
+  )
 
 class UnknownRelayer extends Error {
   readonly index: number
@@ -250,23 +282,31 @@ export const writeOrders = async (transaction: Transaction, orders: Order[]): Pr
   if (orders.length > 0) await transaction.runOf(insertPoolOrders, orders)
 }
 
-export const poolOrders = ({ read }: Database): Pick<Store, 'loadsOf' | 'pinnedRelayer'> => ({
-  async loadsOf(relayerRowIds) {
-    const [counts, firsts] = await Promise.all([
-      unfinishedOfAll(read, relayerRowIds),
-      firstsInLine(read, relayerRowIds),
-    ])
-    const waiting = new Set(firsts.flatMap((row) => (row.waiting_for === null ? [] : row.relayer_row_id)))
-    return relayerRowIds.map((relayerRowId) => ({
-      relayer_row_id: relayerRowId,
-      unfinished: (counts.get(relayerRowId) ?? nothing).count,
-      is_waiting: waiting.has(relayerRowId),
-    }))
-  },
-  async pinnedRelayer(poolRowId, orderingKey) {
-    const rowId = (await readPins(read, [{ pool_row_id: poolRowId, ordering_key: orderingKey }])).get(
-      orderOf(poolRowId, orderingKey),
-    )
-    return rowId === undefined ? undefined : (await read.one(relayer, { row_id: rowId }))?.id
-  },
-})
+/** The number of unfinished transactions of each relayer, and whether the first of them waits for something. */
+export async function loadsOf(
+  database: Database,
+  relayerRowIds: number[],
+): Promise<{ relayer_row_id: number; unfinished: number; is_waiting: boolean }[]> {
+  const [counts, firsts] = await Promise.all([
+    unfinishedOfAll(database.read, relayerRowIds),
+    firstsInLine(database.read, relayerRowIds),
+  ])
+  const waiting = new Set(firsts.flatMap((row) => (row.waiting_for === null ? [] : row.relayer_row_id)))
+  return relayerRowIds.map((relayerRowId) => ({
+    relayer_row_id: relayerRowId,
+    unfinished: (counts.get(relayerRowId) ?? nothing).count,
+    is_waiting: waiting.has(relayerRowId),
+  }))
+}
+
+/** The id of the relayer that must take the next transaction with an ordering key; undefined: any may. */
+export async function pinnedRelayer(
+  database: Database,
+  poolRowId: number,
+  orderingKey: string,
+): Promise<string | undefined> {
+  const rowId = (await readPins(database.read, [{ pool_row_id: poolRowId, ordering_key: orderingKey }])).get(
+    orderOf(poolRowId, orderingKey),
+  )
+  return rowId === undefined ? undefined : (await database.read.one(relayer, { row_id: rowId }))?.id
+}

@@ -1,11 +1,17 @@
-import type { Network, Signer } from '../../../generated/openapi.ts'
-import type { NewRelayer, RelayerRow } from '../../domain/rows.ts'
-import type { Store } from '../store.ts'
-import type { StoreDependencies } from '../store-dependencies.ts'
-import type { Database } from './database.ts'
-import { createEvents } from './events.ts'
-import { type StoredSeal, sealedColumns } from './row-mac.ts'
-import { type Engine, type Session, sql, type Transaction } from './session.ts'
+import type { Funding, Network, Signer } from '../../../generated/openapi.ts'
+import type {
+  Deletion,
+  Listing,
+  NewRelayer,
+  PageRequest,
+  PendingAuditEntry,
+  RelayerObstacle,
+  RelayerRow,
+} from '../../domain/rows.ts'
+import type { StoredSeal, TableList, Trust } from './database.ts'
+import { type Database, type Engine, type Session, sql, type Transaction } from './database.ts'
+import { changeEvent, lowBalanceEvent, writeEvents } from './events.ts'
+import { sealedColumns } from './row-mac.ts'
 import { changeFunding, isTreasury } from './treasuries.ts'
 
 type Stored =
@@ -55,19 +61,6 @@ const encode = (relayer: NewRelayer) => ({
 
 type Sealed = Row & StoredSeal
 
-type Relayers = Pick<
-  Store,
-  | 'createRelayer'
-  | 'getRelayer'
-  | 'getRelayerByRowId'
-  | 'relayersOn'
-  | 'listRelayers'
-  | 'updateRelayer'
-  | 'deleteRelayer'
-  | 'noteBalance'
-  | 'setFunding'
->
-
 const sealed = (engine: Engine) => `${columns}, ${sealedColumns(engine, 'relayers')}`
 const select = sql<Sealed>((engine) => `SELECT ${sealed(engine)} FROM relayers WHERE id = $id`)
 const selectByRowId = sql<Sealed>((engine) => `SELECT ${sealed(engine)} FROM relayers WHERE row_id = $row_id`)
@@ -96,7 +89,7 @@ const update = sql(`
     other_notification_ids = $other_notification_ids, policies = $policies,
     custom_rpc_urls = $custom_rpc_urls, system_disabled = $system_disabled, disabled_reason = $disabled_reason
   WHERE row_id = $row_id`)
-const setFunding = sql('UPDATE relayers SET funding = $funding WHERE row_id = $row_id')
+const writeFunding = sql('UPDATE relayers SET funding = $funding WHERE row_id = $row_id')
 const onChain = sql('SELECT 1 FROM relayers WHERE id = $id AND chain_id = $chain_id')
 const forgetNote = sql('DELETE FROM funding_states WHERE relayer_row_id = $row_id')
 const lockToDelete = sql('SELECT 1 FROM relayers WHERE row_id = $row_id FOR UPDATE')
@@ -121,125 +114,164 @@ const takeOverKeys = sql(`
   WHERE relayer_row_id IN (SELECT row_id FROM former_relayers WHERE relayer_id = $id)`)
 const forget = sql('DELETE FROM former_relayers WHERE relayer_id = $id')
 
-/** They throw DomainError (503) for a row that another program has changed. */
-export function relayerReads({ rights }: Pick<Database, 'rights'>) {
-  async function trusted(find: () => Promise<Sealed | undefined>, id?: string): Promise<RelayerRow | undefined> {
-    const row = await rights.require('relayers', find, id)
-    return row && readRow(row)
-  }
-  return {
-    byId: (session: Session, id: string) => trusted(() => session.one(select, { id }), id),
-    byRowId: (session: Session, rowId: number) => trusted(() => session.one(selectByRowId, { row_id: rowId })),
-  }
+const list: TableList<Row, RelayerRow> = { table: 'relayers', columns, read: readRow }
+
+/** Throws DomainError (503) for a row that another program has changed, as `relayerByRowId` does. */
+export async function relayerById(rights: Trust, session: Session, id: string): Promise<RelayerRow | undefined> {
+  const row = await rights.require('relayers', () => session.one(select, { id }), id)
+  return row && readRow(row)
 }
 
-export function relayers(database: Database, dependencies: StoreDependencies): Relayers {
-  const { read, lister, write, writeCached, rights } = database
-  const events = createEvents(dependencies)
-  const listAll = lister('relayers', columns, readRow)
-  const { byId, byRowId } = relayerReads(database)
+export async function relayerByRowId(rights: Trust, session: Session, rowId: number) {
+  const row = await rights.require('relayers', () => session.one(selectByRowId, { row_id: rowId }))
+  return row && readRow(row)
+}
 
-  /** Whether one of them does not exist, or was created by another than `creator`. */
-  async function isUnknown(transaction: Transaction, notificationIds: string[], creator?: string): Promise<boolean> {
-    for (const id of notificationIds) {
-      const its = await transaction.one(creatorOf, { id })
-      if (its === undefined || (creator !== undefined && creator !== its.created_by)) return true
+/** Whether one of them does not exist, or was created by another than `creator`. */
+async function isUnknown(transaction: Transaction, notificationIds: string[], creator?: string): Promise<boolean> {
+  for (const id of notificationIds) {
+    const its = await transaction.one(creatorOf, { id })
+    if (its === undefined || (creator !== undefined && creator !== its.created_by)) return true
+  }
+  return false
+}
+
+export const createRelayer = (
+  database: Database,
+  relayer: NewRelayer,
+  auditEntry?: PendingAuditEntry,
+): Promise<RelayerRow | RelayerObstacle> =>
+  database.writeCached(async (transaction) => {
+    if (await transaction.one(rowIdOf, { id: relayer.id })) return 'id_taken'
+    const { network: name, signer_id } = relayer
+    const network = await database.rights.require('networks', () => transaction.one(networkOf, { name }), `evm:${name}`)
+    if (!network) return 'unknown_network'
+    const findSigner = () => transaction.one(signerOf, { id: signer_id })
+    const signer = await database.rights.require('signers', findSigner, signer_id)
+    if (!signer) return 'unknown_signer'
+    if (await isUnknown(transaction, relayer.notification_ids)) return 'unknown_notification'
+    const [{ chain_id }, { address }] = [network, signer]
+    if (await transaction.one(sameAddress, { chain_id, address })) return 'address_taken'
+    const row = (await transaction.one(insert, { ...relayer, ...encode(relayer), address, chain_id })) as Row
+    database.rights.inserted(transaction, 'relayers', row.row_id)
+    await transaction.run(takeOverKeys, { row_id: row.row_id, id: row.id })
+    await transaction.run(forget, { id: row.id })
+    return readRow(row)
+  }, auditEntry)
+
+export const getRelayer = (database: Database, id: string): Promise<RelayerRow | undefined> =>
+  relayerById(database.rights, database.read, id)
+
+export const getRelayerByRowId = (database: Database, rowId: number): Promise<RelayerRow | undefined> =>
+  relayerByRowId(database.rights, database.read, rowId)
+
+/** All relayers with an address, on any chain. */
+export async function relayersOn(database: Database, address: string): Promise<RelayerRow[]> {
+  return (await database.rights.requireAll('relayers', () => database.read.all(selectOn, { address }))).map(readRow)
+}
+
+/** `ids`: only these; absent: all. */
+export async function listRelayers(
+  database: Database,
+  slice: PageRequest,
+  ids?: ReadonlySet<string>,
+): Promise<Listing<RelayerRow>> {
+  if (ids === undefined) return database.list(list, slice)
+  const rows = await database.read.all(selectSome, { ids: [...ids] })
+  return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRow), total_items: rows.length }
+}
+
+/** `creator`: only this creator's notifications may be attached; absent: any. */
+export const updateRelayer = (
+  database: Database,
+  id: string,
+  change: (relayer: RelayerRow) => RelayerRow,
+  auditEntry?: PendingAuditEntry,
+  creator?: string,
+): Promise<RelayerRow | 'missing' | 'unknown_notification'> =>
+  database.writeCached(async (transaction) => {
+    const found = await transaction.one(rowIdOf, { id })
+    if (!found) return 'missing'
+    await transaction.lockRelayers({ relayers: [found.row_id] })
+    const before = await relayerById(database.rights, transaction, id)
+    if (!before) return 'missing'
+    const changed = change(before)
+    const added = changed.notification_ids.filter((its) => !before.notification_ids.includes(its))
+    if (await isUnknown(transaction, added, creator)) return 'unknown_notification'
+    await database.rights.updated(transaction, 'relayers', before.row_id)
+    const { funding: _, coin_token: __, ...itsColumns } = changed
+    await transaction.run(update, { ...itsColumns, ...encode(changed) })
+    const event = changeEvent(before, changed)
+    if (event) await writeEvents(transaction, [event])
+    const { disabled_reason } = changed
+    if (before.disabled_reason !== disabled_reason) {
+      transaction.afterCommit(() => database.effects.observer?.relayerChanged?.({ relayer_id: id, disabled_reason }))
     }
-    return false
-  }
+    return changed
+  }, auditEntry)
 
-  return {
-    createRelayer: (relayer, auditEntry) =>
-      writeCached(async (transaction) => {
-        if (await transaction.one(rowIdOf, { id: relayer.id })) return 'id_taken'
-        const { network: name, signer_id } = relayer
-        const network = await rights.require('networks', () => transaction.one(networkOf, { name }), `evm:${name}`)
-        if (!network) return 'unknown_network'
-        const findSigner = () => transaction.one(signerOf, { id: signer_id })
-        const signer = await rights.require('signers', findSigner, signer_id)
-        if (!signer) return 'unknown_signer'
-        if (await isUnknown(transaction, relayer.notification_ids)) return 'unknown_notification'
-        const [{ chain_id }, { address }] = [network, signer]
-        if (await transaction.one(sameAddress, { chain_id, address })) return 'address_taken'
-        const row = (await transaction.one(insert, { ...relayer, ...encode(relayer), address, chain_id })) as Row
-        rights.inserted(transaction, 'relayers', row.row_id)
-        await transaction.run(takeOverKeys, { row_id: row.row_id, id: row.id })
-        await transaction.run(forget, { id: row.id })
-        return readRow(row)
-      }, auditEntry),
-    getRelayer: (id) => byId(read, id),
-    getRelayerByRowId: (rowId) => byRowId(read, rowId),
-    async relayersOn(address) {
-      return (await rights.requireAll('relayers', () => read.all(selectOn, { address }))).map(readRow)
+/** Null ends it. `unknown_treasury`: no relayer of the same chain has this id. `circle`: the treasury gets its funds from the relayer. */
+export const setFunding = (
+  database: Database,
+  id: string,
+  funding: Funding | null,
+  auditEntry?: PendingAuditEntry,
+): Promise<RelayerRow | 'missing' | 'unknown_treasury' | 'circle'> =>
+  changeFunding(
+    database,
+    async (transaction) => {
+      const found = await transaction.one(rowIdOf, { id })
+      const before = found && (await relayerById(database.rights, transaction, id))
+      if (!before) return 'missing'
+      const { chain_id } = before
+      if (funding && !(await transaction.one(onChain, { id: funding.from, chain_id }))) return 'unknown_treasury'
+      await database.rights.updated(transaction, 'relayers', before.row_id)
+      await transaction.run(writeFunding, { row_id: before.row_id, funding: funding && JSON.stringify(funding) })
+      await transaction.run(forgetNote, { row_id: before.row_id })
+      return { ...before, funding }
     },
-    async listRelayers(slice, ids) {
-      if (ids === undefined) return listAll(slice)
-      const rows = await read.all(selectSome, { ids: [...ids] })
-      return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRow), total_items: rows.length }
-    },
-    updateRelayer: (id, change, auditEntry, creator) =>
-      writeCached(async (transaction) => {
-        const found = await transaction.one(rowIdOf, { id })
-        if (!found) return 'missing'
-        await transaction.lockRelayers({ relayers: [found.row_id] })
-        const before = await byId(transaction, id)
-        if (!before) return 'missing'
-        const changed = change(before)
-        const added = changed.notification_ids.filter((its) => !before.notification_ids.includes(its))
-        if (await isUnknown(transaction, added, creator)) return 'unknown_notification'
-        await rights.updated(transaction, 'relayers', before.row_id)
-        const { funding: _, coin_token: __, ...itsColumns } = changed
-        await transaction.run(update, { ...itsColumns, ...encode(changed) })
-        await events.ofChange(transaction, before, changed)
-        const { disabled_reason } = changed
-        if (before.disabled_reason !== disabled_reason) {
-          transaction.afterCommit(() => dependencies.observer?.relayerChanged?.({ relayer_id: id, disabled_reason }))
-        }
-        return changed
-      }, auditEntry),
-    setFunding: (id, funding, auditEntry) =>
-      changeFunding(
-        database,
-        async (transaction) => {
-          const found = await transaction.one(rowIdOf, { id })
-          const before = found && (await byId(transaction, id))
-          if (!before) return 'missing'
-          const { chain_id } = before
-          if (funding && !(await transaction.one(onChain, { id: funding.from, chain_id }))) return 'unknown_treasury'
-          await rights.updated(transaction, 'relayers', before.row_id)
-          await transaction.run(setFunding, { row_id: before.row_id, funding: funding && JSON.stringify(funding) })
-          await transaction.run(forgetNote, { row_id: before.row_id })
-          return { ...before, funding }
-        },
-        auditEntry,
-      ),
-    async noteBalance(rowId, balance, minBalance, isLow) {
-      // Read first, because the value rarely changes and a write costs a commit.
-      if (((await read.one(lowBalance, { row_id: rowId }))?.low_balance === 1) === isLow) return
-      await write(async (transaction) => {
-        await transaction.lockRelayers({ relayers: [rowId] })
-        const isChanged = (await transaction.run(setLowBalance, { row_id: rowId, low_balance: isLow ? 1 : 0 })) === 1
-        const row = isChanged && isLow ? await byRowId(transaction, rowId) : undefined
-        if (row) await events.ofLowBalance(transaction, row, balance, minBalance)
-      })
-    },
-    // A relayer that funds none is on no way between others, so that without it nobody gets another treasury.
-    deleteRelayer: (id, auditEntry) =>
-      writeCached(async (transaction) => {
-        const row = await transaction.one(rowIdOf, { id })
-        if (!row) return 'missing'
-        // Waits for the transactions that are being accepted; later ones find no relayer.
-        await transaction.one(lockToDelete, row)
-        if (await transaction.one(unfinished, row)) return 'in_use'
-        if (await transaction.one(isTreasury, { id })) return 'treasury'
-        // The MACs of API keys and pools cover their lists of relayers, which become shorter.
-        for (const key of await transaction.all(limitedKeys, row))
-          await rights.updated(transaction, 'api_keys', key.row_id)
-        for (const pool of await transaction.all(itsPools, row)) await rights.updated(transaction, 'pools', pool.row_id)
-        await rights.deleted(transaction, 'relayers', row.row_id)
-        await transaction.run(remove, row)
-        await transaction.run(remember, { row_id: row.row_id, id })
-        return 'deleted'
-      }, auditEntry),
-  }
+    auditEntry,
+  )
+
+/** Writes an event when the balance falls below the policy; the next one only after the balance has recovered. */
+export async function noteBalance(
+  database: Database,
+  rowId: number,
+  balance: string,
+  minBalance: string,
+  isLow: boolean,
+): Promise<void> {
+  // Read first, because the value rarely changes and a write costs a commit.
+  if (((await database.read.one(lowBalance, { row_id: rowId }))?.low_balance === 1) === isLow) return
+  await database.write(async (transaction) => {
+    await transaction.lockRelayers({ relayers: [rowId] })
+    const isChanged = (await transaction.run(setLowBalance, { row_id: rowId, low_balance: isLow ? 1 : 0 })) === 1
+    const row = isChanged && isLow ? await relayerByRowId(database.rights, transaction, rowId) : undefined
+    if (row) await writeEvents(transaction, [lowBalanceEvent(row, balance, minBalance)])
+  })
 }
+
+/** `in_use`: it has unfinished transactions. `treasury`: it funds other relayers. */
+// A relayer that funds none is on no way between others, so that without it nobody gets another treasury.
+export const deleteRelayer = (
+  database: Database,
+  id: string,
+  auditEntry?: PendingAuditEntry,
+): Promise<Deletion | 'treasury'> =>
+  database.writeCached(async (transaction) => {
+    const row = await transaction.one(rowIdOf, { id })
+    if (!row) return 'missing'
+    // Waits for the transactions that are being accepted; later ones find no relayer.
+    await transaction.one(lockToDelete, row)
+    if (await transaction.one(unfinished, row)) return 'in_use'
+    if (await transaction.one(isTreasury, { id })) return 'treasury'
+    // The MACs of API keys and pools cover their lists of relayers, which become shorter.
+    for (const key of await transaction.all(limitedKeys, row))
+      await database.rights.updated(transaction, 'api_keys', key.row_id)
+    for (const pool of await transaction.all(itsPools, row))
+      await database.rights.updated(transaction, 'pools', pool.row_id)
+    await database.rights.deleted(transaction, 'relayers', row.row_id)
+    await transaction.run(remove, row)
+    await transaction.run(remember, { row_id: row.row_id, id })
+    return 'deleted'
+  }, auditEntry)

@@ -1,9 +1,9 @@
 import type { Account } from '../../domain/transaction-rows.ts'
-import type { AccountState } from '../transaction-store.ts'
+import type { AccountState } from './accounts.ts'
 import { accountColumns, readAccount, readAccounts, type StoredAccount } from './accounts.ts'
+import { type Session, sql } from './database.ts'
 import { accountOf } from './insert-transaction.ts'
 import { costOf, type ReservationSums, sumsAfter, type Taken } from './reserved-amount.ts'
-import { type Session, sql } from './session.ts'
 
 /** The most transactions between a node's count and the last known one, in either direction. */
 const maxApart = 1_000

@@ -1,8 +1,14 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { isFinal } from '../../domain/statuses.ts'
-import type { Prunable, Pruned, Store } from '../store.ts'
-import type { Database } from './database.ts'
-import { greatest, indexedBy, type Statement, sql, type Transaction, type Truth } from './session.ts'
+import { type Database, greatest, indexedBy, type Statement, sql, type Transaction, type Truth } from './database.ts'
+
+export type Prunable = 'transactions' | 'idempotency' | 'deliveries' | 'events'
+
+export interface Pruned {
+  removed: number
+  /** The position at which the next call continues; undefined at the end. */
+  next: number | undefined
+}
 
 /** The rows that one database transaction removes; fewer of those that have dependent rows. */
 export const maxRows = 500
@@ -136,14 +142,22 @@ const newest = sql<{ at: string | null }>(`
     SELECT * FROM (SELECT created_at AS at FROM transactions ORDER BY row_id DESC LIMIT 1) AS newest
     UNION ALL SELECT * FROM (SELECT created_at AS at FROM events ORDER BY row_id DESC LIMIT 1) AS newest) AS both_newest`)
 
-/** Removes old rows, oldest first, a few at a time. Row ids and sequences follow the order of creation. */
-export function retention({ read, write }: Database): Pick<Store, 'prune' | 'believedTime' | 'believeTime'> {
-  return {
-    prune: (kind, before, after) => write((transaction) => prunes[kind](transaction, before, after)),
-    async believedTime() {
-      const at = (await read.one(newest))?.at
-      return (await read.one(believed))?.ms ?? (at == null ? undefined : Date.parse(at))
-    },
-    believeTime: async (ms) => void (await write((transaction) => transaction.run(believe, { ms }))),
-  }
+/**
+ * Removes a few of the oldest rows from before a time (RFC 3339, UTC, milliseconds): final transactions, from each relayer's first
+ * one on without leaving gaps; finished deliveries; events that no delivery refers to, but never a relayer's last. `after`: 0 at
+ * first, then `next` of the previous call.
+ */
+export const prune = (database: Database, kind: Prunable, before: string, after: number): Promise<Pruned> =>
+  database.write((transaction) => prunes[kind](transaction, before, after))
+
+/**
+ * The last trusted wall clock time, in milliseconds since the Unix epoch. Before the first `believeTime`: the time of the newest
+ * row; undefined for an empty store.
+ */
+export async function believedTime(database: Database): Promise<number | undefined> {
+  const at = (await database.read.one(newest))?.at
+  return (await database.read.one(believed))?.ms ?? (at == null ? undefined : Date.parse(at))
 }
+
+export const believeTime = async (database: Database, ms: number): Promise<void> =>
+  void (await database.write((transaction) => transaction.run(believe, { ms })))

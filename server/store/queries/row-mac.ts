@@ -1,4 +1,3 @@
-import type { RightsFault, RightsGuard } from '../../domain/rows.ts'
 import {
   bytesOfRights,
   createScan,
@@ -6,7 +5,6 @@ import {
   emptySums,
   faultOf,
   listsOfRelayers,
-  type NamedRow,
   type RightsChange,
   type RightsReports,
   type RightsState,
@@ -20,11 +18,8 @@ import {
   toggle,
   withoutSeal,
 } from '../row-mac.ts'
-import { type Engine, type Session, type Statement, sql, type Transaction } from './session.ts'
-
-/** A row with its MAC as it is read: PostgreSQL gives the content as values. */
-export type StoredSeal = Omit<SealedRow, 'rights_content'> & { rights_content: string | unknown[] }
-export type StoredRow = StoredSeal & Pick<NamedRow, 'id'>
+import type { StoredRow, StoredSeal, Trust, Trusted } from './database.ts'
+import { type Engine, type Session, type Statement, sql } from './database.ts'
 
 /** The row with the content as the text that the MAC covers. */
 export const contentAsText = <Row extends StoredSeal>(row: Row): Omit<Row, 'rights_content'> & SealedRow => ({
@@ -152,33 +147,6 @@ export async function sealChanges(
   }
   await session.run(setManifest, { sealed: seal.sealManifest(manifest) })
   return sealed
-}
-
-export type Trusted<R extends StoredRow> = Omit<R, Exclude<keyof SealedRow, 'row_id'>>
-
-/** The check of rows that grant rights when they are used. `read` may be called again. */
-export interface Trust {
-  /** The rows that the service wrote; the others are reported. */
-  trusted<R extends StoredRow>(table: RightsTable, read: () => Promise<R[]>): Promise<Trusted<R>[]>
-  /** The row without its MAC. Throws DomainError (503) when it is not trusted, or does not have the requested id. */
-  require<R extends StoredRow>(
-    table: RightsTable,
-    read: () => Promise<R | undefined>,
-    id?: string,
-  ): Promise<Trusted<R> | undefined>
-  /** The same for several rows, all of which must be trusted. */
-  requireAll<R extends StoredRow>(table: RightsTable, read: () => Promise<R[]>): Promise<Trusted<R>[]>
-}
-
-/** Changes of rows that grant rights, which get a new MAC before the commit. Before `protect`, rows carry none. */
-export interface Rights extends Trust {
-  /** Starts checking rows and sealing changes. Throws StoreError when the schema has triggers of other programs. */
-  protect(guard: RightsGuard, report: (fault: RightsFault) => void): Promise<void>
-  inserted(transaction: Transaction, table: RightsTable, rowId: number): void
-  /** Must be called before the change. Throws DomainError (503) when the row is not trusted. */
-  updated(transaction: Transaction, table: RightsTable, rowId: number): Promise<void>
-  /** Must be called before the row is deleted. */
-  deleted(transaction: Transaction, table: RightsTable, rowId: number): Promise<void>
 }
 
 /** The state of all protected rows, as a scan found it and changes of this process moved it. */

@@ -1,8 +1,14 @@
 import type { SearchResult } from '../../../generated/openapi.ts'
+import type { Listing } from '../../domain/rows.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import type { SearchSight, Store } from '../store.ts'
-import type { Database } from './database.ts'
-import { type Engine, type Session, type Statement, sql, type Truth, type Values } from './session.ts'
+import { type Database, type Engine, type Session, type Statement, sql, type Truth, type Values } from './database.ts'
+
+/** What the caller of a search may see. */
+export interface SearchSight {
+  relayer_ids: ReadonlySet<string> | undefined
+  signers: boolean
+  notifications: 'all' | 'none' | { created_by: string }
+}
 
 const maxFound = 50
 /** Resources of one kind: one more than are shown tells that there are more. */
@@ -60,57 +66,59 @@ const resources = {
 const visible = sql<{ relayer_row_id: number }>(`
   SELECT row_id AS relayer_row_id FROM relayers WHERE $ids::text[] IS NULL OR id = ANY ($ids::text[]) ORDER BY row_id`)
 
-export function searchAll({ read }: Database): Pick<Store, 'search'> {
-  async function resourcesNamed(
-    text: string,
-    ids: string[] | null,
-    { signers, notifications }: SearchSight,
-  ): Promise<Ranked[]> {
-    const lower = text.toLowerCase()
-    const its = { text, lower, prefix: text.length < minPrefix ? null : lower }
-    const creator = typeof notifications === 'object' ? notifications.created_by : null
-    const all = async ({ step, find }: Resource, more: Values = {}) => {
-      const found: Named[] = []
-      for (let after = 0; found.length < maxNamed; ) {
-        const { last, rows } = (await read.one(step, { after })) as { last: number; rows: number }
-        if (rows > 0) found.push(...(await read.all(find, { ...its, ...more, after, last })))
-        if (rows < stepRows) break
-        after = last
-        await yieldToEventLoop()
-      }
-      return found
+async function resourcesNamed(
+  database: Database,
+  text: string,
+  ids: string[] | null,
+  { signers, notifications }: SearchSight,
+): Promise<Ranked[]> {
+  const lower = text.toLowerCase()
+  const its = { text, lower, prefix: text.length < minPrefix ? null : lower }
+  const creator = typeof notifications === 'object' ? notifications.created_by : null
+  const all = async ({ step, find }: Resource, more: Values = {}) => {
+    const found: Named[] = []
+    for (let after = 0; found.length < maxNamed; ) {
+      const { last, rows } = (await database.read.one(step, { after })) as { last: number; rows: number }
+      if (rows > 0) found.push(...(await database.read.all(find, { ...its, ...more, after, last })))
+      if (rows < stepRows) break
+      after = last
+      await yieldToEventLoop()
     }
-    const found = [
-      ...(await all(resources.relayers, { ids })),
-      ...(await all(resources.networks)),
-      ...(signers ? await all(resources.signers) : []),
-      ...(notifications === 'none' ? [] : await all(resources.notifications, { creator })),
-      ...(await all(resources.abis)),
-    ]
-    return found.map((one) => ({ ...one, ...noTransaction, is_whole: Boolean(one.is_whole) }))
+    return found
   }
+  const found = [
+    ...(await all(resources.relayers, { ids })),
+    ...(await all(resources.networks)),
+    ...(signers ? await all(resources.signers) : []),
+    ...(notifications === 'none' ? [] : await all(resources.notifications, { creator })),
+    ...(await all(resources.abis)),
+  ]
+  return found.map((one) => ({ ...one, ...noTransaction, is_whole: Boolean(one.is_whole) }))
+}
 
-  async function transactions(text: string, ids: string[] | null): Promise<{ items: Ranked[]; total: number }> {
-    const { items, total } = await findTransactions(read, few, text, await read.all(visible, { ids }))
-    const shown = items.map(({ id, relayer_id, status: name, nonce, reference, value, created_at, ...its }) => ({
-      ...{ kind: 'transaction' as const, id, relayer_id, name, nonce, reference, value, created_at },
-      ...{ found_by: its.found_by, matched: its.matched, is_whole: its.is_whole },
-    }))
-    return { items: shown, total }
-  }
+async function transactions(
+  database: Database,
+  text: string,
+  ids: string[] | null,
+): Promise<{ items: Ranked[]; total: number }> {
+  const { items, total } = await findTransactions(database.read, few, text, await database.read.all(visible, { ids }))
+  const shown = items.map(({ id, relayer_id, status: name, nonce, reference, value, created_at, ...its }) => ({
+    ...{ kind: 'transaction' as const, id, relayer_id, name, nonce, reference, value, created_at },
+    ...{ found_by: its.found_by, matched: its.matched, is_whole: its.is_whole },
+  }))
+  return { items: shown, total }
+}
 
-  return {
-    async search(text, sight) {
-      const ids = sight.relayer_ids === undefined ? null : [...sight.relayer_ids]
-      const resources = await resourcesNamed(text, ids, sight)
-      const found = await transactions(text, ids)
-      const items = [...resources, ...found.items]
-        .sort((a, b) => Number(b.is_whole) - Number(a.is_whole))
-        .slice(0, maxFound)
-        .map(({ is_whole, ...result }) => result)
-      return { items, total_items: resources.length + found.total }
-    },
-  }
+/** The first of what was found. `total_items`: a lower bound of how many have the text. */
+export async function search(database: Database, text: string, sight: SearchSight): Promise<Listing<SearchResult>> {
+  const ids = sight.relayer_ids === undefined ? null : [...sight.relayer_ids]
+  const resources = await resourcesNamed(database, text, ids, sight)
+  const found = await transactions(database, text, ids)
+  const items = [...resources, ...found.items]
+    .sort((a, b) => Number(b.is_whole) - Number(a.is_whole))
+    .slice(0, maxFound)
+    .map(({ is_whole, ...result }) => result)
+  return { items, total_items: resources.length + found.total }
 }
 
 /** Rows that one turn of the event loop reads: a few milliseconds. */

@@ -2,9 +2,8 @@ import type { MasterKeyCheck, RightsFault, RightsGuard, RightsProof } from '../.
 import { type RightsState, rightsTables, rowMac } from '../row-mac.ts'
 import { type SecretsStore, UntrustedRows } from '../secrets-store.ts'
 import { StoreError } from '../store-errors.ts'
-import type { Database } from './database.ts'
+import { type Database, type Session, sql, type Transaction } from './database.ts'
 import { lockManifest, scanRights, sealAll } from './row-mac.ts'
-import { type Session, sql, type Transaction } from './session.ts'
 
 /** The columns that hold encrypted secrets. A test compares the list with the schema. Each secret is bound to its row. */
 export const sealedColumns = [
@@ -103,7 +102,9 @@ const upsert = sql(`
   ON CONFLICT (id) DO UPDATE
   SET sealed = excluded.sealed, wrapped_by = excluded.wrapped_by, wrapped_key = excluded.wrapped_key`)
 
-/** `Store.masterKeyCheck`. */
+/** The sealed proof of the master key, and the encrypted master key if a key service decrypts it; undefined: the database is new. */
+export const masterKeyCheck = ({ read }: Database): Promise<MasterKeyCheck | undefined> => readMasterKeyCheck(read)
+
 export async function readMasterKeyCheck(session: Session): Promise<MasterKeyCheck | undefined> {
   const row = await session.one(select)
   return row && masterKeyCheckOf(row)
@@ -117,8 +118,13 @@ const anyRow = sql(
   rightsTables.map((table) => `SELECT * FROM (SELECT 1 FROM ${table} LIMIT 1) AS any_of_${table}`).join(' UNION ALL '),
 )
 
-/** `Store.protect`. The first proof is one database transaction, so that of two processes that start at once only one makes it. */
-export async function protectRights(
+/**
+ * Starts the protection of rows that grant rights: they are checked when used and get a MAC when changed. `prove` receives what
+ * `masterKeyCheck` returns, read in the same database transaction. Each fault is reported once. `first_sealed`: how many rows got
+ * their first MAC, in a database without any. Rejects with the errors of `prove`. The first proof is one database transaction, so that of
+ * two processes that start at once only one makes it.
+ */
+export async function protect(
   { writeAlone, rights }: Database,
   prove: (held: MasterKeyCheck | undefined) => RightsProof,
   report: (fault: RightsFault) => void,

@@ -1,10 +1,50 @@
 import type { Acknowledgement, TransactionStatus } from '../../../generated/openapi.ts'
-import type { Incident } from '../../domain/rows.ts'
+import type { Incident, PendingAuditEntry } from '../../domain/rows.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import type { DatabaseFacts, Failures, Gauges, NotificationState, ServerRow, Store } from '../store.ts'
-import type { Database } from './database.ts'
-import { indexedBy, least, sql } from './session.ts'
+import { type Database, indexedBy, least, sql } from './database.ts'
 import { unfinishedOfAll } from './transaction-reads.ts'
+
+export interface DatabaseFacts {
+  engine: 'sqlite' | 'postgres'
+  version: string
+  bytes: number
+}
+
+export interface ServerRow {
+  /** The host and the process. */
+  name: string
+  state: 'idle' | 'running' | 'leaving'
+  /** Milliseconds since the Unix epoch. */
+  started_at: number
+  /** How many relayers it sends for. */
+  relayers: number
+}
+
+export interface Gauges {
+  /** The unfinished transactions by status; a status without any is absent. */
+  transactions: { status: TransactionStatus; count: number; oldest_ms: number }[]
+  deliveries: { pending: number; due: number }
+  nonce_gaps: { relayer_id: string; gaps: number }[]
+  /** `relayers`: those that may be chosen. */
+  pools: { pool_id: string; relayers: number; unfinished: number }[]
+}
+
+/** The failures of a relayer in a time, and the newest of its failed transactions. */
+export interface Failures {
+  relayer_row_id: number
+  count: number
+  transaction_id: string | null
+  reason: string | null
+}
+
+export interface NotificationState {
+  id: string
+  created_by: string
+  disabled_reason: string | null
+  failing_since: string | null
+  pending: number
+  failed: number
+}
 
 const facts = sql<DatabaseFacts>({
   sqlite: `
@@ -14,7 +54,7 @@ const facts = sql<DatabaseFacts>({
   SELECT 'postgres' AS engine, current_setting('server_version') AS version, pg_database_size(current_database()) AS bytes`,
 })
 // Processes that share a SQLite file are not registered.
-const servers = sql<ServerRow>({
+const selectServers = sql<ServerRow>({
   sqlite: "SELECT '' AS name, 'running' AS state, 0 AS started_at, 0 AS relayers WHERE false",
   postgres: `
   SELECT name, state, floor(extract(epoch FROM started_at) * 1000)::bigint AS started_at,
@@ -31,21 +71,34 @@ const removeOld = sql(`DELETE FROM incidents WHERE row_id <= (SELECT max(row_id)
 const newest = sql<Incident>(`
   SELECT at, server, severity, subject, text FROM incidents ORDER BY row_id DESC LIMIT $limit`)
 
-/** The database, the servers that use it, and what they noticed, also before their last start. */
-export const service = ({
-  read,
-  write,
-}: Database): Pick<Store, 'databaseFacts' | 'servers' | 'addIncidents' | 'incidents'> => ({
-  databaseFacts: async () => (await read.one(facts)) as DatabaseFacts,
-  servers: () => read.all(servers),
-  addIncidents: (added) =>
-    write(async (transaction) => {
-      for (const { at, server, severity, subject, text } of added)
-        await transaction.run(insert, { at, server, severity, subject, text })
-      await transaction.run(removeOld)
-    }),
-  incidents: (limit) => read.all(newest, { limit }),
-})
+const alive = sql('SELECT 1 FROM generation')
+
+/** Rejects when the database does not answer. */
+export const ping = async ({ read }: Database): Promise<void> => void (await read.one(alive))
+
+/**
+ * The wall clock that all users of the database share, in milliseconds since the Unix epoch: this machine's for a file, and the
+ * database's where servers on several machines share it.
+ */
+export const now = ({ effects }: Database): number => effects.now()
+
+export const databaseFacts = async (database: Database): Promise<DatabaseFacts> =>
+  (await database.read.one(facts)) as DatabaseFacts
+
+/** The servers that use the database, in the order of their starts; none on SQLite. */
+export const servers = (database: Database): Promise<ServerRow[]> => database.read.all(selectServers)
+
+/** Keeps them with the newest ones. */
+export const addIncidents = (database: Database, added: Incident[]): Promise<void> =>
+  database.write(async (transaction) => {
+    for (const { at, server, severity, subject, text } of added)
+      await transaction.run(insert, { at, server, severity, subject, text })
+    await transaction.run(removeOld)
+  })
+
+/** Those of all servers, the newest first. */
+export const incidents = (database: Database, limit: number): Promise<Incident[]> =>
+  database.read.all(newest, { limit })
 
 const periodS = 900
 /** Periods that are read in one turn of the event loop: with a thousand relayers, some milliseconds. */
@@ -73,50 +126,59 @@ const insertProblems = sql(`
     SET caller = excluded.caller, at = excluded.at, until = excluded.until, note = excluded.note`)
 const remove = sql('DELETE FROM acknowledgements WHERE problem_id = $problem_id')
 
-type Problems = Pick<
-  Store,
-  'failuresSince' | 'notificationStates' | 'acknowledgements' | 'acknowledge' | 'deleteAcknowledgement'
->
+/** `from`: seconds since the Unix epoch. The counts are kept by the quarter of an hour. */
+export async function failuresSince(database: Database, from: number): Promise<Failures[]> {
+  const counts = new Map<number, number>()
+  const end = (await database.read.one(newestProblems))?.at ?? 0
+  for (let start = from; start <= end; start += turnPeriods * periodS) {
+    for (const { relayer_row_id, count } of await database.read.all(failures, {
+      from: start,
+      to: start + turnPeriods * periodS,
+    }))
+      counts.set(relayer_row_id, (counts.get(relayer_row_id) ?? 0) + Number(count))
+    await yieldToEventLoop()
+  }
+  const found: Failures[] = []
+  for (const [relayerRowId, count] of counts) {
+    const last = await database.read.one(newestFailed, { relayer_row_id: relayerRowId })
+    found.push({
+      relayer_row_id: relayerRowId,
+      count,
+      transaction_id: last?.id ?? null,
+      reason: last?.status_reason ?? null,
+    })
+  }
+  return found
+}
 
-export const problems = ({ read, write }: Database): Problems => ({
-  async failuresSince(from) {
-    const counts = new Map<number, number>()
-    const end = (await read.one(newestProblems))?.at ?? 0
-    for (let start = from; start <= end; start += turnPeriods * periodS) {
-      for (const { relayer_row_id, count } of await read.all(failures, {
-        from: start,
-        to: start + turnPeriods * periodS,
-      }))
-        counts.set(relayer_row_id, (counts.get(relayer_row_id) ?? 0) + Number(count))
-      await yieldToEventLoop()
-    }
-    const found: Failures[] = []
-    for (const [relayerRowId, count] of counts) {
-      const last = await read.one(newestFailed, { relayer_row_id: relayerRowId })
-      found.push({
-        relayer_row_id: relayerRowId,
-        count,
-        transaction_id: last?.id ?? null,
-        reason: last?.status_reason ?? null,
-      })
-    }
-    return found
-  },
-  notificationStates: () => read.all(states),
-  async acknowledgements(now) {
-    const rows = await read.all(valid, { now })
-    return new Map(
-      rows.map(({ problem_id, caller: by, ...its }): [string, Acknowledgement] => [problem_id, { by, ...its }]),
-    )
-  },
-  acknowledge: (problemId, its, auditEntry) =>
-    write(async (transaction) => {
-      await transaction.run(removeOldProblems, { now: its.at })
-      await transaction.run(insertProblems, { problem_id: problemId, ...its })
-    }, auditEntry),
-  deleteAcknowledgement: (problemId, auditEntry) =>
-    write(async (transaction) => (await transaction.run(remove, { problem_id: problemId })) === 1, auditEntry),
-})
+export const notificationStates = (database: Database): Promise<NotificationState[]> => database.read.all(states)
+
+/** Those that are valid at `now` (RFC 3339, UTC, milliseconds), by the id of their problem. */
+export async function acknowledgements(database: Database, now: string): Promise<Map<string, Acknowledgement>> {
+  const rows = await database.read.all(valid, { now })
+  return new Map(
+    rows.map(({ problem_id, caller: by, ...its }): [string, Acknowledgement] => [problem_id, { by, ...its }]),
+  )
+}
+
+export const acknowledge = (
+  database: Database,
+  problemId: string,
+  its: Acknowledgement,
+  auditEntry?: PendingAuditEntry,
+): Promise<void> =>
+  database.write(async (transaction) => {
+    await transaction.run(removeOldProblems, { now: its.at })
+    await transaction.run(insertProblems, { problem_id: problemId, ...its })
+  }, auditEntry)
+
+/** False: there is none. */
+export const deleteAcknowledgement = (
+  database: Database,
+  problemId: string,
+  auditEntry?: PendingAuditEntry,
+): Promise<boolean> =>
+  database.write(async (transaction) => (await transaction.run(remove, { problem_id: problemId })) === 1, auditEntry)
 
 /** Counts stop here, so that reading the gauges never delays a request for long. */
 export const maxCounted = 20_000
@@ -172,28 +234,27 @@ const members = sql<{ pool_id: string; relayer_row_id: number; weight: number }>
   SELECT pools.id AS pool_id, relayer_row_id, weight FROM (SELECT * FROM pools ORDER BY row_id LIMIT ${maxPools}) AS pools
     JOIN pool_relayers ON pool_row_id = pools.row_id`)
 
-/** Gauges from the indexes of unfinished rows: the cost depends on the unfinished rows, not on all stored ones. */
-export function gauges({ read }: Database): Pick<Store, 'readGauges'> {
-  async function readPools(): Promise<Gauges['pools']> {
-    const rows = await read.all(members)
-    const counts = await unfinishedOfAll(read, [...new Set(rows.map(({ relayer_row_id }) => relayer_row_id))])
-    return [...Map.groupBy(rows, ({ pool_id }) => pool_id)].map(([poolId, its]) => ({
-      pool_id: poolId,
-      relayers: its.filter(({ weight }) => weight > 0).length,
-      unfinished: its.reduce((sum, { relayer_row_id }) => sum + (counts.get(relayer_row_id)?.count ?? 0), 0),
-    }))
-  }
+async function readPools(database: Database): Promise<Gauges['pools']> {
+  const rows = await database.read.all(members)
+  const counts = await unfinishedOfAll(database.read, [...new Set(rows.map(({ relayer_row_id }) => relayer_row_id))])
+  return [...Map.groupBy(rows, ({ pool_id }) => pool_id)].map(([poolId, its]) => ({
+    pool_id: poolId,
+    relayers: its.filter(({ weight }) => weight > 0).length,
+    unfinished: its.reduce((sum, { relayer_row_id }) => sum + (counts.get(relayer_row_id)?.count ?? 0), 0),
+  }))
+}
 
-  return {
-    async readGauges(now) {
-      const transactions: Gauges['transactions'] = []
-      for (const group of groups) {
-        for (const { status, count, oldest } of await read.all(group)) {
-          transactions.push({ status, count, oldest_ms: Math.max(0, now - Date.parse(oldest)) })
-        }
-      }
-      const deliveries = (await read.one(countDeliveries, { now })) as Gauges['deliveries']
-      return { transactions, deliveries, nonce_gaps: await read.all(gaps), pools: await readPools() }
-    },
+/**
+ * The unfinished work. Counts (and the oldest of those counted) stop at 20,000, relayers at 100, and nonces at 1,000 above the
+ * lowest. `now`: milliseconds since the Unix epoch.
+ */
+export async function readGauges(database: Database, now: number): Promise<Gauges> {
+  const transactions: Gauges['transactions'] = []
+  for (const group of groups) {
+    for (const { status, count, oldest } of await database.read.all(group)) {
+      transactions.push({ status, count, oldest_ms: Math.max(0, now - Date.parse(oldest)) })
+    }
   }
+  const deliveries = (await database.read.one(countDeliveries, { now })) as Gauges['deliveries']
+  return { transactions, deliveries, nonce_gaps: await database.read.all(gaps), pools: await readPools(database) }
 }

@@ -1,10 +1,8 @@
 import type { Signer } from '../../../generated/openapi.ts'
-import type { SignerRow } from '../../domain/rows.ts'
-import type { Store } from '../store.ts'
-import type { StoreDependencies } from '../store-dependencies.ts'
-import type { Database } from './database.ts'
-import { type StoredSeal, sealedColumns } from './row-mac.ts'
-import { sql } from './session.ts'
+import type { Deletion, Listing, LoginTrust, PageRequest, PendingAuditEntry, SignerRow } from '../../domain/rows.ts'
+import type { StoredSeal } from './database.ts'
+import { type Database, sql, type TableList } from './database.ts'
+import { sealedColumns } from './row-mac.ts'
 
 const select = sql<Signer>('SELECT id, type, address FROM signers WHERE id = $id')
 const selectSecret = sql<StoredSeal & Pick<SignerRow, 'id' | 'type' | 'secret'>>(
@@ -17,31 +15,37 @@ const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM signers WHERE id = $
 const used = sql('SELECT 1 FROM relayers WHERE signer_id = $id LIMIT 1')
 const remove = sql('DELETE FROM signers WHERE row_id = $row_id')
 
-type Signers = Pick<Store, 'createSigner' | 'getSigner' | 'getSecret' | 'listSigners' | 'deleteSigner'>
+export const createSigner = (
+  database: Database,
+  { id, type, address, secret }: SignerRow,
+  auditEntry?: PendingAuditEntry,
+): Promise<boolean> =>
+  database.writeCached(async (transaction) => {
+    const row = await transaction.one(insert, { id, type, address, secret })
+    if (row) database.rights.inserted(transaction, 'signers', row.row_id)
+    return row !== undefined
+  }, auditEntry)
 
-/** The secret is in no column list but `getSecret`'s. */
-export function signers({ read, lister, writeCached, rights }: Database): Signers {
-  return {
-    createSigner: ({ id, type, address, secret }, auditEntry) =>
-      writeCached(async (transaction) => {
-        const row = await transaction.one(insert, { id, type, address, secret })
-        if (row) rights.inserted(transaction, 'signers', row.row_id)
-        return row !== undefined
-      }, auditEntry),
-    getSigner: (id) => read.one(select, { id }),
-    getSecret: (id) => rights.require('signers', () => read.one(selectSecret, { id }), id),
-    listSigners: lister('signers', 'id, type, address', (row: Signer) => row),
-    deleteSigner: (id, auditEntry) =>
-      writeCached(async (transaction) => {
-        const row = await transaction.one(rowIdOf, { id })
-        if (!row) return 'missing'
-        if (await transaction.one(used, { id })) return 'in_use'
-        await rights.deleted(transaction, 'signers', row.row_id)
-        await transaction.run(remove, row)
-        return 'deleted'
-      }, auditEntry),
-  }
-}
+export const getSigner = (database: Database, id: string): Promise<Signer | undefined> =>
+  database.read.one(select, { id })
+
+export const getSecret = (database: Database, id: string): Promise<Pick<SignerRow, 'type' | 'secret'> | undefined> =>
+  database.rights.require('signers', () => database.read.one(selectSecret, { id }), id)
+
+const list: TableList<Signer, Signer> = { table: 'signers', columns: 'id, type, address', read: (row) => row }
+
+export const listSigners = (database: Database, slice: PageRequest): Promise<Listing<Signer>> =>
+  database.list(list, slice)
+
+export const deleteSigner = (database: Database, id: string, auditEntry?: PendingAuditEntry): Promise<Deletion> =>
+  database.writeCached(async (transaction) => {
+    const row = await transaction.one(rowIdOf, { id })
+    if (!row) return 'missing'
+    if (await transaction.one(used, { id })) return 'in_use'
+    await database.rights.deleted(transaction, 'signers', row.row_id)
+    await transaction.run(remove, row)
+    return 'deleted'
+  }, auditEntry)
 
 /** A login that is not ended after this time was cut off: its outcome is unknown. */
 const loginMs = 10_000
@@ -61,39 +65,64 @@ const write = sql(`
 
 const isSame = (a: Uint8Array | null | undefined, b: Uint8Array): boolean => a != null && Buffer.compare(a, b) === 0
 
-/** The logins to PKCS #11 tokens: keys/providers/token-logins.ts. */
-export function tokenLogins(
-  { writeAlone }: Database,
-  { now }: StoreDependencies,
-): Pick<Store, 'beginLogin' | 'endLogin'> {
-  return {
-    beginLogin: (token, pin, trust) =>
-      writeAlone(async (transaction) => {
-        const row = await transaction.one(selectTokenLogins, { token })
-        if (isSame(row?.accepted, pin)) return 'try'
-        if (row?.state === 'trying' && now() - row.since < loginMs) return 'busy'
-        const isAgain = row?.state === 'refused' && isSame(row.tried, pin)
-        const mayTry =
-          row == null || row.state === null || trust === 'administrator' || (trust === 'operator' && !isAgain)
-        if (!mayTry) return 'refused'
-        const accepted = row?.accepted ?? null
-        await transaction.run(write, { token, accepted, tried: pin, state: 'trying', since: now() })
-        return 'try'
-      }),
-    endLogin: (token, pin, outcome) =>
-      writeAlone(async (transaction) => {
-        const row = await transaction.one(selectTokenLogins, { token })
-        const isAccepted = isSame(row?.accepted, pin)
-        if (outcome === 'accepted') {
-          if (isAccepted && row?.state === null) return
-          return void (await transaction.run(write, { token, accepted: pin, tried: null, state: null, since: now() }))
-        }
-        const accepted = isAccepted ? null : (row?.accepted ?? null)
-        if (outcome === 'refused')
-          return void (await transaction.run(write, { token, accepted, tried: pin, state: 'refused', since: now() }))
-        // The token did not see the PIN.
-        if (row?.state !== 'trying' || !isSame(row.tried, pin)) return
-        await transaction.run(write, { token, accepted: row.accepted, tried: null, state: null, since: now() })
-      }),
-  }
-}
+/**
+ * Whether a PIN may be tried on a PKCS #11 token; `busy`: another process tries one. `pin`: its MAC. A PIN that the token has accepted
+ * may be tried always; otherwise a `caller` may try one until the token refuses one, an `operator` each once, and an `administrator` any.
+ */
+export const beginLogin = (
+  database: Database,
+  token: string,
+  pin: Uint8Array,
+  trust: LoginTrust,
+): Promise<'try' | 'busy' | 'refused'> =>
+  database.writeAlone(async (transaction) => {
+    const row = await transaction.one(selectTokenLogins, { token })
+    if (isSame(row?.accepted, pin)) return 'try'
+    if (row?.state === 'trying' && database.effects.now() - row.since < loginMs) return 'busy'
+    const isAgain = row?.state === 'refused' && isSame(row.tried, pin)
+    const mayTry = row == null || row.state === null || trust === 'administrator' || (trust === 'operator' && !isAgain)
+    if (!mayTry) return 'refused'
+    const accepted = row?.accepted ?? null
+    await transaction.run(write, { token, accepted, tried: pin, state: 'trying', since: database.effects.now() })
+    return 'try'
+  })
+
+/** `unknown`: the token did not see the PIN. */
+export const endLogin = (
+  database: Database,
+  token: string,
+  pin: Uint8Array,
+  outcome: 'accepted' | 'refused' | 'unknown',
+): Promise<void> =>
+  database.writeAlone(async (transaction) => {
+    const row = await transaction.one(selectTokenLogins, { token })
+    const isAccepted = isSame(row?.accepted, pin)
+    if (outcome === 'accepted') {
+      if (isAccepted && row?.state === null) return
+      return void (await transaction.run(write, {
+        token,
+        accepted: pin,
+        tried: null,
+        state: null,
+        since: database.effects.now(),
+      }))
+    }
+    const accepted = isAccepted ? null : (row?.accepted ?? null)
+    if (outcome === 'refused')
+      return void (await transaction.run(write, {
+        token,
+        accepted,
+        tried: pin,
+        state: 'refused',
+        since: database.effects.now(),
+      }))
+    // The token did not see the PIN.
+    if (row?.state !== 'trying' || !isSame(row.tried, pin)) return
+    await transaction.run(write, {
+      token,
+      accepted: row.accepted,
+      tried: null,
+      state: null,
+      since: database.effects.now(),
+    })
+  })

@@ -1,13 +1,31 @@
+import type { Sponsorship, Usage } from '../../../generated/openapi.ts'
+import type { SponsorshipRules } from '../../domain/policies/sponsored-calls.ts'
+import type { ApiKeyRow, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal } from '../../domain/statuses.ts'
 import type { Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
-import type { SponsorshipRow, SponsorshipStore } from '../configuration-store.ts'
 import { withoutSeal } from '../row-mac.ts'
-import type { StoreDependencies } from '../store-dependencies.ts'
 import { insertApiKey, removeApiKey } from './api-keys.ts'
 import { bucketAt, type Correction, correctSpending, endOfBucket, oldestBucket, openCharges } from './daily-limits.ts'
-import type { Database } from './database.ts'
-import { type StoredSeal, sealedColumns } from './row-mac.ts'
-import { type Session, sql } from './session.ts'
+import type { StoredSeal, TableList } from './database.ts'
+import { type Database, type Session, sql } from './database.ts'
+import { sealedColumns } from './row-mac.ts'
+
+export interface SponsorshipRow extends Omit<Sponsorship, 'usage'> {
+  row_id: number
+  chain_id: number
+  /** One of the two: what sends the calls. The row ids tell them from later ones with the same id. */
+  relayer_row_id: number | null
+  pool_row_id: number | null
+}
+
+export interface NewSponsorship extends SponsorshipRules {
+  id: string
+  paused: boolean
+  created_at: string
+  /** Exactly one of the two. */
+  relayer_id?: string
+  pool_id?: string
+}
 
 interface Row
   extends Pick<
@@ -51,6 +69,8 @@ function readRow({ rules, paused, ...row }: Row): SponsorshipRow {
   return { ...row, ...JSON.parse(rules), paused: paused === 1 }
 }
 
+const list: TableList<Row, SponsorshipRow> = { table: 'sponsorships', columns, read: readRow }
+
 const rulesOf = (row: Omit<SponsorshipRow, 'row_id' | 'network' | 'chain_id'> | SponsorshipRow) => {
   const { targets, forwarders, delegates, nonce_key_delegates, max_gas, max_fee, budget_per_day, per_user, origins } =
     row
@@ -58,82 +78,105 @@ const rulesOf = (row: Omit<SponsorshipRow, 'row_id' | 'network' | 'chain_id'> | 
   return JSON.stringify({ ...addresses, max_gas, max_fee, budget_per_day, per_user, origins })
 }
 
-export function sponsorships(
-  { read, lister, writeCached, rights }: Database,
-  { now }: Pick<StoreDependencies, 'now'>,
-): SponsorshipStore {
-  /** Throws DomainError (503) for a row that another program has changed. */
-  const find = async (session: Session, id: string) => {
-    const row = await rights.require('sponsorships', () => session.one(select, { id }), id)
-    return row && readRow(row)
-  }
+/** Throws DomainError (503) for a row that another program has changed. */
+const find = async (database: Database, session: Session, id: string) => {
+  const row = await database.rights.require('sponsorships', () => session.one(select, { id }), id)
+  return row && readRow(row)
+}
 
+/** Together with its API key. */
+export const createSponsorship = (
+  database: Database,
+  { relayer_id, pool_id, ...given }: NewSponsorship,
+  apiKey: ApiKeyRow,
+  auditEntry?: PendingAuditEntry,
+): Promise<SponsorshipRow | 'id_taken' | 'too_many_keys' | 'key_name_taken' | 'unknown_relayer' | 'unknown_pool'> =>
+  database
+    .writeCached(async (transaction) => {
+      const its = await transaction.one(relayer_id === undefined ? pool : relayer, {
+        id: relayer_id ?? pool_id ?? '',
+      })
+      if (!its) return relayer_id === undefined ? 'unknown_pool' : 'unknown_relayer'
+      const { row_id, network, chain_id } = its
+      const sender =
+        relayer_id === undefined
+          ? { relayer_id: null, relayer_row_id: null, pool_id: pool_id as string, pool_row_id: row_id }
+          : { relayer_id, relayer_row_id: row_id, pool_id: null, pool_row_id: null }
+      const row = { ...given, ...sender, network, chain_id, api_key_id: apiKey.id }
+      const values = { ...row, rules: rulesOf(row), paused: given.paused ? 1 : 0 }
+      const created = await transaction.one(insert, pick(values))
+      if (!created) return 'id_taken'
+      database.rights.inserted(transaction, 'sponsorships', created.row_id)
+      const key = await insertApiKey(transaction, database.rights, apiKey)
+      if (typeof key !== 'number') throw new KeyRefused(key)
+      return readRow(withoutSeal((await transaction.one(select, { id: given.id })) as Row & StoredSeal))
+    }, auditEntry)
+    .catch((error) => {
+      if (error instanceof KeyRefused) return error.reason === 'too_many' ? 'too_many_keys' : 'key_name_taken'
+      throw error
+    })
+
+export const getSponsorship = (database: Database, id: string): Promise<SponsorshipRow | undefined> =>
+  find(database, database.read, id)
+
+export async function sponsorshipOfKey(database: Database, apiKeyId: string): Promise<SponsorshipRow | undefined> {
+  const row = await database.rights.require('sponsorships', () =>
+    database.read.one(selectByKey, { api_key_id: apiKeyId }),
+  )
+  return row?.api_key_id === apiKeyId ? readRow(row) : undefined
+}
+
+export const listSponsorships = (database: Database, slice: PageRequest): Promise<Listing<SponsorshipRow>> =>
+  database.list(list, slice)
+
+export const updateSponsorship = (
+  database: Database,
+  id: string,
+  changes: Partial<SponsorshipRules> & { paused?: boolean },
+  auditEntry?: PendingAuditEntry,
+): Promise<SponsorshipRow | undefined> =>
+  database.writeCached(async (transaction) => {
+    const before = await find(database, transaction, id)
+    if (!before) return undefined
+    const after = { ...before, ...changes }
+    await database.rights.updated(transaction, 'sponsorships', before.row_id)
+    await transaction.run(change, { row_id: before.row_id, rules: rulesOf(after), paused: after.paused ? 1 : 0 })
+    return after
+  }, auditEntry)
+
+/** Its API key is removed with it. */
+export const deleteSponsorship = (database: Database, id: string, auditEntry?: PendingAuditEntry): Promise<boolean> =>
+  database.writeCached(async (transaction) => {
+    const row = await find(database, transaction, id)
+    if (!row) return false
+    await database.rights.deleted(transaction, 'sponsorships', row.row_id)
+    await transaction.run(remove, { row_id: row.row_id })
+    await removeApiKey(transaction, database.rights, row.api_key_id)
+    return true
+  }, auditEntry)
+
+/** The origins that any sponsorship lists. */
+export async function sponsorshipOrigins(database: Database): Promise<ReadonlySet<string>> {
+  const rows = await database.read.all(selectRules)
+  return new Set(rows.flatMap(({ rules }) => JSON.parse(rules).origins))
+}
+
+/** The use of a daily limit. `place`: under which the amounts are counted (Spend). */
+export async function usage(
+  database: Database,
+  { limit, ...place }: { chain_id: number; holder: string; asset: string; limit: string },
+): Promise<Usage> {
+  const oldest = oldestBucket(bucketAt(database.effects.now()))
+  const { chain_id, holder: address, asset } = place
+  const [open = 0n] = (await openCharges(database.read, [{ chain_id, address, asset }], oldest)).values()
+  const rows = (await database.read.all(amounts, { ...place, oldest })).filter(({ amount }) => amount !== '0')
+  const used = rows.reduce((sum, { amount }) => sum + BigInt(amount), open)
+  const rest = BigInt(limit) - used
   return {
-    createSponsorship: ({ relayer_id, pool_id, ...given }, apiKey, auditEntry) =>
-      writeCached(async (transaction) => {
-        const its = await transaction.one(relayer_id === undefined ? pool : relayer, {
-          id: relayer_id ?? pool_id ?? '',
-        })
-        if (!its) return relayer_id === undefined ? 'unknown_pool' : 'unknown_relayer'
-        const { row_id, network, chain_id } = its
-        const sender =
-          relayer_id === undefined
-            ? { relayer_id: null, relayer_row_id: null, pool_id: pool_id as string, pool_row_id: row_id }
-            : { relayer_id, relayer_row_id: row_id, pool_id: null, pool_row_id: null }
-        const row = { ...given, ...sender, network, chain_id, api_key_id: apiKey.id }
-        const values = { ...row, rules: rulesOf(row), paused: given.paused ? 1 : 0 }
-        const created = await transaction.one(insert, pick(values))
-        if (!created) return 'id_taken'
-        rights.inserted(transaction, 'sponsorships', created.row_id)
-        const key = await insertApiKey(transaction, rights, apiKey)
-        if (typeof key !== 'number') throw new KeyRefused(key)
-        return readRow(withoutSeal((await transaction.one(select, { id: given.id })) as Row & StoredSeal))
-      }, auditEntry).catch((error) => {
-        if (error instanceof KeyRefused) return error.reason === 'too_many' ? 'too_many_keys' : 'key_name_taken'
-        throw error
-      }),
-    getSponsorship: (id) => find(read, id),
-    async sponsorshipOfKey(apiKeyId) {
-      const row = await rights.require('sponsorships', () => read.one(selectByKey, { api_key_id: apiKeyId }))
-      return row?.api_key_id === apiKeyId ? readRow(row) : undefined
-    },
-    listSponsorships: lister('sponsorships', columns, readRow),
-    updateSponsorship: (id, changes, auditEntry) =>
-      writeCached(async (transaction) => {
-        const before = await find(transaction, id)
-        if (!before) return undefined
-        const after = { ...before, ...changes }
-        await rights.updated(transaction, 'sponsorships', before.row_id)
-        await transaction.run(change, { row_id: before.row_id, rules: rulesOf(after), paused: after.paused ? 1 : 0 })
-        return after
-      }, auditEntry),
-    deleteSponsorship: (id, auditEntry) =>
-      writeCached(async (transaction) => {
-        const row = await find(transaction, id)
-        if (!row) return false
-        await rights.deleted(transaction, 'sponsorships', row.row_id)
-        await transaction.run(remove, { row_id: row.row_id })
-        await removeApiKey(transaction, rights, row.api_key_id)
-        return true
-      }, auditEntry),
-    async sponsorshipOrigins() {
-      const rows = await read.all(selectRules)
-      return new Set(rows.flatMap(({ rules }) => JSON.parse(rules).origins))
-    },
-    async usage({ limit, ...place }) {
-      const oldest = oldestBucket(bucketAt(now()))
-      const { chain_id, holder: address, asset } = place
-      const [open = 0n] = (await openCharges(read, [{ chain_id, address, asset }], oldest)).values()
-      const rows = (await read.all(amounts, { ...place, oldest })).filter(({ amount }) => amount !== '0')
-      const used = rows.reduce((sum, { amount }) => sum + BigInt(amount), open)
-      const rest = BigInt(limit) - used
-      return {
-        used: `${used}`,
-        remaining: `${rest > 0n ? rest : 0n}`,
-        limit,
-        resets_at: rows[0] ? new Date(endOfBucket(rows[0].bucket)).toISOString() : null,
-      }
-    },
+    used: `${used}`,
+    remaining: `${rest > 0n ? rest : 0n}`,
+    limit,
+    resets_at: rows[0] ? new Date(endOfBucket(rows[0].bucket)).toISOString() : null,
   }
 }
 

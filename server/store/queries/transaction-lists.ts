@@ -5,10 +5,8 @@ import { finalStatuses, unfinishedStatuses } from '../../domain/statuses.ts'
 import type { TransactionFilter } from '../../domain/transaction-rows.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { findPage } from '../blocks.ts'
-import type { Store } from '../store.ts'
-import type { Database } from './database.ts'
+import { type Database, least, type Session, type Statement, sql, type Truth } from './database.ts'
 import { findRowIds, isNamed } from './search.ts'
-import { least, type Session, type Statement, sql, type Truth } from './session.ts'
 import { hexOf, readData, type ShownRow, show, shownColumns, type WholeRow } from './transaction-rows.ts'
 
 /** The longest data that is read together with its row. */
@@ -64,129 +62,158 @@ const rowIdsAt = sql<Place & { row_id: number }>(`
   SELECT row_id, relayer_row_id, sequence FROM transactions
   WHERE relayer_row_id = $relayer_row_id AND sequence = ANY ($sequences::bigint[])`)
 
-/** Pages of transactions, newest first. */
-export function transactionLists({ read }: Database): Pick<Store, 'listTransactions' | 'listTransactionsOf'> {
-  /** Rows and large data are read in steps, between which other work runs. */
-  async function readPlaces(
-    places: Place[],
-    admit: (dataBytes: number) => void = () => undefined,
-  ): Promise<ShownColumns[]> {
-    const rows: ListedRow[] = []
-    for (let first = 0; first < places.length; first += stepRows) {
-      if (first > 0) await yieldToEventLoop()
-      const step = places.slice(first, first + stepRows)
-      rows.push(...(await read.allOf(rowsOf, runsOf(step))))
-    }
-    admit(rows.reduce((sum, { data_bytes }) => sum + data_bytes, 0))
-    const items: ShownColumns[] = []
-    let characters = 0
-    for (const [index, row] of rows.entries()) {
-      if (characters >= turnCharacters || (index > 0 && index % stepRows === 0)) {
-        await yieldToEventLoop()
-        characters = 0
-      }
-      const data = row.data_bytes > shortBytes ? await readData(read, row.data_row_id) : hexOf(row.data)
-      items.push(show(row, data))
-      characters += data?.length ?? 0
-    }
-    return items
+/** Rows and large data are read in steps, between which other work runs. */
+async function readPlaces(
+  database: Database,
+  places: Place[],
+  admit: (dataBytes: number) => void = () => undefined,
+): Promise<ShownColumns[]> {
+  const rows: ListedRow[] = []
+  for (let first = 0; first < places.length; first += stepRows) {
+    if (first > 0) await yieldToEventLoop()
+    const step = places.slice(first, first + stepRows)
+    rows.push(...(await database.read.allOf(rowsOf, runsOf(step))))
   }
-
-  async function all(relayerRowId: number, { offset, limit }: PageRequest): Promise<Listing<number>> {
-    const { first = null, last = null } = (await read.one(ends, { relayer_row_id: relayerRowId })) ?? {}
-    if (first === null || last === null) return { items: [], total_items: 0 }
-    const to = last - offset
-    const count = Math.max(0, Math.min(limit, to - first + 1))
-    return { items: Array.from({ length: count }, (_, index) => to - index), total_items: last - first + 1 }
-  }
-
-  /** A transaction that changes its status while the page is read is shown with the new status. */
-  function filtered(relayerRowId: number, slice: PageRequest, filter: TransactionFilter): Promise<Listing<number>> {
-    const values = {
-      relayer_row_id: relayerRowId,
-      states: filter.status.length > 0 ? filter.status : null,
-      after: filter.created_after ?? null,
-      before: filter.created_before ?? null,
+  admit(rows.reduce((sum, { data_bytes }) => sum + data_bytes, 0))
+  const items: ShownColumns[] = []
+  let characters = 0
+  for (const [index, row] of rows.entries()) {
+    if (characters >= turnCharacters || (index > 0 && index % stepRows === 0)) {
+      await yieldToEventLoop()
+      characters = 0
     }
-    const { pool_row_id } = filter
-    const [counts, rows] = pool_row_id === undefined ? [blocks, numbers] : [poolBlocks, poolNumbers]
-    const its =
-      pool_row_id === undefined ? { relayer_row_id: relayerRowId } : { relayer_row_id: relayerRowId, pool_row_id }
-    return findPage(
-      {
-        async blocks(level, from, to) {
-          const found = await read.all(counts, { ...its, level, from, to })
-          return found.map((row) => ({ block: row.block, count: countIn(row, filter) }))
-        },
-        numbers: async (from, to) =>
-          (await read.all(rows, { ...values, ...its, from, to })).map(({ sequence }) => sequence),
+    const data = row.data_bytes > shortBytes ? await readData(database.read, row.data_row_id) : hexOf(row.data)
+    items.push(show(row, data))
+    characters += data?.length ?? 0
+  }
+  return items
+}
+
+async function all(database: Database, relayerRowId: number, { offset, limit }: PageRequest): Promise<Listing<number>> {
+  const { first = null, last = null } = (await database.read.one(ends, { relayer_row_id: relayerRowId })) ?? {}
+  if (first === null || last === null) return { items: [], total_items: 0 }
+  const to = last - offset
+  const count = Math.max(0, Math.min(limit, to - first + 1))
+  return { items: Array.from({ length: count }, (_, index) => to - index), total_items: last - first + 1 }
+}
+
+/** A transaction that changes its status while the page is read is shown with the new status. */
+function filtered(
+  database: Database,
+  relayerRowId: number,
+  slice: PageRequest,
+  filter: TransactionFilter,
+): Promise<Listing<number>> {
+  const values = {
+    relayer_row_id: relayerRowId,
+    states: filter.status.length > 0 ? filter.status : null,
+    after: filter.created_after ?? null,
+    before: filter.created_before ?? null,
+  }
+  const { pool_row_id } = filter
+  const [counts, rows] = pool_row_id === undefined ? [blocks, numbers] : [poolBlocks, poolNumbers]
+  const its =
+    pool_row_id === undefined ? { relayer_row_id: relayerRowId } : { relayer_row_id: relayerRowId, pool_row_id }
+  return findPage(
+    {
+      async blocks(level, from, to) {
+        const found = await database.read.all(counts, { ...its, level, from, to })
+        return found.map((row) => ({ block: row.block, count: countIn(row, filter) }))
       },
-      slice,
-    )
-  }
+      numbers: async (from, to) =>
+        (await database.read.all(rows, { ...values, ...its, from, to })).map(({ sequence }) => sequence),
+    },
+    slice,
+  )
+}
 
-  /** The sequence numbers of a page, and the length of the list. */
-  function find(relayerRowId: number, slice: PageRequest, filter: TransactionFilter): Promise<Listing<number>> {
-    const by = searchFor(filter)
-    if (by !== undefined) return search(read, by, relayerRowId, slice, filter)
-    const { status, created_after, created_before, pool_row_id } = filter
-    return status.length > 0 || created_after || created_before || pool_row_id !== undefined
-      ? filtered(relayerRowId, slice, filter)
-      : all(relayerRowId, slice)
-  }
+/** The sequence numbers of a page, and the length of the list. */
+function find(
+  database: Database,
+  relayerRowId: number,
+  slice: PageRequest,
+  filter: TransactionFilter,
+): Promise<Listing<number>> {
+  const by = searchFor(filter)
+  if (by !== undefined) return search(database.read, by, relayerRowId, slice, filter)
+  const { status, created_after, created_before, pool_row_id } = filter
+  return status.length > 0 || created_after || created_before || pool_row_id !== undefined
+    ? filtered(database, relayerRowId, slice, filter)
+    : all(database, relayerRowId, slice)
+}
 
-  /** Row ids follow the order of creation across all relayers. */
-  async function merged(relayerRowIds: number[], depth: number, filter: TransactionFilter) {
-    let newest: (Place & { row_id: number })[] = []
-    let totalItems = 0
-    for (const relayerRowId of relayerRowIds) {
-      const found = await find(relayerRowId, { offset: 0, limit: depth }, filter)
-      totalItems += found.total_items
-      const places: typeof newest = []
-      for (let first = 0; first < found.items.length; first += mergedRows) {
-        await yieldToEventLoop()
-        const sequences = found.items.slice(first, first + mergedRows)
-        places.push(...(await read.all(rowIdsAt, { relayer_row_id: relayerRowId, sequences })))
-      }
-      if (places.length > 0) newest = [...newest, ...places].sort((a, b) => b.row_id - a.row_id).slice(0, depth)
+/** Row ids follow the order of creation across all relayers. */
+async function merged(database: Database, relayerRowIds: number[], depth: number, filter: TransactionFilter) {
+  let newest: (Place & { row_id: number })[] = []
+  let totalItems = 0
+  for (const relayerRowId of relayerRowIds) {
+    const found = await find(database, relayerRowId, { offset: 0, limit: depth }, filter)
+    totalItems += found.total_items
+    const places: typeof newest = []
+    for (let first = 0; first < found.items.length; first += mergedRows) {
+      await yieldToEventLoop()
+      const sequences = found.items.slice(first, first + mergedRows)
+      places.push(...(await database.read.all(rowIdsAt, { relayer_row_id: relayerRowId, sequences })))
     }
-    return { newest, total_items: totalItems }
+    if (places.length > 0) newest = [...newest, ...places].sort((a, b) => b.row_id - a.row_id).slice(0, depth)
   }
+  return { newest, total_items: totalItems }
+}
 
-  /** A page of places that a text has found. */
-  async function pageOf(
-    places: Place[],
-    { offset, limit }: PageRequest,
-    admit: ((dataBytes: number) => void) | undefined,
-  ) {
-    return { items: await readPlaces(places.slice(offset, offset + limit), admit), total_items: places.length }
-  }
+/** A page of places that a text has found. */
+async function pageOf(
+  database: Database,
+  places: Place[],
+  { offset, limit }: PageRequest,
+  admit: ((dataBytes: number) => void) | undefined,
+) {
+  return { items: await readPlaces(database, places.slice(offset, offset + limit), admit), total_items: places.length }
+}
 
-  return {
-    async listTransactions(relayerRowId, slice, filter, admit) {
-      if (filter.search !== undefined) {
-        const rowIds = await findRowIds(read, filter.search, [{ relayer_row_id: relayerRowId }], [])
-        return pageOf(await filterRows(read, rowIds, filter), slice, admit)
-      }
-      const { items, total_items } = await find(relayerRowId, slice, filter)
-      const places = items.map((sequence) => ({ relayer_row_id: relayerRowId, sequence }))
-      return { items: await readPlaces(places, admit), total_items }
-    },
-    async listTransactionsOf(ids, slice, filter, admit) {
-      const { offset, limit } = slice
-      const its = { ids: ids ? [...ids] : null, pool_row_id: filter.pool_row_id ?? null }
-      const relayers = await read.all(relayersOf, its)
-      if (filter.search !== undefined) {
-        const rowIds = await findRowIds(read, filter.search, relayers, relayers.filter(isNamed(filter.search)))
-        return pageOf(await filterRows(read, rowIds, filter), slice, admit)
-      }
-      const depth = Math.min(offset + limit, maxDepth)
-      const rowIds = relayers.map(({ relayer_row_id }) => relayer_row_id)
-      const { newest, total_items } = await merged(rowIds, limit === 0 ? 0 : depth, filter)
-      if (limit > 0 && offset < total_items && offset + limit > maxDepth) return 'too_deep'
-      return { items: await readPlaces(newest.slice(offset, offset + limit), admit), total_items }
-    },
+/**
+ * Newest first. A page costs the same at any depth, with and without a filter. `admit`: called with the size of the page's data
+ * before it is read; an error ends the method.
+ */
+export async function listTransactions(
+  database: Database,
+  relayerRowId: number,
+  slice: PageRequest,
+  filter: TransactionFilter,
+  admit?: (dataBytes: number) => void,
+): Promise<Listing<ShownColumns>> {
+  if (filter.search !== undefined) {
+    const rowIds = await findRowIds(database.read, filter.search, [{ relayer_row_id: relayerRowId }], [])
+    return pageOf(database, await filterRows(database.read, rowIds, filter), slice, admit)
   }
+  const { items, total_items } = await find(database, relayerRowId, slice, filter)
+  const places = items.map((sequence) => ({ relayer_row_id: relayerRowId, sequence }))
+  return { items: await readPlaces(database, places, admit), total_items }
+}
+
+/**
+ * Of several relayers (`ids`; absent: all), newest first; with a filter by a pool, of those that took something for it, now or before.
+ * `too_deep`: the page ends beyond the 10,000 newest, which is as far as the lists of several relayers are merged. A filter by nonces
+ * does not apply.
+ */
+export async function listTransactionsOf(
+  database: Database,
+  ids: ReadonlySet<string> | undefined,
+  slice: PageRequest,
+  filter: TransactionFilter,
+  admit?: (dataBytes: number) => void,
+): Promise<Listing<ShownColumns> | 'too_deep'> {
+  const { offset, limit } = slice
+  const its = { ids: ids ? [...ids] : null, pool_row_id: filter.pool_row_id ?? null }
+  const relayers = await database.read.all(relayersOf, its)
+  if (filter.search !== undefined) {
+    const rowIds = await findRowIds(database.read, filter.search, relayers, relayers.filter(isNamed(filter.search)))
+    return pageOf(database, await filterRows(database.read, rowIds, filter), slice, admit)
+  }
+  const depth = Math.min(offset + limit, maxDepth)
+  const rowIds = relayers.map(({ relayer_row_id }) => relayer_row_id)
+  const { newest, total_items } = await merged(database, rowIds, limit === 0 ? 0 : depth, filter)
+  if (limit > 0 && offset < total_items && offset + limit > maxDepth) return 'too_deep'
+  return { items: await readPlaces(database, newest.slice(offset, offset + limit), admit), total_items }
 }
 
 /** Places that follow each other without a gap. `at`: the number of the run. */
@@ -309,7 +336,7 @@ export const searches: Record<Search, Statement<Step>> = {
  * Finds a page of a list that an index answers, and the length of the list: walks the rows of the index in steps, between which
  * other work runs. Sequence numbers, the highest first; with a range of nonces, the highest nonce first.
  */
-export async function search(
+async function search(
   session: Session,
   by: Search,
   relayerRowId: number,
@@ -357,12 +384,12 @@ export interface Place {
   sequence: number
 }
 
-const filtered = sql<Place & { row_id: number }>(`
+const selectFiltered = sql<Place & { row_id: number }>(`
   SELECT row_id, relayer_row_id, sequence FROM transactions
   WHERE row_id = ANY ($row_ids::bigint[]) AND ${fits} AND ${isInRange}`)
 
 /** The places of those of these transactions that match the filter, the newest first. */
 export async function filterRows(session: Session, rowIds: number[], filter: TransactionFilter): Promise<Place[]> {
-  const rows = await session.all(filtered, { row_ids: rowIds, ...valuesOf(filter) })
+  const rows = await session.all(selectFiltered, { row_ids: rowIds, ...valuesOf(filter) })
   return rows.sort((a, b) => b.row_id - a.row_id)
 }

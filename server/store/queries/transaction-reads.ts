@@ -1,11 +1,11 @@
+import type { AtCapacity, Capacity } from '../../domain/new-transaction.ts'
 import { exceededBy, type Unfinished } from '../../domain/new-transaction.ts'
 import { finalStatuses } from '../../domain/statuses.ts'
 import { isSecretOf } from '../../domain/submission.ts'
-import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import type { Store } from '../store.ts'
-import type { Database } from './database.ts'
-import { type Engine, indexedBy, type Session, type Statement, sql, type Values } from './session.ts'
+import type { KeyedReads } from './database.ts'
+import { type Database, type Engine, indexedBy, type Session, type Statement, sql, type Values } from './database.ts'
 import {
   columns,
   dataColumn,
@@ -17,6 +17,9 @@ import {
   type WholeRow,
   wholeColumns,
 } from './transaction-rows.ts'
+
+/** What a request waits for. */
+export type TransactionState = Pick<TransactionRow, 'status' | 'resign'>
 
 /** The most rows that are read in one turn of the event loop: some milliseconds. */
 const turnRows = 500
@@ -36,27 +39,6 @@ export async function inSteps<Row>(
   }
 }
 
-type Reads = Pick<
-  Store,
-  | 'getTransaction'
-  | 'getTransactionOfPool'
-  | 'getTransactionOfSponsorship'
-  | 'transactionStates'
-  | 'getTransactionByHash'
-  | 'isSecretHash'
-  | 'getTransactionByNonce'
-  | 'dataOf'
-  | 'pending'
-  | 'firstInLine'
-  | 'inFlight'
-  | 'mined'
-  | 'holders'
-  | 'isSettledFrom'
-  | 'countUnfinished'
-  | 'exceededCapacity'
-  | 'lastConfirmedAt'
->
-
 const byId = sql<WholeRow>(
   `SELECT ${wholeColumns} FROM transactions WHERE id = $id AND relayer_row_id = $relayer_row_id`,
 )
@@ -75,7 +57,7 @@ const hiddenByHash = sql<Row>(`
 const byNonce = sql<WholeRow>(
   `SELECT ${wholeColumns} FROM transactions WHERE chain_id = $chain_id AND "from" = $address AND nonce = $nonce`,
 )
-const dataOf = sql<{ data: Uint8Array | null }>(
+const selectData = sql<{ data: Uint8Array | null }>(
   `SELECT ${dataColumn('transactions')} FROM transactions WHERE row_id = $row_id`,
 )
 const selectPending = sql<Row>(`
@@ -105,62 +87,146 @@ const lastConfirmed = sql<{ confirmed_at: string | null }>(`
   SELECT confirmed_at FROM transactions WHERE relayer_row_id = $relayer_row_id AND status = 'confirmed'
   ORDER BY sequence DESC LIMIT 1`)
 
-/** Transactions as the API and the sender read them: single ones, and those that the sender works on, in steps. */
-export function transactionReads({ read, readTogether }: Database): Reads {
-  // Every submission asks, and every round of the sender.
-  const unfinishedOf = readTogether(
-    (rowId: number) => rowId,
-    (rowIds) => unfinishedOfAll(read, rowIds),
-  )
-  const whole = (row: WholeRow | undefined) => row && readWhole(row)
-  const rows = async (statement: Statement<Row>, values: Values) => (await read.all(statement, values)).map(readRow)
-  const afterNonce = (after: TransactionRow | undefined, from: number) =>
-    after === undefined ? from : (after.nonce as number) + 1
-
-  return {
-    getTransaction: async (relayerRowId, id) => whole(await read.one(byId, { id, relayer_row_id: relayerRowId })),
-    getTransactionOfPool: async (poolRowId, id) => whole(await read.one(ofPool, { id, pool_row_id: poolRowId })),
-    async getTransactionOfSponsorship(sponsorshipRowId, id) {
-      const row = whole(await read.one(ofSponsorship, { id }))
-      return row?.sponsored?.sponsorship_row_id === sponsorshipRowId ? row : undefined
-    },
-    transactionStates: async (ids) => {
-      const found = await read.all(states, { ids })
-      return new Map(found.map(({ id, status, resign }) => [id, { status, resign: resign === 1 }]))
-    },
-    getTransactionByHash: async (relayerRowId, hash) =>
-      whole(await read.one(byHash, { hash, relayer_row_id: relayerRowId })),
-    isSecretHash: async (hash) => (await rows(hiddenByHash, { hash })).some((row) => isSecretOf(row, hash)),
-    getTransactionByNonce: async (chainId, address, nonce) =>
-      whole(await read.one(byNonce, { chain_id: chainId, address, nonce })),
-    dataOf: async (rowId) => hexOf((await read.one(dataOf, { row_id: rowId }))?.data ?? null),
-    pending: (relayerRowId, from, below, limit) =>
-      inSteps(limit, (after, size) =>
-        rows(selectPending, { relayer_row_id: relayerRowId, from: afterNonce(after, from), below, limit: size }),
-      ),
-    firstInLine: async (relayerRowId) => (await firstsInLine(read, [relayerRowId]))[0],
-    inFlight: (relayerRowId, limit) =>
-      inSteps(limit, (after, size) =>
-        rows(selectInFlight, { relayer_row_id: relayerRowId, after: after?.nonce ?? -1, limit: size }),
-      ),
-    mined: (relayerRowId, upToBlock, limit) =>
-      inSteps(limit, (after, size) => {
-        const place = { after_block: after?.block_number ?? -1, after_row_id: after?.row_id ?? 0 }
-        return rows(selectMined, { relayer_row_id: relayerRowId, up_to_block: upToBlock, ...place, limit: size })
-      }),
-    holders: (chainId, address, from, to, limit) =>
-      inSteps(limit, (after, size) =>
-        rows(selectHolders, { chain_id: chainId, address, from: afterNonce(after, from), to, limit: size }),
-      ),
-    isSettledFrom: async (chainId, address, nonce) =>
-      (await read.one(settled, { chain_id: chainId, address, nonce })) !== undefined,
-    countUnfinished: async (relayerRowId) => (await unfinishedOf(relayerRowId))?.count ?? 0,
-    exceededCapacity: async (relayerRowId, bytes, capacity) =>
-      exceededBy((await unfinishedOf(relayerRowId)) ?? nothing, { count: 1, bytes }, capacity),
-    lastConfirmedAt: async (relayerRowId) =>
-      (await read.one(lastConfirmed, { relayer_row_id: relayerRowId }))?.confirmed_at ?? null,
-  }
+/** Every submission asks, and every round of the sender. */
+const unfinishedReads: KeyedReads<number, number, Unfinished> = {
+  nameOf: (rowId) => rowId,
+  readAll: ({ read }, rowIds) => unfinishedOfAll(read, rowIds),
 }
+
+const whole = (row: WholeRow | undefined) => row && readWhole(row)
+
+const rows = async (database: Database, statement: Statement<Row>, values: Values) =>
+  (await database.read.all(statement, values)).map(readRow)
+
+const afterNonce = (after: TransactionRow | undefined, from: number) =>
+  after === undefined ? from : (after.nonce as number) + 1
+
+export const getTransaction = async (
+  database: Database,
+  relayerRowId: number,
+  id: string,
+): Promise<WholeTransactionRow | undefined> =>
+  whole(await database.read.one(byId, { id, relayer_row_id: relayerRowId }))
+
+/** The transaction that was sent through a pool. */
+export const getTransactionOfPool = async (
+  database: Database,
+  poolRowId: number,
+  id: string,
+): Promise<WholeTransactionRow | undefined> => whole(await database.read.one(ofPool, { id, pool_row_id: poolRowId }))
+
+/** The call of a sponsorship, by whichever relayer. */
+export async function getTransactionOfSponsorship(
+  database: Database,
+  sponsorshipRowId: number,
+  id: string,
+): Promise<WholeTransactionRow | undefined> {
+  const row = whole(await database.read.one(ofSponsorship, { id }))
+  return row?.sponsored?.sponsorship_row_id === sponsorshipRowId ? row : undefined
+}
+
+/** By id, of those that exist: at most some hundreds at a time. */
+export async function transactionStates(
+  database: Database,
+  ids: string[],
+): Promise<ReadonlyMap<string, TransactionState>> {
+  const found = await database.read.all(states, { ids })
+  return new Map(found.map(({ id, status, resign }) => [id, { status, resign: resign === 1 }]))
+}
+
+/** The transaction that was ever signed with this hash. */
+export const getTransactionByHash = async (
+  database: Database,
+  relayerRowId: number,
+  hash: string,
+): Promise<WholeTransactionRow | undefined> =>
+  whole(await database.read.one(byHash, { hash, relayer_row_id: relayerRowId }))
+
+/** Whether only private relays know of the transaction that was ever signed with this hash, by any relayer. */
+export const isSecretHash = async (database: Database, hash: string): Promise<boolean> =>
+  (await rows(database, hiddenByHash, { hash })).some((row) => isSecretOf(row, hash))
+
+export const getTransactionByNonce = async (
+  database: Database,
+  chainId: number,
+  address: string,
+  nonce: number,
+): Promise<WholeTransactionRow | undefined> =>
+  whole(await database.read.one(byNonce, { chain_id: chainId, address, nonce }))
+
+/** The data of a transaction, in lower case hex. */
+export const dataOf = async (database: Database, rowId: number): Promise<string | null> =>
+  hexOf((await database.read.one(selectData, { row_id: rowId }))?.data ?? null)
+
+/** The unsigned (`pending`) transactions with nonces from `from_nonce` to below `below_nonce`, by nonce. */
+export const pending = (
+  database: Database,
+  relayerRowId: number,
+  from: number,
+  below: number,
+  limit: number,
+): Promise<TransactionRow[]> =>
+  inSteps(limit, (after, size) =>
+    rows(database, selectPending, { relayer_row_id: relayerRowId, from: afterNonce(after, from), below, limit: size }),
+  )
+
+/** The relayer's transaction with the lowest nonce of those that are in no block (`pending`, `sent`, `submitted`). */
+export const firstInLine = async (database: Database, relayerRowId: number): Promise<TransactionRow | undefined> =>
+  (await firstsInLine(database.read, [relayerRowId]))[0]
+
+/** The signed transactions that are in no block (`sent`, `submitted`), by nonce. */
+export const inFlight = (database: Database, relayerRowId: number, limit: number): Promise<TransactionRow[]> =>
+  inSteps(limit, (after, size) =>
+    rows(database, selectInFlight, { relayer_row_id: relayerRowId, after: after?.nonce ?? -1, limit: size }),
+  )
+
+/** The `mined` transactions in blocks up to `up_to_block`. */
+export const mined = (
+  database: Database,
+  relayerRowId: number,
+  upToBlock: number,
+  limit: number,
+): Promise<TransactionRow[]> =>
+  inSteps(limit, (after, size) => {
+    const place = { after_block: after?.block_number ?? -1, after_row_id: after?.row_id ?? 0 }
+    return rows(database, selectMined, { relayer_row_id: relayerRowId, up_to_block: upToBlock, ...place, limit: size })
+  })
+
+/** The transactions that hold the nonces from `from` to below `to`, in any status, by nonce; at most `limit`. */
+export const holders = (
+  database: Database,
+  chainId: number,
+  address: string,
+  from: number,
+  to: number,
+  limit: number,
+): Promise<TransactionRow[]> =>
+  inSteps(limit, (after, size) =>
+    rows(database, selectHolders, { chain_id: chainId, address, from: afterNonce(after, from), to, limit: size }),
+  )
+
+/** Whether a transaction of the account, at this nonce or shortly above it, is known to be in a block. */
+export const isSettledFrom = async (
+  database: Database,
+  chainId: number,
+  address: string,
+  nonce: number,
+): Promise<boolean> => (await database.read.one(settled, { chain_id: chainId, address, nonce })) !== undefined
+
+export const countUnfinished = async (database: Database, relayerRowId: number): Promise<number> =>
+  (await database.readTogether(unfinishedReads, relayerRowId))?.count ?? 0
+
+/** The limit that one more transaction with so many bytes of data would exceed; undefined: there is room. */
+export const exceededCapacity = async (
+  database: Database,
+  relayerRowId: number,
+  bytes: number,
+  capacity: Capacity,
+): Promise<AtCapacity | undefined> =>
+  exceededBy((await database.readTogether(unfinishedReads, relayerRowId)) ?? nothing, { count: 1, bytes }, capacity)
+
+export const lastConfirmedAt = async (database: Database, relayerRowId: number): Promise<string | null> =>
+  (await database.read.one(lastConfirmed, { relayer_row_id: relayerRowId }))?.confirmed_at ?? null
 
 const sums = sql<Unfinished & { relayer_row_id: number }>(`
   SELECT relayer_row_id, sum(unfinished) AS count, sum(unfinished_bytes) AS bytes
@@ -224,12 +290,9 @@ const atWorkNow = sql<{ relayer_row_id: number }>(
     .join(' ')}`,
 )
 
-/** The relayers that have work for the sender. */
-export function relayersAtWork({ read }: Database): Pick<Store, 'relayersAtWork'> {
-  return {
-    relayersAtWork: async () => (await read.all(atWorkNow)).map(({ relayer_row_id }) => relayer_row_id),
-  }
-}
+/** The row ids of the relayers that have unfinished transactions or are watched. */
+export const relayersAtWork = async (database: Database): Promise<number[]> =>
+  (await database.read.all(atWorkNow)).map(({ relayer_row_id }) => relayer_row_id)
 
 /** How many of a relayer's newest transactions of each status are checked after a reorganization. */
 const maxLookedThrough = 2_000
@@ -257,29 +320,44 @@ const since = sql<Row>(`
     ORDER BY sequence DESC LIMIT ${maxLookedThrough}`,
   )}) AS newest
   WHERE block_number >= $block_number`)
-const failedUnmined = sql<Row>(`
+const selectFailed = sql<Row>(`
   SELECT ${columns} FROM (
     SELECT * FROM transactions WHERE relayer_row_id = $relayer_row_id AND status = 'failed'
     ORDER BY sequence DESC LIMIT $limit
   ) AS failed WHERE block_hash IS NULL AND hash IS NOT NULL AND nonce IS NOT NULL`)
 const newestRow = sql<{ newest: number }>('SELECT coalesce(max(row_id), 0) AS newest FROM transactions')
 
-type Watches = Pick<Store, 'watch' | 'unwatch' | 'newestEnded' | 'endedSince' | 'failedUnmined' | 'newestRowId'>
-
-/** Transactions that ended in a block which a deep reorganization may still replace. */
-export function watches({ read, write }: Database): Watches {
-  return {
-    async watch(relayerRowId) {
-      if (await read.one(exists, { relayer_row_id: relayerRowId })) return
-      await write((transaction) => transaction.run(insert, { relayer_row_id: relayerRowId }))
-    },
-    unwatch: (relayerRowId) =>
-      write(async (transaction) => void (await transaction.run(remove, { relayer_row_id: relayerRowId }))),
-    newestEnded: (relayerRowId) => read.one(newest, { relayer_row_id: relayerRowId }),
-    endedSince: async (relayerRowId, blockNumber) =>
-      (await read.all(since, { relayer_row_id: relayerRowId, block_number: blockNumber })).map(readRow),
-    failedUnmined: async (relayerRowId, limit) =>
-      (await read.all(failedUnmined, { relayer_row_id: relayerRowId, limit })).map(readRow),
-    newestRowId: async () => (await read.one(newestRow))?.newest ?? 0,
-  }
+/** Keeps the relayer in `relayersAtWork` until `unwatch`, even without unfinished transactions. */
+export async function watch(database: Database, relayerRowId: number): Promise<void> {
+  if (await database.read.one(exists, { relayer_row_id: relayerRowId })) return
+  await database.write((transaction) => transaction.run(insert, { relayer_row_id: relayerRowId }))
 }
+
+export const unwatch = (database: Database, relayerRowId: number): Promise<void> =>
+  database.write(async (transaction) => void (await transaction.run(remove, { relayer_row_id: relayerRowId })))
+
+/** The highest block of the relayer's newest transactions that ended in a block. */
+export const newestEnded = (
+  database: Database,
+  relayerRowId: number,
+): Promise<{ number: number; hash: string } | undefined> => database.read.one(newest, { relayer_row_id: relayerRowId })
+
+/** Transactions that ended in a block from `block_number` on, among the 2,000 newest of each status. */
+export const endedSince = async (
+  database: Database,
+  relayerRowId: number,
+  blockNumber: number,
+): Promise<TransactionRow[]> =>
+  (await database.read.all(since, { relayer_row_id: relayerRowId, block_number: blockNumber })).map(readRow)
+
+/** Signed transactions that failed and are in no block, among the newest `limit` failed ones. */
+export const failedUnmined = async (
+  database: Database,
+  relayerRowId: number,
+  limit: number,
+): Promise<TransactionRow[]> =>
+  (await database.read.all(selectFailed, { relayer_row_id: relayerRowId, limit })).map(readRow)
+
+/** The highest row id of a transaction. Later transactions get higher ones. */
+export const newestRowId = async (database: Database): Promise<number> =>
+  (await database.read.one(newestRow))?.newest ?? 0

@@ -1,6 +1,6 @@
 import type { ShownColumns } from '../../domain/show-transaction.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
-import { type Session, sql, type Transaction } from './session.ts'
+import { type Session, sql, type Transaction } from './database.ts'
 
 /** In a column list: the data that the row of a table names. */
 export const dataColumn = (table: string): string =>

@@ -1,103 +1,138 @@
+import type { TransactionError } from '../../../generated/openapi.ts'
 import { endOfIntent } from '../../domain/decide.ts'
+import type { ForeignUse } from '../../domain/ending.ts'
 import { type FirstBlock, type NeverSigned, neverSigned } from '../../domain/ending.ts'
+import type { AtCapacity, Capacity } from '../../domain/new-transaction.ts'
 import { exceededBy } from '../../domain/new-transaction.ts'
 import type { Proof } from '../../domain/proof.ts'
+import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, isUnmined } from '../../domain/statuses.ts'
 import { releasedCancellation, releasedSubmission } from '../../domain/submission.ts'
-import type { Intent, TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
+import type {
+  Account,
+  Intent,
+  OverLimit,
+  Spend,
+  TransactionRow,
+  TransactionUpdate,
+  WholeTransactionRow,
+  WithdrawalBatch,
+  WithdrawnBatch,
+} from '../../domain/transaction-rows.ts'
 import { waitColumns } from '../../domain/wait-reason.ts'
-import type { Store } from '../store.ts'
-import type { StoreDependencies } from '../store-dependencies.ts'
 import { nextNonce, setNonce } from './accounts.ts'
-import { attempts } from './attempts.ts'
-import { createSpending, type Spending } from './daily-limits.ts'
-import type { Database } from './database.ts'
-import { createEvents } from './events.ts'
-import { sql, type Transaction } from './session.ts'
+import { giveSpendingBack, takeMoreSpending, takeSpendingAgain } from './daily-limits.ts'
+import { type Database, sql, type Transaction } from './database.ts'
 import { unfinishedOf } from './transaction-reads.ts'
 import { bytesOf, columns, hexOf, type Row, read, type WholeRow, wholeColumns } from './transaction-rows.ts'
-import { createMoves, type MoveAll, type MoveOne, moves, rowById } from './update-transactions.ts'
+import { moveAll, rowById } from './update-transactions.ts'
 
-type Transactions = Pick<
-  Store,
-  | ('attempts' | 'listAttempts' | 'rawOf' | 'move' | 'replaceTransaction' | 'renumber' | 'withdraw' | 'withdrawBatch')
-  | 'release'
->
+const move = async (transaction: Transaction, one: TransactionUpdate) => (await moveAll(transaction, [one]))[0]
 
-/** Changes of transactions after their acceptance. */
-export function transactions(database: Database, dependencies: StoreDependencies): Transactions {
-  const { write } = database
-  const events = createEvents(dependencies)
-  const spendings = createSpending(dependencies.now)
-  const moveAll = createMoves(events, spendings, dependencies.now)
-  const move: MoveOne = async (transaction, one) => (await moveAll(transaction, [one]))[0]
-  const withdraw = createWithdrawal(spendings, move)
+/**
+ * Gives the account's next nonce to a transaction whose nonce was used outside this service. It is `pending` and unsigned again.
+ * Counts `spending` once more; when a daily limit is exceeded, the transaction fails, which `proof` allows: it was never signed for
+ * its nonce, or another one is mined there. `reason`: why, to which the outcome is added.
+ * Undefined: the revision has changed.
+ */
+export const renumber = (
+  database: Database,
+  rowId: number,
+  revision: number,
+  proof: Proof<ForeignUse> | NeverSigned,
+  reason: string,
+  spending: Spend[],
+): Promise<TransactionRow | OverLimit | undefined> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ transactions: [rowId] })
+    const row = await transaction.one(rowById, { row_id: rowId })
+    if (row?.revision !== revision) return undefined
+    const account = { chain_id: row.chain_id, address: row.from }
+    const over = await takeSpendingAgain(transaction, row, spending, await isSigned(transaction, rowId))
+    if (over) {
+      const { policy, limit } = over.spend
+      const statusReason = `${reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
+      const error = { code: 'policy_violation', message: statusReason, revert_data: null }
+      await move(transaction, {
+        row_id: rowId,
+        revision,
+        set: { status_reason: statusReason, error },
+        end: { status: 'failed', proof },
+      })
+      return over
+    }
+    const nonce = (await nextNonce(transaction, account)) as number
+    await setNonce(transaction, account, nonce + 1)
+    const set = {
+      nonce,
+      status: 'pending' as const,
+      status_reason: `${reason}; it has a new nonce`,
+      hash: null,
+      signature: null,
+    }
+    return move(transaction, { row_id: rowId, revision, set })
+  })
 
-  return {
-    ...attempts(database),
-    ...moves(database, moveAll),
-    renumber: (rowId, revision, proof, reason, spending) =>
-      write(async (transaction) => {
-        await transaction.lockRelayers({ transactions: [rowId] })
-        const row = await transaction.one(rowById, { row_id: rowId })
-        if (row?.revision !== revision) return undefined
-        const account = { chain_id: row.chain_id, address: row.from }
-        const over = await spendings.takeAgain(transaction, row, spending, await isSigned(transaction, rowId))
-        if (over) {
-          const { policy, limit } = over.spend
-          const statusReason = `${reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
-          const error = { code: 'policy_violation', message: statusReason, revert_data: null }
-          await move(transaction, {
-            row_id: rowId,
-            revision,
-            set: { status_reason: statusReason, error },
-            end: { status: 'failed', proof },
-          })
-          return over
-        }
-        const nonce = (await nextNonce(transaction, account)) as number
-        await setNonce(transaction, account, nonce + 1)
-        const set = {
-          nonce,
-          status: 'pending' as const,
-          status_reason: `${reason}; it has a new nonce`,
-          hash: null,
-          signature: null,
-        }
-        return move(transaction, { row_id: rowId, revision, set })
-      }),
-    replaceTransaction: (wanted, spending, capacity, auditEntry) =>
-      write(async (transaction) => {
-        await transaction.lockRelayers({ transactions: [wanted.row_id] })
-        const row = await transaction.one(rowById, { row_id: wanted.row_id })
-        if (row?.revision !== wanted.revision) return undefined
-        const bytes = bytesOf(wanted.set.data ?? null) - row.data_bytes
-        const unfinished = await unfinishedOf(transaction, row.relayer_row_id)
-        const exceeded = exceededBy(unfinished, { count: 0, bytes }, capacity)
-        return exceeded ?? (await spendings.takeMore(transaction, row, spending)) ?? (await move(transaction, wanted))
-      }, auditEntry),
-    withdraw: (relayerRowId, id, intent, statusReason, more, auditEntry) =>
-      write(async (transaction) => {
-        await transaction.lockRelayers({ relayers: [relayerRowId] })
-        return withdraw(transaction, relayerRowId, id, intent, statusReason, more)
-      }, auditEntry),
-    release: (relayerRowId, id, auditEntry) =>
-      write(async (transaction) => {
-        await transaction.lockRelayers({ relayers: [relayerRowId] })
-        const whole = await transactionById(transaction, relayerRowId, id)
-        if (!whole) return 'missing'
-        const row = withoutData(whole)
-        const newest = row.resign ? undefined : await newestPurpose(transaction, row.row_id)
-        const submission = isUnmined(row.status) ? releasedSubmission(row, newest, dependencies.now()) : null
-        if (!submission) return { refused: row }
-        const { row_id, revision, intent, status_reason } = row
-        // What it waits for at the relays has ended.
-        const set = { submission, ...waitColumns({ intent, status_reason }, null) }
-        return { ...done(await move(transaction, { row_id, revision, set })), data: hexOf(whole.data) }
-      }, auditEntry),
-    ...batchWithdrawal(database, spendings, moveAll),
-  }
-}
+/** A `move` that also checks the daily limits for the added spending, and the room for its data. */
+export const replaceTransaction = (
+  database: Database,
+  wanted: Omit<TransactionUpdate, 'end'>,
+  spending: Spend[],
+  capacity: Capacity,
+  auditEntry?: PendingAuditEntry,
+): Promise<TransactionRow | OverLimit | AtCapacity | undefined> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ transactions: [wanted.row_id] })
+    const row = await transaction.one(rowById, { row_id: wanted.row_id })
+    if (row?.revision !== wanted.revision) return undefined
+    const bytes = bytesOf(wanted.set.data ?? null) - row.data_bytes
+    const unfinished = await unfinishedOf(transaction, row.relayer_row_id)
+    const exceeded = exceededBy(unfinished, { count: 0, bytes }, capacity)
+    return exceeded ?? (await takeMoreSpending(transaction, row, spending)) ?? (await move(transaction, wanted))
+  }, auditEntry)
+
+/**
+ * Withdraws a transaction. When it was never signed and has the account's highest nonce, it ends at once and the nonce is returned;
+ * otherwise its intent is set, and the sender uses the nonce. `error`: of a transaction that fails. `isReleased`: the cancellation of a
+ * private transaction goes to the public nodes. `refused`: it is already mined, final or withdrawn.
+ */
+export const withdraw = (
+  database: Database,
+  relayerRowId: number,
+  id: string,
+  intent: Exclude<Intent, 'send'>,
+  statusReason: string | null,
+  more?: { error?: TransactionError | undefined; isReleased?: boolean },
+  auditEntry?: PendingAuditEntry,
+): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ relayers: [relayerRowId] })
+    return endUnmined(transaction, relayerRowId, id, { intent, status_reason: statusReason, ...more })
+  }, auditEntry)
+
+/**
+ * Releases the bytes of a private transaction to the public nodes; of a withdrawn one its cancellation, and no bytes from before. Each
+ * is released once. `refused`: it is public, or in a block, or final.
+ */
+export const release = (
+  database: Database,
+  relayerRowId: number,
+  id: string,
+  auditEntry?: PendingAuditEntry,
+): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ relayers: [relayerRowId] })
+    const whole = await transactionById(transaction, relayerRowId, id)
+    if (!whole) return 'missing'
+    const row = withoutData(whole)
+    const newest = row.resign ? undefined : await newestPurpose(transaction, row.row_id)
+    const submission = isUnmined(row.status) ? releasedSubmission(row, newest, database.effects.now()) : null
+    if (!submission) return { refused: row }
+    const { row_id, revision, intent, status_reason } = row
+    // What it waits for at the relays has ended.
+    const set = { submission, ...waitColumns({ intent, status_reason }, null) }
+    return { ...done(await move(transaction, { row_id, revision, set })), data: hexOf(whole.data) }
+  }, auditEntry)
 
 const byId = sql<WholeRow>(
   `SELECT ${wholeColumns} FROM transactions WHERE id = $id AND relayer_row_id = $relayer_row_id`,
@@ -118,32 +153,36 @@ export const newestPurpose = async (transaction: Transaction, rowId: number) =>
 export const transactionById = (transaction: Transaction, relayerRowId: number, id: string) =>
   transaction.one(byId, { id, relayer_row_id: relayerRowId })
 
-/** Ends transactions before they are mined. The caller holds the lock of the relayer. */
-export const createWithdrawal =
-  (spendings: ReturnType<typeof createSpending>, move: MoveOne) =>
-  async (
-    transaction: Transaction,
-    ...[relayerRowId, id, intent, statusReason, { error, isReleased = false } = {}]: Parameters<Store['withdraw']>
-  ): ReturnType<Store['withdraw']> => {
-    const row = await transactionById(transaction, relayerRowId, id)
-    if (!row) return 'missing'
-    const { row_id, revision, chain_id, from, nonce, status } = row
-    const account = { chain_id, address: from }
-    const data = hexOf(row.data)
-    if (!isUnmined(status) || row.intent !== 'send') return { refused: withoutData(row) }
-    const unsigned = neverSigned(row)
-    // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
-    if (unsigned && !(await isSigned(transaction, row_id))) await spendings.giveBack(transaction, [row])
-    const isHighest = unsigned && nonce !== null && (await nextNonce(transaction, account)) === nonce + 1
-    if (isHighest) await setNonce(transaction, account, nonce)
-    const change = withdrawn(
-      { intent, status_reason: statusReason, error: error ?? null },
-      isHighest ? unsigned : undefined,
-    )
-    const submission = isReleased ? releasedCancellation(withoutData(row), undefined) : null
-    const set = { ...change.set, ...(submission && { submission }) }
-    return { ...done(await move(transaction, { row_id, revision, ...change, set })), data }
-  }
+/** A withdrawal of a transaction. `error`: of one that fails. `isReleased`: its cancellation goes to the public nodes. */
+interface Withdrawal extends Pick<TransactionRow, 'status_reason'> {
+  intent: Exclude<Intent, 'send'>
+  error?: TransactionError | undefined
+  isReleased?: boolean
+}
+
+/** Withdraws a transaction. The caller holds the lock of the relayer. */
+export async function endUnmined(
+  transaction: Transaction,
+  relayerRowId: number,
+  id: string,
+  { intent, status_reason, error, isReleased = false }: Withdrawal,
+): ReturnType<typeof withdraw> {
+  const row = await transactionById(transaction, relayerRowId, id)
+  if (!row) return 'missing'
+  const { row_id, revision, chain_id, from, nonce, status } = row
+  const account = { chain_id, address: from }
+  const data = hexOf(row.data)
+  if (!isUnmined(status) || row.intent !== 'send') return { refused: withoutData(row) }
+  const unsigned = neverSigned(row)
+  // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
+  if (unsigned && !(await isSigned(transaction, row_id))) await giveSpendingBack(transaction, [row])
+  const isHighest = unsigned && nonce !== null && (await nextNonce(transaction, account)) === nonce + 1
+  if (isHighest) await setNonce(transaction, account, nonce)
+  const change = withdrawn({ intent, status_reason, error: error ?? null }, isHighest ? unsigned : undefined)
+  const submission = isReleased ? releasedCancellation(withoutData(row), undefined) : null
+  const set = { ...change.set, ...(submission && { submission }) }
+  return { ...done(await move(transaction, { row_id, revision, ...change, set })), data }
+}
 
 /** What a withdrawal changes. `unsigned`: it was never signed and has the account's highest nonce, so it ends at once. */
 export const withdrawn = (
@@ -178,42 +217,42 @@ const candidates = sql<Candidate>(`
   SELECT * FROM (${highest(`status = 'pending'`)} UNION ALL ${highest(`status IN ('sent', 'submitted')`)}) AS unfinished
   ORDER BY nonce DESC LIMIT $limit`)
 
-/** Withdraws many transactions in short database transactions, by the rules of `withdraw`. */
-export function batchWithdrawal(
-  { write }: Database,
-  { giveBack }: Pick<Spending, 'giveBack'>,
-  moveAll: MoveAll,
-): Pick<Store, 'withdrawBatch'> {
-  return {
-    withdrawBatch: (auditEntry, { relayer_row_id, below_nonce, limit, intent, reason }) =>
-      write(async (transaction) => {
-        await transaction.lockRelayers({ relayers: [relayer_row_id] })
-        const batch = await transaction.all(candidates, { relayer_row_id, below_nonce, limit })
-        const open = batch.filter((row) => row.intent === 'send')
-        const moves: TransactionUpdate[] = []
-        await giveBack(
-          transaction,
-          open.filter((row) => neverSigned(row) && row.attempts === 0),
-        )
-        for (const row of open) {
-          const { row_id, id, revision, chain_id, from, nonce } = row
-          const account = { chain_id, address: from }
-          const unsigned = neverSigned(row)
-          const isHighest = unsigned && (await nextNonce(transaction, account)) === nonce + 1
-          if (isHighest) await setNonce(transaction, account, nonce)
-          const change = withdrawn({ intent, status_reason: reason, error: null }, isHighest ? unsigned : undefined)
-          moves.push({ row_id, revision, ...change })
-          transaction.record({ ...auditEntry, subject: id })
-        }
-        for (const row of await moveAll(transaction, moves)) done(row)
-        return {
-          withdrawn: open.map(({ id }) => id),
-          refused: batch.filter((row) => row.intent !== 'send').map(({ id }) => id),
-          next_below: batch.at(-1)?.nonce,
-        }
-      }),
-  }
-}
+/**
+ * `withdraw` for the unfinished transactions with the highest nonces below `below_nonce`, at most `limit`, in one database
+ * transaction. Each gets its own audit entry, made from `auditEntry`. `next_below`: the lowest nonce of this batch, at which the next
+ * batch begins; undefined at the end.
+ */
+export const withdrawBatch = (
+  database: Database,
+  auditEntry: PendingAuditEntry,
+  { relayer_row_id, below_nonce, limit, intent, reason }: WithdrawalBatch,
+): Promise<WithdrawnBatch> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ relayers: [relayer_row_id] })
+    const batch = await transaction.all(candidates, { relayer_row_id, below_nonce, limit })
+    const open = batch.filter((row) => row.intent === 'send')
+    const moves: TransactionUpdate[] = []
+    await giveSpendingBack(
+      transaction,
+      open.filter((row) => neverSigned(row) && row.attempts === 0),
+    )
+    for (const row of open) {
+      const { row_id, id, revision, chain_id, from, nonce } = row
+      const account = { chain_id, address: from }
+      const unsigned = neverSigned(row)
+      const isHighest = unsigned && (await nextNonce(transaction, account)) === nonce + 1
+      if (isHighest) await setNonce(transaction, account, nonce)
+      const change = withdrawn({ intent, status_reason: reason, error: null }, isHighest ? unsigned : undefined)
+      moves.push({ row_id, revision, ...change })
+      transaction.record({ ...auditEntry, subject: id })
+    }
+    for (const row of await moveAll(transaction, moves)) done(row)
+    return {
+      withdrawn: open.map(({ id }) => id),
+      refused: batch.filter((row) => row.intent !== 'send').map(({ id }) => id),
+      next_below: batch.at(-1)?.nonce,
+    }
+  })
 
 const holders = sql<Row>(`
   SELECT ${columns} FROM transactions
@@ -225,37 +264,55 @@ const restart = sql(`
     genesis_hash = excluded.genesis_hash, used_below = 0, compared_count = NULL`)
 const forgetUnknown = sql('DELETE FROM unknown_transactions WHERE chain_id = $chain_id AND address = $address')
 
-/** Accounts on a restarted chain. */
-export function restarts(
-  { write }: Database,
-  dependencies: StoreDependencies,
-): Pick<Store, 'forgetNonces' | 'restartAccount'> {
-  const { now } = dependencies
-  const moveAll = createMoves(createEvents(dependencies), createSpending(now), now)
-  return {
-    forgetNonces: ({ chain_id, address }, reason, proof, limit) =>
-      write(async (transaction) => {
-        const account = { chain_id, address }
-        await transaction.lockRelayers({ accounts: [account] })
-        const rows = await transaction.all(holders, { ...account, limit })
-        const moves = rows.map((row) => ({
-          row_id: row.row_id,
-          revision: row.revision,
-          ...forgotten(row, reason, proof),
-        }))
-        for (const row of await moveAll(transaction, moves)) done(row)
-        return rows.length
-      }),
-    restartAccount: ({ chain_id, address }, genesisHash, nextNonce, auditEntry) =>
-      write(async (transaction) => {
-        const account = { chain_id, address }
-        await transaction.lockRelayers({ accounts: [account] })
-        if (await transaction.one(holders, { ...account, limit: 1 })) return false
-        await transaction.run(restart, { ...account, next_nonce: nextNonce, genesis_hash: genesisHash })
-        await transaction.run(forgetUnknown, account)
-        return true
-      }, auditEntry),
-  }
+/**
+ * Removes the nonces of an account's transactions after a restart of the chain, at most `limit` in one database transaction.
+ * Unfinished ones fail with the reason. Resolves to how many had a nonce; 0 at the end.
+ */
+export const forgetNonces = (
+  database: Database,
+  { chain_id, address }: Account,
+  reason: string,
+  proof: Proof<FirstBlock>,
+  limit: number,
+): Promise<number> =>
+  database.write(async (transaction) => {
+    const account = { chain_id, address }
+    await transaction.lockRelayers({ accounts: [account] })
+    const rows = await transaction.all(holders, { ...account, limit })
+    const moves = rows.map((row) => ({
+      row_id: row.row_id,
+      revision: row.revision,
+      ...forgotten(row, reason, proof),
+    }))
+    for (const row of await moveAll(transaction, moves)) done(row)
+    return rows.length
+  })
+
+/** Resets the account for a restarted chain. False, without a change, while a transaction holds a nonce. */
+export const restartAccount = (
+  database: Database,
+  { chain_id, address }: Account,
+  genesisHash: string,
+  nextNonce: number,
+  auditEntry?: PendingAuditEntry,
+): Promise<boolean> =>
+  database.write(async (transaction) => {
+    const account = { chain_id, address }
+    await transaction.lockRelayers({ accounts: [account] })
+    if (await transaction.one(holders, { ...account, limit: 1 })) return false
+    await transaction.run(restart, { ...account, next_nonce: nextNonce, genesis_hash: genesisHash })
+    await transaction.run(forgetUnknown, account)
+    return true
+  }, auditEntry)
+
+export const transactionQueries = {
+  renumber,
+  replaceTransaction,
+  withdraw,
+  withdrawBatch,
+  release,
+  forgetNonces,
+  restartAccount,
 }
 
 /** As the contract says. */

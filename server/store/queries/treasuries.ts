@@ -1,10 +1,9 @@
+import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { addsCircle } from '../../domain/funding.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, unfinishedStatuses } from '../../domain/statuses.ts'
-import type { Refill } from '../configuration-store.ts'
-import type { Database } from './database.ts'
+import { type Database, type Engine, type Session, sql, type Transaction } from './database.ts'
 import type { InsertedTransaction, NewestRefill } from './insert-transaction.ts'
-import { type Engine, type Session, sql, type Transaction } from './session.ts'
 
 const from = (table: string): Record<Engine, string> => ({
   sqlite: `${table}.funding ->> 'from'`,
@@ -62,6 +61,23 @@ export async function changeFunding<T>(
 
 /** It undoes what was changed before. */
 class FundingCircle extends Error {}
+
+/** A refill, which was accepted in one commit with its transaction. */
+export interface Refill {
+  row_id: number
+  treasury_row_id: number
+  treasury_id: string
+  amount: string
+  transaction_id: string
+  created_at: string
+  /** Its transaction is unfinished. */
+  is_open: boolean
+  /** Of its transaction, as the two below; null: that was removed, long after its end. */
+  status: TransactionStatus | null
+  from: string | null
+  /** Null: it is in no block, or in one of a chain that was restarted since. */
+  mined_nonce: number | null
+}
 
 const maxShown = 20
 const maxKept = 200

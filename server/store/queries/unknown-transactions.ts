@@ -1,8 +1,23 @@
+import type { Listing, PageRequest } from '../../domain/rows.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
-import type { Store } from '../store.ts'
-import type { UnknownRow } from '../transaction-store.ts'
-import type { Database } from './database.ts'
-import { sql } from './session.ts'
+import { type Database, sql } from './database.ts'
+
+/** What a transaction does: two with the same content may be one payment. `data_hash`: the keccak-256 of its data. */
+export interface Content {
+  to: string | null
+  value: string
+  data_hash: string
+}
+
+/** A transaction of an account that this database does not know. Null: no node has shown it yet; `to`: also for a new contract. */
+export interface UnknownRow {
+  nonce: number
+  noticed_at: string
+  hash: string | null
+  to: string | null
+  value: string | null
+  data_hash: string | null
+}
 
 const columns = 'nonce, noticed_at, hash, "to", value, data_hash'
 const ofAccount = 'chain_id = $chain_id AND address = $address'
@@ -46,41 +61,68 @@ const selectEqual = sql<Pick<UnknownRow, 'nonce' | 'hash'> & { address: string }
   ORDER BY hash IS NULL, nonce LIMIT 1`)
 const remove = sql(`DELETE FROM unknown_transactions WHERE ${ofAccount}`)
 
-type Unknown = Pick<
-  Store,
-  | ('noteCompared' | 'noteUnknown' | 'findUnknown' | 'unknownTransactions' | 'unfoundNonces' | 'hasUnknown')
-  | ('possiblySent' | 'acknowledgeUnknown')
->
+/** The account's count was compared: it knows none of the nonces `from` to below `below`. */
+export const noteCompared = (
+  database: Database,
+  { chain_id, address }: Account,
+  { from, below }: { from: number; below: number },
+): Promise<void> =>
+  database.write(async (transaction) => {
+    const account = { chain_id, address }
+    await transaction.lockRelayers({ accounts: [account] })
+    await transaction.run(setCompared, { ...account, count: below })
+    if (from < below)
+      await transaction.run(insert, { ...account, from, below, at: new Date(database.effects.now()).toISOString() })
+  })
 
-/** Transactions that this database does not know. */
-export function unknownTransactions({ read, write }: Database, now: () => number): Unknown {
-  return {
-    noteCompared: ({ chain_id, address }: Account, { from, below }) =>
-      write(async (transaction) => {
-        const account = { chain_id, address }
-        await transaction.lockRelayers({ accounts: [account] })
-        await transaction.run(setCompared, { ...account, count: below })
-        if (from < below) await transaction.run(insert, { ...account, from, below, at: new Date(now()).toISOString() })
-      }),
-    noteUnknown: ({ chain_id, address }, content) =>
-      write(async (transaction) => {
-        const at = new Date(now()).toISOString()
-        await transaction.run(insertContent, { chain_id, address, ...content, at })
-      }),
-    findUnknown: ({ chain_id, address }, content) =>
-      write(async (transaction) => void (await transaction.run(setContent, { chain_id, address, ...content }))),
-    async unknownTransactions({ chain_id, address }, slice) {
-      const [items, counted] = await Promise.all([
-        read.all(selectPage, { chain_id, address, ...slice }),
-        read.one(count, { chain_id, address }),
-      ])
-      return { items, total_items: counted?.count ?? 0 }
-    },
-    unfoundNonces: async ({ chain_id, address }, limit) =>
-      (await read.all(selectUnfound, { chain_id, address, limit })).map(({ nonce }) => nonce),
-    hasUnknown: async () => (await read.one(any)) !== undefined,
-    possiblySent: ({ chain_id, address }, content) => read.one(selectEqual, { chain_id, address, ...content }),
-    acknowledgeUnknown: ({ chain_id, address }) =>
-      write(async (transaction) => void (await transaction.run(remove, { chain_id, address }))),
-  }
+/** A signed transaction that is proven in a block. */
+export const noteUnknown = (
+  database: Database,
+  { chain_id, address }: Account,
+  content: Content & { nonce: number; hash: string },
+): Promise<void> =>
+  database.write(async (transaction) => {
+    const at = new Date(database.effects.now()).toISOString()
+    await transaction.run(insertContent, { chain_id, address, ...content, at })
+  })
+
+/** The content of a nonce that was noted. */
+export const findUnknown = (
+  database: Database,
+  { chain_id, address }: Account,
+  content: Content & { nonce: number; hash: string },
+): Promise<void> =>
+  database.write(async (transaction) => void (await transaction.run(setContent, { chain_id, address, ...content })))
+
+export async function unknownTransactions(
+  database: Database,
+  { chain_id, address }: Account,
+  slice: PageRequest,
+): Promise<Listing<UnknownRow>> {
+  const [items, counted] = await Promise.all([
+    database.read.all(selectPage, { chain_id, address, ...slice }),
+    database.read.one(count, { chain_id, address }),
+  ])
+  return { items, total_items: counted?.count ?? 0 }
 }
+
+/** Those whose transactions no node has shown, the highest first. */
+export const unfoundNonces = async (
+  database: Database,
+  { chain_id, address }: Account,
+  limit: number,
+): Promise<number[]> => (await database.read.all(selectUnfound, { chain_id, address, limit })).map(({ nonce }) => nonce)
+
+/** Whether any account has one. */
+export const hasUnknown = async (database: Database): Promise<boolean> => (await database.read.one(any)) !== undefined
+
+/** One with this content, or one that was not found, of the account or of another relayer of its pools. */
+export const possiblySent = (
+  database: Database,
+  { chain_id, address }: Account,
+  content: Content,
+): Promise<{ address: string; nonce: number; hash: string | null } | undefined> =>
+  database.read.one(selectEqual, { chain_id, address, ...content })
+
+export const acknowledgeUnknown = (database: Database, { chain_id, address }: Account): Promise<void> =>
+  database.write(async (transaction) => void (await transaction.run(remove, { chain_id, address })))

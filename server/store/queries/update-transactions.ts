@@ -1,14 +1,13 @@
 import { isFinal } from '../../domain/statuses.ts'
 import { isPrivate } from '../../domain/submission.ts'
 import type { TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
-import type { Store } from '../store.ts'
 import { writeAttempts } from './attempts.ts'
-import { bucketAt, type Spending } from './daily-limits.ts'
-import type { Database } from './database.ts'
-import type { Events } from './events.ts'
+import { bucketAt, takeMoreSpending } from './daily-limits.ts'
+import type { GroupedChange } from './database.ts'
+import { type Database, sql, type Transaction } from './database.ts'
+import { prepareEventsFor, writeStatusEvents, writeWaitEvent } from './events.ts'
 import { changeReservations } from './reservations.ts'
 import { reservedOf } from './reserved-amount.ts'
-import { sql, type Transaction } from './session.ts'
 import { changeCharges } from './sponsorships.ts'
 import { firstsInLine } from './transaction-reads.ts'
 import {
@@ -32,128 +31,120 @@ export const rowById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_i
 const rowsById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = ANY ($row_ids::bigint[])`)
 const setWaitsTold = sql('UPDATE transactions SET waits_told = $waits_told WHERE row_id = $row_id')
 
-/**
- * Compare-and-set of transactions with their events, inside a database transaction that holds the locks of their relayers; undefined
- * where the revision has changed.
- */
-export interface MoveAll {
-  (transaction: Transaction, moves: TransactionUpdate[], ahead?: Row[]): Promise<(TransactionRow | undefined)[]>
-  /** Reads the rows of moves, and what their events need. Undefined: there are more than are written together. */
-  readAhead(transaction: Transaction, moves: TransactionUpdate[]): Promise<Row[] | undefined>
-}
-export type MoveOne = (transaction: Transaction, move: TransactionUpdate) => Promise<TransactionRow | undefined>
-
 interface Step {
   move: TransactionUpdate
   before: TransactionRow
   after: TransactionRow
 }
 
-export function createMoves(events: Events, spending: Spending, now: () => number): MoveAll {
-  /** Every row is read once and written once, in its last state; each of its states has its event. */
-  async function moveSome(
-    transaction: Transaction,
-    moves: TransactionUpdate[],
-    ahead?: Row[],
-  ): Promise<(TransactionRow | undefined)[]> {
-    const stored = ahead ?? (await transaction.all(rowsById, { row_ids: rowIdsOf(moves) }))
-    const present = new Map(stored.map((row) => [row.row_id, read(row)]))
-    const moved: (TransactionRow | undefined)[] = []
-    const steps: Step[] = []
-    for (const move of moves) {
-      const before = present.get(move.row_id)
-      const after = before && (await movedBy(transaction, before, move))
-      moved.push(after)
-      if (!after) continue
-      present.set(move.row_id, after)
-      steps.push({ move, before, after })
-    }
-    if (steps.length === 0) return moved
-
-    const written = stored.flatMap((before) => {
-      const row = present.get(before.row_id) as TransactionRow
-      return row.revision === before.revision ? [] : changeOf(before, row)
-    })
-    const rowIds = written.map(({ values }) => values.row_id)
-    const described = written.flatMap(({ changed, values }) => (changed.includes('metadata') ? values.row_id : []))
-    // They are sent together, and run one after the other.
-    const [changed] = await Promise.all([
-      writeChanges(transaction, written),
-      changeReservations(transaction, steps.map(reservationOf)),
-      changeCharges(transaction, steps),
-      writeAttempts(
-        transaction,
-        steps.map(({ move, before }) => ({ ...move, row: before })),
-        now(),
-      ),
-      events.ofTransactions(
-        transaction,
-        steps.flatMap(({ before, after }) => (isToldOf(before, after) ? after : [])),
-      ),
-    ])
-    await indexMetadataAgain(transaction, described)
-    // The locks of the relayers exclude other moves, so the rows are those that were read.
-    if (changed !== written.length) throw new Error('A transaction changed while its relayer was locked')
-    await tellWaits(
-      transaction,
-      rowIds.map((rowId) => present.get(rowId) as TransactionRow),
-    )
-    return moved
+/** Every row is read once and written once, in its last state; each of its states has its event. */
+async function moveSome(
+  transaction: Transaction,
+  moves: TransactionUpdate[],
+  ahead?: Row[],
+): Promise<(TransactionRow | undefined)[]> {
+  const stored = ahead ?? (await transaction.all(rowsById, { row_ids: rowIdsOf(moves) }))
+  const present = new Map(stored.map((row) => [row.row_id, read(row)]))
+  const moved: (TransactionRow | undefined)[] = []
+  const steps: Step[] = []
+  for (const move of moves) {
+    const before = present.get(move.row_id)
+    const after = before && (await movedBy(transaction, before, move))
+    moved.push(after)
+    if (!after) continue
+    present.set(move.row_id, after)
+    steps.push({ move, before, after })
   }
+  if (steps.length === 0) return moved
 
-  async function movedBy(transaction: Transaction, before: TransactionRow, move: TransactionUpdate) {
-    const { revision, set, spending: spends } = move
-    if (before.revision !== revision) return undefined
-    if (spends && (await spending.takeMore(transaction, before, spends))) return undefined
-    const after = movedRow(before, move, now())
-    const { data } = set
-    if (data !== undefined && data !== (await readData(transaction, before.data_row_id))) {
-      after.data_bytes = bytesOf(data)
-      after.data_row_id = await addData(transaction, data)
-    }
-    after.reserved = reservedOf(after)
-    return after
-  }
-
-  /**
-   * Writes an event for a reason to wait, once per transaction and reason, and only for the first in line. The transactions behind it
-   * wait for it, and may be thousands.
-   */
-  async function tellWaits(transaction: Transaction, rows: TransactionRow[]): Promise<void> {
-    const untold = rows.filter(
-      ({ waiting_for, waits_told }) => waiting_for !== null && !waits_told.includes(waiting_for),
-    )
-    if (untold.length === 0) return
-    const firsts = await firstsInLine(transaction, [...new Set(untold.map(({ relayer_row_id }) => relayer_row_id))])
-    for (const row of untold) {
-      const { row_id, waiting_for, waits_told } = row
-      if (waiting_for === null || !firsts.some((first) => first.row_id === row_id)) continue
-      row.waits_told = [...waits_told, waiting_for]
-      await transaction.run(setWaitsTold, { row_id, waits_told: JSON.stringify(row.waits_told) })
-      await events.ofWait(transaction, row)
-    }
-  }
-
-  async function moveAll(transaction: Transaction, moves: TransactionUpdate[], ahead?: Row[]) {
-    const moved: (TransactionRow | undefined)[] = []
-    const batches = together(moves)
-    // Rows that were read ahead may be changed by an earlier batch.
-    for (const some of batches)
-      moved.push(...(await moveSome(transaction, some, batches.length === 1 ? ahead : undefined)))
-    return moved
-  }
-
-  return Object.assign(moveAll, {
-    async readAhead(transaction: Transaction, moves: TransactionUpdate[]) {
-      if (moves.length > maxMoves) return undefined
-      const rowIds = rowIdsOf(moves)
-      const [rows] = await Promise.all([
-        transaction.all(rowsById, { row_ids: rowIds }),
-        events.prepareFor(transaction, rowIds),
-      ])
-      return rows
-    },
+  const written = stored.flatMap((before) => {
+    const row = present.get(before.row_id) as TransactionRow
+    return row.revision === before.revision ? [] : changeOf(before, row)
   })
+  const rowIds = written.map(({ values }) => values.row_id)
+  const described = written.flatMap(({ changed, values }) => (changed.includes('metadata') ? values.row_id : []))
+  // They are sent together, and run one after the other.
+  const [changed] = await Promise.all([
+    writeChanges(transaction, written),
+    changeReservations(transaction, steps.map(reservationOf)),
+    changeCharges(transaction, steps),
+    writeAttempts(
+      transaction,
+      steps.map(({ move, before }) => ({ ...move, row: before })),
+      transaction.effects.now(),
+    ),
+    writeStatusEvents(
+      transaction,
+      steps.flatMap(({ before, after }) => (isToldOf(before, after) ? after : [])),
+    ),
+  ])
+  await indexMetadataAgain(transaction, described)
+  // The locks of the relayers exclude other moves, so the rows are those that were read.
+  if (changed !== written.length) throw new Error('A transaction changed while its relayer was locked')
+  await tellWaits(
+    transaction,
+    rowIds.map((rowId) => present.get(rowId) as TransactionRow),
+  )
+  return moved
+}
+
+async function movedBy(transaction: Transaction, before: TransactionRow, move: TransactionUpdate) {
+  const { revision, set, spending: spends } = move
+  if (before.revision !== revision) return undefined
+  if (spends && (await takeMoreSpending(transaction, before, spends))) return undefined
+  const after = movedRow(before, move, transaction.effects.now())
+  const { data } = set
+  if (data !== undefined && data !== (await readData(transaction, before.data_row_id))) {
+    after.data_bytes = bytesOf(data)
+    after.data_row_id = await addData(transaction, data)
+  }
+  after.reserved = reservedOf(after)
+  return after
+}
+
+/**
+ * Writes an event for a reason to wait, once per transaction and reason, and only for the first in line. The transactions behind it
+ * wait for it, and may be thousands.
+ */
+async function tellWaits(transaction: Transaction, rows: TransactionRow[]): Promise<void> {
+  const untold = rows.filter(({ waiting_for, waits_told }) => waiting_for !== null && !waits_told.includes(waiting_for))
+  if (untold.length === 0) return
+  const firsts = await firstsInLine(transaction, [...new Set(untold.map(({ relayer_row_id }) => relayer_row_id))])
+  for (const row of untold) {
+    const { row_id, waiting_for, waits_told } = row
+    if (waiting_for === null || !firsts.some((first) => first.row_id === row_id)) continue
+    row.waits_told = [...waits_told, waiting_for]
+    await transaction.run(setWaitsTold, { row_id, waits_told: JSON.stringify(row.waits_told) })
+    await writeWaitEvent(transaction, row)
+  }
+}
+
+/**
+ * Compare-and-set of transactions with their events, inside a database transaction that holds the locks of their relayers; undefined
+ * where the revision has changed. `ahead`: their rows, where they are known.
+ */
+export async function moveAll(
+  transaction: Transaction,
+  moves: TransactionUpdate[],
+  ahead?: Row[],
+): Promise<(TransactionRow | undefined)[]> {
+  const moved: (TransactionRow | undefined)[] = []
+  const batches = together(moves)
+  // Rows that were read ahead may be changed by an earlier batch.
+  for (const some of batches)
+    moved.push(...(await moveSome(transaction, some, batches.length === 1 ? ahead : undefined)))
+  return moved
+}
+
+/** Reads the rows of moves, and what their events need. Undefined: there are more than are written together. */
+async function readMovesAhead(transaction: Transaction, moves: TransactionUpdate[]): Promise<Row[] | undefined> {
+  if (moves.length > maxMoves) return undefined
+  const rowIds = rowIdsOf(moves)
+  const [rows] = await Promise.all([
+    transaction.all(rowsById, { row_ids: rowIds }),
+    prepareEventsFor(transaction, rowIds),
+  ])
+  return rows
 }
 
 const rowIdsOf = (moves: TransactionUpdate[]): number[] => [...new Set(moves.map(({ row_id }) => row_id))]
@@ -188,37 +179,36 @@ function together(moves: TransactionUpdate[]): TransactionUpdate[][] {
   return batches
 }
 
-/** Moves in group commits, which are split where they are large. */
-export function moves(database: Database, moveAll: MoveAll): Pick<Store, 'move'> {
-  const moveBatch = database.groupCommitTogether(
-    (batch: TransactionUpdate[]) => ({ transactions: batch.map(({ row_id }) => row_id) }),
-    {
-      readAhead: (transaction, inputs) => moveAll.readAhead(transaction, inputs.flat()),
-      async make(transaction, requested, ahead) {
-        const moved = await moveAll(
-          transaction,
-          requested.flatMap(({ input }) => input),
-          ahead,
-        )
-        let at = 0
-        return requested.map(({ auditEntry, input }) => {
-          const its = moved.slice(at, at + input.length)
-          at += input.length
-          // A refused move has no effect, so it gets no audit entry.
-          if (auditEntry && its.some((row) => row !== undefined)) transaction.record(auditEntry)
-          return its
-        })
-      },
-    },
-  )
+/** Moves in group commits. */
+const batches: GroupedChange<TransactionUpdate[], (TransactionRow | undefined)[], Row[] | undefined> = {
+  toLock: (batch) => ({ transactions: batch.map(({ row_id }) => row_id) }),
+  readAhead: (transaction, inputs) => readMovesAhead(transaction, inputs.flat()),
+  async make(transaction, requested, ahead) {
+    const moved = await moveAll(
+      transaction,
+      requested.flatMap(({ input }) => input),
+      ahead,
+    )
+    let at = 0
+    return requested.map(({ auditEntry, input }) => {
+      const its = moved.slice(at, at + input.length)
+      at += input.length
+      // A refused move has no effect, so it gets no audit entry.
+      if (auditEntry && its.some((row) => row !== undefined)) transaction.record(auditEntry)
+      return its
+    })
+  },
+}
 
-  return {
-    async move(moves) {
-      const moved: (TransactionRow | undefined)[] = []
-      for (const batch of batchesOfMoves(moves)) moved.push(...(await moveBatch(batch)))
-      return moved
-    },
-  }
+/**
+ * Compare-and-set by `revision`, each with its event; undefined where the revision has changed. The event `transaction_waiting` is
+ * written for the first in line, once per `waiting_for`. Small moves share one database transaction; moves of large transactions are
+ * split into several, between which other work runs.
+ */
+export async function move(database: Database, moves: TransactionUpdate[]): Promise<(TransactionRow | undefined)[]> {
+  const moved: (TransactionRow | undefined)[] = []
+  for (const batch of batchesOfMoves(moves)) moved.push(...(await database.groupCommit(batches, batch)))
+  return moved
 }
 
 /** The most bytes that the moves of one database transaction write: some milliseconds. */

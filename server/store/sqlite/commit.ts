@@ -1,15 +1,16 @@
 import type Sqlite from 'better-sqlite3'
 import { errorOf } from '../../domain/errors.ts'
 import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
-import type { Grouped, Session, Together, Transaction } from '../queries/session.ts'
+import type { GroupedChange, Session, StoreDependencies, Transaction } from '../queries/database.ts'
 import { UnknownOutcome } from '../store-errors.ts'
 import type { Trail } from './audit.ts'
-import type { Rights } from './row-mac.ts'
+import type { SqliteRights } from './row-mac.ts'
 import { createSession } from './session.ts'
 
 interface CommitDependencies {
+  effects: StoreDependencies
   trail: Trail
-  rights: Pick<Rights, 'seal' | 'ended'>
+  rights: Pick<SqliteRights, 'seal' | 'ended'>
   /** Called when the disk has failed: this process must not write any more. */
   broken(error: unknown): void
   /** The duration of each commit. */
@@ -20,7 +21,7 @@ interface CommitDependencies {
  * Runs `work` in one database transaction, with its audit entries. A deferred transaction that turns into a write fails at once under
  * another writer; this one takes the write lock at its beginning, and waits its turn. The caller runs one at a time.
  */
-export function createCommit(db: Sqlite.Database, { trail, rights, broken, committed }: CommitDependencies) {
+export function createCommit(db: Sqlite.Database, { effects, trail, rights, broken, committed }: CommitDependencies) {
   const [begin, end, rollback] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT'), db.prepare('ROLLBACK')]
   const totalChanges = db.prepare<[], number>('SELECT total_changes()').pluck()
   const session = createSession(db)
@@ -33,6 +34,7 @@ export function createCommit(db: Sqlite.Database, { trail, rights, broken, commi
     const after: (() => void)[] = []
     let isOpen = true
     const transaction: Transaction = {
+      effects,
       ...whileOpen(session, () => isOpen),
       lockRelayers: nothing,
       lockNotifications: nothing,
@@ -164,12 +166,15 @@ export function createGroup(write: Write) {
 
   const commitAlone = ({ make, resolve, reject }: Waiting): Promise<void> => write(make).then(resolve as never, reject)
 
-  return <In, Out, Ahead>({ readAhead, make }: Together<In, Out, Ahead>): Grouped<In, Out> =>
-    (input, auditEntry) =>
-      new Promise((resolve, reject) => {
-        const makeOne = async (transaction: Transaction) =>
-          (await make(transaction, [{ auditEntry, input }], await readAhead(transaction, [input])))[0]
-        queue.push({ make: makeOne, resolve, reject })
-        if (queue.length === 1) setImmediate(commitSome)
-      })
+  return <In, Out, Ahead>(
+    { readAhead, make }: Pick<GroupedChange<In, Out, Ahead>, 'readAhead' | 'make'>,
+    input: In,
+    auditEntry?: PendingAuditEntry,
+  ) =>
+    new Promise<Out>((resolve, reject) => {
+      const makeOne = async (transaction: Transaction) =>
+        (await make(transaction, [{ auditEntry, input }], await readAhead(transaction, [input])))[0]
+      queue.push({ make: makeOne, resolve, reject })
+      if (queue.length === 1) setImmediate(commitSome)
+    })
 }

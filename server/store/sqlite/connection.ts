@@ -1,25 +1,17 @@
 import { realpathSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
-import type { Observer } from '../../domain/observer.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { createSerialQueue, type SerialQueue } from '../../lib/serial-queue.ts'
 import type { AuditHead } from '../audit-batches.ts'
-import type { Database } from '../queries/database.ts'
-import { oneByOne, type Session, type Transaction } from '../queries/session.ts'
+import type { StoreDependencies, TableList } from '../queries/database.ts'
+import { commandDependencies, type Database, madeOnce, type Session, type Transaction } from '../queries/database.ts'
 import { auditHeadOf, createTrail } from './audit.ts'
 import { startCheckpoints } from './checkpoints.ts'
 import { createCommit, createGroup, isUntrustworthy } from './commit.ts'
 import { migrate, openDatabase, openReader } from './open-database.ts'
-import { createRights, type Rights } from './row-mac.ts'
+import type { SqliteRights } from './row-mac.ts'
+import { createRights } from './row-mac.ts'
 import { createSession, lister } from './session.ts'
-
-export interface ConnectionWorld {
-  observer?: Observer
-  /** Checkpoints run in a thread of their own: for a connection that serves requests. */
-  checkpointsApart?: boolean
-  /** Called when the disk has failed: this process must not write any more. */
-  broken?(error: unknown): void
-}
 
 export interface Connection extends Database {
   /** The connection that writes. Outside of `write` it may show what is not committed yet. */
@@ -33,7 +25,7 @@ export interface Connection extends Database {
   write<T>(work: (transaction: Transaction) => T | Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   auditHead(): AuditHead
   /** The MACs of rows that grant rights. */
-  rights: Rights
+  rights: SqliteRights
   /** The generation of cached rows. */
   generation(): number
   /** Changes when another connection commits. */
@@ -48,8 +40,9 @@ export interface Connection extends Database {
  * Throws StoreError when another version of the service wrote the file. `alone`: takes an exclusive lock until the file is closed;
  * throws StoreError (locked) when another process has the file open.
  */
-export function connect(file: string, dependencies: ConnectionWorld = {}, alone = false): Connection {
-  const { observer = {}, broken = () => {}, checkpointsApart = false } = dependencies
+export function connect(file: string, dependencies: Partial<StoreDependencies> = {}, alone = false): Connection {
+  const effects = { ...commandDependencies, ...dependencies }
+  const { observer = {}, broken = () => {}, checkpointsApart = false } = effects
   const db = openDatabase(file, alone)
   migrate(db)
   // The exclusive lock keeps out a connection of this process too. Then nothing but one command uses the database.
@@ -67,7 +60,7 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
     if (isUntrustworthy(error)) broken(error)
   }
 
-  const commit = createCommit(db, { trail, rights, broken, committed: observer.committed })
+  const commit = createCommit(db, { effects, trail, rights, broken, committed: observer.committed })
   const ordered = writersOf(file)
   const write: Connection['write'] = async (work, auditEntry) => {
     const done = await ordered(() => commit(auditEntry, work))
@@ -76,11 +69,13 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
   }
   const bumpGeneration = db.prepare('UPDATE generation SET value = value + 1')
   const group = createGroup(write)
+  const listerOf = madeOnce((list: TableList<object, unknown>) => lister(reader, list))
   const [generationOf, committedGeneration] = [db, reader].map((its) =>
     its.prepare<[], number>('SELECT value FROM generation').pluck(),
   )
 
-  return {
+  const connection: Connection = {
+    effects,
     db,
     reader,
     read: committedSession(db, reader),
@@ -94,13 +89,11 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
         if (transaction.changes() !== before) bumpGeneration.run()
         return done
       }, auditEntry),
-    groupCommit: (_, one) => group(oneByOne(one)),
-    groupCommitTogether: (_, together) => group(together),
-    groupCommitOfDeliveries: (_, one) => group(oneByOne(one)),
+    groupCommit: group,
+    groupCommitOfDeliveries: group,
     // A read of one row takes some microseconds.
-    readTogether: (nameOf, readAll) => async (key) => (await readAll([key])).get(nameOf(key)),
-    lister: (table, columns, read) =>
-      lister(reader, table, typeof columns === 'string' ? columns : columns.sqlite, read),
+    readTogether: async ({ nameOf, readAll }, key) => (await readAll(connection, [key])).get(nameOf(key)),
+    list: (table, slice) => listerOf(table)(slice) as never,
     auditHead: auditHeadOf(reader),
     rights: { ...rights, protect: (guard, report) => write(() => rights.protect(guard, report)) },
     version: () => dataVersion.get() as number,
@@ -113,6 +106,7 @@ export function connect(file: string, dependencies: ConnectionWorld = {}, alone 
       db.close()
     },
   }
+  return connection
 }
 
 /**

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import { contentOf, createTrust, type Rights as RightsOfRules, scanRights, sealChanges } from '../queries/row-mac.ts'
-import type { Session } from '../queries/session.ts'
+import type { Rights, Session } from '../queries/database.ts'
+import { contentOf, createTrust, scanRights, sealChanges } from '../queries/row-mac.ts'
 import {
   createReports,
   deletionOf,
@@ -85,7 +85,7 @@ export function rightsTriggers(): string {
  * Before the commit, changed rows get a new version and a MAC, and the manifest is updated. A row is checked when it is used. A scan
  * of all rows, at startup and after commits by other connections, finds rows that were rolled back or removed.
  */
-export interface Rights extends RightsOfRules {
+export interface SqliteRights extends Rights {
   /** Seals the changed rows. Must be called inside the database transaction, before its commit. */
   seal(session: Session): Promise<void>
   /** Must be called after every database transaction. */
@@ -94,7 +94,7 @@ export interface Rights extends RightsOfRules {
 }
 
 /** `version`: changes when another connection commits. */
-export function createRights(db: Database.Database, file: string, version: () => number): Rights {
+export function createRights(db: Database.Database, file: string, version: () => number): SqliteRights {
   let sealing: RowMac | undefined
   const changes = new Map<string, RightsChange>()
   /** The changes that the current database transaction seals; version 0: deleted. */

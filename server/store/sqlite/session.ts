@@ -1,9 +1,7 @@
-import type Sqlite from 'better-sqlite3'
-import type Database from 'better-sqlite3'
+import type { default as Database, default as Sqlite } from 'better-sqlite3'
 import type { Listing, PageRequest } from '../../domain/rows.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import type { ListedTable } from '../queries/database.ts'
-import type { Session, Statement, Values } from '../queries/session.ts'
+import type { Session, Statement, TableList, Values } from '../queries/database.ts'
 
 interface Prepared {
   its: Sqlite.Statement<[object]>
@@ -80,19 +78,17 @@ const stepRows = 10_000
 const turnMs = 5
 
 /**
- * `Database.lister`. The rows are counted in steps, between which other work runs. Transactions use blocks.ts.
+ * `Database.list`. The rows are counted in steps, between which other work runs. Transactions use blocks.ts.
  */
 export function lister<Row extends object, T>(
   db: Database.Database,
-  table: ListedTable,
-  columns: string,
-  read: (row: Row) => T,
+  { table, columns, read }: TableList<Row, T>,
 ): (slice: PageRequest) => Promise<Listing<T>> {
   const count = db.prepare<[number], { count: number; last: number | null }>(`
     SELECT COUNT(*) AS count, max(row_id) AS last
     FROM (SELECT row_id FROM ${table} WHERE row_id > +? ORDER BY row_id LIMIT ${stepRows})`)
   const select = db.prepare<[number, number, number], Row>(
-    `SELECT ${columns} FROM ${table} WHERE row_id > +? ORDER BY row_id LIMIT +? OFFSET +?`,
+    `SELECT ${typeof columns === 'string' ? columns : columns.sqlite} FROM ${table} WHERE row_id > +? ORDER BY row_id LIMIT +? OFFSET +?`,
   )
   /** `skip`: how many rows after `after` are before the page. */
   const step = db.transaction((after: number, limit: number, skip: number) => {

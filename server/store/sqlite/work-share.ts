@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type Database from 'better-sqlite3'
+import type { StoreDependencies } from '../queries/database.ts'
 import type { Store } from '../store.ts'
-import type { StoreDependencies } from '../store-dependencies.ts'
 import type { WorkKind, WorkShare } from '../work-share.ts'
 import type { Connection } from './connection.ts'
 

@@ -5,9 +5,9 @@ import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { connectClient } from '../../../server/store/postgres/pool.ts'
 import { openPostgresStore } from '../../../server/store/postgres.ts'
+import type { StoreDependencies } from '../../../server/store/queries/database.ts'
 import { openSqliteStore } from '../../../server/store/sqlite.ts'
 import type { Store } from '../../../server/store/store.ts'
-import type { StoreDependencies } from '../../../server/store/store-dependencies.ts'
 import { newDatabase } from '../../support/postgres.ts'
 
 export interface OpenedStore {
