@@ -107,3 +107,22 @@ test('recognizes the chain again after the only node has shown a false first blo
   })
   expect(violations).toEqual([])
 })
+
+test('signs no self-transfer after a start at a nonce that somebody else has used and the only node denies', async () => {
+  const { violations } = await runScenario({
+    nodes: 1,
+    shares_key: true,
+    pool: false,
+    seed: 9_568_833,
+    steps: [
+      { do: 'send', count: 2, tier: 'safe_low', gas_price_gwei: null, valid_s: null },
+      { do: 'foreign', where: 'block', ahead: 0 },
+      { do: 'mine', blocks: 2, limit: 50 },
+      { do: 'reorg', depth: 6, outcome: 'drop' },
+      { do: 'crash', send: 0, before: true },
+      { do: 'lie', name: 'count_zero' },
+      { do: 'mine', blocks: 5, limit: 50 },
+    ],
+  })
+  expect(violations).toEqual([])
+})

@@ -279,9 +279,10 @@ export class Counts {
    * The nonces below this one are used by a signed transaction of somebody else, as long as most endpoints have its receipt: a lower count
    * alone does not free them. 0: no such transaction.
    */
-  async usedBelow({ row_id }: RelayerRow, witnesses: Witnesses): Promise<number> {
-    const signed = this.#usedBy.get(row_id)
-    if (!signed) return 0
+  async usedBelow({ row_id, chain_id, address }: RelayerRow, witnesses: Witnesses): Promise<number> {
+    // After a start the database has the last one that was noticed.
+    const signed = this.#usedBy.get(row_id) ?? (await this.#context.store.getAccount(chain_id, address)).foreign
+    if (!signed?.hash) return 0
     return (await proveAnyMined(witnesses, [signed.hash])) ? signed.nonce + 1 : 0
   }
 
