@@ -19,6 +19,8 @@ export interface Block {
   hash: string
   parent_hash: string
   base_fee: bigint
+  /** What a transfer costs by the rules of this block. */
+  transfer_gas: bigint
   transactions: SignedTransaction[]
   /** The accounts after this block. */
   accounts: Map<string, AccountState>
@@ -33,7 +35,8 @@ export interface AccountState {
 export class Refusal extends Error {}
 
 export const chainId = 31_337
-export const transferGas = 21_000n
+/** What a transfer costs until the rules change. */
+const transferGas = 21_000n
 
 const replacementPercent = 110n
 const maxBlockTransactions = 50
@@ -42,14 +45,19 @@ export type ChainModel = ReturnType<typeof createChainModel>
 
 /**
  * A small honest EVM chain in memory: accounts, a transaction pool, blocks and reorganizations; plain transfers only. The
- * pool's rules and its words are geth's. Nothing in it depends on time or randomness.
+ * pool's rules and its words are geth's. A private relay has a pool of its own, from which blocks are made too. Nothing in it depends
+ * on time or randomness.
  */
 export function createChainModel() {
   const pool = new Map<string, SignedTransaction>()
+  const relayed = new Map<string, SignedTransaction>()
+  /** The hashes of all that was ever in a block. */
+  const everMined = new Set<string>()
   const known = new Map<string, SignedTransaction>()
   let forks = 0
   /** Of the next blocks. */
   const prices = { base_fee: 10_000_000_000n, tip: 1_000_000_000n }
+  const rules = { transfer_gas: transferGas }
   let blocks: Block[] = [makeBlock(undefined, [], new Map())]
 
   const head = () => blocks.at(-1) as Block
@@ -64,16 +72,25 @@ export function createChainModel() {
     const number = parent ? parent.number + 1 : 0
     const parentHash = parent?.hash ?? `0x${'00'.repeat(32)}`
     const content = [parentHash, number, forks, ...transactions.map(({ hash }) => hash)].join(' ')
-    return { number, parent_hash: parentHash, hash: hashOf(content), base_fee: prices.base_fee, transactions, accounts }
+    return {
+      number,
+      parent_hash: parentHash,
+      hash: hashOf(content),
+      base_fee: prices.base_fee,
+      transfer_gas: rules.transfer_gas,
+      transactions,
+      accounts,
+    }
   }
 
   function append(candidates: SignedTransaction[]): void {
     const parent = head()
     const accounts = new Map(parent.accounts)
     const included: SignedTransaction[] = []
-    for (const transaction of candidates.toSorted((a, b) => a.nonce - b.nonce)) {
+    for (const transaction of candidates.toSorted((a, b) => a.nonce - b.nonce || payment(b, a))) {
       const { nonce, balance } = accounts.get(transaction.from) ?? { nonce: 0, balance: 0n }
-      const cost = transaction.value + transferGas * priceIn(transaction, prices.base_fee)
+      const cost = transaction.value + rules.transfer_gas * priceIn(transaction, prices.base_fee)
+      if (transaction.gas_limit < rules.transfer_gas) continue
       if (transaction.nonce !== nonce || transaction.max_fee < prices.base_fee || balance < cost) continue
       accounts.set(transaction.from, { nonce: nonce + 1, balance: balance - cost })
       const to = transaction.to ?? transaction.from
@@ -82,28 +99,36 @@ export function createChainModel() {
       included.push(transaction)
     }
     blocks.push(makeBlock(parent, included, accounts))
-    for (const { from, nonce } of included) pool.delete(`${from} ${nonce}`)
+    for (const { from, nonce, hash } of included) {
+      everMined.add(hash)
+      pool.delete(`${from} ${nonce}`)
+      relayed.delete(`${from} ${nonce}`)
+    }
   }
 
   return {
     prices,
+    rules: rules as Readonly<typeof rules>,
+    everMined,
     blocks: () => blocks,
     head,
     pool,
+    /** The pool of the private relay. */
+    relayed,
     stateOf,
     /** Every transaction that any node of the chain was ever given, mined or not. */
     known,
 
-    /** Takes raw bytes into the pool. Throws Refusal. */
-    receive(raw: string): string {
+    /** Takes raw bytes into a pool. Throws Refusal. */
+    receive(raw: string, into = pool): string {
       const transaction = parse(raw)
       known.set(transaction.hash, transaction)
       const { from, nonce, hash, max_fee, tip, gas_limit, value } = transaction
       const slot = `${from} ${nonce}`
-      const held = pool.get(slot)
+      const held = into.get(slot)
       if (held?.hash === hash) throw new Refusal('already known')
       if (transaction.parsed.chainId !== BigInt(chainId)) throw new Refusal('invalid chain id for signer')
-      if (gas_limit < transferGas) throw new Refusal('intrinsic gas too low')
+      if (gas_limit < rules.transfer_gas) throw new Refusal('intrinsic gas too low')
       if (tip > max_fee) throw new Refusal('max priority fee per gas higher than max fee per gas')
       if (nonce < stateOf(from).nonce) throw new Refusal('nonce too low')
       if (stateOf(from).balance < value + gas_limit * max_fee) {
@@ -112,13 +137,23 @@ export function createChainModel() {
       if (held && !(isRaised(max_fee, held.max_fee) && isRaised(tip, held.tip))) {
         throw new Refusal('replacement transaction underpriced')
       }
-      pool.set(slot, transaction)
+      into.set(slot, transaction)
       return hash
+    },
+
+    /** A fork. What has too little gas by the new rules leaves the pools. */
+    changeRules(gas: bigint): void {
+      rules.transfer_gas = gas
+      for (const held of [pool, relayed]) {
+        for (const [slot, { gas_limit }] of held) if (gas_limit < gas) held.delete(slot)
+      }
     },
 
     /** Makes one block of at most `limit` transactions of the pool. */
     mine(limit = maxBlockTransactions): void {
-      append([...pool.values()].toSorted((a, b) => a.nonce - b.nonce).slice(0, limit))
+      // Of two with one nonce the one that pays more.
+      const offered = [...pool.values(), ...relayed.values()].toSorted((a, b) => a.nonce - b.nonce || payment(b, a))
+      append(offered.slice(0, limit))
     },
 
     /** Puts transactions into a block of their own, whether the pool has them or not. */
@@ -148,12 +183,12 @@ export function createChainModel() {
       for (const { accounts } of blocks) accounts.set(address, { nonce: accounts.get(address)?.nonce ?? 0, balance })
     },
 
-    find(hash: string): { transaction: SignedTransaction; block: Block | undefined } | undefined {
+    find(hash: string, held = pool): { transaction: SignedTransaction; block: Block | undefined } | undefined {
       for (const block of blocks) {
         const transaction = block.transactions.find((one) => one.hash === hash)
         if (transaction) return { transaction, block }
       }
-      const pooled = [...pool.values()].find((one) => one.hash === hash)
+      const pooled = [...held.values()].find((one) => one.hash === hash)
       return pooled && { transaction: pooled, block: undefined }
     },
 
@@ -198,6 +233,8 @@ export function parse(raw: string): SignedTransaction {
   parsedBytes.set(raw, transaction)
   return transaction
 }
+
+const payment = (a: SignedTransaction, b: SignedTransaction) => Number(a.max_fee - b.max_fee)
 
 const isRaised = (fee: bigint, before: bigint) => fee * 100n >= before * replacementPercent
 

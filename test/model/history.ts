@@ -10,6 +10,8 @@ export interface Asked {
   may_end_withdrawn: boolean
   /** The highest price that a caller gave for it, in wei. */
   given_price: bigint
+  /** Only private relays may have it. */
+  is_private: boolean
   /** The relayer that took it. */
   relayer_id: string
   in_pool: boolean
@@ -25,6 +27,8 @@ export interface History {
   was_price_lie_told: boolean
   /** A reorganization was deeper than the confirmations. */
   was_final_block_removed: boolean
+  /** A fork made transfers dearer or cheaper: what was signed before may be refused for good. */
+  was_gas_rule_changed: boolean
   peak_base_fee: bigint
   internal_errors: string[]
   /** Not ended after the faults had stopped. */

@@ -71,6 +71,14 @@ export const troubles = {
   },
 } satisfies Record<string, Misbehavior>
 
+/** Of the private relay. */
+export const relayTroubles = {
+  unreachable: { request: 'unreachable' },
+  sends_fail: refusing('internal error', -32_603),
+  // It says that it has the bytes, and has dropped them.
+  drops: { answer: (call) => (isSend(call) ? result(hashOf(`${call.params[0]}`)) : undefined) },
+} satisfies Record<string, Misbehavior>
+
 /** Wrong statements about the chain or the account. Only a minority of the nodes may lie, or the only one. */
 export const lies = {
   wrong_chain: { answer: ({ method }) => (method === 'eth_chainId' ? result('0x1') : undefined) },

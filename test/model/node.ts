@@ -1,4 +1,4 @@
-import { type Block, type ChainModel, chainId, priceIn, Refusal, type SignedTransaction, transferGas } from './chain.ts'
+import { type Block, type ChainModel, chainId, priceIn, Refusal, type SignedTransaction } from './chain.ts'
 
 export interface Call {
   id: unknown
@@ -20,6 +20,12 @@ export function answerHonestly(chain: ChainModel, { method, params }: Call): Ans
   }
 }
 
+/** What an honest private relay answers: it has a pool of its own, which it shows to nobody but the one who knows the hash. */
+export function answerAsRelay(chain: ChainModel, call: Call): Answer {
+  const view = { ...chain, pool: chain.relayed, find: (hash: string) => chain.find(hash, chain.relayed) }
+  return answerHonestly({ ...view, receive: (raw) => chain.receive(raw, chain.relayed) }, call)
+}
+
 type Method = (chain: ChainModel, params: never) => unknown
 
 const methods: Record<string, Method> = {
@@ -28,7 +34,7 @@ const methods: Record<string, Method> = {
   eth_blockNumber: (chain) => hex(chain.head().number),
   eth_gasPrice: ({ prices }) => hex(prices.base_fee + prices.tip),
   eth_maxPriorityFeePerGas: ({ prices }) => hex(prices.tip),
-  eth_estimateGas: () => hex(transferGas),
+  eth_estimateGas: ({ rules }) => hex(rules.transfer_gas),
   eth_call: () => '0x',
   eth_getCode: () => '0x',
   eth_getBalance: (chain, [address, tag]: string[]) => hex(chain.stateOf(lower(address), blockAt(chain, tag)).balance),
@@ -90,7 +96,7 @@ export function renderBlock(block: Block, full: boolean) {
     parentHash: block.parent_hash,
     baseFeePerGas: hex(block.base_fee),
     gasLimit: hex(30_000_000),
-    gasUsed: hex(BigInt(block.transactions.length) * transferGas),
+    gasUsed: hex(BigInt(block.transactions.length) * block.transfer_gas),
     timestamp: hex(1_700_000_000 + block.number),
     transactions: block.transactions.map((one) => (full ? renderTransaction(one, block) : one.hash)),
   }
@@ -141,8 +147,8 @@ export function renderReceipt(transaction: SignedTransaction, block: Block) {
     blockHash: block.hash,
     transactionIndex: '0x0',
     status: '0x1',
-    gasUsed: hex(transferGas),
-    cumulativeGasUsed: hex(transferGas),
+    gasUsed: hex(block.transfer_gas),
+    cumulativeGasUsed: hex(block.transfer_gas),
     effectiveGasPrice: hex(priceIn(transaction, block.base_fee)),
     contractAddress: null,
     logs: [],

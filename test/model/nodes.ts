@@ -1,14 +1,15 @@
 import type { Post } from '../../server/chain/post.ts'
 import type { ChainModel } from './chain.ts'
-import { lies, type Misbehavior, priceLies, troubles } from './misbehavior.ts'
-import { type Answer, answerHonestly, type Call } from './node.ts'
+import { lies, type Misbehavior, priceLies, relayTroubles, troubles } from './misbehavior.ts'
+import { type Answer, answerAsRelay, answerHonestly, type Call } from './node.ts'
 
-export const misbehaviors: Record<string, Misbehavior> = { ...troubles, ...lies, ...priceLies }
+export const misbehaviors: Record<string, Misbehavior> = { ...troubles, ...lies, ...priceLies, ...relayTroubles }
 
 /** The nodes of one chain, each with its own manner. */
 export interface Nodes {
   urls: string[]
-  /** Absent: honest. */
+  relay_url: string
+  /** Absent: honest. The private relay follows the nodes. */
   setManner(node: number, name: string | undefined): void
   /** How the service reaches them. `isCut`: whether the process that asks is dead. */
   openPost(isCut: () => boolean): (url: string) => Post
@@ -19,19 +20,21 @@ export interface NodesWorld {
   address(): string
   /** Something happened. */
   active(): void
-  /** Every raw transaction, before a node has it (`before`) and after. */
-  sending(raw: string, before: boolean): void
+  /** Every raw transaction, before a node has it (`before`) and after. `isPublic`: the node is no private relay. */
+  sending(raw: string, before: boolean, isPublic: boolean): void
+  /** Another call to a public node. */
+  asking(call: Call): void
 }
 
 const maxBodyBytes = 600
 
-export function createNodes(count: number, { chain, address, active, sending }: NodesWorld): Nodes {
-  const manners: (string | undefined)[] = Array.from({ length: count })
+export function createNodes(count: number, { chain, address, active, sending, asking }: NodesWorld): Nodes {
+  const manners: (string | undefined)[] = Array.from({ length: count + 1 })
   let turn = 0
-  const urls = manners.map((_, node) => `http://127.0.0.1:9/node-${node}`)
+  const all = manners.map((_, node) => `http://127.0.0.1:9/node-${node}`)
 
-  const answer = (call: Call, { answer: lie }: Misbehavior): Answer => {
-    const honest = (other = call) => answerHonestly(chain, other)
+  const answer = (call: Call, { answer: lie }: Misbehavior, isPublic: boolean): Answer => {
+    const honest = (other = call) => (isPublic ? answerHonestly(chain, other) : answerAsRelay(chain, other))
     turn += 1
     return lie?.(call, honest, { chain, address: address(), turn }) ?? honest()
   }
@@ -52,16 +55,19 @@ export function createNodes(count: number, { chain, address, active, sending }: 
     }
     const answers = [parsed].flat().map((call) => {
       const isSend = call.method === 'eth_sendRawTransaction'
-      if (isSend) sending(`${call.params[0]}`, true)
-      const answered = { jsonrpc: '2.0', id: call.id, ...answer(call, manner) }
-      if (isSend) sending(`${call.params[0]}`, false)
+      const isPublic = node < count
+      if (isSend) sending(`${call.params[0]}`, true, isPublic)
+      else if (isPublic) asking(call)
+      const answered = { jsonrpc: '2.0', id: call.id, ...answer(call, manner, isPublic) }
+      if (isSend) sending(`${call.params[0]}`, false, isPublic)
       return answered
     })
     return said(200, JSON.stringify(Array.isArray(parsed) ? answers : answers[0]))
   }
 
   return {
-    urls,
+    urls: all.slice(0, count),
+    relay_url: all[count] as string,
     setManner(node, name) {
       manners[node] = name
     },
@@ -74,7 +80,7 @@ export function createNodes(count: number, { chain, address, active, sending }: 
       // An answer never comes in the same turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve))
       refuseIfCut()
-      const answered = await exchange(urls.indexOf(url), body, timeoutMs)
+      const answered = await exchange(all.indexOf(url), body, timeoutMs)
       active()
       refuseIfCut()
       return { ...answered, json: async () => JSON.parse(answered.text) }

@@ -24,6 +24,10 @@ export const funding = {
   max_per_day: `${7n * 10n ** 17n}`,
   max_fee_per_gas: `${100n * 10n ** 9n}`,
 }
+const submissions = {
+  private: { mode: 'private' },
+  private_then_public: { mode: 'private_then_public', after_blocks: 3 },
+} as const
 const oneTransfer = 10n ** 15n
 const funds = 10n ** 18n
 const gwei = 10n ** 9n
@@ -45,6 +49,7 @@ export async function runScenario({ nodes, shares_key, pool, seed, steps }: Scen
     given_back: new Set(),
     was_price_lie_told: false,
     was_final_block_removed: false,
+    was_gas_rule_changed: false,
     peak_base_fee: world.chain.prices.base_fee,
     internal_errors: [],
     unfinished: [],
@@ -107,14 +112,21 @@ function createActor(
       const value = nextValue()
       const speed = step.gas_price_gwei === null ? { speed: step.tier } : given(step.gas_price_gwei)
       const until = new Date(world.clock.now() + (step.valid_s ?? 0) * 1_000).toISOString()
-      const body = { to: receiver, value: `${value}`, ...speed, ...(step.valid_s !== null && { valid_until: until }) }
+      const body = {
+        ...{ to: receiver, value: `${value}`, ...speed },
+        ...(step.valid_s !== null && { valid_until: until }),
+        ...(step.submission && { submission: submissions[step.submission] }),
+        ...(step.gas_limit && { gas_limit: step.gas_limit }),
+      }
       await tolerant(async (client) => {
         const header = { 'Idempotency-Key': `send-${value}` }
         const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', { path, header, body })
         const asked = {
           accepted_at_ms: world.clock.elapsed(),
           values: [value],
-          may_end_withdrawn: step.valid_s !== null,
+          // A gas limit of the caller may be too low after a fork: nodes refuse it for good.
+          may_end_withdrawn: step.valid_s !== null || Boolean(step.gas_limit),
+          is_private: step.submission === 'private',
           given_price: priceOf(step.gas_price_gwei),
           relayer_id,
           in_pool: false,
@@ -137,6 +149,7 @@ function createActor(
         const asked = {
           values: [value],
           may_end_withdrawn: false,
+          is_private: false,
           given_price: 0n,
           relayer_id: data.relayer_id,
           in_pool: true,
@@ -227,7 +240,13 @@ function createActor(
       case 'drop_pool':
         return chain.pool.clear()
       case 'honest':
+        nodes.setManner(nodeCount, undefined)
         return allNodes(undefined)
+      case 'relay':
+        return nodes.setManner(nodeCount, step.name ?? undefined)
+      case 'gas_rule':
+        history.was_gas_rule_changed = true
+        return chain.changeRules(BigInt(step.gas))
       case 'foreign':
         return foreign(step.where, step.ahead)
       case 'mine':
@@ -269,7 +288,8 @@ function signForeign({ wallet, chain }: World, nonce: number): Promise<string> {
     nonce,
     to: someone,
     value: 7n,
-    gasLimit: 21_000n,
+    // By the rules after every fork too: bytes of others are waited for.
+    gasLimit: 100_000n,
     maxFeePerGas: base_fee * 4n + tip,
     maxPriorityFeePerGas: tip,
   })

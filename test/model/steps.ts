@@ -1,9 +1,17 @@
 import fc, { type Arbitrary } from 'fast-check'
-import { lies, priceLies, troubles } from './misbehavior.ts'
+import { lies, priceLies, relayTroubles, troubles } from './misbehavior.ts'
 
 /** What happens to the service in one step. Plain values, so that a counterexample can be read. */
 export type Step =
-  | { do: 'send'; count: number; tier: Tier; gas_price_gwei: number | null; valid_s: number | null }
+  | {
+      do: 'send'
+      count: number
+      tier: Tier
+      gas_price_gwei: number | null
+      valid_s: number | null
+      submission?: 'private' | 'private_then_public' | null
+      gas_limit?: number | null
+    }
   /** Through the pool; through the relayer where there is none. `ordered`: with one ordering key. */
   | { do: 'send_pool'; count: number; ordered: boolean }
   /** A relayer of the pool, the main one among them, loses all that it has. */
@@ -23,7 +31,11 @@ export type Step =
   | { do: 'trouble'; name: string }
   /** One node of several, or the only one. */
   | { do: 'lie'; name: string }
+  /** The private relay; null: it is honest again. */
+  | { do: 'relay'; name: string | null }
   | { do: 'base_fee'; gwei: number }
+  /** A fork: what a transfer costs from now on. */
+  | { do: 'gas_rule'; gas: number }
   | { do: 'time'; s: number }
   /** At once (0), or when that raw transaction is given to a node. */
   | { do: 'crash'; send: number; before: boolean }
@@ -77,6 +89,8 @@ function stepOf(allowed: Allowed): Arbitrary<Step> {
         tier: oneOf(...tiers),
         gas_price_gwei: price,
         valid_s: rarely(oneOf(30, 600)),
+        submission: rarely(oneOf('private', 'private_then_public')),
+        gas_limit: rarely(oneOf(21_000, 100_000)),
       }),
     ],
     [5, record('send_pool', { count: fc.integer({ min: 1, max: 4 }), ordered: fc.boolean() })],
@@ -95,6 +109,8 @@ function stepOf(allowed: Allowed): Arbitrary<Step> {
     [1, record('starve', { blocks: oneOf(10, 60) })],
     [4, record('reorg', { depth: depths, outcome })],
     [2, record('base_fee', { gwei: oneOf(1, 10, 20, 100) })],
+    [1, record('gas_rule', { gas: oneOf(21_000, 26_000, 63_000) })],
+    [2, record('relay', { name: fc.oneof(fc.constant(null), namesOf(relayTroubles)) })],
     [3, record('trouble', { name: namesOf(troubles) })],
     [3, record('honest')],
     [3, record('crash', { send: fc.integer({ min: 0, max: 3 }), before: fc.boolean() })],

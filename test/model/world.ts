@@ -67,6 +67,8 @@ export interface World {
   wallet: Wallet
   /** All that the service gave to any node, by hash. */
   sent: Map<string, Sent>
+  /** The values of transactions that a public node was shown, asked for or estimated before a block had their nonce. */
+  told_publicly: Set<bigint>
   /**
    * Makes a request. When the process dies meanwhile it is started again on the same data, and the request is made again:
    * `ask` must be idempotent or look first.
@@ -105,6 +107,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const address = wallet.address.toLowerCase()
   const sent = new Map<string, Sent>()
   const undurable: SignedTransaction[] = []
+  const toldPublicly = new Set<bigint>()
   let crashes = 0
   let countdown: { left: number; before: boolean } | undefined
 
@@ -112,7 +115,13 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     chain,
     address: () => address,
     active: clock.active,
-    sending(raw, before) {
+    asking({ method, params: [first] }) {
+      const given = (first as { value?: string } | undefined)?.value
+      if (method === 'eth_estimateGas' && given) toldPublicly.add(BigInt(given))
+      const known = method.startsWith('eth_getTransaction') ? sent.get(`${first}`) : undefined
+      if (known) tell(known.transaction)
+    },
+    sending(raw, before, isPublic) {
       if (countdown?.before === before) {
         countdown.left -= 1
         if (countdown.left === 0) {
@@ -122,10 +131,16 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       }
       if (!before) return
       const transaction = parse(raw)
+      if (isPublic) tell(transaction)
       if (!read(dataDir, (db) => hasRaw(db, raw))) undurable.push(transaction)
       if (!sent.has(transaction.hash)) sent.set(transaction.hash, { transaction, at_ms: clock.elapsed() })
     },
   })
+
+  /** What was ever in a block is no secret. */
+  function tell({ from, nonce, value, hash }: SignedTransaction): void {
+    if (chain.stateOf(from).nonce <= nonce && !chain.everMined.has(hash)) toldPublicly.add(value)
+  }
 
   let dataDir = mkdtempSync(join(dataRoot, 'relayer-model-'))
   let running = await clock.during(launch(dataDir))
@@ -190,9 +205,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     }
   }
 
-  const relayerId = await ask((client) =>
-    prepare(client, wallet.privateKey, nodes.urls, confirmations, options.policies),
-  )
+  const relayerId = await ask((client) => prepare(client, wallet.privateKey, nodes, confirmations, options.policies))
   chain.setBalance(address, balance)
   chain.mine()
   const accounts = [{ relayer_id: relayerId, address }]
@@ -221,6 +234,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     treasury,
     wallet,
     sent,
+    told_publicly: toldPublicly,
     undurable,
     ask,
     crash,
@@ -252,13 +266,16 @@ export async function openWorld(options: WorldOptions): Promise<World> {
 async function prepare(
   client: RelayerClient,
   key: string,
-  urls: string[],
+  { urls, relay_url }: Nodes,
   confirmations: number,
   policies: RelayerPoliciesInput,
 ): Promise<string> {
   await client.patch('/api/v1/networks/{network_id}', {
     path: { network_id: 'evm:local' },
-    body: { rpc_urls: urls, required_confirmations: confirmations, average_blocktime_ms: 2_000 },
+    body: {
+      ...{ rpc_urls: urls, private_rpc_urls: [relay_url] },
+      ...{ required_confirmations: confirmations, average_blocktime_ms: 2_000 },
+    },
   })
   return addRelayer(client, key, 'model', policies)
 }
