@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { runModel } from './model/model.ts'
 import { runScenario } from './model/run-scenario.ts'
 import { checkModelFaults } from './model/seeded-faults.ts'
-import { everything } from './model/steps.ts'
+import { everything, type Step } from './model/steps.ts'
 
 // The long form: `npm run test:model -- --runs 500 --seed N`. A scenario takes a fraction of a second; a slow machine runs fewer.
 
@@ -124,5 +124,38 @@ test('signs no self-transfer after a start at a nonce that somebody else has use
       { do: 'mine', blocks: 5, limit: 50 },
     ],
   })
+  expect(violations).toEqual([])
+})
+
+// After a fork the nodes have nothing of what was signed with less gas: it is signed again, within the policies, and a cancellation at the
+// price of the moment.
+test.each([
+  {
+    what: 'keeps to the multiple after a fork',
+    pool: false,
+    seed: 1_781_486_702,
+    steps: [
+      { do: 'send', count: 2, tier: 'fast', gas_price_gwei: null, valid_s: null },
+      { do: 'mine', blocks: 4, limit: 0 },
+      { do: 'time', s: 3_600 },
+      { do: 'gas_rule', gas: 63_000 },
+    ],
+  },
+  {
+    what: 'cancels after a fork',
+    pool: false,
+    seed: 7,
+    steps: [
+      { do: 'send', count: 2, tier: 'average', gas_price_gwei: null, valid_s: null, submission: 'private' },
+      { do: 'mine', blocks: 1, limit: 0 },
+      { do: 'cancel_all' },
+      { do: 'mine', blocks: 1, limit: 0 },
+      { do: 'gas_rule', gas: 63_000 },
+      { do: 'base_fee', gwei: 1 },
+      { do: 'mine', blocks: 4, limit: 50 },
+    ],
+  },
+] satisfies { what: string; pool: boolean; seed: number; steps: Step[] }[])('$what', async ({ pool, seed, steps }) => {
+  const { violations } = await runScenario({ nodes: 1, shares_key: false, pool, seed, steps })
   expect(violations).toEqual([])
 })

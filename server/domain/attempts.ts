@@ -4,6 +4,7 @@ import { most, type PriceColumns, type Prices, pricesOf, stepAbove } from './fee
 /** The columns of an attempt that its replacement depends on. */
 export interface PricedAttempt extends PriceColumns {
   nonce: number | null
+  gas_limit: number | null
   /** When a node was first known to have its bytes; null: no node is known to have them. */
   taken_at: string | null
   /** The kind of the last error with which a node refused it (rpc-error.ts); null: none. */
@@ -14,10 +15,16 @@ export interface PricedAttempt extends PriceColumns {
 
 /**
  * The highest prices of the attempts that a node has accepted at this nonce. A replacement must pay 10 % more. Undefined when no
- * node has accepted any: then any price is possible.
+ * node has accepted any: then any price is possible. After a fork that needs more gas, no node has what one refuses for its gas, nor what has
+ * less.
  */
 export function highestTaken(attempts: PricedAttempt[], nonce: number | null): Prices | undefined {
-  return highest(attempts.filter((attempt) => attempt.taken_at !== null && attempt.nonce === nonce))
+  const own = attempts.filter((attempt) => attempt.nonce === nonce)
+  const tooLow = own.filter(({ refusal_kind }) => refusal_kind === 'gas_limit_too_low')
+  const least = Math.max(-1, ...tooLow.map(({ gas_limit }) => gas_limit ?? -1))
+  return highest(
+    own.filter(({ taken_at, gas_limit }) => taken_at !== null && (gas_limit === null || gas_limit > least)),
+  )
 }
 
 /**

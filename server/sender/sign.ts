@@ -111,7 +111,7 @@ export async function sign(
     purpose === 'send' ? await requested(context, client, row, slow) : await selfTransfer(client, row, last)
   if ('waiting_for' in content) return waiting(row, content, now())
   if ('reason' in content) return hopeless(row, content.reason, now())
-  const prices = await priceOf(relayer, client.market, { ...request, gas_limit: content.gas_limit, attempts })
+  const prices = await priceOf(relayer, client.market, { ...request, content, attempts })
   if (prices === 'at_ceiling')
     return { isNew: false, update: { row_id, revision, set: { reprice_at: now() + waitMs } } }
   if ('waiting_for' in prices) return waiting(row, prices, now())
@@ -216,8 +216,9 @@ async function selfTransfer(
 async function priceOf(
   relayer: RelayerRow,
   market: () => Promise<Market>,
-  { row, purpose, slow, gas_limit, attempts }: SignRequest & { gas_limit: number; attempts: AttemptRow[] },
+  { row, purpose, slow, content, attempts }: SignRequest & { content: Content; attempts: AttemptRow[] },
 ): Promise<Prices | Wait | 'at_ceiling'> {
+  const { gas_limit } = content
   const taken = highestTaken(attempts, row.nonce)
   const cap = capOf(relayer, gas_limit, BigInt(row.data_fee ?? 0))
   const ceiling = purpose === 'send' ? ceilingOf(row) : { fee: undefined, tip: undefined }
@@ -229,13 +230,24 @@ async function priceOf(
   const wanted = given ?? withCeiling(row, await askedFor(market, tier, kind, isSweep), ceiling)
   if (!taken) return untaken(relayer, aboveRefused(attempts, row.nonce), wanted, { ceiling, cap, tier, market })
   if (given && isReplacing(given, taken)) return limit(given, cap)
-  // Only within `max_fee_multiple`, which holds for a slow transaction.
   const before = (slow && highestOutbid(attempts, row.nonce)) || taken
   const raised = bump(before, wanted, under(ceiling, cap))
   if (!raised) {
     return atLimit(relayer, row, await market(), { least: minReplacementFee(before, kind), gas_limit, cap })
   }
-  return slow && isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
+  // What nobody asked for stays within `max_fee_multiple`; another content, or a cancellation, outbids what a node has.
+  const isUnasked = slow || isRepeated(attempts, { row, purpose, content })
+  return isUnasked && isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
+}
+
+/** Whether a node has an attempt of the same effect: then only its gas limit or its price is new. */
+function isRepeated(
+  attempts: AttemptRow[],
+  { row, purpose, content }: Pick<SignRequest, 'row' | 'purpose'> & { content: Content },
+): boolean {
+  const wanted = contentHash(content)
+  const own = attempts.filter((one) => one.nonce === row.nonce && one.purpose === purpose && one.taken_at !== null)
+  return own.some(({ content_hash }) => row.is_sweep || content_hash === wanted)
 }
 
 /** Records the reason to wait; undefined when the row has it already. */

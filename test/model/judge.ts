@@ -30,6 +30,7 @@ export async function judge(world: World, history: History, limits: Limits): Pro
     ...signedTwice(history, [...signed.values()], idOf),
     ...paidWrong(world, history, rows, idOf),
     ...twoSenders(attempts),
+    ...told(world, history),
     ...unasked(history, rows, attempts),
     ...tooExpensive(history, attempts),
     ...overLimit(world, history, limits, idOf),
@@ -72,7 +73,8 @@ function paidWrong({ chain, accounts }: World, history: History, rows: Transacti
       wrong.push(`the row says ${value}, and the chain moved ${payments[0]?.transaction.value}: ${row.id}`)
     }
     // Only a minority lies, or the only node. That one ends a transaction when it has refused it for minutes.
-    if (status === 'failed' && /refused it(?! again and again)/.test(status_reason ?? '')) {
+    const isOutdated = history.was_gas_rule_changed && /intrinsic gas too low/.test(status_reason ?? '')
+    if (status === 'failed' && !isOutdated && /refused it(?! again and again)/.test(status_reason ?? '')) {
       wrong.push(`failed, though only liars refused it: ${row.id} (${status_reason})`)
     }
     if (status === 'canceled' && !history.asked.get(row.id)?.may_end_withdrawn)
@@ -93,7 +95,7 @@ function unasked(history: History, rows: Transaction[], attempts: Attempt[]): st
   const givenUp = new Set(rows.map(({ status_reason }) => words.exec(status_reason ?? '')?.[1]).map(Number))
   const wrong = attempts.filter(({ transaction: { from, to, value, nonce }, transaction_id }) => {
     if (to !== from || value !== 0n) return false
-    const wasGivenUp = /Check the chain|refused it again and again/
+    const wasGivenUp = /Check the chain|refused it again and again|intrinsic gas too low/
     if (wasGivenUp.test(rowOf.get(transaction_id)?.status_reason ?? '')) return false
     const asked = history.asked.get(transaction_id)
     return asked ? !asked.may_end_withdrawn : !history.given_back.has(nonce) && !givenUp.has(nonce)
@@ -154,6 +156,12 @@ function perDay(
   }
   return []
 }
+
+/** A private transaction is shown to private relays only. */
+const told = ({ told_publicly }: World, { asked }: History): string[] =>
+  [...asked].flatMap(([id, { is_private, values }]) =>
+    is_private && values.some((value) => told_publicly.has(value)) ? [`told publicly: ${id}`] : [],
+  )
 
 /** What was signed by one relayer is never signed by another. */
 function twoSenders(attempts: Attempt[]): string[] {

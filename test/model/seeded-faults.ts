@@ -32,9 +32,16 @@ export const modelFaults: Record<string, ModelFault> = {
   /** A price is raised whatever the market asks. */
   'multiple-forgotten': {
     file: 'server/sender/sign.ts',
-    text: 'return slow && isAbove(',
+    text: 'return isUnasked && isAbove(',
     instead: 'return false && isAbove(',
     caught_by: ['too expensive'],
+  },
+  /** Public nodes get private transactions too. */
+  'private-told': {
+    file: 'server/chain/chains.ts',
+    text: '(isPrivate(transaction) ? relays : mempool)',
+    instead: '(isPrivate(transaction) && now() < 0 ? relays : mempool)',
+    caught_by: ['told publicly'],
   },
   /** The counter follows the first false count. */
   'count-believed': {
