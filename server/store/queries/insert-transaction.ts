@@ -14,7 +14,7 @@ import {
 import { shownTransaction } from '../../domain/show-transaction.ts'
 import type { Account, OverLimit, Spend, Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
 import { type ReservationSums, reservedOf, sumsAfter } from './reserved-amount.ts'
-import { bytesOf, newRow, read, type StoredRow, withData } from './transaction-rows.ts'
+import { bytesOf, hexOf, newRow, read, recallRow, rememberRow, type StoredRow, show } from './transaction-rows.ts'
 
 /** The state that is read before several transactions are accepted together. It follows each acceptance, and is written once for all. */
 export interface InsertState {
@@ -167,7 +167,7 @@ export function insertTransaction(
   const bytesOfData = data === null ? null : Buffer.from(data.slice(2), 'hex')
   const answer = idempotency && {
     ...idempotency,
-    answer: JSON.stringify({ ...transaction, data: null }),
+    answer: JSON.stringify(rememberAnswer(row, warnings)),
     data: bytesOfData,
     transaction_row_id: row.row_id,
   }
@@ -191,13 +191,30 @@ function take(rowIds: number[]): number {
   return rowId
 }
 
+/** What an answer is made of again: the row as it was accepted, and in a batch its data. */
+interface StoredAnswer extends Pick<AcceptedTransaction, 'warnings'> {
+  row: ReturnType<typeof rememberRow>
+  data?: string | null
+}
+
+export const rememberAnswer = (row: StoredRow, warnings: StoredAnswer['warnings']): StoredAnswer => ({
+  row: rememberRow(row),
+  warnings,
+})
+
+const answerOf = ({ row, warnings }: StoredAnswer, data: string | null): AcceptedTransaction => ({
+  ...shownTransaction(show(recallRow(row), data)),
+  warnings,
+})
+
 /** The response to a repeated batch. */
 export function answerBatchAgain({ body_hash, answer }: KnownAnswer, wantedHash: string) {
   if (body_hash !== wantedHash) return { outcome: 'mismatch' } as const
-  return { outcome: 'replayed', transactions: JSON.parse(answer) as AcceptedTransaction[] } as const
+  const stored: StoredAnswer[] = JSON.parse(answer)
+  return { outcome: 'replayed', transactions: stored.map((its) => answerOf(its, its.data ?? null)) } as const
 }
 
-/** A row of the table `idempotency`, with the data that it names. */
+/** A row of the table `idempotency`, with the data that it names. `answer`: a StoredAnswer; several of a batch. */
 export interface KnownAnswer {
   body_hash: string
   answer: string
@@ -208,7 +225,7 @@ export interface KnownAnswer {
 /** The response to a repeated request. */
 export function answerAgain({ body_hash, answer, data, transaction_row_id }: KnownAnswer, wantedHash: string): Replay {
   if (body_hash !== wantedHash) return { outcome: 'mismatch' }
-  const transaction: AcceptedTransaction = JSON.parse(withData(answer, data))
+  const transaction = answerOf(JSON.parse(answer), hexOf(data))
   return { outcome: 'replayed', transaction, row_id: transaction_row_id }
 }
 

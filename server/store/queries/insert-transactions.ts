@@ -23,9 +23,10 @@ import {
   lanesOf,
   type PoolState,
   Refused,
+  rememberAnswer,
 } from './insert-transaction.ts'
 import { readPoolState, writeOrders } from './pools.ts'
-import { dataColumn } from './transaction-rows.ts'
+import { dataColumn, hexOf } from './transaction-rows.ts'
 import { endUnmined, isSigned, transactionById, withoutData } from './transactions.ts'
 
 const selectKnown = sql<KnownAnswer>(`
@@ -207,24 +208,26 @@ export async function createTransactions(
       const holder = idempotencyScope(relayer_row_id, idempotency?.pool_row_id)
       const known = idempotency && (await knownOf(transaction, holder, idempotency))
       if (known) return answerBatchAgain(known, idempotency.body_hash)
-      const created: Extract<InsertResult, { outcome: 'created' | 'replayed' }>[] = []
-      const creations = await create(
-        transaction,
-        transactions.map((input) => ({ input, auditEntry })),
-        await readAhead(transaction, transactions),
-      )
-      for (const [index, its] of creations.entries()) {
-        const { creation } = its
+      const ahead = await readAhead(transaction, transactions)
+      const requested = transactions.map((input) => ({ input, auditEntry }))
+      const creations = await create(transaction, requested, ahead)
+      const accepted = creations.map(({ creation }, index) => {
         if (!('row_id' in creation)) throw new Refused(index, creation)
         transaction.record({ ...auditEntry, subject: creation.transaction.id })
-        created.push(creation)
-      }
-      const accepted = created.map((creation) => creation.transaction)
-      const last = created.at(-1)
+        return creation.transaction
+      })
+      const inserted = ahead.ledger.accepted
+      const last = inserted.at(-1)
       if (idempotency && last) {
         const { caller, key, body_hash } = idempotency
-        const answer = JSON.stringify(accepted)
-        const row = { relayer_row_id: holder, transaction_row_id: last.row_id, answer, data_row_id: null }
+        const warnings = new Map(accepted.map((its) => [its.id, its.warnings]))
+        const answer = JSON.stringify(
+          inserted.map(({ row, data }) => ({
+            ...rememberAnswer(row, warnings.get(row.id) ?? []),
+            data: hexOf(data),
+          })),
+        )
+        const row = { relayer_row_id: holder, transaction_row_id: last.row.row_id, answer, data_row_id: null }
         await transaction.run(insertKnown, { caller, key, body_hash, ...row })
       }
       return { outcome: 'created', transactions: accepted }

@@ -150,7 +150,8 @@ export const changingNames = namesWhere(({ fixed }) => !fixed) as ChangingName[]
 
 export const quoted = (names: readonly ColumnName[]): string => names.map((name) => `"${name}"`).join(', ')
 /** The columns that the contract shows, without the data. */
-export const shownColumns = quoted(namesWhere(({ shown }) => shown === true))
+const shownNames = namesWhere(({ shown }) => shown === true) as (keyof ShownRow)[]
+export const shownColumns = quoted(shownNames)
 export const columns = quoted(namesWhere(({ apart }) => !apart))
 export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
 
@@ -193,10 +194,22 @@ export const encode = (row: TransactionRow): Row => encoded({ ...row }) as unkno
 type InitialName = NamesWith<{ initial: unknown }>
 export type NewRow = Omit<Columns, InitialName> & Partial<Pick<Columns, InitialName>>
 
-const initialRow = Object.fromEntries(columnNames.map((name) => [name, anyColumn[name].initial ?? null]))
+const initialRow: Record<string, unknown> = Object.fromEntries(
+  columnNames.map((name) => [name, anyColumn[name].initial ?? null]),
+)
 
 /** The row of a new transaction. A column that is not given has its initial value. */
 export const newRow = (given: NewRow): StoredRow => encoded({ ...initialRow, ...given }) as unknown as StoredRow
+
+/**
+ * What distinguishes a new row, in the columns that the contract shows. The answer to a repeated request is made from it again: a column that
+ * a later version adds has its initial value, and one that it drops is left out.
+ */
+export const rememberRow = (row: StoredRow): Partial<ShownRow> =>
+  Object.fromEntries(shownNames.flatMap((name) => (row[name] === initialRow[name] ? [] : [[name, row[name]]])))
+
+export const recallRow = (known: Partial<ShownRow>): ShownRow =>
+  Object.fromEntries(shownNames.map((name) => [name, name in known ? known[name] : initialRow[name]])) as ShownRow
 
 /** The number of bytes of data in hex. */
 export const bytesOf = (data: string | null): number => (data === null ? 0 : (data.length - 2) / 2)
