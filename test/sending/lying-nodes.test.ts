@@ -316,14 +316,14 @@ test('does not disable a relayer after the only node showed a false first block 
       : undefined
   await account.send(1)
   await account.finished(rig.chain.mine)
-  // On a restarted chain the transaction count decreases: the first block is compared.
-  liar.lie = (method, [address]) =>
-    method === 'eth_getTransactionCount' && `${address}`.toLowerCase() === account.address ? '0x0' : undefined
+  // On a restarted chain the transaction count decreases: the first block is compared, and then our own transaction.
+  let compared = 0
+  liar.lie = (method, [subject]) => {
+    if (method === 'eth_getBlockByNumber' && subject === '0x0') compared += 1
+    return method === 'eth_getTransactionCount' && `${subject}`.toLowerCase() === account.address ? '0x0' : undefined
+  }
   const sent = account.send(1)
-  const { hash } = await rig.chain.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x0', false])
-  const ofAccount = `SELECT genesis_hash FROM accounts WHERE address = '${account.address}'`
-  const isStored = async () => (await columnOf(rig, ofAccount))[0] === hash
-  await until('the true first block is stored', isStored, rig.chain.mine)
+  await until('the true first block is compared', () => compared > 1, rig.chain.mine)
   expect(await statusOf(rig, account)).toMatchObject({ system_disabled: false })
   liar.lie = undefined
   await sent
