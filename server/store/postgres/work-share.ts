@@ -57,7 +57,6 @@ export const workShares = (connection: LeaseConnection): Pick<Store, 'share'> =>
 
 function createShare({ read, fences, membership, signals }: LeaseConnection, kind: WorkKind): WorkShare {
   const { row_id: serverRowId } = membership
-  const entered = membership.enter()
   const held = new Map<number, Held>()
   /** Rows of others, and when to ask again. */
   const refused = new Map<number, number>()
@@ -114,7 +113,8 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
   async function compare(): Promise<void> {
     isStale = false
     refused.clear()
-    await entered
+    // Only now: while a server starts, the others do its part.
+    await membership.enter()
     const servers = await read.all(select, { kind })
     share = fairShare(serverRowId, servers, atWork)
     claimed = 0
