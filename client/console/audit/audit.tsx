@@ -17,7 +17,7 @@ import { type Find, paths } from '../data/paths.ts'
 import { useSession } from '../data/session.tsx'
 import { operationOf, operationText } from './operations.ts'
 
-const per_page = 50
+const perPage = 50
 const withoutOwn = "without the service's own"
 const outcomes = ['all', 'succeeded', 'refused'] as const
 /** What is shown at first: the service's own actions are left out. */
@@ -53,7 +53,7 @@ export function Audit({ find }: Find) {
   const [page, setPage] = usePage(find)
   const filter = filterOf(typed)
   const { after, before } = filter
-  const entries = useAnswer('/api/v1/audit', { query: { ...filter, page, per_page } }, { keepsPrevious: true })
+  const entries = useAnswer('/api/v1/audit', { query: { ...filter, page, per_page: perPage } }, { keepsPrevious: true })
 
   function apply(form: HTMLFormElement) {
     const period = periodIn(form)
@@ -99,7 +99,7 @@ export function Audit({ find }: Find) {
                 idOf={({ chain, sequence }) => `${chain} ${sequence}`}
                 isPart
               />
-              <Pages of="entries" page={page} per_page={per_page} total={total_items} go={setPage} />
+              <Pages of="entries" page={page} per_page={perPage} total={total_items} go={setPage} />
             </>
           )
         }

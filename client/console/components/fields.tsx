@@ -95,7 +95,7 @@ export function NotificationChecks({ chosen, set }: { chosen: string[]; set(chos
 }
 
 /** The ID of a relayer, which may be typed or chosen. */
-export function RelayerField({ value, set }: { value: string; set(relayer_id: string): void }) {
+export function RelayerField({ value, set }: { value: string; set(relayerId: string): void }) {
   const relayers = useRelayers().data ?? []
   const options = useId()
   return (

@@ -10,14 +10,14 @@ const againMs = 3_000
  */
 export async function followEvents(
   token: string,
-  relayer_id: string,
+  relayerId: string,
   signal: AbortSignal,
   { opened, tell, recent = 0 }: { opened?: () => void; tell: (event: Event) => void; recent?: number },
 ): Promise<void> {
   let last: string | undefined
   while (!signal.aborted) {
     try {
-      const response = await fetch(`/api/v1/relayers/${encodeURIComponent(relayer_id)}/events?recent=${recent}`, {
+      const response = await fetch(`/api/v1/relayers/${encodeURIComponent(relayerId)}/events?recent=${recent}`, {
         headers: { Authorization: `Bearer ${token}`, ...(last !== undefined && { 'Last-Event-ID': last }) },
         redirect: 'error',
         signal,

@@ -118,11 +118,11 @@ const rpc = '/api/v1/relayers/{relayer_id}/rpc'
 /** What a node of the relayer's network answers. Throws the error that it answers. */
 export async function askNode<Result>(
   client: RelayerClient,
-  relayer_id: string,
+  relayerId: string,
   body: Body<typeof rpc, 'post'>,
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const { data } = await client.post(rpc, { path: { relayer_id }, body, signal })
+  const { data } = await client.post(rpc, { path: { relayer_id: relayerId }, body, signal })
   if (data.error) throw new Error(data.error.message)
   return (data.result ?? null) as Result | null
 }

@@ -39,12 +39,12 @@ export const paths = {
   apiKeys: '/keys',
   audit: '/audit',
   service: '/service',
-  relayer: (relayer_id: string, tab?: RelayerTab) => below('/relayers', relayer_id, tab),
-  pool: (pool_id: string, tab?: PoolTab) => below('/pools', pool_id, tab),
-  notification: (notification_id: string) => below('/notifications', notification_id),
+  relayer: (relayerId: string, tab?: RelayerTab) => below('/relayers', relayerId, tab),
+  pool: (poolId: string, tab?: PoolTab) => below('/pools', poolId, tab),
+  notification: (notificationId: string) => below('/notifications', notificationId),
   transaction: ({ relayer_id, id }: { relayer_id: string; id: string }) =>
     below('/relayers', relayer_id, 'transactions', id),
-  sandboxOf: (relayer_id: string, transaction_id?: string) => below('/sandbox', relayer_id, transaction_id),
+  sandboxOf: (relayerId: string, transactionId?: string) => below('/sandbox', relayerId, transactionId),
   /** What a list of transactions shows of a group by a text. `list`: that of all, of a relayer or of a pool. */
   group: (list: string, group: TransactionGroup, text = '') => withText(`${list}/${group}`, text),
 } as const

@@ -48,11 +48,11 @@ export function useRelayersWithQueues() {
 }
 
 /** The state of a relayer, with its balance. */
-export const useStatus = (relayer_id: string, pollMs = statusMs) =>
-  useGet('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id } }, { pollMs })
+export const useStatus = (relayerId: string, pollMs = statusMs) =>
+  useGet('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id: relayerId } }, { pollMs })
 
-export const statusQuery = (client: RelayerClient, relayer_id: string, pollMs: number) =>
-  dataQuery(client, '/api/v1/relayers/{relayer_id}/status', { path: { relayer_id } }, { pollMs })
+export const statusQuery = (client: RelayerClient, relayerId: string, pollMs: number) =>
+  dataQuery(client, '/api/v1/relayers/{relayer_id}/status', { path: { relayer_id: relayerId } }, { pollMs })
 
 export const useNetworks = () => useGet('/api/v1/networks', whole, { pollMs: nodesMs, scope: 'read' })
 
@@ -63,20 +63,20 @@ export function useSymbols(): (network: string | undefined) => string {
 }
 
 /** The symbols of the currencies that relayers pay with, for many at once. */
-export function useSymbolsOfRelayers(): (relayer_id: string) => string {
+export function useSymbolsOfRelayers(): (relayerId: string) => string {
   const relayers = useRelayers().data
   const networks = useNetworks().data
   return useMemo(() => {
     const symbols = new Map(networks?.map(({ name, symbol }) => [name, symbol]))
     const its = new Map(relayers?.map(({ id, network }) => [id, symbols.get(network)]))
-    return (relayer_id) => its.get(relayer_id) ?? 'coins'
+    return (relayerId) => its.get(relayerId) ?? 'coins'
   }, [relayers, networks])
 }
 
 /** The symbol of the currency that a relayer pays with. */
-export function useSymbolOf(relayer_id: string): string {
+export function useSymbolOf(relayerId: string): string {
   const symbolOf = useSymbols()
-  return symbolOf(useNetworkOf(relayer_id))
+  return symbolOf(useNetworkOf(relayerId))
 }
 
 /** The page of the network's explorer (EIP-3091) about a transaction or an address; undefined: the network has none. */
@@ -89,19 +89,27 @@ export function useExplorer(
     base === undefined || !/^https?:\/\//i.test(base) ? undefined : `${base.replace(/\/+$/, '')}/${kind}/${value}`
 }
 
-export const useRelayer = (relayer_id: string, pollMs?: number) =>
-  useGet('/api/v1/relayers/{relayer_id}', { path: { relayer_id } }, { ...(pollMs && { pollMs }) })
+export const useRelayer = (relayerId: string, pollMs?: number) =>
+  useGet('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } }, { ...(pollMs && { pollMs }) })
 
 /** The network of a relayer. */
-export const useNetworkOf = (relayer_id: string): string | undefined =>
-  useGet('/api/v1/relayers/{relayer_id}', { path: { relayer_id } }, { scope: 'read', isEnabled: relayer_id !== '' })
-    .data?.network
+export const useNetworkOf = (relayerId: string): string | undefined =>
+  useGet(
+    '/api/v1/relayers/{relayer_id}',
+    { path: { relayer_id: relayerId } },
+    { scope: 'read', isEnabled: relayerId !== '' },
+  ).data?.network
 
 export function useNodes(networkIds: string[]) {
   const { client } = useSession()
   return useQueries({
-    queries: networkIds.map((network_id) =>
-      dataQuery(client, '/api/v1/networks/{network_id}/nodes', { path: { network_id } }, { pollMs: nodesMs }),
+    queries: networkIds.map((networkId) =>
+      dataQuery(
+        client,
+        '/api/v1/networks/{network_id}/nodes',
+        { path: { network_id: networkId } },
+        { pollMs: nodesMs },
+      ),
     ),
   })
 }
@@ -131,17 +139,17 @@ export function useAbiOf(network: string | undefined, address: string) {
 }
 
 /** The entries of an ABI. */
-export const useAbiEntries = (abi_id: string | undefined): string[] | undefined =>
+export const useAbiEntries = (abiId: string | undefined): string[] | undefined =>
   useGet(
     '/api/v1/abis/{abi_id}',
-    { path: { abi_id: abi_id ?? '' } },
-    { isEnabled: abi_id !== undefined, freshMs: Number.POSITIVE_INFINITY },
+    { path: { abi_id: abiId ?? '' } },
+    { isEnabled: abiId !== undefined, freshMs: Number.POSITIVE_INFINITY },
   ).data?.abi
 
 export const useNetworkNames = (): string[] => useNetworks().data?.map(({ name }) => name) ?? []
 
-export const useHealth = (notification_id: string, pollMs = nodesMs) =>
-  useGet('/api/v1/notifications/{notification_id}/health', { path: { notification_id } }, { pollMs })
+export const useHealth = (notificationId: string, pollMs = nodesMs) =>
+  useGet('/api/v1/notifications/{notification_id}/health', { path: { notification_id: notificationId } }, { pollMs })
 
 /** Whether no transaction was ever accepted; undefined: not known yet. Once there is one, the steps are done. */
 export function useIsUnused(): boolean | undefined {

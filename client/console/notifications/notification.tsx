@@ -27,7 +27,7 @@ import { age, momentOf, typedOf, zoneShortly } from '../data/times.ts'
 import { filterText, useWebhookForm } from './notifications.tsx'
 
 const pollMs = 3_000
-const per_page = 50
+const perPage = 50
 const dayMs = 86_400_000
 const statuses = ['all', 'pending', 'failed', 'delivered'] as const
 
@@ -39,7 +39,7 @@ export function Notification({ notification_id, find }: NotificationPage) {
   const notification = useGet('/api/v1/notifications/{notification_id}', { path })
   const health = useHealth(notification_id, pollMs)
   const [page, setPage] = usePage(`${notification_id} ${status}`)
-  const query = { page, per_page, ...(status !== 'all' && { status: [status] }) }
+  const query = { page, per_page: perPage, ...(status !== 'all' && { status: [status] }) }
   const deliveries = useAnswer(
     '/api/v1/notifications/{notification_id}/deliveries',
     { path, query },
@@ -93,7 +93,7 @@ export function Notification({ notification_id, find }: NotificationPage) {
                 notification_id={notification_id}
                 isFailing={health.data?.failing_since != null}
               />
-              <Pages of="deliveries" page={page} per_page={per_page} total={total_items} go={setPage} />
+              <Pages of="deliveries" page={page} per_page={perPage} total={total_items} go={setPage} />
             </>
           )
         }

@@ -13,7 +13,7 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
   const { client, mayManageAll } = useSession()
   const networks = useNetworks().data
   const signers = useSigners().data
-  const [notification_ids, setNotifications] = useState<string[]>([])
+  const [notificationIds, setNotifications] = useState<string[]>([])
   const { values, bind, reset } = useForm({ id: '', network: '', signer_id: '', whitelist_receivers: '' })
   /** Of the new key: a second attempt uses the same one. */
   const newKey = useRef<string>(undefined)
@@ -23,7 +23,7 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
     if (values.signer_id === '') newKey.current ??= (await client.signers.create({ type: 'generated' })).id
     const relayer = await client.relayers.create({
       ...given({ id: values.id }),
-      notification_ids,
+      notification_ids: notificationIds,
       name: values.id || 'Relayer',
       network: values.network,
       network_type: 'evm',
@@ -70,7 +70,7 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
         {...bind('signer_id')}
       />
       <Lines label="Allowed receivers, one address per line (empty: any)" rows={3} {...bind('whitelist_receivers')} />
-      <NotificationChecks chosen={notification_ids} set={setNotifications} />
+      <NotificationChecks chosen={notificationIds} set={setNotifications} />
     </Action>
   )
 }

@@ -42,8 +42,8 @@ function LoadedFunding<State>({ query, children }: LoadedFundingProps<State>) {
 }
 
 /** Where a relayer gets its funds from, whether it has enough, and its newest refills. */
-export function RelayerFunding({ relayer: { id: relayer_id, network } }: { relayer: Relayer }) {
-  const place = { relayer_id }
+export function RelayerFunding({ relayer: { id: relayerId, network } }: { relayer: Relayer }) {
+  const place = { relayer_id: relayerId }
   return (
     <LoadedFunding query={useGet('/api/v1/relayers/{relayer_id}/funding', { path: place }, options)}>
       {(state) => (
@@ -57,9 +57,9 @@ export function RelayerFunding({ relayer: { id: relayer_id, network } }: { relay
 }
 
 /** Where the relayers of a pool get their funds from, under one limit, and which of them have enough. */
-export function PoolFunding({ pool: { id: pool_id, network } }: { pool: Pool }) {
+export function PoolFunding({ pool: { id: poolId, network } }: { pool: Pool }) {
   const symbol = useSymbols()(network)
-  const place = { pool_id }
+  const place = { pool_id: poolId }
   return (
     <LoadedFunding query={useGet('/api/v1/pools/{pool_id}/funding', { path: place }, options)}>
       {(funding) => (

@@ -72,18 +72,18 @@ export interface Funds {
 
 /** The funds of all these relayers; undefined: they are too many, or not all of them are read yet. */
 export function useFunds(
-  relayer_ids: string[],
+  relayerIds: string[],
   spending: Spending[] | undefined,
   days: number,
 ): ReadonlyMap<string, Funds> | undefined {
   const { client } = useSession()
-  const read = relayer_ids.length > maxRead ? [] : relayer_ids
+  const read = relayerIds.length > maxRead ? [] : relayerIds
   const statuses = useQueries({
-    queries: read.map((relayer_id) => statusQuery(client, relayer_id, readMs)),
+    queries: read.map((relayerId) => statusQuery(client, relayerId, readMs)),
     combine: statusesOf,
   })
-  const isWhole = read.length === relayer_ids.length
-  const ids = relayer_ids.join()
+  const isWhole = read.length === relayerIds.length
+  const ids = relayerIds.join()
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list of ids is another one each time
   return useMemo(() => {
     if (!isWhole || spending === undefined || statuses === undefined) return undefined

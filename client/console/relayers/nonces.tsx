@@ -17,9 +17,9 @@ const shownBefore = 3
 const maxShown = 60
 
 /** The nonces between the chain's count and the service's, the transaction of each, and the gaps. */
-export function Nonces({ relayer: { id: relayer_id } }: { relayer: Relayer }) {
+export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
   const { client, may } = useSession()
-  const path = { relayer_id }
+  const path = { relayer_id: relayerId }
   const { values, bind } = useForm({ next_nonce: '' })
   const [restarted, setRestarted] = useState(false)
   const nonce = useGet('/api/v1/relayers/{relayer_id}/nonce', { path }, options)
@@ -44,7 +44,7 @@ export function Nonces({ relayer: { id: relayer_id } }: { relayer: Relayer }) {
                 tone={state.status === 'in_step' ? undefined : 'primary'}
                 effect="Asks every node for the transaction count of the address. If a majority reports a higher one, the service follows it, and unsigned transactions get new nonces."
                 run={() =>
-                  client.relayers.healNonce(relayer_id, {
+                  client.relayers.healNonce(relayerId, {
                     ...(values.next_nonce !== '' && { next_nonce: Number(values.next_nonce) }),
                     ...(restarted && { chain_restarted: true }),
                   })
@@ -75,7 +75,7 @@ export function Nonces({ relayer: { id: relayer_id } }: { relayer: Relayer }) {
           {state.blocking && (
             <p>
               Nonce {state.blocking.nonce} blocks the rest ({words(state.blocking.waiting_for)}):{' '}
-              <Link to={paths.transaction({ relayer_id, id: state.blocking.transaction_id })}>
+              <Link to={paths.transaction({ relayer_id: relayerId, id: state.blocking.transaction_id })}>
                 see the reason and the remedy
               </Link>
             </p>

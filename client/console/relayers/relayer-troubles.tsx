@@ -24,10 +24,10 @@ export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
 }
 
 /** An ID keeps its letters, and the page of a relayer need not name it. */
-function ofItself(summary: string, relayer_id: string): string {
-  const name = [`${relayer_id}: `, `${relayer_id} · `].find((one) => summary.startsWith(one))
+function ofItself(summary: string, relayerId: string): string {
+  const name = [`${relayerId}: `, `${relayerId} · `].find((one) => summary.startsWith(one))
   if (name !== undefined) return sentence(summary.slice(name.length))
-  return summary.startsWith(relayer_id) ? `${summary}.` : sentence(summary)
+  return summary.startsWith(relayerId) ? `${summary}.` : sentence(summary)
 }
 
 /** Whether the chain of the network makes no blocks: no price helps then. */
@@ -37,8 +37,8 @@ export const useIsStill = (network: string | undefined): boolean =>
   ) ?? false
 
 /** The problem of a queue that is stuck; undefined: it is not. */
-export const useStuck = (relayer_id: string): Problem | undefined =>
+export const useStuck = (relayerId: string): Problem | undefined =>
   useProblems().data?.data.problems.find(
     ({ kind, ...one }) =>
-      one.relayer_id === relayer_id && (kind === 'transaction_waiting' || kind === 'transaction_slow'),
+      one.relayer_id === relayerId && (kind === 'transaction_waiting' || kind === 'transaction_slow'),
   )

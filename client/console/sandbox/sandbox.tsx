@@ -74,7 +74,7 @@ function SandboxForm({ chosen, start, isTransaction = false }: SandboxFormProps)
   const relayers = useRelayers()
   const symbolOf = useSymbols()
   const networks = useNetworks()
-  const [relayer_id, setRelayer] = useState(chosen)
+  const [relayerId, setRelayer] = useState(chosen)
   const { values, bind } = useForm(start)
   const [kind, setKind] = useState<Kind>(isTransaction || !may('sign') ? 'test' : 'sign')
   usePressable(`Send from ${chosen}`, () => setKind('test'))
@@ -82,7 +82,7 @@ function SandboxForm({ chosen, start, isTransaction = false }: SandboxFormProps)
   const submission = submissionOf(way.values)
 
   // Of no relayer by itself: a signature is asked for by name.
-  const path = { relayer_id: relayer_id.trim() }
+  const path = { relayer_id: relayerId.trim() }
   const chosenRelayer = relayers.data?.find(({ id }) => id === path.relayer_id)
   const symbol = symbolOf(chosenRelayer?.network)
   const usual = networks.data?.find(({ name }) => name === chosenRelayer?.network)?.submission
@@ -130,7 +130,7 @@ function SandboxForm({ chosen, start, isTransaction = false }: SandboxFormProps)
           value={kind}
           choose={setKind}
         />
-        <RelayerField value={relayer_id} set={setRelayer} />
+        <RelayerField value={relayerId} set={setRelayer} />
         {kind === 'sign' ? (
           <Lines label="Message" spellCheck rows={4} {...bind('message')} />
         ) : (

@@ -124,10 +124,10 @@ export function useSearchResults(q: string) {
 }
 
 /** The state of a relayer, by its ID. */
-export function useStates(): (relayer_id: string) => string | undefined {
+export function useStates(): (relayerId: string) => string | undefined {
   const relayers = useRelayers().data
-  return (relayer_id) => {
-    const relayer = relayers?.find(({ id }) => id === relayer_id)
+  return (relayerId) => {
+    const relayer = relayers?.find(({ id }) => id === relayerId)
     return relayer && relayerState(relayer)
   }
 }
@@ -177,8 +177,8 @@ const icons: Partial<Record<SearchResult['kind'], LucideIcon>> = {
 function itemOf(
   result: SearchResult,
   q: string,
-  symbolOf: (relayer_id: string) => string,
-  stateOf: (relayer_id: string) => string | undefined,
+  symbolOf: (relayerId: string) => string,
+  stateOf: (relayerId: string) => string | undefined,
 ): Lead {
   const { kind, id, relayer_id, name, reference, value, created_at, found_by, matched } = result
   const its = { to: pathOf(result), icon: icons[kind] ?? ArrowRight, about: kind === 'abi' ? 'ABI' : kind }

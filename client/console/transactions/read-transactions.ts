@@ -5,7 +5,7 @@ import { followEvents } from '../data/events.ts'
 import { useSession } from '../data/session.tsx'
 import type { Filter } from './transaction-filter.ts'
 
-const per_page = 200
+const perPage = 200
 const freshMs = 10_000
 const flushMs = 500
 /** The shortest interval between two reloads of a filtered list. */
@@ -53,10 +53,10 @@ export function useTransactions(place: Place, filter: Filter) {
   const { client } = useSession()
   return useInfiniteQuery({
     queryKey: ['transactions', 'relayer_id' in place ? place.relayer_id : place, filter],
-    queryFn: ({ pageParam, signal }) => listPage(client, place, filter, { page: pageParam, per_page, signal }),
+    queryFn: ({ pageParam, signal }) => listPage(client, place, filter, { page: pageParam, per_page: perPage, signal }),
     initialPageParam: 1,
     getNextPageParam: ({ pagination: { current_page, total_items } }) =>
-      current_page * per_page < Math.min(total_items, maxListed) ? current_page + 1 : undefined,
+      current_page * perPage < Math.min(total_items, maxListed) ? current_page + 1 : undefined,
     staleTime: freshMs,
     // Only a relayer's list follows its events.
     refetchInterval: 'relayer_id' in place ? false : askMs * 2,
@@ -106,22 +106,27 @@ export async function* allTransactions(
   place: Place,
   filter: Filter,
 ): AsyncIterable<unknown[][]> {
-  let created_before = filter.created_before ?? new Date().toISOString()
+  let createdBefore = filter.created_before ?? new Date().toISOString()
   let seen = new Set<string>()
   for (let page = 1; ; ) {
-    const { data } = await listPage(client, place, { ...filter, created_before }, { page, per_page: exportPage })
+    const { data } = await listPage(
+      client,
+      place,
+      { ...filter, created_before: createdBefore },
+      { page, per_page: exportPage },
+    )
     const news = data.filter(({ id }) => !seen.has(id))
     yield news.map(csvRow)
     const oldest = data.at(-1)
     if (!oldest || data.length < exportPage) return
     page = news.length === 0 ? page + 1 : 1
-    if (page === 1) created_before = new Date(Date.parse(oldest.created_at) + 1).toISOString()
+    if (page === 1) createdBefore = new Date(Date.parse(oldest.created_at) + 1).toISOString()
     seen = new Set(data.map(({ id }) => id))
   }
 }
 
 /** Follows the relayer's events: updates changed transactions in place, and inserts new ones at the top. */
-export function useLive(relayer_id: string) {
+export function useLive(relayerId: string) {
   const { token } = useSession()
   const queries = useQueryClient()
   useEffect(() => {
@@ -129,7 +134,7 @@ export function useLive(relayer_id: string) {
     const changed = new Map<string, Transaction>()
     const reload = (which: (filter: Filter) => boolean) =>
       queries.invalidateQueries({
-        queryKey: ['transactions', relayer_id],
+        queryKey: ['transactions', relayerId],
         predicate: ({ queryKey }) => which(queryKey[2] as Filter),
       })
     let mayMatch = false
@@ -138,7 +143,7 @@ export function useLive(relayer_id: string) {
       const news = new Map(changed)
       changed.clear()
       mayMatch = true
-      for (const [key] of queries.getQueriesData({ queryKey: ['transactions', relayer_id] }))
+      for (const [key] of queries.getQueriesData({ queryKey: ['transactions', relayerId] }))
         queries.setQueryData<InfiniteData<Page>>(
           key,
           (pages) => pages && withNews(pages, news, isFiltered(key[2] as Filter)),
@@ -148,7 +153,7 @@ export function useLive(relayer_id: string) {
       if (mayMatch) void reload(isFiltered)
       mayMatch = false
     }, askMs)
-    void followEvents(token, relayer_id, ended.signal, {
+    void followEvents(token, relayerId, ended.signal, {
       opened: () => void reload(() => true),
       tell(event) {
         if (event.payload.payload_type !== 'transaction') return
@@ -161,7 +166,7 @@ export function useLive(relayer_id: string) {
       clearInterval(flush)
       clearInterval(ask)
     }
-  }, [token, relayer_id, queries])
+  }, [token, relayerId, queries])
 }
 
 const isFiltered = (filter: Filter) => Object.keys(filter).length > 0
@@ -181,9 +186,12 @@ function withNews(pages: InfiniteData<Page>, news: Map<string, Transaction>, isP
     .filter(({ id }) => oldest === undefined || id > oldest.id)
     .sort((a, b) => (a.id < b.id ? 1 : -1))
   if (!first || isPartial || added.length === 0) return { ...pages, pages: shown }
-  const total_items = first.pagination.total_items + added.length
+  const totalItems = first.pagination.total_items + added.length
   return {
     ...pages,
-    pages: [{ data: [...added, ...first.data], pagination: { ...first.pagination, total_items } }, ...others],
+    pages: [
+      { data: [...added, ...first.data], pagination: { ...first.pagination, total_items: totalItems } },
+      ...others,
+    ],
   }
 }

@@ -12,11 +12,11 @@ import { type Run, runsOf } from './signed-versions.ts'
 /** The history of a transaction: accepted, each signed version with the nodes' response, mined, and its final status. */
 export function Timeline({ transaction, attempts }: { transaction: Transaction; attempts: Attempt[] }) {
   const block = transaction.receipt?.block_number
-  const block_at = useBlockTime(transaction.relayer_id, block)
+  const blockAt = useBlockTime(transaction.relayer_id, block)
   const before: Step[] = [{ name: 'Accepted', at: transaction.created_at }, ...runsOf(attempts).map(signed)]
   const steps: Step[] = [
     ...before,
-    ...(block === undefined ? [] : [inBlock(block, block_at, before.at(-1)?.at ?? null, transaction.ended_at)]),
+    ...(block === undefined ? [] : [inBlock(block, blockAt, before.at(-1)?.at ?? null, transaction.ended_at)]),
     ...ended(transaction),
   ]
   return (
@@ -39,18 +39,18 @@ export function Timeline({ transaction, attempts }: { transaction: Transaction; 
  * A block has its time to the second, by the clock of its proposer, so it may seem to be earlier than the step before, or later than the end.
  * The service does not keep when it saw the block: the step stands between its neighbors, and has the block's own time as a hint.
  */
-function inBlock(block: number, block_at: string | null, before: string | null, ended_at: string | null): Step {
+function inBlock(block: number, blockAt: string | null, before: string | null, endedAt: string | null): Step {
   const name = `In block ${count(block)}`
-  const at = block_at && between(block_at, before, ended_at)
-  if (at === null || block_at === null || clock(at) === clock(block_at)) return { name, at }
+  const at = blockAt && between(blockAt, before, endedAt)
+  if (at === null || blockAt === null || clock(at) === clock(blockAt)) return { name, at }
   return {
     name,
     at,
     more: (
       <div className="hint">
         block time{' '}
-        <time dateTime={block_at} title={inBothZones(block_at)}>
-          {clock(block_at)}
+        <time dateTime={blockAt} title={inBothZones(blockAt)}>
+          {clock(blockAt)}
         </time>
       </div>
     ),
@@ -86,13 +86,13 @@ function ended({ status, status_reason, ended_at }: Transaction): Step[] {
 }
 
 /** The time of a block, as a node tells it; null until then. */
-function useBlockTime(relayer_id: string, block: number | undefined): string | null {
+function useBlockTime(relayerId: string, block: number | undefined): string | null {
   const { client, may } = useSession()
   const body = { method: 'eth_getBlockByNumber' as const, params: [`0x${block?.toString(16)}`, false] }
   const { data } = useQuery({
-    queryKey: ['block time', relayer_id, block],
+    queryKey: ['block time', relayerId, block],
     queryFn: async ({ signal }) => {
-      const answer = await askNode<{ timestamp?: string }>(client, relayer_id, body, signal)
+      const answer = await askNode<{ timestamp?: string }>(client, relayerId, body, signal)
       return answer?.timestamp === undefined ? null : new Date(Number(answer.timestamp) * 1_000).toISOString()
     },
     enabled: block !== undefined && may('read'),

@@ -10,15 +10,15 @@ export interface Token {
 }
 
 /** The token of an address that the service has an ABI of; null: it is none; undefined: that is not known yet. */
-export function useToken(relayer_id: string, address: string): Token | null | undefined {
+export function useToken(relayerId: string, address: string): Token | null | undefined {
   const { client } = useSession()
-  const network = useRelayers().data?.find(({ id }) => id === relayer_id)?.network
+  const network = useRelayers().data?.find(({ id }) => id === relayerId)?.network
   const to = address.toLowerCase()
   const known = useAbiOf(network, to)
   const { data, isLoading } = useQuery({
     queryKey: ['token', network, to],
     queryFn: async ({ signal }) =>
-      (await import('./erc20.ts')).readToken(client, { relayer_id, to, signal }).catch(noToken),
+      (await import('./erc20.ts')).readToken(client, { relayer_id: relayerId, to, signal }).catch(noToken),
     enabled: known.abi !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
   })
