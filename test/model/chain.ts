@@ -51,7 +51,7 @@ export type ChainModel = ReturnType<typeof createChainModel>
 export function createChainModel() {
   const pool = new Map<string, SignedTransaction>()
   const relayed = new Map<string, SignedTransaction>()
-  /** The hashes of all that was ever in a block. */
+  /** The nonces that were ever used in a block, each as `address nonce`. */
   const everMined = new Set<string>()
   const known = new Map<string, SignedTransaction>()
   let forks = 0
@@ -99,8 +99,8 @@ export function createChainModel() {
       included.push(transaction)
     }
     blocks.push(makeBlock(parent, included, accounts))
-    for (const { from, nonce, hash } of included) {
-      everMined.add(hash)
+    for (const { from, nonce } of included) {
+      everMined.add(`${from} ${nonce}`)
       pool.delete(`${from} ${nonce}`)
       relayed.delete(`${from} ${nonce}`)
     }
@@ -172,7 +172,8 @@ export function createChainModel() {
       append(rivals)
       while (blocks.length <= height) append([])
       for (const transaction of dropped ? [] : removed) {
-        if (transaction.nonce >= stateOf(transaction.from).nonce) {
+        const isValid = transaction.gas_limit >= rules.transfer_gas
+        if (isValid && transaction.nonce >= stateOf(transaction.from).nonce) {
           pool.set(`${transaction.from} ${transaction.nonce}`, transaction)
         }
       }
