@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { bodies, lists } from './blocking.ts'
 import type { Finding, Point } from './finding.ts'
+import { generated } from './generated.ts'
 import { largest } from './largest.ts'
 import { operations } from './operations.ts'
 import { attacks, points } from './points.ts'
@@ -9,7 +10,7 @@ import { shares } from './shares.ts'
 import { shutdown } from './shutdown.ts'
 import { sockets } from './sockets.ts'
 
-// `npm run test:hostile [-- sockets ... --rows=1000000 --minutes=2 --shared --only=eth_]`: the effects of hostile clients, and of a
+// `npm run test:hostile [-- sockets ... --rows=1000000 --minutes=2 --shared --only=eth_ --seed=1]`: the effects of hostile clients, and of a
 // stop at the worst moment, in figures: before the service was hardened, now, and the bound. A summary follows with one line for each
 // kind of attack. A figure that misses its bound ends the run with exit code 1.
 
@@ -20,6 +21,7 @@ const { values, positionals: wanted } = parseArgs({
     shared: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '2' },
     only: { type: 'string', default: '' },
+    seed: { type: 'string', default: `${Date.now() % 1_000_000}` },
   },
 })
 const parts: Record<string, () => Promise<Finding[]>> = {
@@ -32,6 +34,7 @@ const parts: Record<string, () => Promise<Finding[]>> = {
   operations: () => operations(Number(values.rows)),
   largest: () => largest(values.only),
   random: () => random(Number(values.minutes)),
+  generated: () => generated(Number(values.minutes), Number(values.seed)),
 }
 
 const say = (line: string) => void process.stdout.write(`${line}\n`)
