@@ -48,6 +48,8 @@ export interface Round {
 export interface RoundResult {
   sent: number
   by_status: Record<number, number>
+  /** What answers 503 said. */
+  unavailable: Record<string, number>
   /** The operations that a key succeeded with. */
   succeeded: string[]
   problems: string[]
@@ -59,6 +61,7 @@ const maxProblems = 20
 const niceness = 5
 const maxNiceness = 19
 const deadlineMs = 120_000
+const maxBodyBytes = 2 ** 20
 const lists = ['/networks', '/signers', '/relayers', '/pools', '/notifications', '/sponsorships', '/api-keys', '/abis']
 const maxAbsentFactor = 0.02
 
@@ -96,7 +99,7 @@ async function attack({ seed, tenant, duration_ms, keys }: Round): Promise<Round
     }))
     return { key, any: fc.oneof(...each) }
   })
-  const result: RoundResult = { sent: 0, by_status: {}, succeeded: [], problems: [] }
+  const result: RoundResult = { sent: 0, by_status: {}, unavailable: {}, succeeded: [], problems: [] }
   const succeeded = new Set<string>()
   const end = performance.now() + duration_ms
   let queue: { request: TestRequest; key: AttackingKey }[] = []
@@ -119,6 +122,7 @@ async function attack({ seed, tenant, duration_ms, keys }: Round): Promise<Round
       try {
         const answer = await within(sendRequest(url, agent, request))
         result.by_status[answer.status] = (result.by_status[answer.status] ?? 0) + 1
+        if (answer.status === 503) count(result.unavailable, answer.text)
         // A path that no request may have, and what a browser asks before it sends a token, are answered before the token is looked at.
         const isEarly = /[#\\]/.test(request.target) || request.method === 'OPTIONS'
         const judged = { ...request, authorized: authorized || (isEarly && answer.status !== 401) }
@@ -135,6 +139,8 @@ async function attack({ seed, tenant, duration_ms, keys }: Round): Promise<Round
           remembered.forget(operation, request.target)
         }
       } catch (error) {
+        // A connection may end while a body that is too large is written.
+        if (Buffer.byteLength(request.body ?? '') > maxBodyBytes && `${error}`.includes('EPIPE')) continue
         result.problems.push(`${key.kind}: no answer: ${error}\n  ${describe(request)}`)
       }
       result.sent += 1
@@ -142,6 +148,11 @@ async function attack({ seed, tenant, duration_ms, keys }: Round): Promise<Round
   }
   await Promise.all(Array.from({ length: atOnce }, work))
   return { ...result, succeeded: [...succeeded] }
+}
+
+function count(unavailable: RoundResult['unavailable'], text: string): void {
+  const said = /"message":"([^"]*)"\}\]/.exec(text)?.[1] ?? text.slice(0, 200)
+  unavailable[said] = (unavailable[said] ?? 0) + 1
 }
 
 function within<T>(answer: Promise<T>): Promise<T> {
@@ -161,7 +172,8 @@ function leakOf(key: AttackingKey, { body = '' }: TestRequest, { status, text }:
 
 function describe({ method, target, headers, body = '' }: TestRequest): string {
   const type = headers['Content-Type'] === undefined ? '' : ` (${headers['Content-Type']})`
-  return `${method} ${target.slice(0, 300)}${type} ${body.toString('utf8').slice(0, 700)}`
+  const length = Buffer.byteLength(body)
+  return `${method} ${target.slice(0, 300)}${type}, ${length} bytes: ${body.toString('utf8').slice(0, 700)}`
 }
 
 // The other callers share the core. A low priority keeps this thread from adding to their latencies.

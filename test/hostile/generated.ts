@@ -61,7 +61,7 @@ async function attackFor(durationMs: number, seed: number, stage: Stage): Promis
   const before = await snapshot(client)
   const attacker = new Worker(join(import.meta.dirname, 'generated-attack.ts'), { workerData: data })
   const memory = watchMemory(child)
-  const total: RoundResult = { sent: 0, by_status: {}, succeeded: [], problems: [] }
+  const total: RoundResult = { sent: 0, by_status: {}, unavailable: {}, succeeded: [], problems: [] }
   let worst: Block = noBlock
   await longest(child)
   const end = performance.now() + durationMs
@@ -75,8 +75,11 @@ async function attackFor(durationMs: number, seed: number, stage: Stage): Promis
     worst = worse(worst, block)
     add(total, result)
     const line = `round ${number}: ${result.sent} requests, ${JSON.stringify(result.by_status)}, ${result.problems.length} problems; `
+    const said = Object.entries(result.unavailable).map(([text, count]) => `  503 ${count} times: ${text}\n`)
     const times = `longest turn ${block.own_ms.toFixed(0)} ms, ${others.told()}; ${memory.now().toFixed(0)} MB`
-    process.stderr.write(`${line}${times}\n${result.problems.map((problem) => `  ${problem}\n`).join('')}`)
+    process.stderr.write(
+      `${line}${times}\n${said.join('')}${result.problems.map((problem) => `  ${problem}\n`).join('')}`,
+    )
   }
   await attacker.terminate()
   const after = await snapshot(client)
