@@ -40,7 +40,9 @@ const long = [
 
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      // A process runs files of one project: those of the small one come first, and then every process is one of the other.
+      if (project.name === 'postgres') return -1
       const place = long.indexOf(basename(moduleId, '.test.ts'))
       return place < 0 ? long.length : place
     }

@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { HDNodeWallet, Mnemonic } from 'ethers'
+import type { Order, Report } from './anvil-host.ts'
 
 export interface AnvilOptions {
   /** Absent: a free one. */
@@ -65,7 +65,6 @@ export class ChainError extends Error {
 export class NoChainError extends Error {}
 
 const chainId = 31_337
-const startDeadlineMs = 60_000
 const mnemonic = 'test test test test test test test test test test test junk'
 
 /** Starts anvil, and resolves once it answers. Throws NoChainError. */
@@ -121,12 +120,18 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
 
 const hex = (number: number | bigint) => `0x${number.toString(16)}`
 
+/** Derived once, because it takes tens of milliseconds. */
+const derived: Account[] = []
+
 function developmentAccounts(count: number): Account[] {
-  const branch = HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(mnemonic), "m/44'/60'/0'/0")
-  return Array.from({ length: count }, (_, index) => {
-    const { address, privateKey } = branch.deriveChild(index)
-    return { address, key: privateKey }
-  })
+  if (derived.length < count) {
+    const branch = HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(mnemonic), "m/44'/60'/0'/0")
+    for (let index = derived.length; index < count; index += 1) {
+      const { address, privateKey } = branch.deriveChild(index)
+      derived.push({ address, key: privateKey })
+    }
+  }
+  return derived.slice(0, count).map((account) => ({ ...account }))
 }
 
 interface Running {
@@ -136,35 +141,73 @@ interface Running {
 
 async function launch(options: AnvilOptions, wanted: number): Promise<Running> {
   const { blockTime_s, noMining, accounts = 10, balance_eth = 10_000, args = [] } = options
-  const child = spawn(
-    binary(),
-    [
-      ...['--port', `${wanted}`, '--timestamp', `${nextGenesisS()}`],
-      ...['--accounts', `${accounts}`, '--balance', `${balance_eth}`],
-      ...(blockTime_s === undefined ? [] : ['--block-time', `${blockTime_s}`]),
-      ...(noMining ? ['--no-mining'] : []),
-      ...args,
-    ],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
-  )
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()).once('error', () => resolve()))
-  guardAgainstOrphan(child)
-  const stop = async (signal: NodeJS.Signals) => {
-    child.ref()
-    child.kill(signal)
-    await gone
-  }
+  return startInHost([
+    ...['--port', `${wanted}`, '--timestamp', `${nextGenesisS()}`],
+    ...['--accounts', `${accounts}`, '--balance', `${balance_eth}`],
+    ...(blockTime_s === undefined ? [] : ['--block-time', `${blockTime_s}`]),
+    ...(noMining ? ['--no-mining'] : []),
+    ...args,
+  ])
+}
 
+type Listener = (report: Report) => void
+
+let host: ChildProcess | undefined
+let orders = 0
+const listeners = new Map<number, Listener>()
+
+/** The process that starts the chains of this one. */
+function hostProcess(): ChildProcess {
+  if (host?.connected) return host
+  const started = fork(join(import.meta.dirname, 'anvil-host.ts'), {
+    detached: true,
+    execArgv: [],
+    stdio: 'ignore',
+    env: { PATH: process.env.PATH },
+  })
+  started.on('message', (report: Report) => listeners.get(report.number)?.(report))
+  started.once('exit', () => {
+    for (const [number, listen] of listeners) listen({ number, failure: 'the process that starts chains has ended' })
+  })
+  started.unref()
+  host = started
+  return started
+}
+
+/** Waits for a report. Meanwhile this process does not end; a caller that forgets to stop the chain can still end. */
+async function whileHeld<T>(child: ChildProcess, report: Promise<T>): Promise<T> {
+  held += 1
+  child.channel?.ref()
   try {
-    const port = await listeningPort(child.stdout, child.stderr)
-    // Nobody reads on, and a caller that forgets to stop the chain can still end.
-    child.stdout.destroy()
-    child.stderr.destroy()
-    child.unref()
-    return { port, stop }
-  } catch (error) {
-    await stop('SIGKILL')
-    throw error
+    return await report
+  } finally {
+    held -= 1
+    if (held === 0) child.channel?.unref()
+  }
+}
+let held = 0
+
+async function startInHost(args: string[]): Promise<Running> {
+  const child = hostProcess()
+  orders += 1
+  const number = orders
+  const order = (what: { binary: string; args: string[] } | { signal: NodeJS.Signals }) =>
+    child.connected && child.send({ number, ...what } satisfies Order)
+  const started = Promise.withResolvers<number>()
+  const ended = Promise.withResolvers<void>()
+  listeners.set(number, (report) => {
+    if ('port' in report) return started.resolve(report.port)
+    if ('failure' in report) started.reject(new NoChainError(`anvil does not start: ${report.failure}`))
+    listeners.delete(number)
+    ended.resolve()
+  })
+  order({ binary: binary(), args })
+  return {
+    port: await whileHeld(child, started.promise),
+    async stop(signal) {
+      order({ signal })
+      await whileHeld(child, ended.promise)
+    },
   }
 }
 
@@ -186,44 +229,4 @@ function binary(): string {
   const path = join(import.meta.dirname, '..', '..', 'node_modules', name, 'bin', file)
   if (!existsSync(path)) throw new NoChainError(`There is no anvil for ${platform} ${arch}: ${name} is not installed`)
   return path
-}
-
-/** The port that anvil prints. Anvil chooses it, so that no other process can take it before the start. */
-function listeningPort(stdout: Readable, stderr: Readable): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let said = ''
-    let complained = ''
-    const fail = (reason: string) => {
-      clearTimeout(timer)
-      reject(new NoChainError(`anvil does not start: ${reason}`))
-    }
-    const timer = setTimeout(() => fail(`it said nothing for ${startDeadlineMs} ms`), startDeadlineMs)
-    stdout.setEncoding('utf8').on('data', (text) => {
-      said += text
-      const port = /^Listening on \S+:(\d+)\r?\n/m.exec(said)?.[1]
-      if (port === undefined) return
-      clearTimeout(timer)
-      resolve(Number(port))
-    })
-    stderr.setEncoding('utf8').on('data', (text) => {
-      complained += text
-    })
-    stderr.once('end', () => fail(complained.trim().replace(/^Error: /, '') || 'it ended without a word'))
-  })
-}
-
-/**
- * Kills the chain when this process has ended in any way: vitest ends its forks by SIGTERM, for which no 'exit' listener runs, and
- * SIGKILL cannot be handled. The shell's `read` returns when our end of its pipe is closed. Without `sh`, nothing kills the chain.
- */
-function guardAgainstOrphan(child: ChildProcess): void {
-  if (child.pid === undefined) return
-  const guard = spawn('sh', ['-c', 'read -r nothing; kill -9 "$0"', `${child.pid}`], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  })
-  guard.on('error', () => {})
-  guard.unref()
-  // Its number may be another process's one day.
-  child.once('exit', () => guard.kill('SIGKILL'))
 }
