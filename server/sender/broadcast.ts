@@ -241,7 +241,10 @@ async function endHopeless(context: SendingContext, relayer: RelayerRow, hopeles
   let ended = 0
   for (const { row, reason, error, isConfirmed } of hopeless) {
     if (isConfirmed || (await context.nonces.gaps.takeFill(relayer))) {
-      await context.store.withdraw(relayer.row_id, row.id, 'fail', reason, { error })
+      await context.store.withdraw(
+        { relayer_row_id: relayer.row_id, id: row.id },
+        { intent: 'fail', status_reason: reason, error },
+      )
       ended += 1
     } else {
       const text = `${reason}; the policy max_gap_fills_per_hour does not allow a transfer at its nonce now`

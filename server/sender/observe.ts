@@ -97,7 +97,7 @@ async function isContradicted(
 ): Promise<boolean> {
   if (state.isDisputed || isRepeatedlyBehind(state, head, latest)) return true
   // A nonce is used by signed bytes, and this service has not signed this one.
-  return (await store.pending(held.relayer.row_id, 0, latest, 1)).length > 0
+  return (await store.pending(held.relayer.row_id, { from: 0, below: latest }, 1)).length > 0
 }
 
 /** Nodes behind one URL may lag for a moment. */
@@ -131,7 +131,7 @@ export async function lookAtPool({ store }: SendingContext, { held, networkClien
   if (!state.isPooledOlderThan(pollIntervalMs(networkClient))) return
   const { address, row_id } = held.relayer
   const pooled = await networkClient.chain.pendingNonce(address)
-  const [first] = await store.pending(row_id, 0, pooled, 1)
+  const [first] = await store.pending(row_id, { from: 0, below: pooled }, 1)
   if (!first || networkClient.each.length < minWitnesses) return state.notePooled(pooled)
   const answers = await askEach(networkClient.each, (node) => node.pendingNonce(address))
   const nonce = first.nonce as number
@@ -180,7 +180,7 @@ export async function observe(
   // Receipts are read even when prices cannot be: a node that returns no price may still have receipts.
   const market = await networkClient.market().catch(orUnknown)
   const inFlight = await store.inFlight(row_id, maxRows)
-  const unsigned = await store.pending(row_id, 0, state.latest, maxRows)
+  const unsigned = await store.pending(row_id, { from: 0, below: state.latest }, maxRows)
   const mined = await store.mined(row_id, state.needsRecheck ? Number.MAX_SAFE_INTEGER : deep, maxRows)
   const unpayable = new Set(inFlight.flatMap((row) => (isRowPayable(row, market) ? [] : row.row_id)))
   const payableOf = ({ row_id }: TransactionRow) => !unpayable.has(row_id)

@@ -159,7 +159,7 @@ async function sendNew(context: SendingContext, tick: Tick): Promise<void> {
   const atOnce = isRemote ? signRemotelyAtOnce : signAtOnce
   while (!paused) {
     const { size } = state.window
-    const rows = await store.pending(row_id, state.latest, state.windowEnd, atOnce)
+    const rows = await store.pending(row_id, { from: state.latest, below: state.windowEnd }, atOnce)
     if (rows.length === 0) return
     await lookAtPool(context, tick)
     const time = now()
@@ -223,7 +223,10 @@ async function carryOut(context: SendingContext, tick: Tick, row: TransactionRow
     state.resendAll()
     state.pollSoon()
   } else if (step.do === 'withdraw') {
-    await store.withdraw(row.relayer_row_id, row.id, 'expire', 'valid_until has passed')
+    await store.withdraw(
+      { relayer_row_id: row.relayer_row_id, id: row.id },
+      { intent: 'expire', status_reason: 'valid_until has passed' },
+    )
     state.pollSoon()
     changed()
   } else if (step.do === 'doubt') {
@@ -263,5 +266,9 @@ async function noteBalance({ store }: SendingContext, { held, networkClient }: T
   if (policies.min_balance === undefined) return
   const balance = await networkClient.chain.balance(address).catch(orUnknown)
   if (balance === undefined) return
-  await store.noteBalance(row_id, balance.toString(), policies.min_balance, balance < BigInt(policies.min_balance))
+  await store.noteBalance(row_id, {
+    balance: balance.toString(),
+    min_balance: policies.min_balance,
+    is_low: balance < BigInt(policies.min_balance),
+  })
 }

@@ -81,7 +81,7 @@ export async function rotateApiKey(
   const { token, secret_hash } = makeToken(id)
   const formerValidUntil =
     former_valid_seconds > 0 ? new Date(now() + former_valid_seconds * 1_000).toISOString() : null
-  const rotated = await store.rotateApiKey(id, secret_hash, formerValidUntil, auditEntry)
+  const rotated = await store.rotateApiKey(id, { secret_hash, former_valid_until: formerValidUntil }, auditEntry)
   if (!rotated) throw apiKeyNotFound()
   return { api_key: showApiKey(rotated), token }
 }

@@ -61,7 +61,8 @@ export function poolEventStream(
     positions,
     members,
     idOf: position,
-    read: (rowId, after) => dependencies.store.eventsOfPool(poolRowId, rowId, after, maxBatch),
+    read: (rowId, after) =>
+      dependencies.store.eventsOfPool({ pool_row_id: poolRowId, relayer_row_id: rowId }, after, maxBatch),
   })
 }
 

@@ -188,7 +188,7 @@ test('signs and mines each transaction once when two services share a database, 
     checkEvent: () => undefined,
   })
   onTestFinished(store.close)
-  const holders = await store.holders(31_337, relayer.address, 0, 100, 100)
+  const holders = await store.holders({ chain_id: 31_337, address: relayer.address }, { from: 0, to: 100 }, 100)
   const attempts = await Promise.all(holders.map(({ row_id: key }) => store.attempts(key)))
   expect(attempts.map((own) => own.map(({ hash }) => hash))).toEqual(all.map(({ hash }) => [hash]))
 })

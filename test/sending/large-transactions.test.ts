@@ -83,7 +83,7 @@ async function openWithRelayer() {
 test('reads unfinished transactions without their data, and writes them in batches between which other work runs', async () => {
   const { store, relayer, commits, wanted } = await openWithRelayer()
   await Promise.all(Array.from({ length: count }, (_, index) => store.createTransaction(wanted(`t${index}`))))
-  const rows = await store.pending(relayer.row_id, 0, count, 1_000)
+  const rows = await store.pending(relayer.row_id, { from: 0, below: count }, 1_000)
   expect(rows.map(({ id, data_bytes }) => [id, data_bytes])).toEqual(
     Array.from({ length: count }, (_, index) => [`t${index}`, 128_000]),
   )

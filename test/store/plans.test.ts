@@ -139,7 +139,7 @@ async function useOutbox(): Promise<void> {
   await store.notificationHealth(hook)
   const [{ row_id }] = relayers as [PlantedRelayer]
   await store.events(row_id, 1_000_000, 100)
-  await store.eventsOfPool(1, row_id, 1_000_000, 100)
+  await store.eventsOfPool({ pool_row_id: 1, relayer_row_id: row_id }, 1_000_000, 100)
   await store.lastEvent(row_id)
   await store.newestRowId()
 }

@@ -57,7 +57,9 @@ test('reads the version of data that a transaction, an event and a first respons
   const { items } = await store.listTransactions(1, { offset: 0, limit: 10 }, { status: [] })
   expect(items.map(({ data }) => data)).toEqual([null, '0xabcd'])
   expect((await store.events(1, 0, 10)).map(({ body }) => JSON.parse(body).payload.data)).toEqual(['0xabcd'])
-  expect(await store.replay('c', 1, 'k', 'h')).toMatchObject({ transaction: { id: 't1', data: '0xabcd' } })
+  expect(await store.replay(1, { caller: 'c', key: 'k', body_hash: 'h' })).toMatchObject({
+    transaction: { id: 't1', data: '0xabcd' },
+  })
 })
 
 test('deletes a version of data with the last row that names it, and not before', async () => {

@@ -66,7 +66,7 @@ export function notifications({
       }
       if (typeof body.signing_key === 'string') changes.signing_key = sealed(path.notification_id, body.signing_key)
       const creator = creatorSeenBy(caller)
-      return store.updateNotification(path.notification_id, changes, auditEntry, creator)
+      return store.updateNotification(path.notification_id, changes, { auditEntry, creator })
     },
 
     async deleteNotification({ path, caller, auditEntry }) {

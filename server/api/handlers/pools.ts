@@ -60,7 +60,7 @@ export function pools(context: ServicesContext): Pools {
     },
 
     async updatePoolRelayer({ path: { pool_id, member_id }, body: { weight }, auditEntry }) {
-      const pool = await store.weighPoolRelayer(pool_id, member_id, weight, auditEntry)
+      const pool = await store.weighPoolRelayer({ id: pool_id, relayer_id: member_id }, weight, auditEntry)
       return pool && show(pool)
     },
 

@@ -67,7 +67,7 @@ export function relayers(context: ServicesContext): Relayers {
         ...(reports && { notification_ids: reports }),
         policies: policies === undefined ? current.policies : mergePolicies(current.policies, policies),
       })
-      const updated = await store.updateRelayer(path.relayer_id, change, auditEntry, creatorSeenBy(caller))
+      const updated = await store.updateRelayer(path.relayer_id, change, { auditEntry, creator: creatorSeenBy(caller) })
       if (updated === 'missing') throw relayerNotFound(path.relayer_id)
       if (typeof updated === 'string') throw refusal(updated, body)
       context.changed()
@@ -83,7 +83,7 @@ export function relayers(context: ServicesContext): Relayers {
       let relayer = await store.getRelayer(relayer_id)
       if (!relayer) throw relayerNotFound(relayer_id)
       if (relayer.policies.allow_transactions !== false) {
-        const updated = await store.updateRelayer(relayer_id, drained, auditEntry)
+        const updated = await store.updateRelayer(relayer_id, drained, { auditEntry })
         if (updated === 'missing') throw relayerNotFound(relayer_id)
         if (typeof updated === 'string') throw refusal(updated)
         relayer = updated

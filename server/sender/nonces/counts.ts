@@ -36,7 +36,7 @@ async function raiseCounter(
 ): Promise<void> {
   const { next_nonce } = await store.getAccount(chain_id, address)
   observer.nonceNoticed?.('nonce counter raised', { relayer_id: id, from: next_nonce, to, evidence })
-  await store.raiseNonce(chain_id, address, to, isDeep)
+  await store.raiseNonce({ chain_id, address }, to, isDeep)
 }
 
 /** `reason`: why the relayer is disabled; null: it is enabled. */
@@ -104,7 +104,7 @@ async function proveOurs(
   latest: number,
 ) {
   const from = Math.max(0, latest - maxLookedUp)
-  const rows = await store.holders(chain_id, address, from, latest + maxLookedUp, 2 * maxLookedUp)
+  const rows = await store.holders({ chain_id, address }, { from, to: latest + maxLookedUp }, 2 * maxLookedUp)
   const hashes = rows.flatMap(({ hash, block_hash }) => (hash !== null && block_hash !== null ? [hash] : []))
   return hashes.length === 0 ? undefined : proveAnyMined(witnesses, hashes)
 }
@@ -179,7 +179,11 @@ export class ChainIdentity {
     const { store, observer } = this.#context
     const { id, chain_id, address } = relayer
     const updates: TransactionUpdate[] = []
-    for (const row of await store.holders(chain_id, address, latest, Number.MAX_SAFE_INTEGER, maxReopened)) {
+    for (const row of await store.holders(
+      { chain_id, address },
+      { from: latest, to: Number.MAX_SAFE_INTEGER },
+      maxReopened,
+    )) {
       const { hash, block_number, nonce } = row
       if (hash === null || block_number === null || nonce === null || row.status === 'mined') continue
       if (await proveAbsent(witnesses, { from: address, nonce, hash, block_number })) updates.push(reopened(row))

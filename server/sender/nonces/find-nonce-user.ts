@@ -213,7 +213,7 @@ export class NonceUsers {
 
   /** On request: gives new nonces to unsigned transactions whose nonces are below the account's count. */
   async renumberUnsigned({ row_id }: RelayerRow, proof: Proof<CountFact>, below: number): Promise<void> {
-    for (const row of await this.#context.store.pending(row_id, 0, below, maxRenumbered)) {
+    for (const row of await this.#context.store.pending(row_id, { from: 0, below }, maxRenumbered)) {
       const unsigned = neverSigned(row)
       if (!unsigned || !(await this.#isNew(row))) continue
       const reason = `Nonce ${row.nonce} was used outside this service, as POST .../nonce/heal accepted`
@@ -251,7 +251,7 @@ async function renumber(
   { reason, spending = [] }: { reason: string; spending?: Spend[] },
 ): Promise<boolean> {
   const its = 'used' in proof ? proof.unsigned : proof
-  return (await store.renumber(row_id, revision, its, reason, spending)) !== undefined
+  return (await store.renumber({ row_id, revision, reason, spending }, its)) !== undefined
 }
 
 const uncertainNonce = ({ nonce }: TransactionRow): Wait => ({

@@ -163,7 +163,9 @@ class Gaps {
     const { next_nonce } = await store.getAccount(chain_id, address)
     // A gap beyond this range is found when the transactions before it are mined.
     const to = Math.min(next_nonce, latest + maxHolders)
-    const held = new Set((await store.holders(chain_id, address, latest, to, maxHolders)).map(({ nonce }) => nonce))
+    const held = new Set(
+      (await store.holders({ chain_id, address }, { from: latest, to }, maxHolders)).map(({ nonce }) => nonce),
+    )
     // A nonce that was returned meanwhile is not a gap: the next transaction gets it.
     const end = Math.min(to, (await store.getAccount(chain_id, address)).next_nonce)
     const gaps: number[] = []
@@ -319,7 +321,9 @@ export async function restartChain(
   await store.updateRelayer(id, (current) => ({ ...current, system_disabled: true, disabled_reason: disabledReason }))
   const account = { chain_id, address }
   do {
-    while ((await store.forgetNonces(account, reason, genesis, rowsPerBatch)) > 0) await yieldToEventLoop()
-  } while (!(await store.restartAccount(account, genesis.fact.genesis_hash, latest, auditEntry)))
+    while ((await store.forgetNonces(account, { reason, proof: genesis }, rowsPerBatch)) > 0) await yieldToEventLoop()
+  } while (
+    !(await store.restartAccount(account, { genesis_hash: genesis.fact.genesis_hash, next_nonce: latest }, auditEntry))
+  )
   await store.updateRelayer(id, (current) => ({ ...current, system_disabled: false, disabled_reason: null }))
 }

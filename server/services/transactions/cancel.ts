@@ -27,7 +27,11 @@ export async function cancelTransaction(
   isReleased: boolean,
 ): Promise<Transaction> {
   const { row_id } = await context.keyring.findRelayer(relayer_id)
-  const withdrawn = await context.store.withdraw(row_id, transaction_id, 'cancel', reason, { isReleased }, auditEntry)
+  const withdrawn = await context.store.withdraw(
+    { relayer_row_id: row_id, id: transaction_id },
+    { intent: 'cancel', status_reason: reason, isReleased },
+    auditEntry,
+  )
   if (withdrawn === 'missing') throw transactionNotFound(transaction_id)
   if ('refused' in withdrawn) {
     const { refused } = withdrawn

@@ -120,7 +120,7 @@ export async function listTransactions(
   const first = await store.firstInLine(row_id)
   return page(
     query,
-    (slice) => store.listTransactions(row_id, slice, filter, admit),
+    (slice) => store.listTransactions(row_id, slice, { ...filter, admit }),
     (transaction) => shownBehind(transaction, first),
   )
 }
@@ -143,7 +143,7 @@ export function listOfRelayers(
   const firsts = new Map<string, TransactionRow | undefined>()
   const read = async (slice: PageRequest) => {
     const own = poolRowId === undefined ? filter : { ...filter, pool_row_id: poolRowId }
-    const listing = await store.listTransactionsOf(relayerIds, slice, own, admit)
+    const listing = await store.listTransactionsOf(relayerIds, slice, { ...own, admit })
     if (listing === 'too_deep') throw new DomainError('invalid_request', [tooDeep])
     for (const { relayer_id } of listing.items) {
       if (firsts.has(relayer_id)) continue

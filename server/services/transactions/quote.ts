@@ -125,7 +125,7 @@ export async function quoteTransaction(
     const needed = { known, max_cost: maxCost, own }
     const { balance, funds, account } = await fundsFor(context, relayer, networkClient, needed)
     if (balance < BigInt(min_balance)) {
-      await store.noteBalance(relayer.row_id, balance.toString(), min_balance, true)
+      await store.noteBalance(relayer.row_id, { balance: balance.toString(), min_balance, is_low: true })
     }
     return {
       gas_limit: limit,

@@ -93,7 +93,7 @@ export async function replace(
         status_reason: null,
       },
     }
-    const moved = await store.replaceTransaction(move, spending, capacityOf(relayer), asker.auditEntry)
+    const moved = await store.replaceTransaction(move, { spending, capacity: capacityOf(relayer) }, asker.auditEntry)
     if (!moved) continue
     if ('outcome' in moved) throw moved.outcome === 'at_capacity' ? tooMany(moved) : overLimit(moved)
     context.wake(relayer.row_id)

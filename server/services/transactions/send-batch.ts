@@ -179,7 +179,8 @@ async function checkAll(pool: PoolRow, requests: TransactionRequest[]): Promise<
 
 /** `holder`: the relayer or the pool that the key belongs to. */
 async function replayed(store: Store, once: Once, holder: number, id: string) {
-  const known = once && (await store.replayBatch(once.caller, holder, once.key, once.body_hash))
+  const known =
+    once && (await store.replayBatch(holder, { caller: once.caller, key: once.key, body_hash: once.body_hash }))
   if (known?.outcome === 'mismatch') throw refusalOf(known, id)
   return known?.transactions
 }

@@ -42,7 +42,11 @@ export async function sendToPool(
   const asked = by ? { ...body, from: by.relayer.id, nonce: by.nonce } : body
   const once = asker.idempotency && { body_hash: hashOf(asked), ...asker.idempotency, pool_row_id: poolRowId }
   if (once) {
-    const replayed = await store.replayInPool(once.caller, poolRowId, once.key, once.body_hash)
+    const replayed = await store.replayInPool(poolRowId, {
+      caller: once.caller,
+      key: once.key,
+      body_hash: once.body_hash,
+    })
     if (replayed) return unwrapInsert(replayed, pool.id, asker.auditEntry)
   }
   const request = readTransactionRequest(body)

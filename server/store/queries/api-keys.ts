@@ -210,15 +210,14 @@ export const updateApiKey = (
 export const rotateApiKey = (
   database: Database,
   id: string,
-  secretHash: Uint8Array,
-  formerValidUntil: string | null,
+  { secret_hash, former_valid_until }: { secret_hash: Uint8Array; former_valid_until: string | null },
   auditEntry?: PendingAuditEntry,
 ): Promise<ApiKeyRow | undefined> =>
   database.writeCached(async (transaction) => {
     const row = await transaction.one(rowIdOf, { id })
     if (!row) return undefined
     await database.rights.updated(transaction, 'api_keys', row.row_id)
-    await transaction.run(rotate, { ...row, secret_hash: secretHash, former_valid_until: formerValidUntil })
+    await transaction.run(rotate, { ...row, secret_hash, former_valid_until })
     return get(transaction, id)
   }, auditEntry)
 

@@ -55,17 +55,15 @@ export async function events(
 /** Those of the transactions that were sent through a pool, among the next `limit`. `seen`: the last one that was looked at. */
 export async function eventsOfPool(
   database: Database,
-  poolRowId: number,
-  relayerRowId: number,
+  its: { pool_row_id: number; relayer_row_id: number },
   after: number,
   limit: number,
 ): Promise<{ events: EventRow[]; seen: number }> {
   const found: EventRow[] = []
   let [characters, seen] = [0, after]
-  const page = { pool_row_id: poolRowId, relayer_row_id: relayerRowId, after, limit }
-  for (const { sequence, is_of_pool } of await database.read.all(whose, page)) {
+  for (const { sequence, is_of_pool } of await database.read.all(whose, { ...its, after, limit })) {
     if (characters >= maxEventCharacters) break
-    if (is_of_pool) found.push(...(await events(database, relayerRowId, sequence - 1, 1)))
+    if (is_of_pool) found.push(...(await events(database, its.relayer_row_id, sequence - 1, 1)))
     characters += found.at(-1)?.body.length ?? 0
     seen = sequence
   }

@@ -168,7 +168,7 @@ export async function moveInPool(
       if (!isFree) return { outcome: 'signed', row: withoutData(row) }
       if (await transaction.one(orderOfTransaction, { row_id: row.row_id })) return { outcome: 'ordered' }
       const reason = `Moved to another relayer as ${other.id}`
-      await endUnmined(transaction, relayer_row_id, id, { intent: 'cancel', status_reason: reason })
+      await endUnmined(transaction, { relayer_row_id, id }, { intent: 'cancel', status_reason: reason })
       const [accepted] = await create(
         transaction,
         [{ input: wanted, auditEntry }],
@@ -238,35 +238,24 @@ export async function createTransactions(
   }
 }
 
-/** The first response to the idempotency key of a batch; undefined for a new key. `holder`: as `holderOf` has it. */
+type KeyOfCaller = Pick<NonNullable<NewTransaction['idempotency']>, 'caller' | 'key' | 'body_hash'>
+
+/** The first response to the idempotency key of a batch; undefined for a new key. `holder`: its `idempotencyScope`. */
 export async function replayBatch(
-  database: Database,
-  caller: string,
+  { read }: Database,
   holder: number,
-  key: string,
-  bodyHash: string,
+  its: KeyOfCaller,
 ): Promise<Exclude<BatchCreation, { outcome: 'refused' }> | undefined> {
-  const known = await knownOf(database.read, holder, { caller, key })
-  return known && answerBatchAgain(known, bodyHash)
+  const known = await knownOf(read, holder, its)
+  return known && answerBatchAgain(known, its.body_hash)
 }
 
 /** The first response to an idempotency key; undefined for a new key. */
-export async function replay(
-  database: Database,
-  caller: string,
-  relayerRowId: number,
-  key: string,
-  bodyHash: string,
-): Promise<Replay | undefined> {
-  const known = await knownOf(database.read, relayerRowId, { caller, key })
-  return known && answerAgain(known, bodyHash)
+export async function replay({ read }: Database, holder: number, its: KeyOfCaller): Promise<Replay | undefined> {
+  const known = await knownOf(read, holder, its)
+  return known && answerAgain(known, its.body_hash)
 }
 
 /** The same for a key that belongs to a pool. */
-export const replayInPool = (
-  database: Database,
-  caller: string,
-  poolRowId: number,
-  key: string,
-  bodyHash: string,
-): Promise<Replay | undefined> => replay(database, caller, idempotencyScope(0, poolRowId), key, bodyHash)
+export const replayInPool = (database: Database, poolRowId: number, its: KeyOfCaller): Promise<Replay | undefined> =>
+  replay(database, idempotencyScope(0, poolRowId), its)

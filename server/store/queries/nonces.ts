@@ -66,14 +66,13 @@ export const accountAt = (
 /** Raises the nonce counter. `isProven`: signed bytes prove it, and the counter is never lowered below `nonce` again. */
 export const raiseNonce = (
   database: Database,
-  chainId: number,
-  address: string,
+  { chain_id, address }: Account,
   nonce: number,
   isProven: boolean,
 ): Promise<void> =>
   database.write(async (transaction) => {
-    await transaction.lockRelayers({ accounts: [{ chain_id: chainId, address }] })
-    await transaction.run(raise, { chain_id: chainId, address, nonce, used_below: isProven ? nonce : 0 })
+    await transaction.lockRelayers({ accounts: [{ chain_id, address }] })
+    await transaction.run(raise, { chain_id, address, nonce, used_below: isProven ? nonce : 0 })
   })
 
 export const setGenesis = (database: Database, chainId: number, address: string, genesisHash: string): Promise<void> =>

@@ -114,8 +114,7 @@ export const updateNotification = (
   database: Database,
   id: string,
   { signing_key, filter, former_until, ...target }: NotificationChanges,
-  auditEntry?: PendingAuditEntry,
-  creator?: string,
+  { auditEntry, creator }: { auditEntry?: PendingAuditEntry | undefined; creator?: string | undefined } = {},
 ): Promise<Notification | undefined> =>
   database.writeAlone(async (transaction) => {
     const known = await transaction.one(lockToUpdate, { id })

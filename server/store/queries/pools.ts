@@ -179,13 +179,12 @@ export const setPoolFunding = (
 /** Undefined when the pool has no such relayer. */
 export const weighPoolRelayer = (
   database: Database,
-  id: string,
-  relayerId: string,
+  { id, relayer_id }: { id: string; relayer_id: string },
   weight: number,
   auditEntry?: PendingAuditEntry,
 ): Promise<PoolRow | undefined> =>
   database.writeCached(async (transaction) => {
-    if ((await transaction.run(weigh, { id, relayer_id: relayerId, weight })) === 0) return undefined
+    if ((await transaction.run(weigh, { id, relayer_id, weight })) === 0) return undefined
     return poolById(database.rights, transaction, id)
   }, auditEntry)
 

@@ -186,8 +186,7 @@ export const updateRelayer = (
   database: Database,
   id: string,
   change: (relayer: RelayerRow) => RelayerRow,
-  auditEntry?: PendingAuditEntry,
-  creator?: string,
+  { auditEntry, creator }: { auditEntry?: PendingAuditEntry | undefined; creator?: string | undefined } = {},
 ): Promise<RelayerRow | 'missing' | 'unknown_notification'> =>
   database.writeCached(async (transaction) => {
     const found = await transaction.one(rowIdOf, { id })
@@ -237,17 +236,15 @@ export const setFunding = (
 export async function noteBalance(
   database: Database,
   rowId: number,
-  balance: string,
-  minBalance: string,
-  isLow: boolean,
+  { balance, min_balance, is_low }: { balance: string; min_balance: string; is_low: boolean },
 ): Promise<void> {
   // Read first, because the value rarely changes and a write costs a commit.
-  if (((await database.read.one(lowBalance, { row_id: rowId }))?.low_balance === 1) === isLow) return
+  if (((await database.read.one(lowBalance, { row_id: rowId }))?.low_balance === 1) === is_low) return
   await database.write(async (transaction) => {
     await transaction.lockRelayers({ relayers: [rowId] })
-    const isChanged = (await transaction.run(setLowBalance, { row_id: rowId, low_balance: isLow ? 1 : 0 })) === 1
-    const row = isChanged && isLow ? await relayerByRowId(database.rights, transaction, rowId) : undefined
-    if (row) await writeEvents(transaction, [lowBalanceEvent(row, balance, minBalance)])
+    const isChanged = (await transaction.run(setLowBalance, { row_id: rowId, low_balance: is_low ? 1 : 0 })) === 1
+    const row = isChanged && is_low ? await relayerByRowId(database.rights, transaction, rowId) : undefined
+    if (row) await writeEvents(transaction, [lowBalanceEvent(row, balance, min_balance)])
   })
 }
 

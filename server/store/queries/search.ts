@@ -30,7 +30,8 @@ interface Resource {
 }
 
 /** How a resource is found: by its id and its address, from their beginning, and by a part of its name. `seen`: a condition for those seen. */
-function resource(kind: string, table: string, address: string, name = 'name', seen = 'true'): Resource {
+function resource(kind: string, address: string, name = 'name', seen = 'true'): Resource {
+  const table = `${kind}s`
   const find = (engine: Engine) => {
     const position = engine === 'sqlite' ? 'instr' : 'strpos'
     const hasId = `${position}(lower(id), $lower) = 1`
@@ -53,14 +54,14 @@ function resource(kind: string, table: string, address: string, name = 'name', s
 }
 
 const resources = {
-  relayers: resource('relayer', 'relayers', 'address', 'name', '($ids::text[] IS NULL OR id = ANY ($ids::text[]))'),
-  networks: resource('network', 'networks', 'NULL'),
-  signers: resource('signer', 'signers', 'address', 'id'),
+  relayers: resource('relayer', 'address', 'name', '($ids::text[] IS NULL OR id = ANY ($ids::text[]))'),
+  networks: resource('network', 'NULL'),
+  signers: resource('signer', 'address', 'id'),
   notifications: resource(
-    ...(['notification', 'notifications', 'NULL', 'id'] as const),
+    ...(['notification', 'NULL', 'id'] as const),
     '($creator::text IS NULL OR created_by = $creator::text)',
   ),
-  abis: resource('abi', 'abis', 'address'),
+  abis: resource('abi', 'address'),
 }
 
 const visible = sql<{ relayer_row_id: number }>(`

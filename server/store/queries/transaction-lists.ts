@@ -135,7 +135,7 @@ function find(
   filter: TransactionFilter,
 ): Promise<Listing<number>> {
   const by = searchFor(filter)
-  if (by !== undefined) return search(database.read, by, relayerRowId, slice, filter)
+  if (by !== undefined) return search(database.read, { by, relayer_row_id: relayerRowId }, slice, filter)
   const { status, created_after, created_before, pool_row_id } = filter
   return status.length > 0 || created_after || created_before || pool_row_id !== undefined
     ? filtered(database, relayerRowId, slice, filter)
@@ -170,6 +170,9 @@ async function pageOf(
   return { items: await readPlaces(database, places.slice(offset, offset + limit), admit), total_items: places.length }
 }
 
+/** `admit`: called with the size of the page's data before it is read; an error ends the method. */
+type ListFilter = TransactionFilter & { admit?: ((dataBytes: number) => void) | undefined }
+
 /**
  * Newest first. A page costs the same at any depth, with and without a filter. `admit`: called with the size of the page's data
  * before it is read; an error ends the method.
@@ -178,8 +181,7 @@ export async function listTransactions(
   database: Database,
   relayerRowId: number,
   slice: PageRequest,
-  filter: TransactionFilter,
-  admit?: (dataBytes: number) => void,
+  { admit, ...filter }: ListFilter,
 ): Promise<Listing<ShownColumns>> {
   if (filter.search !== undefined) {
     const rowIds = await findRowIds(database.read, filter.search, [{ relayer_row_id: relayerRowId }], [])
@@ -199,8 +201,7 @@ export async function listTransactionsOf(
   database: Database,
   ids: ReadonlySet<string> | undefined,
   slice: PageRequest,
-  filter: TransactionFilter,
-  admit?: (dataBytes: number) => void,
+  { admit, ...filter }: ListFilter,
 ): Promise<Listing<ShownColumns> | 'too_deep'> {
   const { offset, limit } = slice
   const its = { ids: ids ? [...ids] : null, pool_row_id: filter.pool_row_id ?? null }
@@ -338,12 +339,11 @@ export const searches: Record<Search, Statement<Step>> = {
  */
 async function search(
   session: Session,
-  by: Search,
-  relayerRowId: number,
+  { by, relayer_row_id }: { by: Search; relayer_row_id: number },
   { offset, limit }: PageRequest,
   filter: TransactionFilter,
 ): Promise<Listing<number>> {
-  const values = { relayer_row_id: relayerRowId, ...valuesOf(filter) }
+  const values = { relayer_row_id, ...valuesOf(filter) }
   const items: number[] = []
   let totalItems = 0
   let below = Number.MAX_SAFE_INTEGER

@@ -2,7 +2,7 @@ import type { AtCapacity, Capacity } from '../../domain/new-transaction.ts'
 import { exceededBy, type Unfinished } from '../../domain/new-transaction.ts'
 import { finalStatuses } from '../../domain/statuses.ts'
 import { isSecretOf } from '../../domain/submission.ts'
-import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
+import type { Account, TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { KeyedReads } from './database.ts'
 import { type Database, type Engine, indexedBy, type Session, type Statement, sql, type Values } from './database.ts'
@@ -162,8 +162,7 @@ export const dataOf = async (database: Database, rowId: number): Promise<string 
 export const pending = (
   database: Database,
   relayerRowId: number,
-  from: number,
-  below: number,
+  { from, below }: { from: number; below: number },
   limit: number,
 ): Promise<TransactionRow[]> =>
   inSteps(limit, (after, size) =>
@@ -195,14 +194,12 @@ export const mined = (
 /** The transactions that hold the nonces from `from` to below `to`, in any status, by nonce; at most `limit`. */
 export const holders = (
   database: Database,
-  chainId: number,
-  address: string,
-  from: number,
-  to: number,
+  account: Account,
+  { from, to }: { from: number; to: number },
   limit: number,
 ): Promise<TransactionRow[]> =>
   inSteps(limit, (after, size) =>
-    rows(database, selectHolders, { chain_id: chainId, address, from: afterNonce(after, from), to, limit: size }),
+    rows(database, selectHolders, { ...account, from: afterNonce(after, from), to, limit: size }),
   )
 
 /** Whether a transaction of the account, at this nonce or shortly above it, is known to be in a block. */

@@ -37,24 +37,21 @@ const move = async (transaction: Transaction, one: TransactionUpdate) => (await 
  */
 export const renumber = (
   database: Database,
-  rowId: number,
-  revision: number,
+  { row_id, revision, reason, spending }: { row_id: number; revision: number; reason: string; spending: Spend[] },
   proof: Proof<ForeignUse> | NeverSigned,
-  reason: string,
-  spending: Spend[],
 ): Promise<TransactionRow | OverLimit | undefined> =>
   database.write(async (transaction) => {
-    await transaction.lockRelayers({ transactions: [rowId] })
-    const row = await transaction.one(rowById, { row_id: rowId })
+    await transaction.lockRelayers({ transactions: [row_id] })
+    const row = await transaction.one(rowById, { row_id })
     if (row?.revision !== revision) return undefined
     const account = { chain_id: row.chain_id, address: row.from }
-    const over = await takeSpendingAgain(transaction, row, spending, await isSigned(transaction, rowId))
+    const over = await takeSpendingAgain(transaction, row, spending, await isSigned(transaction, row_id))
     if (over) {
       const { policy, limit } = over.spend
       const statusReason = `${reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
       const error = { code: 'policy_violation', message: statusReason, revert_data: null }
       await move(transaction, {
-        row_id: rowId,
+        row_id,
         revision,
         set: { status_reason: statusReason, error },
         end: { status: 'failed', proof },
@@ -70,15 +67,14 @@ export const renumber = (
       hash: null,
       signature: null,
     }
-    return move(transaction, { row_id: rowId, revision, set })
+    return move(transaction, { row_id, revision, set })
   })
 
 /** A `move` that also checks the daily limits for the added spending, and the room for its data. */
 export const replaceTransaction = (
   database: Database,
   wanted: Omit<TransactionUpdate, 'end'>,
-  spending: Spend[],
-  capacity: Capacity,
+  { spending, capacity }: { spending: Spend[]; capacity: Capacity },
   auditEntry?: PendingAuditEntry,
 ): Promise<TransactionRow | OverLimit | AtCapacity | undefined> =>
   database.write(async (transaction) => {
@@ -98,16 +94,13 @@ export const replaceTransaction = (
  */
 export const withdraw = (
   database: Database,
-  relayerRowId: number,
-  id: string,
-  intent: Exclude<Intent, 'send'>,
-  statusReason: string | null,
-  more?: { error?: TransactionError | undefined; isReleased?: boolean },
+  its: { relayer_row_id: number; id: string },
+  withdrawal: Withdrawal,
   auditEntry?: PendingAuditEntry,
 ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'> =>
   database.write(async (transaction) => {
-    await transaction.lockRelayers({ relayers: [relayerRowId] })
-    return endUnmined(transaction, relayerRowId, id, { intent, status_reason: statusReason, ...more })
+    await transaction.lockRelayers({ relayers: [its.relayer_row_id] })
+    return endUnmined(transaction, its, withdrawal)
   }, auditEntry)
 
 /**
@@ -154,7 +147,7 @@ export const transactionById = (transaction: Transaction, relayerRowId: number, 
   transaction.one(byId, { id, relayer_row_id: relayerRowId })
 
 /** A withdrawal of a transaction. `error`: of one that fails. `isReleased`: its cancellation goes to the public nodes. */
-interface Withdrawal extends Pick<TransactionRow, 'status_reason'> {
+export interface Withdrawal extends Pick<TransactionRow, 'status_reason'> {
   intent: Exclude<Intent, 'send'>
   error?: TransactionError | undefined
   isReleased?: boolean
@@ -163,11 +156,10 @@ interface Withdrawal extends Pick<TransactionRow, 'status_reason'> {
 /** Withdraws a transaction. The caller holds the lock of the relayer. */
 export async function endUnmined(
   transaction: Transaction,
-  relayerRowId: number,
-  id: string,
+  { relayer_row_id, id }: { relayer_row_id: number; id: string },
   { intent, status_reason, error, isReleased = false }: Withdrawal,
 ): ReturnType<typeof withdraw> {
-  const row = await transactionById(transaction, relayerRowId, id)
+  const row = await transactionById(transaction, relayer_row_id, id)
   if (!row) return 'missing'
   const { row_id, revision, chain_id, from, nonce, status } = row
   const account = { chain_id, address: from }
@@ -271,8 +263,7 @@ const forgetUnknown = sql('DELETE FROM unknown_transactions WHERE chain_id = $ch
 export const forgetNonces = (
   database: Database,
   { chain_id, address }: Account,
-  reason: string,
-  proof: Proof<FirstBlock>,
+  { reason, proof }: { reason: string; proof: Proof<FirstBlock> },
   limit: number,
 ): Promise<number> =>
   database.write(async (transaction) => {
@@ -292,15 +283,14 @@ export const forgetNonces = (
 export const restartAccount = (
   database: Database,
   { chain_id, address }: Account,
-  genesisHash: string,
-  nextNonce: number,
+  counter: { genesis_hash: string; next_nonce: number },
   auditEntry?: PendingAuditEntry,
 ): Promise<boolean> =>
   database.write(async (transaction) => {
     const account = { chain_id, address }
     await transaction.lockRelayers({ accounts: [account] })
     if (await transaction.one(holders, { ...account, limit: 1 })) return false
-    await transaction.run(restart, { ...account, next_nonce: nextNonce, genesis_hash: genesisHash })
+    await transaction.run(restart, { ...account, ...counter })
     await transaction.run(forgetUnknown, account)
     return true
   }, auditEntry)

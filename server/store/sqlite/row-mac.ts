@@ -126,25 +126,13 @@ export function createRights(db: Database.Database, file: string, version: () =>
       const seal = rowMac(guard)
       tell.to(report)
       checkSchema()
-      const call = (
-        table: RightsTable,
-        kind: string,
-        rowId: number,
-        version: number,
-        mac: Uint8Array,
-        content: string,
-      ) => {
+      const call = (table: RightsTable, kind: string, ...[rowId, version, mac, content]: RecordedRow) => {
         const id = content === '' ? '' : JSON.parse(content)[1]
-        change(seal, table, kind, {
-          id,
-          row_id: rowId,
-          rights_version: version,
-          rights_mac: mac,
-          rights_content: content,
-        })
+        const row = { id, row_id: rowId, rights_version: version, rights_mac: mac, rights_content: content }
+        change(seal, table, kind, row)
         return null
       }
-      db.function('rights_change', call as (...values: unknown[]) => null)
+      db.function('rights_change', { varargs: true }, call as (...values: unknown[]) => null)
       const isRecorded = (table: RightsTable, rowId: number) => Number(changes.has(nameOf(table, rowId)))
       db.function('rights_is_recorded', isRecorded as (...values: unknown[]) => number)
       db.exec(rightsTriggers())
@@ -170,6 +158,8 @@ export function createRights(db: Database.Database, file: string, version: () =>
     close: monitor.close,
   }
 }
+
+type RecordedRow = [rowId: number, version: number, mac: Uint8Array, content: string]
 
 const nameOf = (table: RightsTable, rowId: number) => `${table}:${rowId}`
 

@@ -60,19 +60,21 @@ onEveryStore((opened) => {
     const { id } = apiKeyOf(unique('key'))
     await store.createApiKey(apiKeyOf(id))
     const until = '2026-02-01T00:00:00.000Z'
-    const rotated = await store.rotateApiKey(id, Buffer.alloc(32, 8), until)
+    const rotated = await store.rotateApiKey(id, { secret_hash: Buffer.alloc(32, 8), former_valid_until: until })
     expect([hex(rotated?.secret_hash), hex(rotated?.former_hash), rotated?.former_valid_until]).toEqual([
       '08'.repeat(32),
       '07'.repeat(32),
       until,
     ])
-    const again = await store.rotateApiKey(id, Buffer.alloc(32, 9), null)
+    const again = await store.rotateApiKey(id, { secret_hash: Buffer.alloc(32, 9), former_valid_until: null })
     expect([hex(again?.secret_hash), again?.former_hash, again?.former_valid_until]).toEqual([
       '09'.repeat(32),
       null,
       null,
     ])
-    expect(await store.rotateApiKey('none', Buffer.alloc(32), null)).toBeUndefined()
+    expect(
+      await store.rotateApiKey('none', { secret_hash: Buffer.alloc(32), former_valid_until: null }),
+    ).toBeUndefined()
   })
 
   test('lists all keys for authentication, without deleted relayers, and records their use', async () => {

@@ -55,7 +55,7 @@ onEveryStore((opened) => {
       'after the lock',
       false,
     ])
-    expect(await under('fail', (auditEntry) => store.updateRelayer(relayer.id, failing, auditEntry))).toEqual([
+    expect(await under('fail', (auditEntry) => store.updateRelayer(relayer.id, failing, { auditEntry }))).toEqual([
       'after the lock',
       false,
     ])

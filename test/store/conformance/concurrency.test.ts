@@ -27,7 +27,7 @@ onEveryStore((opened) => {
     )
     expect(created.filter(({ outcome }) => outcome === 'created')).toHaveLength(50)
     expect(created.filter(({ outcome }) => outcome === 'replayed')).toHaveLength(50)
-    const holders = await store.holders(chain_id, address, 0, 1_000, 1_000)
+    const holders = await store.holders({ chain_id, address }, { from: 0, to: 1_000 }, 1_000)
     expect(holders.map(({ nonce }) => nonce)).toEqual(Array.from({ length: 50 }, (_, nonce) => nonce))
     expect((await store.getAccount(chain_id, address)).next_nonce).toBe(50)
 
@@ -72,7 +72,8 @@ onEveryStore((opened) => {
     const row = await store.firstInLine(treasury.row_id)
     const block = { block_number: 5, block_hash: `0x${'11'.repeat(32)}` }
     const change = async (its: Pick<TransactionUpdate, 'set' | 'end'>) => {
-      const { row_id = 0, revision = 0 } = (await store.holders(1, treasury.address, 0, 1, 1))[0] ?? {}
+      const { row_id = 0, revision = 0 } =
+        (await store.holders({ chain_id: 1, address: treasury.address }, { from: 0, to: 1 }, 1))[0] ?? {}
       expect(await store.move([{ row_id, revision, ...its }])).not.toContain(undefined)
     }
     expect(row?.id).toBe(first?.transaction_id)
@@ -132,7 +133,7 @@ onEveryStore((opened) => {
     const { store } = opened()
     const ids = ['moved-0', 'moved-1', 'moved-2']
     for (const id of ids) await store.createTransaction(newTransaction(relayer, id))
-    const rows = await store.pending(relayer.row_id, 0, 10, 10)
+    const rows = await store.pending(relayer.row_id, { from: 0, below: 10 }, 10)
     const [first, second, third] = rows.map(({ row_id }) => row_id) as [number, number, number]
     const before = await store.lastEvent(relayer.row_id)
     const attemptOf = (rowId: number) => ({

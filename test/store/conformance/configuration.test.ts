@@ -89,7 +89,7 @@ onEveryStore((opened) => {
     await store.createNotification(notificationOf(mine, { created_by: 'me' }))
     await store.createNotification(notificationOf(foreign))
     const attach = (notificationIds: string[], creator?: string) =>
-      store.updateRelayer(id, (its) => ({ ...its, notification_ids: notificationIds }), undefined, creator)
+      store.updateRelayer(id, (its) => ({ ...its, notification_ids: notificationIds }), { creator })
     expect([await attach(['none']), await attach([foreign], 'me'), await attach([mine, foreign], 'me')]).toEqual([
       'unknown_notification',
       'unknown_notification',
@@ -116,7 +116,8 @@ onEveryStore((opened) => {
     const { id, row_id } = await addRelayer({ store }, { notification_ids: [hook] })
     await store.updateRelayer(id, (its) => ({ ...its, name: 'Other' }))
     for (const paused of [true, true, false]) await store.updateRelayer(id, (its) => ({ ...its, paused }))
-    for (const isLow of [true, true, false, true]) await store.noteBalance(row_id, '1', '2', isLow)
+    for (const isLow of [true, true, false, true])
+      await store.noteBalance(row_id, { balance: '1', min_balance: '2', is_low: isLow })
     const bodies = (await store.events(row_id, 0, 100)).map(({ sequence, body }) => [
       sequence,
       JSON.parse(body).payload,
@@ -191,7 +192,7 @@ onEveryStore((opened) => {
     expect([await store.targetRowId(id, 'other'), await store.targetRowId('none')]).toEqual([undefined, undefined])
 
     const change = (changes: object, by?: string) =>
-      store.updateNotification(id, { former_until: 9, ...changes }, undefined, by)
+      store.updateNotification(id, { former_until: 9, ...changes }, { creator: by })
     expect([await change({ url: 'https://b.example.com' }, 'other'), await change({})]).toEqual([undefined, shown])
     expect(await change({ signing_key: Buffer.from('second') }, creator)).toEqual(shown)
     const keys = async () => {

@@ -142,7 +142,11 @@ export function history(seed: number): () => Call {
     return async (opened, relayers) => {
       const row = await rowOf(opened, relayers, id)
       if (!row) return 'unknown'
-      return opened.store.withdraw(row.relayer_row_id, id, intent, 'because', undefined, entry(`withdraw ${id}`))
+      return opened.store.withdraw(
+        { relayer_row_id: row.relayer_row_id, id },
+        { intent, status_reason: 'because' },
+        entry(`withdraw ${id}`),
+      )
     }
   }
   const replace = (): Call => {
@@ -151,14 +155,23 @@ export function history(seed: number): () => Call {
       const row = await rowOf(opened, relayers, id)
       if (!row) return 'unknown'
       const capacity = { max_unfinished: 10, max_unfinished_bytes: 9_000 }
-      return opened.store.replaceTransaction({ row_id: row.row_id, revision: row.revision, set }, spends, capacity)
+      return opened.store.replaceTransaction(
+        { row_id: row.row_id, revision: row.revision, set },
+        { spending: spends, capacity },
+      )
     }
   }
   const renumber = (): Call => {
     const [id, spends] = [pick(known), spending()]
     return async (opened, relayers) => {
       const row = await rowOf(opened, relayers, id)
-      return row && opened.store.renumber(row.row_id, row.revision, foreignUse, 'used outside', spends)
+      return (
+        row &&
+        opened.store.renumber(
+          { row_id: row.row_id, revision: row.revision, reason: 'used outside', spending: spends },
+          foreignUse,
+        )
+      )
     }
   }
   const withdrawBatch = (): Call => {
@@ -177,13 +190,13 @@ export function history(seed: number): () => Call {
       const { row_id, chain_id, address } = relayers[relayer] as PlantedRelayer
       const its = { chain_id, address }
       if (verb === 0) return store.compactNonces(chain_id, address, latest)
-      if (verb === 1) return store.raiseNonce(chain_id, address, nonce, isProven)
+      if (verb === 1) return store.raiseNonce({ chain_id, address }, nonce, isProven)
       if (verb === 2) return store.spend(its, [{ policy: 'max_fee_per_day', asset: 'fee', amount: '5', limit: '300' }])
       if (verb === 3) return store.watch(row_id)
       if (verb === 4) return store.unwatch(row_id)
       if (verb === 5) return store.setGenesis(chain_id, address, `0x${nonce}`)
-      if (verb === 6 && nonce === 0) return store.forgetNonces(its, 'restarted', firstBlock, 5)
-      if (verb === 7) return store.restartAccount(its, '0xnew', 0)
+      if (verb === 6 && nonce === 0) return store.forgetNonces(its, { reason: 'restarted', proof: firstBlock }, 5)
+      if (verb === 7) return store.restartAccount(its, { genesis_hash: '0xnew', next_nonce: 0 })
       const before = new Date(start + nonce * 5_000).toISOString()
       if (verb === 8 && nonce < 3) return store.prune(kind, before, 0)
       if (verb === 9) return store.believeTime(start + nonce)
@@ -192,7 +205,7 @@ export function history(seed: number): () => Call {
         await store.accountAt(its, nonce),
         await store.abandoned(chain_id, address, latest),
         await store.isSettledFrom(chain_id, address, nonce),
-        await store.holders(chain_id, address, 0, nonce, 5),
+        await store.holders({ chain_id, address }, { from: 0, to: nonce }, 5),
         await store.getTransactionByNonce(chain_id, address, nonce),
         await store.wouldExceed(its, [{ policy: 'max_value_per_day', asset: 'wei', amount: '300', limit: '400' }]),
       ]
@@ -213,11 +226,11 @@ export function history(seed: number): () => Call {
       const { row_id } = relayers[relayer] as PlantedRelayer
       const one = await store.getTransaction(row_id, id)
       return [
-        await store.listTransactions(row_id, slice, filter),
+        await store.listTransactions(row_id, slice, { ...filter }),
         await store.listTransactionsOf(undefined, slice, { ...filter, reference: 'a' }),
         await store.listTransactionsOf(new Set(['r1', 'r3']), slice, { status: [] }),
         await store.firstInLine(row_id),
-        await store.pending(row_id, 0, 1_000, 10),
+        await store.pending(row_id, { from: 0, below: 1_000 }, 10),
         await store.inFlight(row_id, 10),
         await store.mined(row_id, block, 10),
         await store.countUnfinished(row_id),
@@ -238,8 +251,8 @@ export function history(seed: number): () => Call {
         await store.readGauges(start + steps * 1_000),
         await store.listAudit(slice, auditFilter),
         await store.believedTime(),
-        await store.replay('c', row_id, 'k1', 'x'),
-        await store.replayBatch('c', row_id, 'b1', 'x'),
+        await store.replay(row_id, { caller: 'c', key: 'k1', body_hash: 'x' }),
+        await store.replayBatch(row_id, { caller: 'c', key: 'b1', body_hash: 'x' }),
       ]
     }
   }
