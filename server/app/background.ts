@@ -1,5 +1,4 @@
-import type { WorkKind, WorkShare } from '../store/work-share.ts'
-import { createWorker, type Worker, type WorkerDependencies } from '../store/worker.ts'
+import { createWorker, type Worker, type WorkerDependencies, type WorkKind, type WorkShare } from '../store/worker.ts'
 import type { Foundation } from './foundation.ts'
 
 /** A worker for this process's part of a kind of work. */

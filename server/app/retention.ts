@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Prunable } from '../store/queries/retention.ts'
 import type { Store } from '../store/store.ts'
-import type { WorkShare } from '../store/work-share.ts'
+import type { WorkShare } from '../store/worker.ts'
 
 /** Rows with an age, in the order of their removal, and the entries of the audit trail. */
 type Kind = Prunable | 'audit'

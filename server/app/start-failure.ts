@@ -1,5 +1,5 @@
 import { ConfigError, DomainError } from '../domain/errors.ts'
-import { DatabaseDown } from '../store/store-errors.ts'
+import { DatabaseDown } from '../store/queries/database.ts'
 
 /** The reason why the service does not start or stop as it should, for its operator. Only a fault of the service itself has a stack. */
 export function explain(error: unknown): string {

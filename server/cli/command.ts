@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { detailsOf, messageOf } from '../api/http/errors.ts'
 import type { Config } from '../config.ts'
 import { ConfigError, DomainError } from '../domain/errors.ts'
-import { isKnownDatabase } from '../store/postgres/secrets.ts'
-import { StoreError, UnknownOutcome } from '../store/store-errors.ts'
+import { isKnownDatabase } from '../store/postgres.ts'
+import { StoreError, UnknownOutcome } from '../store/queries/database.ts'
 
 /** An error that the operator can correct; it is shown without a stack trace. */
 export class CommandError extends Error {}

@@ -7,7 +7,7 @@ import { createKeyEncryption } from '../keys/key-encryption.ts'
 import { type MasterKeyFile, masterKeyFile, sealProof, vaultOf } from '../keys/master-key.ts'
 import { createVault, type Vault } from '../keys/secret-encryption.ts'
 import { readSecretFiles } from '../secret-files.ts'
-import { UntrustedRows } from '../store/secrets-store.ts'
+import { UntrustedRows } from '../store/queries/secrets.ts'
 import { CommandError, pickKeySettings, runCommand } from './command.ts'
 import { isInFolder, type KeyConfig, openDatabaseVault, openSecrets } from './open-secrets.ts'
 

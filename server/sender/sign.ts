@@ -37,7 +37,7 @@ import type { TransactionRequest } from '../domain/transaction-request.ts'
 import type { Attempt, AttemptRow, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
 import type { RelayerSigner } from '../keys/keyring.ts'
-import { LeaseLost } from '../store/work-share.ts'
+import { LeaseLost } from '../store/worker.ts'
 import { ceilingOf, type NetworkClient, tierOf } from './context.ts'
 import type { SendingContext } from './relayer-state.ts'
 

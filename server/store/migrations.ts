@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { StoreError } from './store-errors.ts'
+import { StoreError } from './queries/database.ts'
 
 /** A text that is applied once to a database: `schema.sql` has the number 0, the files of `migrations/` have 1, 2 and so on. */
 export interface Migration {

@@ -1,6 +1,6 @@
 import type { StoreWorld } from './queries/database.ts'
 import { bindQueries } from './queries/store-queries.ts'
-import { audit } from './sqlite/audit-list.ts'
+import { audit } from './sqlite/audit.ts'
 import { connect } from './sqlite/connection.ts'
 import { createLeases, workShares } from './sqlite/work-share.ts'
 import type { Store } from './store.ts'

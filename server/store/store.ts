@@ -1,7 +1,7 @@
 import type { AuditEntry, AuditFilter, Listing, PageRequest } from '../domain/rows.ts'
-import type { ChainHead, ListedAuditEntry } from './audit-batches.ts'
+import type { ChainHead, ListedAuditEntry } from './queries/audit.ts'
 import type { StoreQueries } from './queries/store-queries.ts'
-import type { WorkKind, WorkShare } from './work-share.ts'
+import type { WorkKind, WorkShare } from './worker.ts'
 
 /**
  * Glossary
@@ -17,7 +17,7 @@ import type { WorkKind, WorkShare } from './work-share.ts'
  * - audit entry: a record of one operation and its caller. It is committed with the operation's changes.
  * - generation: a counter that grows when rows change that processes cache (API keys, relayers, pools, signers, networks).
  * - delivery: an event that is due to be sent to one notification (webhook). It is stored with its event (the outbox).
- * - lease: the temporary right of one process to do background work: of a kind, or on one row (store/work-share.ts).
+ * - lease: the temporary right of one process to do background work: of a kind, or on one row (store/worker.ts).
  * - fence: the token of a lease, which a database transaction checks, so that a former owner changes nothing.
  */
 

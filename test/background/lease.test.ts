@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../server/store/sqlite/connection.ts'
 import { createLeases, workShares } from '../../server/store/sqlite/work-share.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
-import type { WorkKind } from '../../server/store/work-share.ts'
+import type { WorkKind } from '../../server/store/worker.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
 

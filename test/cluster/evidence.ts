@@ -1,5 +1,6 @@
 import type { Transaction } from '../../client/index.ts'
-import { type AuditBatch, beginning, faultOfBatch } from '../../server/store/audit-batches.ts'
+import { type AuditBatch, beginning, faultOfBatch } from '../../server/store/queries/audit.ts'
+import { answerOf } from '../../server/store/queries/insert-transaction.ts'
 import type { StoreEvidence } from '../crash/evidence.ts'
 import type { Stage } from './stage.ts'
 
@@ -47,7 +48,7 @@ export async function readDatabase(rows: Rows): Promise<RelayerEvidence[]> {
       next_nonce: Number(next_nonce ?? 0),
       hashes: signed.map(({ hash }) => hash),
       prices: new Map(signed.map(({ hash, price }) => [hash, price])),
-      answers: new Map(own(answers).map(({ key, answer }) => [key, JSON.parse(answer) as Transaction])),
+      answers: new Map(own(answers).map(({ key, answer }) => [key, answerOf(JSON.parse(answer), null) as Transaction])),
       events: own(events).map(({ body, ...event }) => {
         const { payload_type: _, ...shown } = JSON.parse(body).payload
         return { ...event, payload: shown as Transaction }

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import type { RelayerClient, Transaction } from '../../client/index.ts'
+import { answerOf } from '../../server/store/queries/insert-transaction.ts'
 import type { Anvil } from '../support/anvil.ts'
 
 /** The transactions of an account on the chain, from the first block to the last. */
@@ -90,7 +91,7 @@ export function readStore(file: string, address: string): StoreEvidence {
           .all()
           .map(({ hash, price }) => [hash, price]),
       ),
-      answers: new Map(answers.map(({ key, answer }) => [key, JSON.parse(answer) as Transaction])),
+      answers: new Map(answers.map(({ key, answer }) => [key, answerOf(JSON.parse(answer), null) as Transaction])),
       events: events.map(({ body, ...event }) => {
         const { payload_type: _, ...shown } = JSON.parse(body).payload
         return { ...event, payload: shown as Transaction }

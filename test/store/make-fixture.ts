@@ -3,6 +3,7 @@
  * both. test/store/upgrade.test.ts opens it with each later version. Run `npm run fixture` with each release, and until 1.0.0 after each
  * change of a schema.sql; a fixture of a release is not changed later.
  */
+
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -25,7 +25,7 @@ function filledDatabase(): string {
     INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, created_at)
       VALUES ('e1', 1, 1, 'transaction_update', 't1', '${body}', 1, '${time}');
     INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer, data_row_id)
-      VALUES ('c', 1, 'k', 'h', 1, '{"id":"t1","data":null}', 1)`)
+      VALUES ('c', 1, 'k', 'h', 1, '{"row":{"id":"t1"},"warnings":[]}', 1)`)
   db.close()
   return file
 }

@@ -1,4 +1,4 @@
-import type { WorkShare } from '../../server/store/work-share.ts'
+import type { WorkShare } from '../../server/store/worker.ts'
 
 /** A part of the work that has all rows or none. */
 export const fakeShare = (claim: () => Promise<boolean> = async () => true, lease = () => 1): WorkShare => ({

@@ -3,7 +3,7 @@ import { type Handlers, page } from '../../domain/operation.ts'
 import type { AuditFilter } from '../../domain/rows.ts'
 import { readTime } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from '../../store/audit-batches.ts'
+import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from '../../store/queries/audit.ts'
 import { readFrom } from '../http/errors.ts'
 
 /** The audit trail that api/http/audit.ts and the store record. */

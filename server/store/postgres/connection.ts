@@ -1,9 +1,17 @@
 import { StoreUnavailable } from '../../domain/errors.ts'
 import type { AuditEntry } from '../../domain/rows.ts'
 import { createSerialQueue } from '../../lib/serial-queue.ts'
-import type { ChainHead } from '../audit-batches.ts'
-import type { KeyedReads, StoreDependencies, TableList } from '../queries/database.ts'
-import { commandDependencies, type Database, madeOnce, sql, type Transaction } from '../queries/database.ts'
+import type { ChainHead } from '../queries/audit.ts'
+import {
+  commandDependencies,
+  type Database,
+  type KeyedReads,
+  madeOnce,
+  type StoreDependencies,
+  sql,
+  type TableList,
+  type Transaction,
+} from '../queries/database.ts'
 import type { TakeTokens } from '../store.ts'
 import { createTrail, takeChain } from './audit.ts'
 import { readTogether } from './coalesce.ts'
@@ -13,8 +21,7 @@ import { createGroup, type GroupConnection } from './group-commit.ts'
 import { joinServers, type Membership } from './membership.ts'
 import { createPool, type PoolSettings } from './pool.ts'
 import { type DurabilitySetting, prepareDatabase } from './prepare-database.ts'
-import type { PostgresRights } from './row-mac.ts'
-import { createRights } from './row-mac.ts'
+import { createRights, type PostgresRights } from './row-mac.ts'
 import { createReader, createSnapshot, lister, type Snapshot } from './session.ts'
 import { createSignals, type Signals } from './signals.ts'
 import {

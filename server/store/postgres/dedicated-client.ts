@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailable } from '../../domain/errors.ts'
 import { type Statement, sql, type Values } from '../queries/database.ts'
 import { isReadOnly, isUnavailable } from './failures.ts'
-import { beatMs } from './lease-time.ts'
-import { type Client, connectClient, type PoolSettings, startMs } from './pool.ts'
+import { beatMs, type Client, connectClient, type PoolSettings, startMs } from './pool.ts'
 import { queryOf } from './session.ts'
 
 /**

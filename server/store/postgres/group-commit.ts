@@ -1,7 +1,6 @@
 import { StoreUnavailable } from '../../domain/errors.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
-import type { GroupedChange, Requested, Transaction } from '../queries/database.ts'
-import { UnknownOutcome } from '../store-errors.ts'
+import { type GroupedChange, type Requested, type Transaction, UnknownOutcome } from '../queries/database.ts'
 import { LockHeld } from './failures.ts'
 import type { Fence, Work } from './write.ts'
 

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { type Session, sql } from '../queries/database.ts'
 import { type Beat, clockColumns, type DedicatedClient } from './dedicated-client.ts'
-import { leaseMs, marginMs } from './lease-time.ts'
+import { leaseMs, marginMs } from './pool.ts'
 
 /**
  * This server among all that use the database. Its registration is a row that it renews; the leases of a server are valid as long as its

@@ -1,6 +1,6 @@
 import type { Client, QueryConfig } from 'pg'
 import { type AppliedMigration, missingMigrations, readMigrations, writtenByVersion0 } from '../migrations.ts'
-import { StoreError } from '../store-errors.ts'
+import { StoreError } from '../queries/database.ts'
 import { connectClient, pooled, startMs } from './pool.ts'
 
 /** The settings of PostgreSQL that an acknowledged commit relies on, and their values with which it survives a power failure. */

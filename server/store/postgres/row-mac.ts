@@ -1,6 +1,5 @@
 import { DomainError } from '../../domain/errors.ts'
-import type { Rights } from '../queries/database.ts'
-import { type Session, sql, type Transaction } from '../queries/database.ts'
+import { type Rights, type Session, StoreError, sql, type Transaction } from '../queries/database.ts'
 import { contentAsText, createTrust, rows, scanRights, sealChanges } from '../queries/row-mac.ts'
 import {
   createReports,
@@ -15,7 +14,6 @@ import {
   type RowMac,
   rowMac,
 } from '../row-mac.ts'
-import { StoreError } from '../store-errors.ts'
 import { migrations } from './prepare-database.ts'
 import type { Snapshot } from './session.ts'
 

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import pg, { type ClientBase, type Pool } from 'pg'
 import { StoreUnavailable } from '../../domain/errors.ts'
 import type { Listing, PageRequest } from '../../domain/rows.ts'
-import type { TableList } from '../queries/database.ts'
-import { type Session, type Statement, sql, type Value, type Values } from '../queries/database.ts'
+import { type Session, type Statement, sql, type TableList, type Value, type Values } from '../queries/database.ts'
 import { isUnavailable, repeated } from './failures.ts'
 
 const changing = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])

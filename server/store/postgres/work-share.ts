@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../domain/errors.ts'
 import { sql } from '../queries/database.ts'
 import type { Store } from '../store.ts'
-import { LeaseLost, type WorkKind, type WorkShare } from '../work-share.ts'
+import { LeaseLost, type WorkKind, type WorkShare } from '../worker.ts'
 import { coalesce } from './coalesce.ts'
 import type { Connection } from './connection.ts'
 

@@ -1,10 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Pool } from 'pg'
 import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
-import type { StoreDependencies } from '../queries/database.ts'
-import { type RelayersToLock, type Session, sql, type Transaction } from '../queries/database.ts'
-import { UnknownOutcome } from '../store-errors.ts'
-import { LeaseLost, type WorkKind } from '../work-share.ts'
+import {
+  type RelayersToLock,
+  type Session,
+  type StoreDependencies,
+  sql,
+  type Transaction,
+  UnknownOutcome,
+} from '../queries/database.ts'
+import { LeaseLost, type WorkKind } from '../worker.ts'
 import type { Trail } from './audit.ts'
 import { isLockTimeout, isUnanswered, LockHeld, repeated } from './failures.ts'
 import { createSession } from './session.ts'

@@ -1,7 +1,6 @@
 import type { Abi, ListedAbi } from '../../../generated/openapi.ts'
 import type { AbiRow, ContractFunction, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
-import type { TableList } from './database.ts'
-import { type Database, sql } from './database.ts'
+import { type Database, sql, type TableList } from './database.ts'
 
 const listed = 'id, network, address, name'
 

@@ -1,7 +1,6 @@
-import type { Account } from '../../domain/transaction-rows.ts'
-import { type Session, sql } from './database.ts'
-import { accountOf } from './insert-transaction.ts'
-import type { ReservationSums } from './reserved-amount.ts'
+import { isUnmined } from '../../domain/statuses.ts'
+import type { Account, TransactionRow } from '../../domain/transaction-rows.ts'
+import { type Database, greatest, type KeyedReads, type Session, sql } from './database.ts'
 
 /** The state of an account. */
 export interface AccountState {
@@ -14,6 +13,9 @@ export interface AccountState {
   /** The last transaction of the account that this service did not send; null: none was seen. */
   foreign: { nonce: number; hash: string | null; noticed_at: string } | null
 }
+
+/** The name of an account. */
+export const accountOf = ({ chain_id, address }: Account): string => `${chain_id} ${address}`
 
 /** A row of the table `accounts`. */
 export type StoredAccount = Omit<AccountState, 'foreign'> & {
@@ -81,3 +83,183 @@ export const nextNonce = async (session: Session, { chain_id, address }: Account
 
 export const setNonce = async (session: Session, { chain_id, address }: Account, nonce: number): Promise<void> =>
   void (await session.run(setNextNonce, { chain_id, address, nonce }))
+
+const setForeign = sql(`
+  INSERT INTO accounts AS known (chain_id, address, next_nonce, foreign_nonce, foreign_hash, foreign_at)
+  VALUES ($chain_id, $address, 0, $nonce, $hash::text, $at)
+  ON CONFLICT (chain_id, address) DO UPDATE SET foreign_nonce = excluded.foreign_nonce,
+    foreign_hash = excluded.foreign_hash, foreign_at = excluded.foreign_at
+  WHERE known.foreign_nonce IS DISTINCT FROM excluded.foreign_nonce
+    OR (known.foreign_hash IS DISTINCT FROM excluded.foreign_hash AND excluded.foreign_hash IS NOT NULL)`)
+
+const raise = sql(
+  (engine) => `
+  INSERT INTO accounts AS known (chain_id, address, next_nonce, used_below)
+  VALUES ($chain_id, $address, $nonce, $used_below)
+  ON CONFLICT (chain_id, address) DO UPDATE SET next_nonce = ${greatest[engine]}(known.next_nonce, excluded.next_nonce),
+    used_below = ${greatest[engine]}(known.used_below, excluded.used_below)`,
+)
+const updateGenesis = sql(
+  'UPDATE accounts SET genesis_hash = $genesis_hash WHERE chain_id = $chain_id AND address = $address',
+)
+
+/** Every submission asks several times. */
+const accounts: KeyedReads<Account, string, AccountRow> = {
+  nameOf: accountOf,
+  readAll: ({ read }, wanted) => readAccounts(read, wanted),
+}
+
+/**
+ * `reserved`: the most wei that its unfinished transactions can still cost. `released`: the sum of all amounts that ever left
+ * `reserved`, because transactions were mined or withdrawn. `used_below`: every lower nonce is proven to be used. `compared_count`:
+ * the count on chain when it was last compared with this database (unknown-store.ts); null: never.
+ */
+export async function getAccount(database: Database, chainId: number, address: string): Promise<AccountState> {
+  return readAccount(await database.readTogether(accounts, { chain_id: chainId, address }))
+}
+
+/** Remembers a transaction of the account that this service did not send. Resolves to whether it is a new one. */
+export const noteForeign = (
+  database: Database,
+  account: Account,
+  foreign: { nonce: number; hash: string | null },
+): Promise<boolean> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ accounts: [account] })
+    const at = new Date(database.effects.now()).toISOString()
+    return (await transaction.run(setForeign, { ...account, ...foreign, at })) > 0
+  })
+
+/**
+ * The account as `getAccount`, beside a block at which the chain counts `latest` of its transactions. `committed`: the most that its
+ * transactions may still take from its balance at this block. Not those below `latest`: they are mined, and their rows may not show it
+ * yet. But those from `latest` on whose rows are in a block: the node that counts lags behind.
+ */
+export const accountAt = (
+  database: Database,
+  account: Account,
+  latest: number,
+): Promise<AccountState & { committed: string }> => readAccountAt(database.read, account, latest)
+
+/** Raises the nonce counter. `isProven`: signed bytes prove it, and the counter is never lowered below `nonce` again. */
+export const raiseNonce = (
+  database: Database,
+  { chain_id, address }: Account,
+  nonce: number,
+  isProven: boolean,
+): Promise<void> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ accounts: [{ chain_id, address }] })
+    await transaction.run(raise, { chain_id, address, nonce, used_below: isProven ? nonce : 0 })
+  })
+
+export const setGenesis = (database: Database, chainId: number, address: string, genesisHash: string): Promise<void> =>
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ accounts: [{ chain_id: chainId, address }] })
+    await transaction.run(updateGenesis, { chain_id: chainId, address, genesis_hash: genesisHash })
+  })
+
+/** The most transactions between a node's count and the last known one, in either direction. */
+const maxApart = 1_000
+
+const set = sql(
+  (engine) => `
+  INSERT INTO accounts (chain_id, address, next_nonce, reserved, released)
+  ${
+    engine === 'sqlite'
+      ? 'VALUES ($chain_id, $address, 0, $reserved, $released)'
+      : `SELECT chain_id, address, 0, reserved, released FROM json_to_recordset($rows::json)
+         AS changed (chain_id bigint, address text, reserved text, released text)`
+  }
+  ON CONFLICT (chain_id, address) DO UPDATE SET reserved = excluded.reserved, released = excluded.released`,
+)
+// One statement, so that no amount is in both or in neither.
+const selectAt = sql<StoredAccount & { nonce: number | null } & Taken>(`
+  SELECT ${accountColumns}, its.* FROM accounts LEFT JOIN (
+    SELECT nonce, value, gas_limit, gas_price, max_fee_per_gas, data_fee, coin_spent FROM transactions
+    WHERE chain_id = $chain_id AND "from" = $address AND nonce >= $from AND nonce < $to
+      AND CASE WHEN nonce < $latest THEN reserved IS NOT NULL ELSE block_hash IS NOT NULL END
+  ) AS its ON true
+  WHERE accounts.chain_id = $chain_id AND address = $address`)
+
+const none: ReservationSums = { reserved: '0', released: '0' }
+
+/** A change of the column `reserved` of a row. */
+export interface ReservationChange {
+  account: Account
+  before: string | null
+  after: string | null
+}
+
+/** Follows changes of the column `reserved`, under the locks of the relayers. */
+export async function changeReservations(session: Session, all: ReservationChange[]): Promise<void> {
+  const changes = all.filter(({ before, after }) => before !== after)
+  if (changes.length === 0) return
+  const accounts = new Map(changes.map(({ account }) => [accountOf(account), account]))
+  const sums = new Map<string, ReservationSums>(await readAccounts(session, [...accounts.values()]))
+  for (const { account, before, after } of changes) {
+    const name = accountOf(account)
+    sums.set(name, sumsAfter(sums.get(name) ?? none, before, after))
+  }
+  const rows = [...accounts].map(([name, { chain_id, address }]) => ({ chain_id, address, ...sums.get(name) }))
+  await session.runOf(set, rows)
+}
+
+/** See `accountAt` of the store. */
+export async function readAccountAt(
+  session: Session,
+  { chain_id, address }: Account,
+  latest: number,
+): Promise<AccountState & { committed: string }> {
+  const place = { chain_id, address, from: latest - maxApart, to: latest + maxApart }
+  const rows = await session.all(selectAt, { ...place, latest })
+  const account = readAccount(rows[0])
+  const committed = rows.reduce((sum, { nonce, ...row }) => {
+    if (nonce === null) return sum
+    const cost = BigInt(costOf(row))
+    return nonce < latest ? sum - cost : sum + cost
+  }, BigInt(account.reserved))
+  return { ...account, committed: `${committed}` }
+}
+
+/** What a transaction may take from the balance of its account. */
+export interface Taken extends Pick<TransactionRow, 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'> {
+  data_fee?: string | null
+  coin_spent?: string | null
+}
+
+/** The sums of an account, in wei. */
+export interface ReservationSums {
+  /** The highest cost of its unfinished transactions. */
+  reserved: string
+  /** All amounts that ever left `reserved`. */
+  released: string
+}
+
+/** The sums after the amount of one transaction has changed. */
+export function sumsAfter(
+  { reserved, released }: ReservationSums,
+  before: string | null,
+  after: string | null,
+): ReservationSums {
+  const added = BigInt(after ?? 0) - BigInt(before ?? 0)
+  const sum = BigInt(reserved) + added
+  const gone = added < 0n ? BigInt(released) - added : released
+  // A wrong sum may refuse or accept one transaction too many, but must not stop accepted ones.
+  return { reserved: `${sum > 0n ? sum : 0n}`, released: `${gone}` }
+}
+
+/** The most wei that a transaction can still cost; null once it is in a block or final. */
+export const reservedOf = ({
+  status,
+  block_hash,
+  ...row
+}: Taken & Pick<TransactionRow, 'status' | 'block_hash'>): string | null =>
+  isUnmined(status) && block_hash === null ? costOf(row) : null
+
+/** The most wei that a transaction costs. */
+export function costOf({ value, gas_limit, gas_price, max_fee_per_gas, data_fee, coin_spent }: Taken): string {
+  const price = gas_price ?? max_fee_per_gas ?? '0'
+  const fee = BigInt(gas_limit ?? 0) * BigInt(price) + BigInt(data_fee ?? 0)
+  return (BigInt(value) + BigInt(coin_spent ?? 0) + fee).toString()
+}

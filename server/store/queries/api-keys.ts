@@ -1,7 +1,15 @@
 import type { ApiKey } from '../../../generated/openapi.ts'
 import type { ApiKeyRow, Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
-import type { KeyedReads, Session, StoredSeal, TableList } from './database.ts'
-import { type Database, type Engine, sql, type Transaction } from './database.ts'
+import {
+  type Database,
+  type Engine,
+  type KeyedReads,
+  type Session,
+  type StoredSeal,
+  sql,
+  type TableList,
+  type Transaction,
+} from './database.ts'
 import { sealedColumns } from './row-mac.ts'
 
 export interface Row {

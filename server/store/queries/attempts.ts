@@ -1,7 +1,6 @@
 import type { AuditEntry, Listing, PageRequest } from '../../domain/rows.ts'
 import type { Attempt, AttemptRow, TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
-import type { KeyedReads } from './database.ts'
-import { type Database, sql, type Transaction } from './database.ts'
+import { type Database, type KeyedReads, sql, type Transaction } from './database.ts'
 
 /** The columns of an attempt without its bytes. */
 export const attemptColumns =

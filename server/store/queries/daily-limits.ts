@@ -1,7 +1,6 @@
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import type { Account, OverLimit, Spend } from '../../domain/transaction-rows.ts'
-import type { Transaction } from './database.ts'
-import { type Database, oneByOne, type Session, sql } from './database.ts'
+import { type Database, oneByOne, type Session, sql, type Transaction } from './database.ts'
 import type { Row } from './transaction-rows.ts'
 
 const bucketMs = 300_000

@@ -1,3 +1,4 @@
+import { DomainError } from '../../domain/errors.ts'
 import type { Observer } from '../../domain/observer.ts'
 import type {
   AuditEntry,
@@ -251,4 +252,20 @@ export interface Database {
   readTogether<Key, Name, Value>(reads: KeyedReads<Key, Name, Value>, key: Key): Promise<Value | undefined>
   /** Lists a table in order of creation. Counting costs as much as the table's size: for tables that people fill by hand. */
   list<Row extends object, T>(list: TableList<Row, T>, slice: PageRequest): Promise<Listing<T>>
+}
+
+/** The database cannot be used. The message gives the operator the reason. */
+export class StoreError extends Error {}
+
+/** The database cannot be used at present. It may be started again, or be reached again, at any time. */
+export class DatabaseDown extends StoreError {}
+
+/** The connection was lost, or the disk failed, at a commit: the changes were made or not. Nothing repeats them by itself. */
+export class UnknownOutcome extends DomainError {
+  constructor(
+    explanation = 'The connection to the database was lost during the commit, so whether this request took effect is unknown; repeat a transaction only with its Idempotency-Key',
+  ) {
+    // Without Retry-After, by which programs repeat a request that did nothing.
+    super('outcome_unknown', [{ of: 'store', field: [], message: explanation }])
+  }
 }

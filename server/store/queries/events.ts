@@ -9,8 +9,7 @@ import { showRelayer } from '../../domain/show-relayer.ts'
 import { shownTransaction } from '../../domain/show-transaction.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
-import type { StoreDependencies } from './database.ts'
-import { type Database, type Engine, sql, type Transaction, type Truth } from './database.ts'
+import { type Database, type Engine, type StoreDependencies, sql, type Transaction, type Truth } from './database.ts'
 import { dataColumn, withData } from './transaction-rows.ts'
 
 /** Events that are read at once: an event may contain 128 KB of data as hex. */

@@ -1,6 +1,5 @@
 import type { FundingStatus } from '../../../generated/openapi.ts'
-import type { AppliedFunding } from '../../domain/funding.ts'
-import { asCoin, isBlocked } from '../../domain/funding.ts'
+import { type AppliedFunding, asCoin, isBlocked } from '../../domain/funding.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
 import { bucketAt, oldestBucket } from './daily-limits.ts'

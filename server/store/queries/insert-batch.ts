@@ -1,11 +1,10 @@
 import type { SentTransaction } from '../../domain/errors.ts'
 import type { NewTransaction } from '../../domain/new-transaction.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
-import { readAccounts } from './accounts.ts'
+import { accountOf, readAccounts } from './accounts.ts'
 import { openSpendingBook } from './daily-limits.ts'
 import { type Session, sql, type Transaction } from './database.ts'
 import {
-  accountOf,
   deduplicationOf,
   type InsertState,
   idempotencyScope,

@@ -13,7 +13,7 @@ import {
 } from '../../domain/new-transaction.ts'
 import { shownTransaction } from '../../domain/show-transaction.ts'
 import type { Account, OverLimit, Spend, Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
-import { type ReservationSums, reservedOf, sumsAfter } from './reserved-amount.ts'
+import { accountOf, type ReservationSums, reservedOf, sumsAfter } from './accounts.ts'
 import { bytesOf, hexOf, newRow, read, recallRow, rememberRow, type StoredRow, show } from './transaction-rows.ts'
 
 /** The state that is read before several transactions are accepted together. It follows each acceptance, and is written once for all. */
@@ -75,7 +75,6 @@ export const keyOf = (
   relayerRowId: number,
   { caller, key, pool_row_id }: { caller: string; key: string; pool_row_id?: number },
 ): string => JSON.stringify([idempotencyScope(relayerRowId, pool_row_id), caller, key])
-export const accountOf = ({ chain_id, address }: Account): string => `${chain_id} ${address}`
 export const nonceOf = (account: Account, nonce: number): string => `${accountOf(account)} ${nonce}`
 export const laneOf = (chainId: number, lane: string): string => `${chainId} ${lane}`
 /** The lane that the transaction takes, if it takes one. */
@@ -202,7 +201,7 @@ export const rememberAnswer = (row: StoredRow, warnings: StoredAnswer['warnings'
   warnings,
 })
 
-const answerOf = ({ row, warnings }: StoredAnswer, data: string | null): AcceptedTransaction => ({
+export const answerOf = ({ row, warnings }: StoredAnswer, data: string | null): AcceptedTransaction => ({
   ...shownTransaction(show(recallRow(row), data)),
   warnings,
 })

@@ -8,8 +8,7 @@ import type {
 } from '../../domain/new-transaction.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import type { GroupedChange } from './database.ts'
-import { type Database, type Session, sql, type Transaction } from './database.ts'
+import { type Database, type GroupedChange, type Session, sql, type Transaction } from './database.ts'
 import { prepareEvents, writeStatusEvents } from './events.ts'
 import { readInsertState } from './insert-batch.ts'
 import {

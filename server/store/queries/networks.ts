@@ -1,7 +1,6 @@
 import type { Network, RpcUrl } from '../../../generated/openapi.ts'
 import type { Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
-import type { StoredSeal, TableList } from './database.ts'
-import { type Database, type Session, sql } from './database.ts'
+import { type Database, type Session, type StoredSeal, sql, type TableList } from './database.ts'
 import { sealedColumns } from './row-mac.ts'
 
 type JsonColumn = 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'private_rpc_urls' | 'submission' | 'coin_token'

@@ -7,9 +7,8 @@ import type {
   PageRequest,
   PendingAuditEntry,
 } from '../../domain/rows.ts'
-import { beginBulkChange } from './bulk-changes.ts'
-import type { TableList } from './database.ts'
-import { type Database, type Session, sql } from './database.ts'
+import { type Database, type Session, sql, type TableList } from './database.ts'
+import { beginBulkChange } from './deliveries.ts'
 
 type Row = Omit<Notification, 'has_signing_key' | 'filter'> & { has_signing_key: 0 | 1; filter: string | null }
 

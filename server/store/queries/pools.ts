@@ -2,8 +2,16 @@ import type { Funding } from '../../../generated/openapi.ts'
 import type { PoolTransaction } from '../../domain/new-transaction.ts'
 import type { Deletion, Listing, NewPool, PageRequest, PendingAuditEntry, PoolRow } from '../../domain/rows.ts'
 import { withoutSeal } from '../row-mac.ts'
-import type { StoredSeal, TableList, Trust } from './database.ts'
-import { type Database, type Engine, type Session, sql, type Transaction } from './database.ts'
+import {
+  type Database,
+  type Engine,
+  type Session,
+  type StoredSeal,
+  sql,
+  type TableList,
+  type Transaction,
+  type Trust,
+} from './database.ts'
 import { type Order, orderOf, type PoolState } from './insert-transaction.ts'
 import { sealedColumns } from './row-mac.ts'
 import { firstsInLine, nothing, unfinishedOfAll } from './transaction-reads.ts'

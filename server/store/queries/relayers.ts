@@ -8,8 +8,16 @@ import type {
   RelayerObstacle,
   RelayerRow,
 } from '../../domain/rows.ts'
-import type { StoredSeal, TableList, Trust } from './database.ts'
-import { type Database, type Engine, type Session, sql, type Transaction } from './database.ts'
+import {
+  type Database,
+  type Engine,
+  type Session,
+  type StoredSeal,
+  sql,
+  type TableList,
+  type Transaction,
+  type Trust,
+} from './database.ts'
 import { changeEvent, lowBalanceEvent, writeEvents } from './events.ts'
 import { sealedColumns } from './row-mac.ts'
 import { changeFunding, isTreasury } from './treasuries.ts'

@@ -18,8 +18,16 @@ import {
   toggle,
   withoutSeal,
 } from '../row-mac.ts'
-import type { StoredRow, StoredSeal, Trust, Trusted } from './database.ts'
-import { type Engine, type Session, type Statement, sql } from './database.ts'
+import {
+  type Engine,
+  type Session,
+  type Statement,
+  type StoredRow,
+  type StoredSeal,
+  sql,
+  type Trust,
+  type Trusted,
+} from './database.ts'
 
 /** The row with the content as the text that the MAC covers. */
 export const contentAsText = <Row extends StoredSeal>(row: Row): Omit<Row, 'rights_content'> & SealedRow => ({

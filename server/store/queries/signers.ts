@@ -1,7 +1,6 @@
 import type { Signer } from '../../../generated/openapi.ts'
 import type { Deletion, Listing, LoginTrust, PageRequest, PendingAuditEntry, SignerRow } from '../../domain/rows.ts'
-import type { StoredSeal } from './database.ts'
-import { type Database, sql, type TableList } from './database.ts'
+import { type Database, type StoredSeal, sql, type TableList } from './database.ts'
 import { sealedColumns } from './row-mac.ts'
 
 const select = sql<Signer>('SELECT id, type, address FROM signers WHERE id = $id')

@@ -6,8 +6,7 @@ import type { Sponsored, TransactionRow } from '../../domain/transaction-rows.ts
 import { withoutSeal } from '../row-mac.ts'
 import { insertApiKey, removeApiKey } from './api-keys.ts'
 import { bucketAt, type Correction, correctSpending, endOfBucket, oldestBucket, openCharges } from './daily-limits.ts'
-import type { StoredSeal, TableList } from './database.ts'
-import { type Database, type Session, sql } from './database.ts'
+import { type Database, type Session, type StoredSeal, sql, type TableList } from './database.ts'
 import { sealedColumns } from './row-mac.ts'
 
 export interface SponsorshipRow extends Omit<Sponsorship, 'usage'> {

@@ -3,8 +3,7 @@ import * as accounts from './accounts.ts'
 import * as activity from './activity.ts'
 import * as apiKeys from './api-keys.ts'
 import * as attempts from './attempts.ts'
-import * as auditRetention from './audit-retention.ts'
-import * as bulkChanges from './bulk-changes.ts'
+import * as audit from './audit.ts'
 import * as dailyLimits from './daily-limits.ts'
 import type { Database } from './database.ts'
 import * as deliveries from './deliveries.ts'
@@ -13,7 +12,6 @@ import * as funding from './funding.ts'
 import * as insertTransactions from './insert-transactions.ts'
 import * as networks from './networks.ts'
 import * as nonceCompaction from './nonce-compaction.ts'
-import * as nonces from './nonces.ts'
 import * as notifications from './notifications.ts'
 import * as pools from './pools.ts'
 import * as relayers from './relayers.ts'
@@ -36,8 +34,7 @@ const queries = {
   ...activity,
   ...apiKeys,
   ...attempts,
-  ...auditRetention,
-  ...bulkChanges,
+  ...audit,
   ...dailyLimits,
   ...deliveries,
   ...events,
@@ -45,7 +42,6 @@ const queries = {
   ...insertTransactions,
   ...networks,
   ...nonceCompaction,
-  ...nonces,
   ...notifications,
   ...pools,
   ...relayers,

@@ -1,11 +1,18 @@
-import type { AtCapacity, Capacity } from '../../domain/new-transaction.ts'
-import { exceededBy, type Unfinished } from '../../domain/new-transaction.ts'
+import { type AtCapacity, type Capacity, exceededBy, type Unfinished } from '../../domain/new-transaction.ts'
 import { finalStatuses } from '../../domain/statuses.ts'
 import { isSecretOf } from '../../domain/submission.ts'
 import type { Account, TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import type { KeyedReads } from './database.ts'
-import { type Database, type Engine, indexedBy, type Session, type Statement, sql, type Values } from './database.ts'
+import {
+  type Database,
+  type Engine,
+  indexedBy,
+  type KeyedReads,
+  type Session,
+  type Statement,
+  sql,
+  type Values,
+} from './database.ts'
 import {
   columns,
   dataColumn,

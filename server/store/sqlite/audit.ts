@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3'
 import type { AuditEntry } from '../../domain/rows.ts'
+import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import {
   type AuditBatch,
   type AuditHead,
@@ -8,9 +9,15 @@ import {
   comparable,
   faultOfBatch,
   faultOfCheckpoint,
+  type ListedAuditEntry,
+  matcher,
+  maxBatch,
+  readBatch,
   recordsIn,
   type ToldHead,
-} from '../audit-batches.ts'
+} from '../queries/audit.ts'
+import type { Transaction } from '../queries/database.ts'
+import type { Store } from '../store.ts'
 
 export interface Trail {
   /** Writes the entries, inside the current database transaction. */
@@ -84,4 +91,63 @@ function missing(db: Database.Database, told: AuditHead[]): string | undefined {
     UNION ALL SELECT 1 FROM audit_checkpoints WHERE up_to = $up_to AND hash = $hash`)
   const lost = told.find(({ up_to, hash }) => !batch.get({ up_to, hash }))
   return lost && `The recorded head of entry ${lost.up_to} is not in the trail: entries were removed or changed`
+}
+
+/** The only chain. */
+const chain = 1
+
+interface AuditConnection {
+  reader: Database.Database
+  write<T>(work: (transaction: Transaction) => T | Promise<T>): Promise<T>
+  auditHead(): AuditHead
+}
+
+export function audit(
+  connection: AuditConnection,
+): Pick<Store, 'appendAudit' | 'auditHead' | 'auditHeads' | 'listAudit'> {
+  const { reader, write, auditHead } = connection
+  const checkpoint = checkpointOf(reader)
+  const batches = reader
+    .prepare<[number, number], string>('SELECT entries FROM audit WHERE up_to >= +? AND up_to < +? ORDER BY up_to DESC')
+    .pluck()
+
+  /** The entries with these numbers, newest first. */
+  function entriesOf(from: number, to: number): ListedAuditEntry[] {
+    // The batch that contains the last number may end at most one batch after it.
+    return batches
+      .all(from, to + maxBatch)
+      .flatMap((entries) => readBatch(chain, entries))
+      .filter(({ sequence }) => sequence >= from && sequence <= to)
+  }
+
+  return {
+    auditHead: async () => ({ chain, ...auditHead() }),
+    async auditHeads() {
+      const head = auditHead()
+      return head.up_to === 0 ? [] : [{ chain, ...head }]
+    },
+    appendAudit: (entries) => write((transaction) => entries.forEach(transaction.record)),
+    async listAudit({ offset, limit }, filter) {
+      const newest = auditHead().up_to
+      const removed = checkpoint()?.up_to ?? 0
+      if (Object.keys(filter).length === 0) {
+        // The numbers have no gaps: a page is a range of them, at any depth.
+        const to = newest - offset
+        const from = Math.max(removed + 1, to - limit + 1)
+        return { items: from <= to ? entriesOf(from, to) : [], total_items: newest - removed }
+      }
+      // An index would cost every signature a write. A search reads the whole trail instead, in steps between which other work runs.
+      const matches = matcher(filter)
+      const items: ListedAuditEntry[] = []
+      let totalItems = 0
+      for (let to = newest; to > removed; to -= maxBatch) {
+        const found = entriesOf(Math.max(removed + 1, to - maxBatch + 1), to).filter(matches)
+        const skip = Math.max(0, offset - totalItems)
+        items.push(...found.slice(skip, skip + limit - items.length))
+        totalItems += found.length
+        await yieldToEventLoop()
+      }
+      return { items, total_items: totalItems }
+    },
+  }
 }

@@ -1,8 +1,13 @@
 import type Sqlite from 'better-sqlite3'
 import { errorOf } from '../../domain/errors.ts'
 import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
-import type { GroupedChange, Session, StoreDependencies, Transaction } from '../queries/database.ts'
-import { UnknownOutcome } from '../store-errors.ts'
+import {
+  type GroupedChange,
+  type Session,
+  type StoreDependencies,
+  type Transaction,
+  UnknownOutcome,
+} from '../queries/database.ts'
 import type { Trail } from './audit.ts'
 import type { SqliteRights } from './row-mac.ts'
 import { createSession } from './session.ts'

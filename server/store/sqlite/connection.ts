@@ -2,15 +2,21 @@ import { realpathSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { createSerialQueue, type SerialQueue } from '../../lib/serial-queue.ts'
-import type { AuditHead } from '../audit-batches.ts'
-import type { StoreDependencies, TableList } from '../queries/database.ts'
-import { commandDependencies, type Database, madeOnce, type Session, type Transaction } from '../queries/database.ts'
+import type { AuditHead } from '../queries/audit.ts'
+import {
+  commandDependencies,
+  type Database,
+  madeOnce,
+  type Session,
+  type StoreDependencies,
+  type TableList,
+  type Transaction,
+} from '../queries/database.ts'
 import { auditHeadOf, createTrail } from './audit.ts'
 import { startCheckpoints } from './checkpoints.ts'
 import { createCommit, createGroup, isUntrustworthy } from './commit.ts'
 import { migrate, openDatabase, openReader } from './open-database.ts'
-import type { SqliteRights } from './row-mac.ts'
-import { createRights } from './row-mac.ts'
+import { createRights, type SqliteRights } from './row-mac.ts'
 import { createSession, lister } from './session.ts'
 
 export interface Connection extends Database {

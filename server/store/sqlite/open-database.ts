@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { type AppliedMigration, missingMigrations, readMigrations, writtenByVersion0 } from '../migrations.ts'
-import { StoreError } from '../store-errors.ts'
+import { StoreError } from '../queries/database.ts'
 
 export const migrations = readMigrations(import.meta.dirname)
 

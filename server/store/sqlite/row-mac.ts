@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import type { Rights, Session } from '../queries/database.ts'
+import { type Rights, type Session, StoreError } from '../queries/database.ts'
 import { contentOf, createTrust, scanRights, sealChanges } from '../queries/row-mac.ts'
 import {
   createReports,
@@ -19,7 +19,6 @@ import {
   rightsTables,
   rowMac,
 } from '../row-mac.ts'
-import { StoreError } from '../store-errors.ts'
 import { migrations, openReader } from './open-database.ts'
 import { createSession } from './session.ts'
 

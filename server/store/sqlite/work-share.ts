@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type Database from 'better-sqlite3'
 import type { StoreDependencies } from '../queries/database.ts'
 import type { Store } from '../store.ts'
-import type { WorkKind, WorkShare } from '../work-share.ts'
+import type { WorkKind, WorkShare } from '../worker.ts'
 import type { Connection } from './connection.ts'
 
 const durationMs = 6_000

@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3'
 import type { ClientBase } from 'pg'
-import { type AuditHead, type AuditRow, beginning } from '../audit-batches.ts'
-import { type Session, sql } from '../queries/database.ts'
-import { StoreError } from '../store-errors.ts'
+import { type AuditHead, type AuditRow, beginning } from '../queries/audit.ts'
+import { type Session, StoreError, sql } from '../queries/database.ts'
 
 /** The rows of one statement: at most this many, and about this many bytes. */
 const maxRows = 1_000

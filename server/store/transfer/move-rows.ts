@@ -1,15 +1,14 @@
 import type Database from 'better-sqlite3'
 import type { ClientBase } from 'pg'
 import type { RightsGuard } from '../../domain/rows.ts'
-import { checkTrail } from '../postgres/audit-check.ts'
 import { connectClient } from '../postgres/pool.ts'
 import { durabilitySettings, prepareDatabase } from '../postgres/prepare-database.ts'
 import { createSession } from '../postgres/session.ts'
-import { type Session, sql } from '../queries/database.ts'
+import { checkTrail } from '../queries/audit.ts'
+import { type Session, StoreError, sql, UnknownOutcome } from '../queries/database.ts'
 import { scanRights } from '../queries/row-mac.ts'
 import { sealedColumns } from '../queries/secrets.ts'
 import { rowMac } from '../row-mac.ts'
-import { StoreError, UnknownOutcome } from '../store-errors.ts'
 import { copyRows, type MovedTable, movedTables, seeded } from './copy.ts'
 
 export interface MovedRows {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AuditEntry, PendingAuditEntry } from '../../../server/domain/rows.ts'
-import { batchesAfter, beginning } from '../../../server/store/audit-batches.ts'
+import { batchesAfter, beginning } from '../../../server/store/queries/audit.ts'
 import { addRelayer, networkOf, unique } from './resources.ts'
 import { onEveryStore } from './stores.ts'
 
