@@ -3,12 +3,12 @@ import type { Contract } from './api/http/contract.ts'
 import { compiledCheck } from './api/http/schema-check.ts'
 import { type Foundation, openFoundation, type TestOverrides } from './app/foundation.ts'
 import { serveHttp } from './app/http.ts'
-import { createRetention } from './app/retention.ts'
+import { Retention } from './app/retention.ts'
 import { startSending } from './app/sender.ts'
 import { isOfDatabase } from './app/start-failure.ts'
 import { startWebhooks } from './app/webhooks.ts'
 import type { Config } from './config.ts'
-import { createBelievedClock } from './lib/trusted-clock.ts'
+import { BelievedClock } from './lib/trusted-clock.ts'
 
 export interface Service {
   /** The address that the service listens on: http://host:port, without a trailing slash. */
@@ -94,10 +94,11 @@ async function warmUp(contract: Contract, untilQuiet: () => Promise<void>): Prom
 /** Removes expired rows, in one process at a time. */
 function startRetention({ config, store, now, elapsed, logger }: Foundation) {
   const share = store.share('retention')
-  const retention = createRetention({
+  const clock = new BelievedClock({ store, now, elapsed, logger })
+  const retention = new Retention({
     store,
     logger,
-    readClock: createBelievedClock({ store, now, elapsed, logger }).read,
+    readClock: () => clock.read(),
     days: config.retention_days,
     share,
   })

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import type { Logger } from 'pino'
-import { type Audit, createAudit } from '../api/http/audit.ts'
+import { Audit } from '../api/http/audit.ts'
 import { type Contract, mountContract, readContract } from '../api/http/contract.ts'
 import { schemaCheck } from '../api/http/schema-check.ts'
 import type { HttpTimes } from '../api/http/server.ts'
@@ -11,9 +11,9 @@ import { ConfigError } from '../domain/errors.ts'
 import type { Observer } from '../domain/observer.ts'
 import type { RightsFault } from '../domain/rows.ts'
 import { createKeyEncryption } from '../keys/key-encryption.ts'
-import { createKeyServices } from '../keys/key-services.ts'
-import { createKeyring, generateKey, type Keyring } from '../keys/keyring.ts'
-import { createTokenLogins } from '../keys/providers/token-logins.ts'
+import { KeyServices } from '../keys/key-services.ts'
+import { generateKey, Keyring } from '../keys/keyring.ts'
+import { TokenLogins } from '../keys/providers/token-logins.ts'
 import { readSecrets, type Secrets } from '../keys/read-secrets.ts'
 import type { Vault } from '../keys/secret-encryption.ts'
 import { makeId } from '../lib/ids.ts'
@@ -23,7 +23,7 @@ import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createDemo } from './first-start.ts'
-import { createObservation, type Observation } from './observation.ts'
+import { type Observation, openObservation } from './observation.ts'
 import { openVault } from './open-vault.ts'
 
 /** The outside world: tests replace the clock, the log and the network. */
@@ -58,7 +58,7 @@ export interface Foundation {
   chains: Chains
   vault: Vault
   keyring: Keyring
-  keyServices: ReturnType<typeof createKeyServices>
+  keyServices: KeyServices
   checkTarget: ReturnType<typeof createTargetCheck>
   audit: Audit
 }
@@ -76,7 +76,7 @@ export async function openFoundation(config: Config, dependencies: TestOverrides
   const secrets = readSecrets(config)
   for (const warning of secrets.warnings) logger.warn({ warning }, 'files are not private')
   const contract = dependencies.contract ?? (await openContract(logger))
-  const observation = await createObservation(config, {
+  const observation = await openObservation(config, {
     store: () => store,
     chains: () => chains,
     operations: contract.operations,
@@ -110,16 +110,16 @@ export async function openFoundation(config: Config, dependencies: TestOverrides
   const chains = createChains(store, lookup, elapsed, observer, dependencies.openPost, checkTarget)
   try {
     const vault = await orConfigError(() => unlock(store, config, secrets, logger, observer))
-    const keyServices = createKeyServices(
-      { lookup, checkTarget },
-      config,
-      createTokenLogins(store, vault.mac),
+    const keyServices = new KeyServices({
+      outbound: { lookup, checkTarget },
+      settings: config,
+      logins: new TokenLogins(store, vault.mac),
       elapsed,
       observer,
-    )
-    const keyring = createKeyring(store, vault, keyServices)
+    })
+    const keyring = new Keyring(store, vault, keyServices)
     if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
-    const audit = await createAudit(store, now, elapsed, logger, observer)
+    const audit = await Audit.open({ store, now, elapsed, logger, observer })
     const outside = { config, secrets, contract, logger, now, elapsed, lookup }
     return { ...outside, observation, observer, store, chains, vault, keyring, keyServices, checkTarget, audit }
   } catch (error) {

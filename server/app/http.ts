@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { createOperations } from '../api/handlers/index.ts'
 import { maxPageCharacters } from '../api/handlers/transactions.ts'
 import { createApp } from '../api/http/app.ts'
-import { createApiKeyUses, createAuthentication } from '../api/http/authentication.ts'
-import { createShares, createStreamPace } from '../api/http/concurrency-limits.ts'
-import { createKeyConnections } from '../api/http/connections.ts'
+import { ApiKeyUses, Authentication } from '../api/http/authentication.ts'
+import { Shares, StreamPace } from '../api/http/concurrency-limits.ts'
+import { KeyConnections } from '../api/http/connections.ts'
 import { readConsole } from '../api/http/console.ts'
 import { callsFromPages } from '../api/http/cors.ts'
-import { createQuiet } from '../api/http/idle.ts'
-import { createRateLimit, type RateLimit } from '../api/http/rate-limit.ts'
+import { Quiet } from '../api/http/idle.ts'
+import { LocalRateLimit, type RateLimit } from '../api/http/rate-limit.ts'
 import { readReference } from '../api/http/reference.ts'
 import { listen } from '../api/http/server.ts'
-import { createSharedRateLimit } from '../api/http/shared-rate-limit.ts'
+import { SharedRateLimit } from '../api/http/shared-rate-limit.ts'
 import { jsonRpc } from '../api/json-rpc/json-rpc.ts'
 import { sponsoredJsonRpc } from '../api/json-rpc/sponsored.ts'
 import type { Fault } from '../domain/errors.ts'
@@ -56,37 +56,37 @@ export async function serveHttp(
   const { foundation } = parts
   const { config, secrets, contract, observation, store, now, elapsed, logger, audit } = foundation
   let stopping = false
-  const apiKeyUses = createApiKeyUses(store.noteApiKeyUses, now, (error) =>
+  const apiKeyUses = new ApiKeyUses(store.noteApiKeyUses, now, (error) =>
     logger.error({ err: error }, 'API key uses not stored'),
   )
   const limit = { per_second: config.rate_limit_per_second, burst: config.rate_limit_burst }
   const rateLimit = store.takeTokens
-    ? createSharedRateLimit(limit, store.takeTokens, elapsed)
-    : createRateLimit(limit, elapsed)
-  const quiet = createQuiet(quietMs, elapsed)
+    ? new SharedRateLimit(limit, store.takeTokens, elapsed)
+    : new LocalRateLimit(limit, elapsed)
+  const quiet = new Quiet(quietMs, elapsed)
   const { pages, isBuilt } = readConsole()
   if (!isBuilt) logger.warn('the console is not built: run `npm run build:console`')
   const pageOrigins = new GenerationCache<ReadonlySet<string>>(store.generation, 1)
   const app = createApp({
     operations: contract.operations,
     handlers: createHandlers({ ...parts, rateLimit, isStopping: () => stopping }),
-    authenticate: createAuthentication({
+    authentication: new Authentication({
       api_key: secrets.api_key,
       apiKey: store.apiKey,
       generation: store.generation,
       now,
-      noteUse: apiKeyUses.note,
+      noteUse: (apiKeyId) => apiKeyUses.note(apiKeyId),
       trusted_proxies: config.trusted_proxies,
     }),
     rateLimit,
     audit,
     reference: [...readReference(), ...pages],
-    bodyBytes: createShares(bodyByteLimits),
-    answerBytes: createShares(answerByteLimits),
-    streamPace: createStreamPace(() => performance.now()),
+    bodyBytes: new Shares(bodyByteLimits),
+    answerBytes: new Shares(answerByteLimits),
+    streamPace: new StreamPace(() => performance.now()),
     callsFromPages: callsFromPages(() => pageOrigins.find('', store.sponsorshipOrigins)),
     quiet,
-    countConnection: createKeyConnections(createShares(connectionLimits)),
+    keyConnections: new KeyConnections(new Shares(connectionLimits)),
     logger,
   })
   const metricsUrl = await observation.serve()
@@ -103,7 +103,7 @@ export async function serveHttp(
   return {
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
     metrics_url: metricsUrl,
-    untilQuiet: quiet.reached,
+    untilQuiet: () => quiet.reached(),
     async close() {
       stopping = true
       parts.sending.waits.stop()
@@ -127,8 +127,8 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
     webhooks,
     checkTarget,
     shares: {
-      streams: createShares(streamLimits),
-      waits: createShares(waitLimits),
+      streams: new Shares(streamLimits),
+      waits: new Shares(waitLimits),
     },
     countCalls: counting(rateLimit),
     pools: new GenerationCache<PoolRow | undefined>(() => store.generation(), maxPools),

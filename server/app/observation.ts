@@ -1,6 +1,6 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
-import { createRequestLog, type Ended, type RequestContext } from '../api/http/request-context.ts'
+import { type Ended, logRequest, type RequestContext } from '../api/http/request-context.ts'
 import type { Chains } from '../chain/chains.ts'
 import { ConfigError } from '../domain/errors.ts'
 import type { Observer } from '../domain/observer.ts'
@@ -8,11 +8,11 @@ import { budgetOf } from '../domain/policies/sponsored-calls.ts'
 import type { Incident, KeyServiceState, RelayerRow } from '../domain/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { WorkShare } from '../store/worker.ts'
-import { createBalances } from '../telemetry/balances.ts'
-import { createIncidents } from '../telemetry/incidents.ts'
-import { createKeyServiceStates } from '../telemetry/key-service-states.ts'
+import { Balances } from '../telemetry/balances.ts'
+import { Incidents } from '../telemetry/incidents.ts'
+import { KeyServiceStates } from '../telemetry/key-service-states.ts'
 import { serveMetrics } from '../telemetry/metrics-server.ts'
-import { createStateLog } from '../telemetry/state-log.ts'
+import { stateLogOf } from '../telemetry/state-log.ts'
 
 /** The request log, and the metrics and traces that the settings enable. */
 export interface Observation {
@@ -53,13 +53,12 @@ interface ObservationSettings {
 }
 
 /** Loads prom-client and OpenTelemetry only when a setting enables them. */
-export async function createObservation(settings: ObservationSettings, observed: Observed): Promise<Observation> {
-  const log = createRequestLog(observed.logger)
-  const incidents = createIncidents(observed.now, observed.store)
-  const keyServices = createKeyServiceStates(observed.now)
-  const stateLog = createStateLog(observed.logger, incidents)
-  const metrics = await createMeters(settings, observed)
-  const traces = await createTracing(settings, observed)
+export async function openObservation(settings: ObservationSettings, observed: Observed): Promise<Observation> {
+  const incidents = new Incidents(observed.now, observed.store)
+  const keyServices = new KeyServiceStates(observed.now)
+  const stateLog = stateLogOf(observed.logger, incidents)
+  const metrics = await openMetrics(settings, observed)
+  const traces = await openTracing(settings, observed)
   const [counted, traced] = [metrics?.observer.rpc, traces?.observer.rpc]
   const rpc: Observer['rpc'] = counted && traced ? (work, run) => counted(work, () => traced(work, run)) : undefined
 
@@ -70,20 +69,20 @@ export async function createObservation(settings: ObservationSettings, observed:
       ...traces?.observer,
       ...(rpc && { rpc }),
       keyServiceCalled(call) {
-        keyServices.observer.keyServiceCalled(call)
+        keyServices.keyServiceCalled(call)
         metrics?.observer.keyServiceCalled?.(call)
       },
       keyServiceDown(key) {
-        keyServices.observer.keyServiceDown(key)
+        keyServices.keyServiceDown(key)
         stateLog.keyServiceDown?.(key)
       },
       keyServiceUp(key) {
-        keyServices.observer.keyServiceUp(key)
+        keyServices.keyServiceUp(key)
         stateLog.keyServiceUp?.(key)
       },
     },
-    incidents: incidents.list,
-    keyServiceStates: keyServices.list,
+    incidents: () => incidents.list(),
+    keyServiceStates: () => keyServices.list(),
     around: (listener) =>
       traces
         ? (request, response: ServerResponse & { locals?: RequestContext }) =>
@@ -94,7 +93,7 @@ export async function createObservation(settings: ObservationSettings, observed:
     ended(context) {
       metrics?.requested(context)
       traces?.requested(context)
-      log(context)
+      logRequest(observed.logger, context)
     },
     async serve() {
       await metrics?.serve()
@@ -110,13 +109,13 @@ export async function createObservation(settings: ObservationSettings, observed:
 const row = 0
 const maxBudgets = 100
 
-async function createMeters(settings: ObservationSettings, { store, chains, logger, now, elapsed }: Observed) {
+async function openMetrics(settings: ObservationSettings, { store, chains, logger, now, elapsed }: Observed) {
   const { metrics_host: host, metrics_port: port } = settings
   if (port === undefined) return undefined
   const { createMetrics } = await import('../telemetry/metrics.ts')
-  const balances = createBalances<RelayerRow>({
+  const balances = new Balances<RelayerRow>({
     relayers: async (limit) => (await store().listRelayers({ offset: 0, limit })).items,
-    read: async (relayer) => (await (await chains().networkClient(relayer))?.funds(relayer.address))?.balance,
+    balanceOf: async (relayer) => (await (await chains().networkClient(relayer))?.funds(relayer.address))?.balance,
     elapsed,
   })
   let share: Pick<WorkShare, 'claim' | 'release'> | undefined
@@ -126,7 +125,7 @@ async function createMeters(settings: ObservationSettings, { store, chains, logg
       if (!(await share.claim(row))) return undefined
       return { ...(await store().readGauges(now())), budgets: await readBudgets(store()) }
     },
-    balances,
+    balances: () => balances.read(),
   })
   let server: Awaited<ReturnType<typeof serveMetrics>> | undefined
   return {
@@ -152,7 +151,7 @@ async function readBudgets(store: Store) {
   )
 }
 
-async function createTracing(settings: ObservationSettings, { operations }: Observed) {
+async function openTracing(settings: ObservationSettings, { operations }: Observed) {
   const { traces_url: url, traces_headers: headers, otel_service_name: serviceName } = settings
   if (url === undefined) return undefined
   const { createTraces } = await import('../telemetry/traces.ts')

@@ -20,13 +20,6 @@ export interface RetentionDependencies {
   logger: Logger
 }
 
-export interface Retention {
-  /** Removes expired rows in small steps, and sums up the activity of former days. Resolves to the number of removed rows by kind. */
-  sweep(): Promise<Record<Kind, number>>
-  /** Starts no more steps, and waits for the step in progress. */
-  stop(): Promise<void>
-}
-
 const dayMs = 86_400_000
 const sweepMs = 3_600_000
 /** The pause between two steps (a few milliseconds each), in which other database transactions run. */
@@ -35,57 +28,70 @@ const restMs = 20
 const row = 0
 
 /** Sweeps at once and every hour. */
-export function createRetention({ store, days, share, readClock, logger }: RetentionDependencies): Retention {
-  const stopping = new AbortController()
+export class Retention {
+  readonly #context: RetentionDependencies
+  readonly #stopping = new AbortController()
+  #sweeping: Promise<unknown> = Promise.resolve()
+  readonly #timer = setInterval(() => this.#begin(), sweepMs)
 
-  const rest = () => pause(restMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+  constructor(context: RetentionDependencies) {
+    this.#context = context
+    this.#begin()
+  }
 
-  async function sweep(): Promise<Record<Kind, number>> {
+  /** Removes expired rows in small steps, and sums up the activity of former days. Resolves to the number of removed rows by kind. */
+  async sweep(): Promise<Record<Kind, number>> {
     const removed = { deliveries: 0, events: 0, idempotency: 0, transactions: 0, audit: 0 }
-    if (await share.claim(row)) await share.under(row, () => sweepInto(removed))
+    if (await this.#context.share.claim(row)) await this.#context.share.under(row, () => this.#sweepInto(removed))
     return removed
   }
 
-  async function sweepInto(removed: Record<Kind, number>): Promise<void> {
-    const time = await readClock()
+  /** Starts no more steps, and waits for the step in progress. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#stopping.abort()
+    await this.#sweeping
+  }
+
+  #rest() {
+    return pause(restMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
+  }
+
+  async #sweepInto(removed: Record<Kind, number>): Promise<void> {
+    const time = await this.#context.readClock()
     if (time === undefined) return
     const nowS = Math.floor(time / 1_000)
-    while (!stopping.signal.aborted && (await share.claim(row)) && (await store.pruneActivity(nowS)).more) await rest()
+    while (
+      !this.#stopping.signal.aborted &&
+      (await this.#context.share.claim(row)) &&
+      (await this.#context.store.pruneActivity(nowS)).more
+    )
+      await this.#rest()
     for (const kind of prunable) {
-      if (days[kind] === 0) continue
-      const before = new Date(time - days[kind] * dayMs).toISOString()
+      if (this.#context.days[kind] === 0) continue
+      const before = new Date(time - this.#context.days[kind] * dayMs).toISOString()
       let after: number | undefined = 0
-      while (after !== undefined && !stopping.signal.aborted && (await share.claim(row))) {
-        const pruned = await store.prune(kind, before, after)
+      while (after !== undefined && !this.#stopping.signal.aborted && (await this.#context.share.claim(row))) {
+        const pruned = await this.#context.store.prune(kind, before, after)
         removed[kind] += pruned.removed
         after = pruned.next
-        if (after !== undefined) await rest()
+        if (after !== undefined) await this.#rest()
       }
     }
-    let hasMore = days.audit > 0
-    while (hasMore && !stopping.signal.aborted && (await share.claim(row))) {
-      const pruned = await store.pruneAudit(time - days.audit * dayMs)
+    let hasMore = this.#context.days.audit > 0
+    while (hasMore && !this.#stopping.signal.aborted && (await this.#context.share.claim(row))) {
+      const pruned = await this.#context.store.pruneAudit(time - this.#context.days.audit * dayMs)
       removed.audit += pruned.removed
       hasMore = pruned.more
-      if (hasMore) await rest()
+      if (hasMore) await this.#rest()
     }
     const isNothing = Object.values(removed).every((count) => count === 0)
-    logger[isNothing ? 'debug' : 'info'](removed, 'expired rows removed')
+    this.#context.logger[isNothing ? 'debug' : 'info'](removed, 'expired rows removed')
   }
 
-  let sweeping: Promise<unknown> = Promise.resolve()
-  const begin = () => {
-    sweeping = sweeping.then(sweep).catch((error) => logger.error({ err: error }, 'retention sweep failed'))
-  }
-  const timer = setInterval(begin, sweepMs)
-  begin()
-
-  return {
-    sweep,
-    async stop() {
-      clearInterval(timer)
-      stopping.abort()
-      await sweeping
-    },
+  #begin() {
+    this.#sweeping = this.#sweeping
+      .then(() => this.sweep())
+      .catch((error) => this.#context.logger.error({ err: error }, 'retention sweep failed'))
   }
 }

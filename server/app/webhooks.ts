@@ -1,6 +1,6 @@
 import { makeId } from '../lib/ids.ts'
 import { createSendAttempt } from '../webhooks/attempt.ts'
-import { createDeliverer } from '../webhooks/deliverer.ts'
+import { Deliverer } from '../webhooks/deliverer.ts'
 import { startWorker } from './background.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -12,7 +12,7 @@ export type Webhooks = ReturnType<typeof startWebhooks>
 /** Starts the delivery of events, and the bulk changes of deliveries. */
 export function startWebhooks(foundation: Foundation) {
   const { config, store, observer, now, logger, vault, lookup, checkTarget } = foundation
-  const deliverer = createDeliverer({
+  const deliverer = new Deliverer({
     store,
     observer,
     makeId,
@@ -21,12 +21,12 @@ export function startWebhooks(foundation: Foundation) {
     open: vault.open,
     send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets, now }),
     scale: config.webhook_time_scale,
-    wake: (notificationRowId) => deliveries.wake(notificationRowId),
+    wake: (notificationRowId: number) => deliveries.wake(notificationRowId),
   })
   const deliveries = startWorker('deliverer', foundation, {
-    work: deliverer.work,
+    work: (rowId) => deliverer.work(rowId),
     find: store.targetsAtWork,
-    leave: deliverer.leave,
+    leave: (rowId) => deliverer.leave(rowId),
   })
   const bulkChanges = startWorker('bulk changes', foundation, {
     async work() {
@@ -38,7 +38,7 @@ export function startWebhooks(foundation: Foundation) {
   })
 
   return {
-    sendTest: deliverer.test,
+    sendTest: (rowId: number) => deliverer.test(rowId),
     wake: deliveries.wake,
     poll: deliveries.poll,
     async stop() {

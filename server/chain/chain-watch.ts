@@ -7,17 +7,6 @@ export interface Poll {
   latest: number
 }
 
-/** Reads the chain once for all relayers of a network. */
-export interface ChainWatch {
-  /**
-   * Returns the result of the last poll if it is at most `max_age_ms` old and new to the address. Otherwise polls again, which all
-   * concurrent callers share. Throws RpcError or RpcUnavailable.
-   */
-  poll(address: string, maxAgeMs: number): Promise<Poll>
-  /** The height of the last answer; undefined: none yet. */
-  height(): number | undefined
-}
-
 interface Questions {
   head(): Promise<Head>
   latestNonce(address: string): Promise<number>
@@ -51,39 +40,52 @@ const maxRemembered = 10_000
  * Reads the head once per poll, for any number of relayers. Reads the accounts' counts in one batch, only at a new head or when a
  * relayer polls again at once because something has happened. `now`: monotonic milliseconds.
  */
-export function createChainWatch(chain: Questions, now: () => number): ChainWatch {
-  const accounts = new BoundedMap<string, Known>(maxRemembered)
-  let current: Shared | undefined
-  let height: number | undefined
+export class ChainWatch {
+  readonly #chain: Questions
+  readonly #now: () => number
+  readonly #accounts = new BoundedMap<string, Known>(maxRemembered)
+  #current: Shared | undefined
+  #height: number | undefined
 
-  function begin(): Shared {
-    const started: Shared = { at: now(), head: chain.head() }
-    started.head.catch(() => {
-      if (current === started) current = undefined
-    })
-    return started
+  constructor(chain: Questions, now: () => number) {
+    this.#chain = chain
+    this.#now = now
   }
 
-  return {
-    height: () => height,
-    async poll(address, maxAgeMs) {
-      const known = accounts.get(address)
-      const isFresh = current !== undefined && now() - current.at < maxAgeMs
-      const isHurried = isFresh && known?.poll === current
-      if (current === undefined || !isFresh || isHurried) current = begin()
-      const poll = current
-      const head = await poll.head
-      height = head.number
-      const isKnown = known?.head_hash === head.hash && known.asked >= asksPerHead && known.latest >= known.highest
-      if (known && isKnown && !isHurried) {
-        known.poll = poll
-        return { head, latest: known.latest }
-      }
-      // All waiters for one head continue in the same turn of the event loop, so their calls form one batch.
-      const latest = await chain.latestNonce(address)
-      accounts.set(address, next(known, poll, head, latest))
-      return { head, latest }
-    },
+  /** The height of the last answer; undefined: none yet. */
+  height(): number | undefined {
+    return this.#height
+  }
+
+  /**
+   * Returns the result of the last poll if it is at most `max_age_ms` old and new to the address. Otherwise polls again, which all
+   * concurrent callers share. Throws RpcError or RpcUnavailable.
+   */
+  async poll(address: string, maxAgeMs: number): Promise<Poll> {
+    const known = this.#accounts.get(address)
+    const isFresh = this.#current !== undefined && this.#now() - this.#current.at < maxAgeMs
+    const isHurried = isFresh && known?.poll === this.#current
+    if (this.#current === undefined || !isFresh || isHurried) this.#current = this.#begin()
+    const poll = this.#current
+    const head = await poll.head
+    this.#height = head.number
+    const isKnown = known?.head_hash === head.hash && known.asked >= asksPerHead && known.latest >= known.highest
+    if (known && isKnown && !isHurried) {
+      known.poll = poll
+      return { head, latest: known.latest }
+    }
+    // All waiters for one head continue in the same turn of the event loop, so their calls form one batch.
+    const latest = await this.#chain.latestNonce(address)
+    this.#accounts.set(address, next(known, poll, head, latest))
+    return { head, latest }
+  }
+
+  #begin(): Shared {
+    const started: Shared = { at: this.#now(), head: this.#chain.head() }
+    started.head.catch(() => {
+      if (this.#current === started) this.#current = undefined
+    })
+    return started
   }
 }
 

@@ -12,7 +12,7 @@ import type { TargetCheck } from '../lib/ssrf-guard.ts'
 import type { Store } from '../store/store.ts'
 import type { Audience } from './answer-limits.ts'
 import { type Chain, createChain } from './chain.ts'
-import { type ChainWatch, createChainWatch } from './chain-watch.ts'
+import { ChainWatch } from './chain-watch.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createGas, createGasRules, type Gas, withoutForks } from './gas.ts'
 import { atLeastMarket, medianMarket } from './market.ts'
@@ -25,7 +25,7 @@ import type { AccountSnapshot, Snapshot } from './snapshot.ts'
 
 /** The client of a network, with the endpoints of one relayer. */
 export interface NetworkClient {
-  chain: Chain & ChainWatch
+  chain: Chain & Pick<ChainWatch, 'poll' | 'height'>
   /**
    * The same nodes for calls that callers of the API ask for, with connections, turns, limits and a health of their own: slow or
    * failing calls of a caller delay neither the sender nor other callers.
@@ -128,7 +128,11 @@ export function createChains(
     const endpoints = open('service')
     const rpc = createRpc(endpoints, now)
     const chain = createChain(rpc)
-    const watch = createChainWatch(chain, now)
+    const chainWatch = new ChainWatch(chain, now)
+    const watch = {
+      poll: (address: string, maxAgeMs: number) => chainWatch.poll(address, maxAgeMs),
+      height: () => chainWatch.height(),
+    }
     const forCallers = open('callers')
     const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
     const rules = createGasRules(each, now)

@@ -12,108 +12,127 @@ import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts
 import { createAwsKms } from './providers/aws-kms.ts'
 import { createAzureKeyVault } from './providers/azure-key-vault.ts'
 import { createGoogleCloudKms } from './providers/google-cloud-kms.ts'
-import { createPkcs11, type Pkcs11Settings } from './providers/pkcs11.ts'
+import { Pkcs11, type Pkcs11Settings } from './providers/pkcs11.ts'
 import { checked, createRemoteSigner, type RemoteReport } from './providers/remote-signer.ts'
 import type { TokenLogins } from './providers/token-logins.ts'
 import { createVaultKv } from './providers/vault.ts'
 import { createWeb3signer } from './providers/web3signer.ts'
 import type { Signer } from './signer.ts'
 
-export interface KeyServices {
+const admissionMs = 15_000
+const maxSigners = 1_000
+
+export interface KeyServicesContext {
+  outbound: Outbound
+  settings: { pkcs11: Pkcs11Settings; remote_signer_headers: HeadersByUrl }
+  logins: TokenLogins
+  /** A monotonic clock in milliseconds. */
+  elapsed(): number
+  observer?: Pick<Observer, 'keyServiceCalled' | 'keyServiceWaits' | 'keyServiceDown' | 'keyServiceUp'>
+}
+
+/** The keys in key services. */
+export class KeyServices {
+  readonly #context: KeyServicesContext
+  readonly #stopped = new AbortController()
+  readonly #signers = new BoundedMap<string, Signer>(maxSigners)
+  readonly #awsKms: ReturnType<typeof createAwsKms>
+  readonly #googleCloudKms: ReturnType<typeof createGoogleCloudKms>
+  readonly #azureKeyVault: ReturnType<typeof createAzureKeyVault>
+  readonly #pkcs11: Pkcs11
+  readonly #web3signer: ReturnType<typeof createWeb3signer>
+  readonly #vaultKv: ReturnType<typeof createVaultKv>
+
+  constructor(context: KeyServicesContext) {
+    const { outbound, settings, logins } = context
+    this.#context = context
+    setMaxListeners(0, this.#stopped.signal)
+    this.#awsKms = createAwsKms(outbound)
+    this.#googleCloudKms = createGoogleCloudKms(outbound)
+    this.#azureKeyVault = createAzureKeyVault(outbound)
+    this.#pkcs11 = new Pkcs11(settings.pkcs11, logins)
+    this.#web3signer = createWeb3signer(outbound, settings.remote_signer_headers)
+    this.#vaultKv = createVaultKv(outbound)
+  }
+
   /**
    * The address of the key, after a signature by it was checked, and the reference, with the version of the key. Throws DomainError
    * (400, 422, 503). `trust`: of the caller who gives it.
    */
-  admit(reference: KeyReference, trust: LoginTrust): Promise<{ address: string; reference: KeyReference }>
+  async admit(reference: KeyReference, trust: LoginTrust): Promise<{ address: string; reference: KeyReference }> {
+    const fault = urlFault(reference, this.#context.outbound.checkTarget)
+    if (fault) throw badRequest(['config', fault.field], fault.message)
+    try {
+      return await this.#limited(admissionMs, async (signal) => {
+        const { address, version } = await this.#open(reference, undefined, trust).publicKey(signal)
+        const exact = version === undefined ? reference : withVersion(reference, version)
+        const { digest, preimage } = probe()
+        checked((await this.#open(exact, undefined, trust).sign(digest, signal, preimage)).rs, digest, address)
+        return { address, reference: exact }
+      })
+    } catch (error) {
+      throw error instanceof KeyServiceFault ? refusal(error) : error
+    }
+  }
+
   /** Calls nothing. One signer per key, so that the limits hold for all relayers of the key. */
-  signer(reference: KeyReference, address: string): Signer
+  signer(reference: KeyReference, address: string): Signer {
+    const name = JSON.stringify([reference, address])
+    const known = this.#signers.get(name)
+    if (known) return known
+    const report = this.#reportOf(reference.type, address)
+    const signer = createRemoteSigner(this.#open(reference, address), address, {
+      elapsed: this.#context.elapsed,
+      limited: (ms, call) => this.#limited(ms, call),
+      report,
+    })
+    this.#signers.set(name, signer)
+    return signer
+  }
+
   /** Ends all calls. */
-  stop(): void
-}
-
-const admissionMs = 15_000
-const maxSigners = 1_000
-
-export function createKeyServices(
-  outbound: Outbound,
-  settings: { pkcs11: Pkcs11Settings; remote_signer_headers: HeadersByUrl },
-  logins: TokenLogins,
-  elapsed: () => number,
-  observer: Pick<Observer, 'keyServiceCalled' | 'keyServiceWaits' | 'keyServiceDown' | 'keyServiceUp'> = {},
-): KeyServices {
-  const stopped = new AbortController()
-  setMaxListeners(0, stopped.signal)
-  const signers = new BoundedMap<string, Signer>(maxSigners)
-  const awsKms = createAwsKms(outbound)
-  const googleCloudKms = createGoogleCloudKms(outbound)
-  const azureKeyVault = createAzureKeyVault(outbound)
-  const pkcs11 = createPkcs11(settings.pkcs11, logins)
-  const web3signer = createWeb3signer(outbound, settings.remote_signer_headers)
-  const vaultKv = createVaultKv(outbound)
+  stop(): void {
+    this.#pkcs11.stop()
+    this.#stopped.abort()
+  }
 
   /** `address`: of the key; undefined before its admission. */
-  function open(reference: KeyReference, address?: string, trust: LoginTrust = 'operator'): RemoteKey {
+  #open(reference: KeyReference, address?: string, trust: LoginTrust = 'operator'): RemoteKey {
     // The setting ALLOW_PRIVATE_TARGETS may have changed since the signer was created.
-    const fault = urlFault(reference, outbound.checkTarget)
+    const fault = urlFault(reference, this.#context.outbound.checkTarget)
     if (fault) return refusing(new KeyServiceFault('refused', `the ${fault.field} of the key service ${fault.message}`))
     const { type, config } = reference
     switch (type) {
       case 'aws_kms':
-        return awsKms(config)
+        return this.#awsKms(config)
       case 'google_cloud_kms':
-        return googleCloudKms(config)
+        return this.#googleCloudKms(config)
       case 'azure_key_vault':
-        return azureKeyVault(config)
+        return this.#azureKeyVault(config)
       case 'pkcs11':
-        return pkcs11.key(config, trust)
+        return this.#pkcs11.key(config, trust)
       case 'remote':
-        return web3signer(config)
+        return this.#web3signer(config)
       case 'vault':
-        return vaultKv(config, address)
+        return this.#vaultKv(config, address)
     }
   }
 
-  const reportOf = (type: KeyReference['type'], address: string): RemoteReport => ({
-    called: (outcome, durationMs) => observer.keyServiceCalled?.({ type, outcome, duration_ms: durationMs }),
-    waits: (change) => observer.keyServiceWaits?.(type, change),
-    changed(fault) {
-      if (fault) observer.keyServiceDown?.({ type, address, reason: fault.message, detail: fault.detail })
-      else observer.keyServiceUp?.({ type, address })
-    },
-  })
+  #reportOf(type: KeyReference['type'], address: string): RemoteReport {
+    return {
+      called: (outcome, durationMs) =>
+        this.#context.observer?.keyServiceCalled?.({ type, outcome, duration_ms: durationMs }),
+      waits: (change) => this.#context.observer?.keyServiceWaits?.(type, change),
+      changed: (fault) => {
+        if (fault)
+          this.#context.observer?.keyServiceDown?.({ type, address, reason: fault.message, detail: fault.detail })
+        else this.#context.observer?.keyServiceUp?.({ type, address })
+      },
+    }
+  }
 
-  const limited = <T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> =>
-    withTimeout(ms, late, call, stopped.signal)
-
-  return {
-    async admit(reference, trust) {
-      const fault = urlFault(reference, outbound.checkTarget)
-      if (fault) throw badRequest(['config', fault.field], fault.message)
-      try {
-        return await limited(admissionMs, async (signal) => {
-          const { address, version } = await open(reference, undefined, trust).publicKey(signal)
-          const exact = version === undefined ? reference : withVersion(reference, version)
-          const { digest, preimage } = probe()
-          checked((await open(exact, undefined, trust).sign(digest, signal, preimage)).rs, digest, address)
-          return { address, reference: exact }
-        })
-      } catch (error) {
-        throw error instanceof KeyServiceFault ? refusal(error) : error
-      }
-    },
-    signer(reference, address) {
-      const name = JSON.stringify([reference, address])
-      const known = signers.get(name)
-      if (known) return known
-      const report = reportOf(reference.type, address)
-      const signer = createRemoteSigner(open(reference, address), address, { elapsed, limited, report })
-      signers.set(name, signer)
-      return signer
-    },
-    stop() {
-      pkcs11.stop()
-      stopped.abort()
-    },
+  #limited<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return withTimeout(ms, late, call, this.#stopped.signal)
   }
 }
 

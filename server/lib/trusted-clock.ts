@@ -13,11 +13,6 @@ export interface BelievedClockDependencies {
   logger: Logger
 }
 
-export interface BelievedClock {
-  /** Milliseconds since the Unix epoch; undefined while the wall clock may be ahead. */
-  read(): Promise<number | undefined>
-}
-
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 /** Between two reads of one process, corrections of the wall clock are a few seconds. A larger difference is a jump. */
@@ -32,31 +27,35 @@ const doubtMs = dayMs
  * far ahead of the stored time, the clock is trusted only after a day of monotonic time. A clock that is behind is trusted, because
  * it deletes less.
  */
-export function createBelievedClock({ store, now, elapsed, logger }: BelievedClockDependencies): BelievedClock {
-  let last: { wall_ms: number; elapsed_ms: number } | undefined
-  let doubtedAtMs: number | undefined
+export class BelievedClock {
+  readonly #context: BelievedClockDependencies
+  #last: { wall_ms: number; elapsed_ms: number } | undefined
+  #doubtedAtMs: number | undefined
 
-  /** The expected wall clock time, and the tolerance for a clock that is ahead. */
-  async function expected(elapsedMs: number) {
-    if (last) return { wall_ms: last.wall_ms + elapsedMs - last.elapsed_ms, tolerance_ms: maxJumpMs }
-    const believedMs = await store.believedTime()
-    return believedMs === undefined ? undefined : { wall_ms: believedMs, tolerance_ms: maxAbsenceMs }
+  constructor(context: BelievedClockDependencies) {
+    this.#context = context
   }
 
-  return {
-    async read() {
-      const [wallMs, elapsedMs] = [now(), elapsed()]
-      const due = await expected(elapsedMs)
-      last = { wall_ms: wallMs, elapsed_ms: elapsedMs }
-      if (due && wallMs - due.wall_ms > due.tolerance_ms) {
-        doubtedAtMs = elapsedMs
-        const times = { now: new Date(wallMs).toISOString(), expected: new Date(due.wall_ms).toISOString() }
-        logger.warn(times, 'clock ahead of the expected time: nothing is deleted by age for 24 hours')
-      }
-      if (doubtedAtMs !== undefined && elapsedMs - doubtedAtMs < doubtMs) return undefined
-      doubtedAtMs = undefined
-      await store.believeTime(wallMs)
-      return wallMs
-    },
+  /** Milliseconds since the Unix epoch; undefined while the wall clock may be ahead. */
+  async read(): Promise<number | undefined> {
+    const [wallMs, elapsedMs] = [this.#context.now(), this.#context.elapsed()]
+    const due = await this.#expected(elapsedMs)
+    this.#last = { wall_ms: wallMs, elapsed_ms: elapsedMs }
+    if (due && wallMs - due.wall_ms > due.tolerance_ms) {
+      this.#doubtedAtMs = elapsedMs
+      const times = { now: new Date(wallMs).toISOString(), expected: new Date(due.wall_ms).toISOString() }
+      this.#context.logger.warn(times, 'clock ahead of the expected time: nothing is deleted by age for 24 hours')
+    }
+    if (this.#doubtedAtMs !== undefined && elapsedMs - this.#doubtedAtMs < doubtMs) return undefined
+    this.#doubtedAtMs = undefined
+    await this.#context.store.believeTime(wallMs)
+    return wallMs
+  }
+
+  /** The expected wall clock time, and the tolerance for a clock that is ahead. */
+  async #expected(elapsedMs: number) {
+    if (this.#last) return { wall_ms: this.#last.wall_ms + elapsedMs - this.#last.elapsed_ms, tolerance_ms: maxJumpMs }
+    const believedMs = await this.#context.store.believedTime()
+    return believedMs === undefined ? undefined : { wall_ms: believedMs, tolerance_ms: maxAbsenceMs }
   }
 }

@@ -273,53 +273,55 @@ interface Seen<Value> {
   error?: string
 }
 
-/** Answers that are looked at again: each is kept for `fresh_ms`, and a failed question for a sixth of it. */
-export interface LastSeen<Value> {
-  /** The answers by key, as far as they come within `patience_ms`; a later call has the others. A failure is its message. */
-  read<Key extends string>(questions: ReadonlyMap<Key, () => Promise<Value>>): Promise<Map<Key, Value | Error>>
-}
-
 const maxKnown = 10_000
 const maxAtOnce = 100
 const patienceMs = 2_000
 const late = () => new Error('not answered yet')
 
-/** `elapsed`: a monotonic clock in milliseconds. */
-export function createLastSeen<Value>(freshMs: number, elapsed: () => number): LastSeen<Value> {
-  const known = new BoundedMap<string, Seen<Value>>(maxKnown)
-  const asking = new Map<string, Promise<void>>()
-  const limit = pLimit(maxAtOnce)
+/** Answers that are looked at again: each is kept for `freshMs`, and a failed question for a sixth of it. */
+export class LastSeen<Value> {
+  readonly #freshMs: number
+  readonly #elapsed: () => number
+  readonly #known = new BoundedMap<string, Seen<Value>>(maxKnown)
+  readonly #asking = new Map<string, Promise<void>>()
+  readonly #limit = pLimit(maxAtOnce)
 
-  function ask(key: string, question: () => Promise<Value>): Promise<void> {
-    const running = asking.get(key)
+  constructor(freshMs: number, elapsed: () => number) {
+    this.#freshMs = freshMs
+    this.#elapsed = elapsed
+  }
+
+  /** The answers by key, as far as they come within `patienceMs`; a later call has the others. A failure is its message. */
+  async read<Key extends string>(questions: ReadonlyMap<Key, () => Promise<Value>>): Promise<Map<Key, Value | Error>> {
+    const asked = [...questions].flatMap(([key, question]) => {
+      const seen = this.#known.get(key)
+      return seen && this.#isFresh(seen) ? [] : [this.#ask(key, question)]
+    })
+    await withTimeout(patienceMs, late, () => Promise.all(asked)).catch(() => undefined)
+    return new Map(
+      [...questions.keys()].map((key): [Key, Value | Error] => {
+        const seen = this.#known.get(key)
+        // An answer of before stays until the next one comes, but not for long.
+        if (!seen || this.#elapsed() - seen.at > 2 * this.#freshMs) return [key, late()]
+        return [key, seen.error === undefined ? (seen.value as Value) : new Error(seen.error)]
+      }),
+    )
+  }
+
+  #ask(key: string, question: () => Promise<Value>): Promise<void> {
+    const running = this.#asking.get(key)
     if (running) return running
-    const asked = limit(question)
+    const asked = this.#limit(question)
       .then(
-        (value) => void known.set(key, { at: elapsed(), value }),
-        (error: Error) => void known.set(key, { at: elapsed(), error: error.message }),
+        (value) => void this.#known.set(key, { at: this.#elapsed(), value }),
+        (error: Error) => void this.#known.set(key, { at: this.#elapsed(), error: error.message }),
       )
-      .finally(() => asking.delete(key))
-    asking.set(key, asked)
+      .finally(() => this.#asking.delete(key))
+    this.#asking.set(key, asked)
     return asked
   }
 
-  const isFresh = ({ at, error }: Seen<Value>) => elapsed() - at < (error === undefined ? freshMs : freshMs / 6)
-
-  return {
-    async read(questions) {
-      const asked = [...questions].flatMap(([key, question]) => {
-        const seen = known.get(key)
-        return seen && isFresh(seen) ? [] : [ask(key, question)]
-      })
-      await withTimeout(patienceMs, late, () => Promise.all(asked)).catch(() => undefined)
-      return new Map(
-        [...questions.keys()].map((key) => {
-          const seen = known.get(key)
-          // An answer of before stays until the next one comes, but not for long.
-          if (!seen || elapsed() - seen.at > 2 * freshMs) return [key, late()]
-          return [key, seen.error === undefined ? (seen.value as Value) : new Error(seen.error)]
-        }),
-      )
-    },
+  #isFresh({ at, error }: Seen<Value>) {
+    return this.#elapsed() - at < (error === undefined ? this.#freshMs : this.#freshMs / 6)
   }
 }

@@ -7,9 +7,9 @@ import type { Incidents } from './incidents.ts'
  * Log lines for operators, and incidents: one per change of state, not one per failed call. Only the host of an RPC URL is logged, because its
  * path, query and user may contain secrets.
  */
-export function createStateLog(
+export function stateLogOf(
   logger: Logger,
-  { note }: Pick<Incidents, 'note'>,
+  incidents: Pick<Incidents, 'note'>,
 ): Pick<
   Observer,
   | 'endpointDown'
@@ -27,48 +27,48 @@ export function createStateLog(
   return {
     endpointDown(endpoint) {
       logger.warn(endpoint, 'rpc endpoint down')
-      note('warning', endpoint.host, `The node is not used: ${endpoint.reason}`)
+      incidents.note('warning', endpoint.host, `The node is not used: ${endpoint.reason}`)
     },
     endpointAnsweredTooMuch: (endpoint) => logger.warn(endpoint, 'rpc endpoint answer too large'),
     endpointAnswerMalformed: (endpoint) => logger.warn(endpoint, 'rpc endpoint answer malformed'),
     endpointUp(endpoint) {
       logger.info(endpoint, 'rpc endpoint up')
-      note('over', endpoint.host, 'The node is used again')
+      incidents.note('over', endpoint.host, 'The node is used again')
     },
     keyServiceDown(key) {
       logger.warn(key, 'key service down')
-      note('error', `${key.type} ${key.address}`, `The key service does not sign: ${key.reason}`)
+      incidents.note('error', `${key.type} ${key.address}`, `The key service does not sign: ${key.reason}`)
     },
     keyServiceUp(key) {
       logger.info(key, 'key service up')
-      note('over', `${key.type} ${key.address}`, 'The key service signs again')
+      incidents.note('over', `${key.type} ${key.address}`, 'The key service signs again')
     },
     foreignTransaction(foreign) {
       logger.error(foreign, 'foreign transaction of a relayer')
-      note('error', foreign.relayer_id, `Another program sent a transaction with nonce ${foreign.nonce}`)
+      incidents.note('error', foreign.relayer_id, `Another program sent a transaction with nonce ${foreign.nonce}`)
     },
     nonceNoticed(event, fields) {
       logger.warn(fields, event)
-      note('warning', fields.relayer_id, `Nonces: ${event}`)
+      incidents.note('warning', fields.relayer_id, `Nonces: ${event}`)
     },
     waits: (wait) => logger.warn(wait, 'transaction waiting'),
     fundingChanged(funding) {
       const { relayer_id, state, reason } = funding
       if (isBlocked(state)) {
         logger.warn(funding, 'relayer is not refilled')
-        note('error', relayer_id, `It is not refilled: ${reason ?? state}`)
+        incidents.note('error', relayer_id, `It is not refilled: ${reason ?? state}`)
       } else {
         logger.info(funding, 'relayer is refilled again')
-        note('over', relayer_id, 'It is refilled again')
+        incidents.note('over', relayer_id, 'It is refilled again')
       }
     },
     relayerChanged({ relayer_id, disabled_reason }) {
       if (disabled_reason !== null) {
         logger.warn({ relayer_id, reason: disabled_reason }, 'relayer disabled')
-        note('error', relayer_id, `It was disabled: ${disabled_reason}`)
+        incidents.note('error', relayer_id, `It was disabled: ${disabled_reason}`)
       } else {
         logger.info({ relayer_id, reason: 'The cause no longer exists' }, 'relayer enabled')
-        note('over', relayer_id, 'It was enabled: the cause no longer exists')
+        incidents.note('over', relayer_id, 'It was enabled: the cause no longer exists')
       }
     },
   }

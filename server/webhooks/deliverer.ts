@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { DeliveryAttempt } from '../../generated/openapi.ts'
+import { notificationNotFound } from '../domain/errors.ts'
 import type { Observer } from '../domain/observer.ts'
 import type { DueDelivery, Target } from '../domain/rows.ts'
 import type { Store } from '../store/store.ts'
@@ -12,7 +13,7 @@ const maxAhead = 100
 const maxSleepMs = 60_000
 const graceMs = 2_000
 
-export interface DelivererDependencies {
+export interface DelivererContext {
   store: Store
   observer: Observer
   send: SendAttempt
@@ -28,41 +29,36 @@ export interface DelivererDependencies {
   logger: Logger
 }
 
-export interface Deliverer {
-  /** Starts the due deliveries of a target, and returns the milliseconds until the next call; undefined when nothing is left. */
-  work(notificationRowId: number): Promise<number | undefined>
-  /** Waits for a target's deliveries in flight for a short grace period, because another server delivers to it from now on. */
-  leave(notificationRowId: number): Promise<void>
-  /** Sends a test event once, immediately. */
-  test(notificationRowId: number): Promise<DeliveryAttempt>
-  /** Starts no more deliveries, and waits for those in flight for a short grace period. The next start repeats the others. */
-  stop(): Promise<void>
-}
-
 /** Delivers the outbox: at most ten deliveries at once per target, and one at a time per transaction. */
-export function createDeliverer(dependencies: DelivererDependencies): Deliverer {
-  const { store, send, now, makeId, scale, wake, logger, observer } = dependencies
-  const underWay = new Map<number, Map<number, Promise<void>>>()
-  let stopping = false
+export class Deliverer {
+  readonly #context: DelivererContext
+  readonly #underWay = new Map<number, Map<number, Promise<void>>>()
+  #stopping = false
 
-  async function work(rowId: number): Promise<number | undefined> {
+  constructor(context: DelivererContext) {
+    this.#context = context
+  }
+
+  /** Starts the due deliveries of a target, and returns the milliseconds until the next call; undefined when nothing is left. */
+  async work(rowId: number): Promise<number | undefined> {
+    const { store, now } = this.#context
     const target = await store.getTarget(rowId)
-    if (!target || target.disabled_reason !== null || stopping) return undefined
-    const own = underWay.get(rowId) ?? new Map<number, Promise<void>>()
-    underWay.set(rowId, own)
+    if (!target || target.disabled_reason !== null || this.#stopping) return undefined
+    const own = this.#underWay.get(rowId) ?? new Map<number, Promise<void>>()
+    this.#underWay.set(rowId, own)
     if (own.size < maxInFlight) {
       const due = await store.dueDeliveries(rowId, now(), maxAhead)
       for (const delivery of due.filter((one) => !own.has(one.row_id)).slice(0, maxInFlight - own.size)) {
-        const delivering = deliver(target, delivery).finally(() => {
+        const delivering = this.#deliver(target, delivery).finally(() => {
           own.delete(delivery.row_id)
-          wake(rowId)
+          this.#context.wake(rowId)
         })
         own.set(delivery.row_id, delivering)
       }
     }
     const next = await store.nextDueAt(rowId)
     if (next === undefined && own.size === 0) {
-      underWay.delete(rowId)
+      this.#underWay.delete(rowId)
       return undefined
     }
     // A finished delivery wakes this worker, so deliveries that are already due need no timer.
@@ -70,11 +66,41 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
     return waitMs > 0 ? Math.min(waitMs, maxSleepMs) : maxSleepMs
   }
 
-  async function deliver(target: Target, delivery: DueDelivery): Promise<void> {
+  /** Waits for a target's deliveries in flight for a short grace period, because another server delivers to it from now on. */
+  async leave(rowId: number): Promise<void> {
+    const left = [...(this.#underWay.get(rowId)?.values() ?? [])]
+    const grace = new Promise((resolve) => setTimeout(resolve, graceMs).unref())
+    await Promise.race([Promise.all(left), grace])
+  }
+
+  /** Sends a test event once, immediately. */
+  async test(rowId: number): Promise<DeliveryAttempt> {
+    const target = await this.#context.store.getTarget(rowId)
+    if (!target) throw notificationNotFound()
+    const id = this.#context.makeId()
+    const payload = { payload_type: 'test', notification_id: target.id }
+    const body = JSON.stringify({
+      id,
+      event: 'test',
+      payload,
+      timestamp: new Date(this.#context.now()).toISOString(),
+      sequence: 0,
+    })
+    return (await this.#perform(target, id, body, 1)).attempt
+  }
+
+  /** Starts no more deliveries, and waits for those in flight for a short grace period. The next start repeats the others. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    await Promise.all([...this.#underWay.keys()].map((rowId) => this.leave(rowId)))
+  }
+
+  async #deliver(target: Target, delivery: DueDelivery): Promise<void> {
+    const { store, now, scale } = this.#context
     try {
       const body = await store.bodyOf(delivery.row_id)
       if (body === undefined) return
-      const { attempt, result } = await perform(target, delivery.event_id, body, delivery.attempts + 1)
+      const { attempt, result } = await this.#perform(target, delivery.event_id, body, delivery.attempts + 1)
       const { failing_since, url } = (await store.getTarget(target.row_id)) ?? target
       const since = failing_since === null ? undefined : Date.parse(failing_since)
       const verdict = judge(result, delivery.failures, since, now(), Math.random(), scale)
@@ -87,27 +113,27 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
         attempt,
         ...outcome,
       })
-      observer.delivered?.(outcome.status, attempt.duration_ms)
+      this.#context.observer.delivered?.(outcome.status, attempt.duration_ms)
     } catch (error) {
-      logger.error({ err: error, delivery: delivery.row_id }, 'delivery outcome not stored')
+      this.#context.logger.error({ err: error, delivery: delivery.row_id }, 'delivery outcome not stored')
     }
   }
 
-  async function perform(target: Target, id: string, body: string, number: number) {
-    const started = now()
+  async #perform(target: Target, id: string, body: string, number: number) {
+    const started = this.#context.now()
     const timestamp = Math.floor(started / 1_000)
     const headers = {
       'Content-Type': 'application/json',
       'User-Agent': 'evm-relayer-service',
       'webhook-id': id,
       'webhook-timestamp': String(timestamp),
-      ...signatureHeaders(keyOf(target, target.signing_key), formerKeyOf(target), id, timestamp, body),
+      ...signatureHeaders(this.#keyOf(target, target.signing_key), this.#formerKeyOf(target), id, timestamp, body),
     }
-    const post = () => send(target.url, headers, body)
+    const post = () => this.#context.send(target.url, headers, body)
     const work = { host: URL.parse(target.url)?.host ?? '', event_id: id, number }
-    const result = await (observer.attempt ? observer.attempt(work, post) : post())
+    const result = await (this.#context.observer.attempt ? this.#context.observer.attempt(work, post) : post())
     const { status, error, answer } = result
-    const durationMs = Math.max(0, Math.round(now() - started))
+    const durationMs = Math.max(0, Math.round(this.#context.now() - started))
     const attempt: DeliveryAttempt = {
       number,
       at: new Date(started).toISOString(),
@@ -119,32 +145,13 @@ export function createDeliverer(dependencies: DelivererDependencies): Deliverer 
     return { attempt, result }
   }
 
-  const keyOf = ({ id }: Target, sealed: Uint8Array | null): string | undefined =>
-    sealed === null ? undefined : Buffer.from(dependencies.open(sealed, `notifications:${id}`)).toString('utf8')
-
-  const formerKeyOf = (target: Target): string | undefined =>
-    target.former_until !== null && target.former_until > now() ? keyOf(target, target.former_key) : undefined
-
-  async function leave(rowId: number): Promise<void> {
-    const left = [...(underWay.get(rowId)?.values() ?? [])]
-    const grace = new Promise((resolve) => setTimeout(resolve, graceMs).unref())
-    await Promise.race([Promise.all(left), grace])
+  #keyOf({ id }: Target, sealed: Uint8Array | null): string | undefined {
+    return sealed === null ? undefined : Buffer.from(this.#context.open(sealed, `notifications:${id}`)).toString('utf8')
   }
 
-  return {
-    work,
-    leave,
-    async test(rowId) {
-      const target = await store.getTarget(rowId)
-      if (!target) throw new Error('The notification was deleted')
-      const id = makeId()
-      const payload = { payload_type: 'test', notification_id: target.id }
-      const body = JSON.stringify({ id, event: 'test', payload, timestamp: new Date(now()).toISOString(), sequence: 0 })
-      return (await perform(target, id, body, 1)).attempt
-    },
-    async stop() {
-      stopping = true
-      await Promise.all([...underWay.keys()].map(leave))
-    },
+  #formerKeyOf(target: Target): string | undefined {
+    return target.former_until !== null && target.former_until > this.#context.now()
+      ? this.#keyOf(target, target.former_key)
+      : undefined
   }
 }

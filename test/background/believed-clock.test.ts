@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { expect, test } from 'vitest'
-import { createBelievedClock } from '../../server/lib/trusted-clock.ts'
+import { BelievedClock } from '../../server/lib/trusted-clock.ts'
 
 const [hour, day] = [3_600_000, 86_400_000]
 const start = Date.parse('2026-01-01T00:00:00.000Z')
@@ -9,7 +9,7 @@ const start = Date.parse('2026-01-01T00:00:00.000Z')
 function clockOver(memory: { ms: number | undefined }) {
   const time = { wall: start, mono: 0 }
   const logged: string[] = []
-  const clock = createBelievedClock({
+  const clock = new BelievedClock({
     store: {
       believedTime: async () => memory.ms,
       async believeTime(ms) {

@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { createRetention } from '../../server/app/retention.ts'
+import { Retention } from '../../server/app/retention.ts'
 import { fakeShare } from '../support/fake-share.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -97,7 +97,7 @@ test('returns each page with its items and its total of the same moment during a
     expect(data.at(-1)?.id).toBe(transactionId('demo', 1_001 - data.length))
     totals.push(data.length)
   }
-  const retention = createRetention({
+  const retention = new Retention({
     store: {
       // One page is asked for before each step and read during it, another one after it.
       async prune(...parameters) {
@@ -235,15 +235,15 @@ test('deletes in small steps, only in the process with the lease, and stops with
     readClock: async () => start + 60 * dayMs,
     logger: pino({ level: 'silent' }),
   }
-  const idle = createRetention(dependencies)
+  const idle = new Retention(dependencies)
   expect(await idle.sweep()).toMatchObject({ transactions: 0 })
   await idle.stop()
   expect(steps).toEqual([])
   lease.is_ours = true
-  const stopped = createRetention(dependencies)
+  const stopped = new Retention(dependencies)
   await stopped.stop()
   expect(steps.length).toBeLessThanOrEqual(1)
-  const retention = createRetention(dependencies)
+  const retention = new Retention(dependencies)
   await until('all is gone but the last', async () => (await count(before, 'transactions')) === 1)
   await retention.stop()
   expect(Math.max(...steps)).toBeLessThanOrEqual(100)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createChainWatch } from '../../server/chain/chain-watch.ts'
+import { ChainWatch } from '../../server/chain/chain-watch.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
@@ -11,7 +11,7 @@ function watched() {
   const chain = { number: 1, fails: false, latest: 0 }
   const clock = { ms: 0 }
   let asked: string[] = []
-  const watch = createChainWatch(
+  const watch = new ChainWatch(
     {
       async head() {
         asked.push('head')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createShares } from '../../server/api/http/concurrency-limits.ts'
+import { Shares } from '../../server/api/http/concurrency-limits.ts'
 import { StatusWaits, WaitPlace } from '../../server/services/transactions/wait-for-status.ts'
 import type { TransactionState } from '../../server/store/queries/transaction-reads.ts'
 
@@ -15,7 +15,7 @@ function open() {
       return new Map(ids.flatMap((id) => [[id, states.get(id) ?? { status: 'submitted', resign: false }] as const]))
     },
   })
-  const shares = createShares({ name: 'waits', limit: 5_000, each: 1_250 })
+  const shares = new Shares({ name: 'waits', limit: 5_000, each: 1_250 })
   const wait = (key: string, transactionId: string, isSigned = false) => {
     let close = () => {}
     const request = {

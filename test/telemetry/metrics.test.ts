@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startService } from '../../server/app.ts'
 import { readConfig } from '../../server/config.ts'
-import { createBalances } from '../../server/telemetry/balances.ts'
+import { Balances } from '../../server/telemetry/balances.ts'
 import { testChain } from '../support/chain.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
@@ -182,19 +182,19 @@ test('reads balances at intervals, one after the other, and is not blocked by a 
   const asked: string[] = []
   const relayers = [1, 2].map((chainId) => ({ id: `r${chainId}`, chain_id: chainId, policies: {} }))
   const silent = Promise.withResolvers<bigint>()
-  const balances = createBalances({
+  const balances = new Balances({
     relayers: async (limit) => relayers.slice(0, limit),
-    read: ({ id }) => {
+    balanceOf: ({ id }) => {
       asked.push(id)
       return id === 'r1' ? silent.promise : Promise.resolve(7n)
     },
     elapsed: () => clock.ms,
   })
-  expect(balances()).toEqual([])
+  expect(balances.read()).toEqual([])
   clock.ms += 60_000
-  expect(balances()).toEqual([])
+  expect(balances.read()).toEqual([])
   silent.reject(new Error('silent'))
-  await until('the second was asked', () => balances().length > 0)
-  expect(balances()).toEqual([{ relayer_id: 'r2', chain_id: 2, wei: 7n, min_balance: 0n }])
+  await until('the second was asked', () => balances.read().length > 0)
+  expect(balances.read()).toEqual([{ relayer_id: 'r2', chain_id: 2, wei: 7n, min_balance: 0n }])
   expect(asked).toEqual(['r1', 'r2', ...asked.slice(2)])
 })

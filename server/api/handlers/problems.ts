@@ -8,10 +8,10 @@ import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import {
   type Account,
-  createLastSeen,
   type Facts,
   type FoundProblem,
   findProblems,
+  LastSeen,
   type NetworkSeen,
 } from '../../services/find-problems.ts'
 import { ApiError } from '../http/errors.ts'
@@ -31,8 +31,8 @@ const maxPage = 1_000
 const minuteMs = 60_000
 
 export function problems({ store, background, nonces, now, elapsed, unready }: ServicesContext): Operations {
-  const accounts = createLastSeen<Account>(accountsMs, elapsed)
-  const nodes = createLastSeen<NetworkSeen>(nodesMs, elapsed)
+  const accounts = new LastSeen<Account>(accountsMs, elapsed)
+  const nodes = new LastSeen<NetworkSeen>(nodesMs, elapsed)
   let last: { until: number; snapshot: Promise<Snapshot> } | undefined
 
   function look(): Promise<Snapshot> {

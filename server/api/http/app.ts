@@ -3,11 +3,11 @@ import type { Logger } from 'pino'
 import { NodeAccess } from '../../domain/node-access.ts'
 import type { Caller, Handlers, OperationId } from '../../domain/operation.ts'
 import type { Audit } from './audit.ts'
-import type { Authenticate } from './authentication.ts'
+import type { Authentication } from './authentication.ts'
 import { authorize, checkRoles } from './authorization.ts'
 import { checkMediaType, maxBodyBytes, readBody } from './body.ts'
-import type { Held, Shares } from './concurrency-limits.ts'
-import type { CountConnection } from './connections.ts'
+import type { Held, Shares, StreamPace } from './concurrency-limits.ts'
+import type { KeyConnections } from './connections.ts'
 import type { Operation } from './contract.ts'
 import { envelope } from './envelope.ts'
 import { ApiError, failureMiddleware, jsonRpcFailure, toFailure } from './errors.ts'
@@ -26,7 +26,7 @@ import { answer, streamEvents } from './send-response.ts'
 export interface AppDependencies {
   operations: Operation[]
   handlers: Handlers
-  authenticate: Authenticate
+  authentication: Authentication
   rateLimit: RateLimit
   audit: Audit
   reference: Reference
@@ -34,18 +34,17 @@ export interface AppDependencies {
   bodyBytes: Shares
   /** Shares of the bytes of responses, held until they are written. */
   answerBytes: Shares
-  countConnection: CountConnection
-  /** The milliseconds to wait before the next event of the caller's streams. */
-  streamPace: (caller: Caller, characters: number) => number
+  keyConnections: Pick<KeyConnections, 'count'>
+  streamPace: Pick<StreamPace, 'waitMs'>
   /** What is before the authentication of calls from browsers. */
   callsFromPages: RequestHandler
-  quiet: Quiet
+  quiet: Pick<Quiet, 'noteRequest'>
   logger: Logger
 }
 
 /** The Express application. Its middleware is in the order of the checks. A failed check throws ApiError. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { operations, authenticate, rateLimit, audit, reference, callsFromPages, quiet, logger } = dependencies
+  const { operations, authentication, rateLimit, audit, reference, callsFromPages, quiet, logger } = dependencies
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -67,8 +66,8 @@ export function createApp(dependencies: AppDependencies): Express {
   const open = operations.filter(({ guarded }) => !guarded)
   for (const operation of open) mount(app.route(expressPath(operation.path)), operation, dependencies)
   app.use(callsFromPages)
-  app.use(async function authentication(request, response, next) {
-    contextOf(response).caller = await authenticate(request)
+  app.use(async function identify(request, response, next) {
+    contextOf(response).caller = await authentication.identify(request)
     if (!response.headersSent) next()
   })
   /** A request that no operation answers counts as any other. */
@@ -110,7 +109,7 @@ async function countRequest(response: Response, rateLimit: RateLimit): Promise<b
 /** The middleware of one operation, in the order of the checks. */
 function mount(route: IRoute, operation: Operation, dependencies: AppDependencies): void {
   const readQuery = queryReader(operation.parameters)
-  const { handlers, rateLimit, countConnection, bodyBytes } = dependencies
+  const { handlers, rateLimit, keyConnections, bodyBytes } = dependencies
   if (!handlers[operation.id]) throw new Error(`Operation ${operation.id} has no handler`)
 
   const admission: RequestHandler = async (request, response, next) => {
@@ -122,7 +121,7 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
       const bytes = Math.min(Number(request.headers['content-length'] ?? 0), maxBodyBytes)
       rateLimit.weigh(caller, operation.configures ? bytes + changeBytes : bytes)
     }
-    if (operation.guarded) countConnection(request.socket, caller)
+    if (operation.guarded) keyConnections.count(request.socket, caller)
     if (operation.guarded) checkRoles(caller, operation)
     next()
   }
@@ -145,7 +144,7 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
 
 /** Runs the operation's handler, records its audit entry, and sends the response. */
 function handle(operation: Operation, dependencies: AppDependencies): RequestHandler {
-  const { operations, handlers, audit, authenticate, rateLimit, answerBytes, streamPace } = dependencies
+  const { operations, handlers, audit, authentication, rateLimit, answerBytes, streamPace } = dependencies
   const handler = handlers[operation.id] as (request: unknown) => Promise<unknown>
   const readHeader = headerReader(operation.parameters)
   // What has changed something is answered: its response is about as large as its body, which is held until then. JSON-RPC holds its own.
@@ -153,14 +152,15 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
   const hasKey = !operation.speaksJsonRpc && operation.parameters.some(({ name }) => name === 'Idempotency-Key')
   const missingError = missingAt(operation.path)
   const recorder = audit.of(operation)
+  const identify = (request: Request) => authentication.identify(request)
   const operationOf = (id: OperationId) => operations.find((known) => known.id === id) as Operation
 
   return async (request, response) => {
     const context = contextOf(response)
     // A body may be complete long after the headers.
     const known = async () => context.caller as Caller
-    const identify = operation.mediaTypes.length > 0 ? authenticate : known
-    if (operation.guarded) context.caller = await authorize(request, operation, identify)
+    const identifyNow = operation.mediaTypes.length > 0 ? identify : known
+    if (operation.guarded) context.caller = await authorize(request, operation, identifyNow)
     const caller = context.caller as Caller
     const path = request.params as Record<string, string>
     const { query, body } = request
@@ -185,7 +185,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
           const entry = other.begin(context, path)
           return { auditEntry: entry, end: (result: number) => other.end(entry, result) }
         },
-        authorize: (id: OperationId) => authorize(request, operationOf(id), authenticate),
+        authorize: (id: OperationId) => authorize(request, operationOf(id), identify),
         holdAnswer,
         nodes: new NodeAccess(caller?.id ?? '', () => rateLimit.weigh(caller, bytesEach)),
         onClose: (callback: () => void) => onClose(response, callback),
@@ -201,12 +201,12 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         return
       }
       const mayFollow = () =>
-        authorize(request, operation, authenticate).then(
+        authorize(request, operation, identify).then(
           () => true,
           () => false,
         )
       await streamEvents(response, result as AsyncIterable<string>, mayFollow, (event) =>
-        streamPace(caller, event.length),
+        streamPace.waitMs(caller, event.length),
       )
     } catch (error) {
       recorder.end(auditEntry, toFailure(error).status)

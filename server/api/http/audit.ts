@@ -9,18 +9,6 @@ import type { Operation } from './contract.ts'
 import { statusOf } from './errors.ts'
 import type { RequestContext } from './request-context.ts'
 
-export interface Audit {
-  /** Returns the recorder of an operation. */
-  of(operation: Operation): Recorder
-  /**
-   * Writes the entries when the oldest one is overdue. Called before each request, each operation and each background task, because
-   * a busy event loop delays timers.
-   */
-  flushOverdue(): void
-  /** Writes the remaining entries. */
-  stop(): Promise<void>
-}
-
 interface Recorder {
   /**
    * Creates the entry before the operation runs. Throws DomainError (503) for a recorded operation while the trail cannot be written.
@@ -38,128 +26,144 @@ const maxWaiting = 10_000
 const retryMs = 1_000
 const headMs = 60_000
 
-type AuditStore = Pick<Store, 'appendAudit' | 'auditHead'>
+export interface AuditContext {
+  store: Pick<Store, 'appendAudit' | 'auditHead'>
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Monotonic milliseconds. */
+  elapsed(): number
+  logger: Logger
+  observer?: Pick<Observer, 'auditWritable'>
+}
 
 /**
  * The audit trail: every operation that changes something or signs, as the contract declares it (`x-audit`). Entries of signatures are
  * batched, because a commit for each would cost more than the signature. Equal refusals, and requests that change nothing again, are
  * counted: a key that stands in web pages cannot fill the trail.
- * `now`: milliseconds since the epoch. `elapsed`: monotonic milliseconds.
  */
-export async function createAudit(
-  store: AuditStore,
-  now: () => number,
-  elapsed: () => number,
-  logger: Logger,
-  observer: Pick<Observer, 'auditWritable'> = {},
-): Promise<Audit> {
-  const waiting: AuditEntry[] = []
+export class Audit {
+  readonly #context: AuditContext
+  readonly #waiting: AuditEntry[] = []
   /** When the oldest of them was added, by `elapsed`. */
-  let waitingSince = 0
-  let timer: NodeJS.Timeout | undefined
-  let isBroken = false
-  let told = (await store.auditHead()).up_to
-
+  #waitingSince = 0
+  #timer: NodeJS.Timeout | undefined
+  #isBroken = false
+  #told: number
   /** The entries that are being written. After a failure, which may have written them, the store gets the same array again. */
-  let batch: AuditEntry[] = []
+  #batch: AuditEntry[] = []
   /** One batch at a time, so that the entries stay in their order. */
-  let writing: Promise<void> | undefined
-  const flush = (): Promise<void> => {
-    writing ??= write().finally(() => {
-      writing = undefined
-    })
-    return writing
+  #writing: Promise<void> | undefined
+  readonly #repeats: CountedEntries
+  readonly #heads = setInterval(() => this.#tellHead(), headMs).unref()
+
+  private constructor(context: AuditContext, told: number) {
+    this.#context = context
+    this.#told = told
+    this.#repeats = new CountedEntries((entry) => this.#add(entry), context.elapsed)
   }
 
-  async function write(): Promise<void> {
-    clearTimeout(timer)
-    timer = undefined
-    if (batch.length === 0) batch = waiting.slice()
-    if (batch.length === 0) return
-    try {
-      await store.appendAudit(batch)
-      waiting.splice(0, batch.length)
-      batch = []
-      if (isBroken) observer.auditWritable?.(true)
-      isBroken = false
-      // Entries that came during the write.
-      if (waiting.length > 0) timer ??= setTimeout(flush, flushMs)
-    } catch (error) {
-      if (!isBroken) observer.auditWritable?.(false)
-      isBroken = true
-      logger.error({ err: error }, 'audit trail not writable')
-      clearTimeout(timer)
-      timer = setTimeout(flush, retryMs)
+  static async open(context: AuditContext): Promise<Audit> {
+    return new Audit(context, (await context.store.auditHead()).up_to)
+  }
+
+  /** Returns the recorder of an operation. */
+  of(operation: Operation): Recorder {
+    const { audited } = operation
+    const isRecorded = audited !== 'none'
+    const subject = subjectOf(operation)
+    return {
+      begin: ({ caller, request_id }, path) => {
+        if (isRecorded && (this.#isBroken || this.#waiting.length >= maxWaiting)) throw unwritable()
+        return {
+          at: this.#context.now(),
+          caller: caller?.id ?? '',
+          operation: operation.id,
+          relayer_id: idIn(path.relayer_id),
+          subject: idIn(subject === undefined ? undefined : path[subject]),
+          result: operation.status,
+          request_id,
+          recorded: false,
+        }
+      },
+      end: (auditEntry, result) => {
+        if (!isRecorded || auditEntry.recorded) return
+        auditEntry.result = result
+        auditEntry.recorded = true
+        // What does not exist is no id: it may be a secret that was pasted into the path.
+        if (result === statusOf.not_found) Object.assign(auditEntry, { relayer_id: null, subject: null })
+        if (audited === 'signature' && result < firstRefusal) this.#add(auditEntry)
+        else this.#repeats.count(auditEntry)
+      },
     }
   }
 
-  function add(entry: AuditEntry): void {
-    if (waiting.length === 0) waitingSince = elapsed()
-    waiting.push(entry)
-    timer ??= setTimeout(flush, flushMs)
+  /**
+   * Writes the entries when the oldest one is overdue. Called before each request, each operation and each background task, because
+   * a busy event loop delays timers. After a failure only the timer retries.
+   */
+  flushOverdue(): void {
+    this.#repeats.settleOverdue()
+    if (this.#waiting.length > 0 && !this.#isBroken && this.#context.elapsed() - this.#waitingSince >= flushMs)
+      void this.#flush()
   }
-  const repeats = createRepeats(add, elapsed)
 
-  // After a failure only the timer retries.
-  const flushOverdue = () => {
-    repeats.settleOverdue()
-    if (waiting.length > 0 && !isBroken && elapsed() - waitingSince >= flushMs) void flush()
+  /** Writes the remaining entries. */
+  async stop(): Promise<void> {
+    clearInterval(this.#heads)
+    this.#repeats.stop()
+    await this.#writing
+    await this.#flush()
+    clearTimeout(this.#timer)
+    // Nothing else will write them.
+    if (this.#waiting.length > 0) this.#context.logger.error({ entries: this.#waiting }, 'audit entries not written')
+    await this.#tellHead()
+  }
+
+  #flush(): Promise<void> {
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined
+    })
+    return this.#writing
+  }
+
+  async #write(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#batch.length === 0) this.#batch = this.#waiting.slice()
+    if (this.#batch.length === 0) return
+    try {
+      await this.#context.store.appendAudit(this.#batch)
+      this.#waiting.splice(0, this.#batch.length)
+      this.#batch = []
+      if (this.#isBroken) this.#context.observer?.auditWritable?.(true)
+      this.#isBroken = false
+      // Entries that came during the write.
+      if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#flush(), flushMs)
+    } catch (error) {
+      if (!this.#isBroken) this.#context.observer?.auditWritable?.(false)
+      this.#isBroken = true
+      this.#context.logger.error({ err: error }, 'audit trail not writable')
+      clearTimeout(this.#timer)
+      this.#timer = setTimeout(() => this.#flush(), retryMs)
+    }
+  }
+
+  #add(entry: AuditEntry): void {
+    if (this.#waiting.length === 0) this.#waitingSince = this.#context.elapsed()
+    this.#waiting.push(entry)
+    this.#timer ??= setTimeout(() => this.#flush(), flushMs)
   }
 
   /** The heads in the log let an auditor detect later that the end of the trail is missing. */
-  const tellHead = async () => {
+  async #tellHead() {
     try {
-      const { chain, up_to, hash } = await store.auditHead()
-      if (up_to === told) return
-      told = up_to
-      logger.info({ chain, up_to, hash: Buffer.from(hash).toString('hex') }, 'audit head')
+      const { chain, up_to, hash } = await this.#context.store.auditHead()
+      if (up_to === this.#told) return
+      this.#told = up_to
+      this.#context.logger.info({ chain, up_to, hash: Buffer.from(hash).toString('hex') }, 'audit head')
     } catch (error) {
-      logger.error({ err: error }, 'audit trail not readable')
+      this.#context.logger.error({ err: error }, 'audit trail not readable')
     }
-  }
-  const heads = setInterval(tellHead, headMs).unref()
-
-  return {
-    of(operation) {
-      const { audited } = operation
-      const isRecorded = audited !== 'none'
-      const subject = subjectOf(operation)
-      return {
-        begin({ caller, request_id }, path) {
-          if (isRecorded && (isBroken || waiting.length >= maxWaiting)) throw unwritable()
-          return {
-            at: now(),
-            caller: caller?.id ?? '',
-            operation: operation.id,
-            relayer_id: idIn(path.relayer_id),
-            subject: idIn(subject === undefined ? undefined : path[subject]),
-            result: operation.status,
-            request_id,
-            recorded: false,
-          }
-        },
-        end(auditEntry, result) {
-          if (!isRecorded || auditEntry.recorded) return
-          auditEntry.result = result
-          auditEntry.recorded = true
-          // What does not exist is no id: it may be a secret that was pasted into the path.
-          if (result === statusOf.not_found) Object.assign(auditEntry, { relayer_id: null, subject: null })
-          if (audited === 'signature' && result < firstRefusal) add(auditEntry)
-          else repeats.count(auditEntry)
-        },
-      }
-    },
-    flushOverdue,
-    async stop() {
-      clearInterval(heads)
-      repeats.stop()
-      await writing
-      await flush()
-      clearTimeout(timer)
-      // Nothing else will write them.
-      if (waiting.length > 0) logger.error({ entries: waiting }, 'audit entries not written')
-      await tellHead()
-    },
   }
 }
 
@@ -189,43 +193,50 @@ interface Counted {
  * Counts equal entries: those of a caller, an operation and a result. The first is added at once, and those of the next minute as one
  * entry with their number. It has the ids that all of them had, and the time and the request of the last. A kill -9 loses that number.
  */
-export function createRepeats(add: (entry: AuditEntry) => void, elapsed: () => number) {
-  const counted = new Map<string, Counted>()
-  let nextLook = 0
+export class CountedEntries {
+  readonly #add: (entry: AuditEntry) => void
+  readonly #elapsed: () => number
+  readonly #counted = new Map<string, Counted>()
+  #nextLook = 0
+  readonly #timer = setInterval(() => this.#settle(false), lookMs).unref()
+
+  constructor(add: (entry: AuditEntry) => void, elapsed: () => number) {
+    this.#add = add
+    this.#elapsed = elapsed
+  }
+
+  count(entry: AuditEntry): void {
+    const key = `${entry.caller} ${entry.operation} ${entry.result}`
+    const known = this.#counted.get(key)
+    if (known) {
+      known.later = known.later ? together(known.later, entry) : { ...entry, count: 1 }
+      return
+    }
+    if (this.#counted.size >= maxCounted) this.#settle(true)
+    this.#counted.set(key, { until: this.#elapsed() + countMs, later: undefined })
+    this.#add(entry)
+  }
+
+  /** Called before each request. */
+  settleOverdue(): void {
+    if (this.#counted.size > 0 && this.#elapsed() >= this.#nextLook) this.#settle(false)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#settle(true)
+  }
 
   /** Adds the counts whose time has ended. `isLast`: of all. */
-  function settle(isLast: boolean): void {
-    nextLook = elapsed() + lookMs
-    for (const [key, its] of counted) {
-      if (!isLast && elapsed() < its.until) continue
-      if (its.later) add(its.later)
+  #settle(isLast: boolean): void {
+    this.#nextLook = this.#elapsed() + lookMs
+    for (const [key, its] of this.#counted) {
+      if (!isLast && this.#elapsed() < its.until) continue
+      if (its.later) this.#add(its.later)
       // Who goes on gets no entry of its own again.
-      if (its.later && !isLast) counted.set(key, { until: elapsed() + countMs, later: undefined })
-      else counted.delete(key)
+      if (its.later && !isLast) this.#counted.set(key, { until: this.#elapsed() + countMs, later: undefined })
+      else this.#counted.delete(key)
     }
-  }
-  const timer = setInterval(settle, lookMs, false).unref()
-
-  return {
-    count(entry: AuditEntry): void {
-      const key = `${entry.caller} ${entry.operation} ${entry.result}`
-      const known = counted.get(key)
-      if (known) {
-        known.later = known.later ? together(known.later, entry) : { ...entry, count: 1 }
-        return
-      }
-      if (counted.size >= maxCounted) settle(true)
-      counted.set(key, { until: elapsed() + countMs, later: undefined })
-      add(entry)
-    },
-    /** Called before each request. */
-    settleOverdue(): void {
-      if (counted.size > 0 && elapsed() >= nextLook) settle(false)
-    },
-    stop(): void {
-      clearInterval(timer)
-      settle(true)
-    },
   }
 }
 

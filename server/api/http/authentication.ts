@@ -7,13 +7,7 @@ import { digest, readToken } from '../../lib/token.ts'
 import { isDoubled } from './headers.ts'
 import { addressReader, networkCheck } from './request-target.ts'
 
-/**
- * Identifies the caller. Rejects with ApiError (401). What is wrong with the form of the header is said; an unknown, revoked or expired
- * key, and one that is not for this address, get the same answer.
- */
-export type Authenticate = (request: IncomingMessage) => Promise<Caller>
-
-export interface AuthenticationDependencies {
+export interface AuthenticationContext {
   /** The administrator's key, from `API_KEY`. */
   api_key: string
   /** Any other key. It is read again at its first use after `generation` has changed. */
@@ -32,46 +26,59 @@ const scopes = ['sign', 'send', 'read', 'notifications', 'manage'] as const
 /** A dummy hash for tokens of unknown keys, so that timing does not reveal whether a key exists. */
 const nobody = digest('')
 
-export function createAuthentication(dependencies: AuthenticationDependencies): Authenticate {
-  const administrator: Caller = {
-    id: 'environment',
-    roles: new Set([...scopes, 'all_relayers', 'administer']),
-    relayer_ids: undefined,
-    pool_ids: new Set(),
-    rate_limit: null,
-  }
-  const isAdministrator = sameAs(dependencies.api_key)
-  const addressOf = addressReader(dependencies.trusted_proxies)
+/** Who the caller is, by its API key. */
+export class Authentication {
+  readonly #context: AuthenticationContext
+  readonly #isAdministrator: (text: string) => boolean
+  readonly #addressOf: (request: IncomingMessage) => string
   /** The keys that are in use, each with the generation that it has at least. Generations only grow. */
-  const holders = new Map<string, { generation: number; holder: Promise<Holder | undefined> }>()
+  readonly #holders = new Map<string, { generation: number; holder: Promise<Holder | undefined> }>()
+
+  constructor(context: AuthenticationContext) {
+    this.#context = context
+    this.#isAdministrator = sameAs(context.api_key)
+    this.#addressOf = addressReader(context.trusted_proxies)
+  }
+
+  /**
+   * Identifies the caller. Rejects with DomainError (401). What is wrong with the form of the header is said; an unknown, revoked or
+   * expired key, and one that is not for this address, get the same answer.
+   */
+  async identify(request: IncomingMessage): Promise<Caller> {
+    const text = tokenIn(request)
+    if (this.#isAdministrator(text)) return administrator
+
+    const token = readToken(text)
+    const holder = await this.#find(token.id)
+    const isRight = timingSafeEqual(token.secret_hash, holder?.secret_hash ?? nobody)
+    const isFormer = timingSafeEqual(token.secret_hash, holder?.former_hash ?? nobody)
+    const time = this.#context.now()
+    if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized(noValidKey)
+    if (time >= holder.expires_at || !holder.isAllowed(this.#addressOf(request))) throw unauthorized(noValidKey)
+    this.#context.noteUse(holder.caller.id)
+    return holder.caller
+  }
 
   /** Requests of one key share its read. A change makes a key be read again by its own next request only. */
-  async function find(id: string): Promise<Holder | undefined> {
-    const generation = await dependencies.generation()
-    const known = holders.get(id)
+  async #find(id: string): Promise<Holder | undefined> {
+    const generation = await this.#context.generation()
+    const known = this.#holders.get(id)
     if (known && known.generation >= generation) return known.holder
-    const entry = { generation, holder: dependencies.apiKey(id).then((apiKey) => apiKey && apiKeyHolder(apiKey)) }
-    holders.set(id, entry)
+    const entry = { generation, holder: this.#context.apiKey(id).then((apiKey) => apiKey && apiKeyHolder(apiKey)) }
+    this.#holders.set(id, entry)
     // Text that is no key, and a read that failed, are not kept.
-    const forget = () => void (holders.get(id) === entry && holders.delete(id))
+    const forget = () => void (this.#holders.get(id) === entry && this.#holders.delete(id))
     entry.holder.then((holder) => holder ?? forget(), forget)
     return entry.holder
   }
+}
 
-  return async (request) => {
-    const text = tokenIn(request)
-    if (isAdministrator(text)) return administrator
-
-    const token = readToken(text)
-    const holder = await find(token.id)
-    const isRight = timingSafeEqual(token.secret_hash, holder?.secret_hash ?? nobody)
-    const isFormer = timingSafeEqual(token.secret_hash, holder?.former_hash ?? nobody)
-    const time = dependencies.now()
-    if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized(noValidKey)
-    if (time >= holder.expires_at || !holder.isAllowed(addressOf(request))) throw unauthorized(noValidKey)
-    dependencies.noteUse(holder.caller.id)
-    return holder.caller
-  }
+const administrator: Caller = {
+  id: 'environment',
+  roles: new Set([...scopes, 'all_relayers', 'administer']),
+  relayer_ids: undefined,
+  pool_ids: new Set(),
+  rate_limit: null,
 }
 
 /** One more than the longest API_KEY, so that a longer text differs in its last byte. */
@@ -136,39 +143,44 @@ function apiKeyHolder(apiKey: ApiKeyRow): Holder {
   }
 }
 
-export interface ApiKeyUses {
-  note(apiKeyId: string): void
-  /** Writes the remaining uses and stops the timer. */
-  stop(): Promise<void>
-}
-
 const flushMs = 5_000
 
 /** Batches the last use of each API key, so that a request costs no write. `now`: milliseconds since the epoch. */
-export function createApiKeyUses(
-  write: (uses: ReadonlyMap<string, string>) => Promise<void>,
-  now: () => number,
-  failed: (error: unknown) => void,
-): ApiKeyUses {
-  let uses = new Map<string, number>()
+export class ApiKeyUses {
+  readonly #write: (uses: ReadonlyMap<string, string>) => Promise<void>
+  readonly #now: () => number
+  readonly #failed: (error: unknown) => void
+  #uses = new Map<string, number>()
+  readonly #timer = setInterval(() => this.#flush(), flushMs).unref()
 
-  const flush = async () => {
-    if (uses.size === 0) return
-    const noted = uses
-    uses = new Map()
-    try {
-      await write(new Map([...noted].map(([id, at]) => [id, new Date(at).toISOString()])))
-    } catch (error) {
-      failed(error)
-    }
+  constructor(
+    write: (uses: ReadonlyMap<string, string>) => Promise<void>,
+    now: () => number,
+    failed: (error: unknown) => void,
+  ) {
+    this.#write = write
+    this.#now = now
+    this.#failed = failed
   }
-  const timer = setInterval(flush, flushMs).unref()
 
-  return {
-    note: (apiKeyId) => void uses.set(apiKeyId, now()),
-    async stop() {
-      clearInterval(timer)
-      await flush()
-    },
+  note(apiKeyId: string): void {
+    void this.#uses.set(apiKeyId, this.#now())
+  }
+
+  /** Writes the remaining uses and stops the timer. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#flush()
+  }
+
+  async #flush() {
+    if (this.#uses.size === 0) return
+    const noted = this.#uses
+    this.#uses = new Map()
+    try {
+      await this.#write(new Map([...noted].map(([id, at]) => [id, new Date(at).toISOString()])))
+    } catch (error) {
+      this.#failed(error)
+    }
   }
 }

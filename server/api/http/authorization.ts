@@ -1,7 +1,6 @@
 import type { Request } from 'express'
 import { errorOf, notFound, relayerNotFound } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
-import type { Authenticate } from './authentication.ts'
 import type { Operation } from './contract.ts'
 
 /**
@@ -12,9 +11,9 @@ import type { Operation } from './contract.ts'
 export async function authorize(
   request: Request,
   operation: Pick<Operation, 'id' | 'roles' | 'anyRole'>,
-  authenticate: Authenticate,
+  identify: (request: Request) => Caller | Promise<Caller>,
 ): Promise<Caller> {
-  const caller = await authenticate(request)
+  const caller = await identify(request)
   checkRoles(caller, operation)
   checkRelayer(caller, operation, request.params.relayer_id as string | undefined)
   return caller

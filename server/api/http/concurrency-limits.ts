@@ -1,12 +1,6 @@
 import type { Caller } from '../../domain/operation.ts'
 import { ApiError } from './errors.ts'
 
-/** A resource that each process has a limited amount of and that callers share (event streams, bytes of bodies). */
-export interface Shares {
-  /** Throws DomainError: 429 when the caller's key exceeds its share, 503 when nothing is left. */
-  hold(caller: Pick<Caller, 'id' | 'roles'>, amount: number): Held
-}
-
 /** The amount that one caller holds. */
 export interface Held {
   /** Adds to the part. Throws as `hold` does and then adds nothing. */
@@ -31,62 +25,71 @@ const retryAfterS = 1
  *
  * A key that may manage API keys is not limited to a share: it could revoke all other keys anyway.
  */
-export function createShares({ name, limit, each }: ShareLimits): Shares {
-  const heldBy = new Map<string, number>()
-  let heldByAll = 0
+export class Shares {
+  readonly #limits: ShareLimits
+  readonly #heldBy = new Map<string, number>()
+  #heldByAll = 0
 
-  return {
-    hold({ id, roles }, amount) {
-      const isLimited = !roles.has('administer')
-      let own = 0
+  constructor(limits: ShareLimits) {
+    this.#limits = limits
+  }
 
-      const held: Held = {
-        add(amount) {
-          const before = heldBy.get(id) ?? 0
-          if (isLimited && before + amount > each) {
-            throw refusal(
-              'rate_limited',
-              'Too Many Requests',
-              name,
-              `one API key may hold at most ${each} at once; try again when its other requests end`,
-            )
-          }
-          if (heldByAll + amount > limit) {
-            throw refusal(
-              'unavailable',
-              'Service Unavailable',
-              name,
-              `the service holds at most ${limit} at once for all callers; try again later`,
-            )
-          }
-          if (isLimited && before + amount > limit - heldByAll) {
-            throw refusal(
-              'rate_limited',
-              'Too Many Requests',
-              name,
-              'other API keys hold so much that this one may hold no more; try again when its other requests end',
-            )
-          }
-          own += amount
-          heldByAll += amount
-          heldBy.set(id, before + amount)
-        },
-        release() {
-          const left = (heldBy.get(id) ?? 0) - own
-          if (left > 0) heldBy.set(id, left)
-          else heldBy.delete(id)
-          heldByAll -= own
-          own = 0
-        },
-      }
-      held.add(amount)
-      return held
-    },
+  /** Throws DomainError: 429 when the caller's key exceeds its share, 503 when nothing is left. */
+  hold({ id, roles }: Pick<Caller, 'id' | 'roles'>, amount: number): Held {
+    const held = new HeldPart(this, { id, isLimited: !roles.has('administer') })
+    held.add(amount)
+    return held
+  }
+
+  /** Throws as `hold` does. */
+  take(id: string, amount: number, isLimited: boolean): void {
+    const { name, limit, each } = this.#limits
+    const before = this.#heldBy.get(id) ?? 0
+    if (isLimited && before + amount > each)
+      throw refusal('rate_limited', name, `one API key may hold at most ${each} at once; ${later}`)
+    if (this.#heldByAll + amount > limit) {
+      const message = `the service holds at most ${limit} at once for all callers; try again later`
+      throw refusal('unavailable', name, message)
+    }
+    if (isLimited && before + amount > limit - this.#heldByAll)
+      throw refusal('rate_limited', name, `other API keys hold so much that this one may hold no more; ${later}`)
+    this.#heldByAll += amount
+    this.#heldBy.set(id, before + amount)
+  }
+
+  giveBack(id: string, amount: number): void {
+    const left = (this.#heldBy.get(id) ?? 0) - amount
+    if (left > 0) this.#heldBy.set(id, left)
+    else this.#heldBy.delete(id)
+    this.#heldByAll -= amount
   }
 }
 
-const refusal = (code: 'rate_limited' | 'unavailable', message: string, path: string, reason: string) =>
-  new ApiError(code, message, [{ path, message: reason }], { 'Retry-After': String(retryAfterS) })
+class HeldPart implements Held {
+  readonly #shares: Shares
+  readonly #holder: { id: string; isLimited: boolean }
+  #amount = 0
+
+  constructor(shares: Shares, holder: { id: string; isLimited: boolean }) {
+    this.#shares = shares
+    this.#holder = holder
+  }
+
+  add(amount: number): void {
+    this.#shares.take(this.#holder.id, amount, this.#holder.isLimited)
+    this.#amount += amount
+  }
+
+  release(): void {
+    this.#shares.giveBack(this.#holder.id, this.#amount)
+    this.#amount = 0
+  }
+}
+
+const later = 'try again when its other requests end'
+const refusal = (code: 'rate_limited' | 'unavailable', path: string, reason: string) =>
+  new ApiError(code, phraseOf[code], [{ path, message: reason }], { 'Retry-After': String(retryAfterS) })
+const phraseOf = { rate_limited: 'Too Many Requests', unavailable: 'Service Unavailable' }
 
 /** The characters per second that all event streams of one API key may read. */
 const charactersASecond = 8_000_000
@@ -94,16 +97,23 @@ const maxCallers = 10_000
 
 /**
  * Limits the pace at which past events are read: an API key may have many streams, and validating and encoding their events takes
- * CPU time that all callers share. Returns the milliseconds to wait before the caller's next event.
+ * CPU time that all callers share.
  */
-export function createStreamPace(now: () => number): (caller: Pick<Caller, 'id'>, characters: number) => number {
-  const freeAt = new Map<string, number>()
+export class StreamPace {
+  readonly #now: () => number
+  readonly #freeAt = new Map<string, number>()
 
-  return ({ id }, characters) => {
-    const time = now()
-    if (freeAt.size >= maxCallers) for (const [other, at] of freeAt) if (at <= time) freeAt.delete(other)
-    const free = Math.max(freeAt.get(id) ?? 0, time) + (1_000 * characters) / charactersASecond
-    freeAt.set(id, free)
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Returns the milliseconds to wait before the caller's next event. */
+  waitMs({ id }: Pick<Caller, 'id'>, characters: number): number {
+    const time = this.#now()
+    if (this.#freeAt.size >= maxCallers)
+      for (const [other, at] of this.#freeAt) if (at <= time) this.#freeAt.delete(other)
+    const free = Math.max(this.#freeAt.get(id) ?? 0, time) + (1_000 * characters) / charactersASecond
+    this.#freeAt.set(id, free)
     return free - time
   }
 }

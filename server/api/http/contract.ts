@@ -5,10 +5,11 @@ import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Respon
 import { middleware } from 'express-openapi-validator'
 import type { Logger } from 'pino'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import { type BodyViolations, createBodyViolations } from './body-violations.ts'
+import { BodyViolations } from './body-violations.ts'
 import { type ContractDocument, describeOperations, namesIn, type OperationFacts } from './document.ts'
+import type { Detail } from './errors.ts'
 import { isTime } from './schema-check.ts'
-import { createSharedKeys, type SharedKeys, validatorDocument } from './validator-document.ts'
+import { SharedKeys, validatorDocument } from './validator-document.ts'
 import { isViolation, requestViolation } from './violation.ts'
 
 /** An operation of the contract, with its checks. */
@@ -70,13 +71,13 @@ export async function mountContract(
     )
   const steps = isKnown ? separate : createSteps(validatorDocument(document, { failures: true }))
   const names = namesIn(document)
-  const bodyViolations = createBodyViolations(document)
-  const sharedKeys = createSharedKeys()
+  const bodyViolations = new BodyViolations(document)
+  const sharedKeys = new SharedKeys()
   const operations = await Promise.all(
     describeOperations(document).map(async (facts): Promise<Operation> => {
       const tellViolation = violationTeller(names, (mediaType) => {
         const schema = facts.bodySchemas[mediaType]
-        return schema && bodyViolations(schema)
+        return schema && ((body) => bodyViolations.of(schema, body))
       })
       if (!isKnown) return { ...facts, ...mountedWhole(steps, tellViolation) }
       const checks = await checksOf(facts, steps, sharedKeys, tellViolation)
@@ -199,7 +200,10 @@ async function responseCheck(step: Step, request: Request, status: number): Prom
 }
 
 const violationTeller =
-  (names: ReadonlySet<string>, bodyOf: (mediaType: string) => BodyViolations | undefined): ErrorRequestHandler =>
+  (
+    names: ReadonlySet<string>,
+    bodyOf: (mediaType: string) => ((body: unknown) => Detail[]) | undefined,
+  ): ErrorRequestHandler =>
   (error, { headers, body }, _response, next) => {
     if (!isViolation(error)) return next(error)
     next(requestViolation(error, names, () => bodyOf(headers['content-type'] ?? '')?.(body)))

@@ -1,29 +1,29 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-export interface Quiet {
-  /** A request has arrived. */
-  noteRequest(): void
-  /** Resolves when no request has arrived for `quiet_ms`. */
-  reached(): Promise<void>
-}
-
 /** Work that can wait, such as compiling checks ahead of their first use, runs while no requests arrive. */
-export function createQuiet(
-  quietMs: number,
-  elapsed: () => number,
-  sleep: (ms: number) => Promise<unknown> = pause,
-): Quiet {
-  let requestAt = Number.NEGATIVE_INFINITY
-  return {
-    noteRequest() {
-      requestAt = elapsed()
-    },
-    async reached() {
-      for (;;) {
-        const restMs = requestAt + quietMs - elapsed()
-        if (restMs <= 0) return
-        await sleep(restMs)
-      }
-    },
+export class Quiet {
+  readonly #quietMs: number
+  readonly #elapsed: () => number
+  readonly #sleep: (ms: number) => Promise<unknown>
+  #requestAt = Number.NEGATIVE_INFINITY
+
+  constructor(quietMs: number, elapsed: () => number, sleep: (ms: number) => Promise<unknown> = pause) {
+    this.#quietMs = quietMs
+    this.#elapsed = elapsed
+    this.#sleep = sleep
+  }
+
+  /** A request has arrived. */
+  noteRequest(): void {
+    this.#requestAt = this.#elapsed()
+  }
+
+  /** Resolves when no request has arrived for `quiet_ms`. */
+  async reached(): Promise<void> {
+    for (;;) {
+      const restMs = this.#requestAt + this.#quietMs - this.#elapsed()
+      if (restMs <= 0) return
+      await this.#sleep(restMs)
+    }
   }
 }

@@ -35,39 +35,54 @@ const maxOwed = 4_096
  * and needs no timers. A caller that waits for `Retry-After` is admitted. `usual`: the limit of callers without their own.
  * `now`: milliseconds.
  */
-export function createRateLimit(usual: Limit, now: () => number) {
-  const bucketFor = bucketReader(usual)
-  const emptyAt = new Map<string, number>()
+export class LocalRateLimit {
+  readonly #usual: Limit
+  readonly #now: () => number
+  readonly #bucketFor: (limit: Limit | null) => {
+    burst: number
+    interval_ms: number
+    tolerance_ms: number
+    max_debt_ms: number
+    rounding_ms: number
+    policy: string
+  }
+  readonly #emptyAt = new Map<string, number>()
 
-  return {
-    take({ id, rate_limit }: LimitedCaller, count = 1): Headers {
-      const { interval_ms, tolerance_ms, max_debt_ms, rounding_ms, policy, burst } = bucketFor(rate_limit)
-      checkCount(count, burst)
-      const time = now()
-      // Its limit may have been larger before.
-      const before = Math.min(emptyAt.get(id) ?? 0, time + tolerance_ms + max_debt_ms)
-      const empty = Math.max(before, time) + interval_ms * count
-      const roomMs = time + tolerance_ms - empty
-      if (roomMs < -rounding_ms) {
-        throw rateLimited(Math.ceil(-roomMs / 1_000), policy)
-      }
-      // A caller that is not in the map has an empty bucket, so idle callers can be removed.
-      if (emptyAt.size >= maxCallers) for (const [other, at] of emptyAt) if (at <= time) emptyAt.delete(other)
-      emptyAt.set(id, empty)
-      const remaining = Math.max(0, Math.floor((roomMs + rounding_ms) / interval_ms))
-      return {
-        RateLimit: `"default";r=${remaining};t=${Math.ceil((empty - time) / 1_000)}`,
-        'RateLimit-Policy': policy,
-      }
-    },
-    weigh({ id, rate_limit }: LimitedCaller, bytes: number): void {
-      const more = moreFor(bytes)
-      if (!(more > 0)) return
-      const { interval_ms, tolerance_ms, max_debt_ms } = bucketFor(rate_limit)
-      const time = now()
-      const empty = Math.max(emptyAt.get(id) ?? 0, time) + more * interval_ms
-      emptyAt.set(id, Math.min(empty, time + tolerance_ms + max_debt_ms))
-    },
+  constructor(usual: Limit, now: () => number) {
+    this.#usual = usual
+    this.#now = now
+    this.#bucketFor = bucketReader(this.#usual)
+  }
+
+  take({ id, rate_limit }: LimitedCaller, count = 1): Headers {
+    const { interval_ms, tolerance_ms, max_debt_ms, rounding_ms, policy, burst } = this.#bucketFor(rate_limit)
+    checkCount(count, burst)
+    const time = this.#now()
+    // Its limit may have been larger before.
+    const before = Math.min(this.#emptyAt.get(id) ?? 0, time + tolerance_ms + max_debt_ms)
+    const empty = Math.max(before, time) + interval_ms * count
+    const roomMs = time + tolerance_ms - empty
+    if (roomMs < -rounding_ms) {
+      throw rateLimited(Math.ceil(-roomMs / 1_000), policy)
+    }
+    // A caller that is not in the map has an empty bucket, so idle callers can be removed.
+    if (this.#emptyAt.size >= maxCallers)
+      for (const [other, at] of this.#emptyAt) if (at <= time) this.#emptyAt.delete(other)
+    this.#emptyAt.set(id, empty)
+    const remaining = Math.max(0, Math.floor((roomMs + rounding_ms) / interval_ms))
+    return {
+      RateLimit: `"default";r=${remaining};t=${Math.ceil((empty - time) / 1_000)}`,
+      'RateLimit-Policy': policy,
+    }
+  }
+
+  weigh({ id, rate_limit }: LimitedCaller, bytes: number): void {
+    const more = moreFor(bytes)
+    if (!(more > 0)) return
+    const { interval_ms, tolerance_ms, max_debt_ms } = this.#bucketFor(rate_limit)
+    const time = this.#now()
+    const empty = Math.max(this.#emptyAt.get(id) ?? 0, time) + more * interval_ms
+    this.#emptyAt.set(id, Math.min(empty, time + tolerance_ms + max_debt_ms))
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { ErrorCode } from '../../domain/errors.ts'
-import { createConnections } from './connections.ts'
+import { Connections } from './connections.ts'
 import { bodyOf, type Detail, statusOf } from './errors.ts'
 import { isDoubled, securityHeaders, securityLines } from './headers.ts'
 import { type Ended, newRequestContext, type RequestContext } from './request-context.ts'
@@ -60,7 +60,7 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
   const { listener, host, port, makeId, elapsed, ended } = dependencies
   const times = { ...usual, ...dependencies.times }
   let closing = false
-  const connections = createConnections(times.answer, elapsed)
+  const connections = new Connections(times.answer, elapsed)
   /** Responses after which the connection is closed, because malformed bytes followed their requests. */
   const last = new WeakSet<ServerResponse>()
   /** Connections on which bytes were refused. A request that arrives completely after its timeout must not be carried out. */
@@ -109,8 +109,8 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
   server.maxConnections = maxConnections
   // A client that half-closes after its request still gets its response. Node's types omit the setting.
   Object.assign(server, { httpAllowHalfOpen: true })
-  server.on('connection', connections.opened)
-  const checking = setInterval(connections.cutStalled, times.check).unref()
+  server.on('connection', (socket) => connections.opened(socket))
+  const checking = setInterval(() => connections.cutStalled(), times.check).unref()
   server.once('close', () => clearInterval(checking))
   /** Responds to bytes that are not a request. */
   const answerRaw = (socket: Socket, code: ErrorCode) => {
@@ -148,7 +148,7 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
     port: (server.address() as AddressInfo).port,
     close() {
       closing = true
-      return closeGracefully(server, connections.quiet)
+      return closeGracefully(server, () => connections.quiet())
     },
   }
 }

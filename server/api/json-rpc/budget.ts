@@ -14,33 +14,38 @@ const valueBytes = 8
  * Replaces large answers of a request by errors when all of them together become too large, or when the caller's other responses hold its
  * share. `holdAnswer`: of the request.
  */
-export function createBudget(holdAnswer: (bytes: number) => void): (answer: JsonRpcAnswer) => JsonRpcAnswer {
-  const sum = { characters: 0, values: 0 }
+export class AnswerBudget {
+  readonly #holdAnswer: (bytes: number) => void
+  readonly #sum = { characters: 0, values: 0 }
+
+  constructor(holdAnswer: (bytes: number) => void) {
+    this.#holdAnswer = holdAnswer
+  }
+
+  spend(answer: JsonRpcAnswer): JsonRpcAnswer {
+    const { jsonrpc, id, result } = answer
+    const size = sizeOf(result)
+    if (size.characters + size.values <= small) return answer
+    const reason = this.#refusalOf(size)
+    if (reason === undefined) return answer
+    return { jsonrpc, id, error: { code: codes.limit_exceeded, message: `limit exceeded: ${reason}` } }
+  }
 
   /** Why the answer is too large; undefined: it is counted. */
-  function refusalOf({ characters, values }: typeof sum): string | undefined {
-    const next = { characters: sum.characters + characters, values: sum.values + values }
+  #refusalOf({ characters, values }: typeof maxSize): string | undefined {
+    const next = { characters: this.#sum.characters + characters, values: this.#sum.values + values }
     if (next.characters > maxSize.characters || next.values > maxSize.values)
       return 'the answers of this batch are larger than 4 MiB or have more than 100,000 values'
     try {
-      holdAnswer(next.characters + next.values * valueBytes)
+      this.#holdAnswer(next.characters + next.values * valueBytes)
     } catch (error) {
       if (!(error instanceof DomainError)) throw error
       return detailsOf(error)
         .map(({ message }) => message)
         .join('; ')
     }
-    Object.assign(sum, next)
+    Object.assign(this.#sum, next)
     return undefined
-  }
-
-  return (answer) => {
-    const { jsonrpc, id, result } = answer
-    const size = sizeOf(result)
-    if (size.characters + size.values <= small) return answer
-    const reason = refusalOf(size)
-    if (reason === undefined) return answer
-    return { jsonrpc, id, error: { code: codes.limit_exceeded, message: `limit exceeded: ${reason}` } }
   }
 }
 

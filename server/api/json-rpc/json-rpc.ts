@@ -9,7 +9,7 @@ import { findPool } from '../../services/pools.ts'
 import { unavailable } from '../../services/transactions/pick-relayer.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import { statusOf } from '../http/errors.ts'
-import { createBudget } from './budget.ts'
+import { AnswerBudget } from './budget.ts'
 import {
   type Context,
   idOf,
@@ -129,10 +129,10 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
       place: placeOf(request),
     }
     const { body } = request
-    const spend = createBudget(request.holdAnswer)
+    const budget = new AnswerBudget(request.holdAnswer)
     if (!Array.isArray(body)) {
       const one = await answer(body, { ...parts, index: undefined })
-      return one && spend(one)
+      return one && budget.spend(one)
     }
     if (body.length === 0 || body.length > maxCalls)
       return refusal(invalid(`a batch must have 1 to ${maxCalls} calls; it has ${body.length}`))
@@ -140,7 +140,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
     request.nodes.extend(body.length - 1)
     const answers = await pLimit(callsAtOnce).map(body, async (member, index) => {
       const one = await answer(member, { ...parts, index })
-      return one && spend(one)
+      return one && budget.spend(one)
     })
     const given = answers.filter((one) => one !== undefined)
     return given.length === 0 ? undefined : given

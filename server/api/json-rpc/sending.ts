@@ -13,7 +13,7 @@ import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import { readIdempotency } from '../http/idempotency-key.ts'
 import { type Context, checked, type JsonRpcDependencies, type Method } from './context.ts'
 import { codes, invalidParams, JsonRpcError } from './errors.ts'
-import { createRepeats } from './repeats.ts'
+import { Repeats } from './repeats.ts'
 import { readTransactionObject, relayerOf } from './transaction-object.ts'
 
 interface Accepted {
@@ -35,7 +35,7 @@ const leastWaitMs = 100
 
 export function sendingMethods(service: JsonRpcDependencies): Record<string, Method> {
   const { store, keyring, contract, unexpected, elapsed } = service
-  const repeats = createRepeats(elapsed)
+  const repeats = new Repeats(elapsed)
 
   const sendTransaction: Method = (context) => {
     const { relayers, pool, request, params, index } = context

@@ -18,13 +18,6 @@ export interface Pkcs11Settings {
   user: [uid: number, gid: number]
 }
 
-export interface Pkcs11 {
-  /** `trust`: of whoever gave the PIN that is in `config`. */
-  key(config: Pkcs11Config, trust: LoginTrust): RemoteKey
-  /** Ends the processes. */
-  stop(): void
-}
-
 interface TokenProcess {
   child: ChildProcess
   calls: Map<number, (answer: TokenAnswer | TokenFault) => void>
@@ -45,15 +38,44 @@ const passed =
   /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_[A-Z]+|LD_LIBRARY_PATH|SOFTHSM2_CONF|ChrystokiConfigurationPath|YUBIHSM_PKCS11_CONF|NFAST_HOME)$/
 
 /** Keys in PKCS #11 tokens (OASIS PKCS #11 3.0: C_FindObjects, C_Sign with CKM_ECDSA). Each token has a process of its own. */
-export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkcs11 {
+export class Pkcs11 {
+  readonly #settings: Pkcs11Settings
+  readonly #logins: TokenLogins
   /** By token and PIN. */
-  const processes = new Map<string, Promise<TokenProcess>>()
-  const children = new Set<ChildProcess>()
-  let lastId = 0
-  let isStopped = false
+  readonly #processes = new Map<string, Promise<TokenProcess>>()
+  readonly #children = new Set<ChildProcess>()
+  #lastId = 0
+  #isStopped = false
 
-  function loginOf({ module = settings.modules[0], token_label, pin = settings.pin }: Pkcs11Config): TokenLogin {
-    if (module === undefined || !settings.modules.includes(module)) {
+  constructor(settings: Pkcs11Settings, logins: TokenLogins) {
+    this.#settings = settings
+    this.#logins = logins
+  }
+
+  /** `trust`: of whoever gave the PIN that is in `config`. */
+  key(config: Pkcs11Config, trust: LoginTrust): RemoteKey {
+    return {
+      publicKey: async (signal) => {
+        const answer = await this.#call(config, trust, undefined, signal)
+        if ('point' in answer) return { address: addressOf(answer.point) }
+        throw new KeyServiceFault('wrong', 'the token did not answer with a public key')
+      },
+      sign: async (digest, signal) => {
+        const answer = await this.#call(config, trust, digest, signal)
+        if ('rs' in answer) return { rs: answer.rs }
+        throw new KeyServiceFault('wrong', 'the token did not answer with a signature')
+      },
+    }
+  }
+
+  /** Ends the processes. */
+  stop(): void {
+    this.#isStopped = true
+    for (const child of this.#children) child.kill('SIGKILL')
+  }
+
+  #loginOf({ module = this.#settings.modules[0], token_label, pin = this.#settings.pin }: Pkcs11Config): TokenLogin {
+    if (module === undefined || !this.#settings.modules.includes(module)) {
       throw new KeyServiceFault('refused', 'the module must be listed in the setting PKCS11_MODULES')
     }
     if (pin === undefined) {
@@ -63,25 +85,26 @@ export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkc
   }
 
   /** The process of a token, after its login. Concurrent calls share it. */
-  function opened(login: TokenLogin, trust: LoginTrust, signal: AbortSignal): Promise<TokenProcess> {
+  #opened(login: TokenLogin, trust: LoginTrust, signal: AbortSignal): Promise<TokenProcess> {
     const name = JSON.stringify(login)
-    const known = processes.get(name)
+    const known = this.#processes.get(name)
     if (known) return known
-    if (processes.size >= maxTokens) throw new KeyServiceFault('refused', `more than ${maxTokens} tokens are in use`)
-    const forget = () => void (processes.get(name) === opening && processes.delete(name))
-    const opening = open(login, trust, signal, forget)
-    processes.set(name, opening)
+    if (this.#processes.size >= maxTokens)
+      throw new KeyServiceFault('refused', `more than ${maxTokens} tokens are in use`)
+    const forget = () => void (this.#processes.get(name) === opening && this.#processes.delete(name))
+    const opening = this.#open(login, trust, signal, forget)
+    this.#processes.set(name, opening)
     opening.catch(forget)
     return opening
   }
 
-  async function open(login: TokenLogin, trust: LoginTrust, signal: AbortSignal, ended: () => void) {
-    await logins.begin(login, trust, signal)
-    const token = start(ended)
+  async #open(login: TokenLogin, trust: LoginTrust, signal: AbortSignal, ended: () => void) {
+    await this.#logins.begin(login, trust, signal)
+    const token = this.#start(ended)
     try {
-      const answer = await ask(token, { login }, 0, signal)
+      const answer = await this.#ask(token, { login }, 0, signal)
       // A process that ends or hangs while it logs in may have used the PIN: then the store's entry stays as it is.
-      if ('id' in answer) await logins.end(login, outcomeOf(answer))
+      if ('id' in answer) await this.#logins.end(login, outcomeOf(answer))
       if (!('fault' in answer)) return token
       throw new KeyServiceFault(answer.kind, `the token does not open: ${answer.fault}`)
     } catch (error) {
@@ -90,9 +113,9 @@ export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkc
     }
   }
 
-  function start(ended: () => void): TokenProcess {
+  #start(ended: () => void): TokenProcess {
     const environment = Object.fromEntries(
-      Object.entries(process.env).filter(([key]) => passed.test(key) || settings.environment.includes(key)),
+      Object.entries(process.env).filter(([key]) => passed.test(key) || this.#settings.environment.includes(key)),
     )
     const child = fork(program, [], {
       env: { ...environment, UV_THREADPOOL_SIZE: threads },
@@ -100,12 +123,12 @@ export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkc
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       execArgv: [],
       // The module is native code: root would give it every file, and the memory of every process.
-      ...(process.getuid?.() === 0 && { uid: settings.user[0], gid: settings.user[1], cwd: '/' }),
+      ...(process.getuid?.() === 0 && { uid: this.#settings.user[0], gid: this.#settings.user[1], cwd: '/' }),
     })
-    children.add(child)
+    this.#children.add(child)
     const started: TokenProcess = { child, calls: new Map(), answers: 0 }
     const end = () => {
-      children.delete(child)
+      this.#children.delete(child)
       ended()
       for (const settle of started.calls.values()) settle(gone)
       started.calls.clear()
@@ -123,7 +146,7 @@ export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkc
     return started
   }
 
-  async function ask(token: TokenProcess, message: object, id: number, signal: AbortSignal) {
+  async #ask(token: TokenProcess, message: object, id: number, signal: AbortSignal) {
     const { answers } = token
     const began = performance.now()
     const answer = await new Promise<TokenAnswer | TokenFault>((resolve) => {
@@ -142,43 +165,24 @@ export function createPkcs11(settings: Pkcs11Settings, logins: TokenLogins): Pkc
     return answer
   }
 
-  async function call(
+  async #call(
     config: Pkcs11Config,
     trust: LoginTrust,
     digest: Uint8Array | undefined,
     signal: AbortSignal,
   ): Promise<Exclude<TokenAnswer, TokenFault>> {
     await loadPackage('pkcs11js', () => import('pkcs11js'))
-    if (isStopped) throw new KeyServiceFault('unavailable', 'the service stops')
-    const login = loginOf(config)
-    const token = await opened(login, config.pin === undefined ? 'operator' : trust, signal)
-    lastId += 1
-    const id = lastId
+    if (this.#isStopped) throw new KeyServiceFault('unavailable', 'the service stops')
+    const login = this.#loginOf(config)
+    const token = await this.#opened(login, config.pin === undefined ? 'operator' : trust, signal)
+    this.#lastId += 1
+    const id = this.#lastId
     const { key_label, key_id } = config
     const key: TokenKey = { ...(key_label !== undefined && { key_label }), ...(key_id !== undefined && { key_id }) }
-    const answer = await ask(token, { id, key, ...(digest && { digest }) }, id, signal)
+    const answer = await this.#ask(token, { id, key, ...(digest && { digest }) }, id, signal)
     if (!('fault' in answer)) return answer
     if (answer.restart) token.child.kill('SIGKILL')
     throw new KeyServiceFault(answer.kind, `the token does not sign: ${answer.fault}`)
-  }
-
-  return {
-    key: (config, trust) => ({
-      async publicKey(signal) {
-        const answer = await call(config, trust, undefined, signal)
-        if ('point' in answer) return { address: addressOf(answer.point) }
-        throw new KeyServiceFault('wrong', 'the token did not answer with a public key')
-      },
-      async sign(digest, signal) {
-        const answer = await call(config, trust, digest, signal)
-        if ('rs' in answer) return { rs: answer.rs }
-        throw new KeyServiceFault('wrong', 'the token did not answer with a signature')
-      },
-    }),
-    stop() {
-      isStopped = true
-      for (const child of children) child.kill('SIGKILL')
-    },
   }
 }
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { createBodyViolations } from '../../../server/api/http/body-violations.ts'
+import { BodyViolations } from '../../../server/api/http/body-violations.ts'
 import { readContract } from '../../../server/api/http/contract.ts'
 
 const document = readContract()
-const of = createBodyViolations(document)
+const checks = new BodyViolations(document)
 const violations = (name: string, body: unknown) =>
-  of(document.components.schemas[name] as object)(body).map(({ path, message }) => `${path} ${message}`)
+  checks.of(document.components.schemas[name] as object, body).map(({ path, message }) => `${path} ${message}`)
 
 const wei = 'must be a whole number of wei as a decimal string, for example "1000000000000000"'
 const signerTypes =

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createRelayerClient, type RelayerClient, RelayerError } from '../../../client/index.ts'
-import { createShares } from '../../../server/api/http/concurrency-limits.ts'
+import { Shares } from '../../../server/api/http/concurrency-limits.ts'
 import { testChain, testFaultProxy } from '../../support/chain.ts'
 import { listen } from '../../support/listen.ts'
 import { createRelayer } from '../../support/resources.ts'
@@ -204,7 +204,7 @@ test('allows one key a quarter of the event streams, and serves others', async (
 })
 
 test('limits the share of one key, leaves the rest to all, and reuses released shares', () => {
-  const shares = createShares({ name: 'things', limit: 10, each: 4 })
+  const shares = new Shares({ name: 'things', limit: 10, each: 4 })
   const key = (id: string) => ({ id, roles: new Set<string>() })
   const code = (take: () => unknown) => {
     try {
@@ -228,7 +228,7 @@ test('limits the share of one key, leaves the rest to all, and reuses released s
 
 /** The parts of keys that each take all they get, one key after another. */
 const taken = (limit: number, each: number, keys: number) => {
-  const shares = createShares({ name: 'things', limit, each })
+  const shares = new Shares({ name: 'things', limit, each })
   return Array.from({ length: keys }, (_, index) => {
     const held = shares.hold({ id: `${index}`, roles: new Set<string>() }, 0)
     for (let own = 0; ; own += 1) {
@@ -247,7 +247,7 @@ test('leaves a part for the next key, however many keys take all they get', () =
 })
 
 test('gives the released shares of the largest holder to keys that hold less', () => {
-  const shares = createShares({ name: 'things', limit: 32, each: 8 })
+  const shares = new Shares({ name: 'things', limit: 32, each: 8 })
   const key = (id: string) => ({ id, roles: new Set<string>() })
   const slow = ['a', 'b', 'c', 'd'].map((id) => ({ id, calls: [] as { release(): void }[] }))
   const ask = (one: (typeof slow)[number]) => {

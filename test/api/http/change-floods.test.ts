@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRelayerClient, type RelayerError } from '../../../client/index.ts'
-import { createAuthentication } from '../../../server/api/http/authentication.ts'
+import { Authentication } from '../../../server/api/http/authentication.ts'
 import type { ApiKeyRow } from '../../../server/domain/rows.ts'
 import { makeToken } from '../../../server/lib/token.ts'
 import { createRelayer } from '../../support/resources.ts'
@@ -69,7 +69,7 @@ test('reads the row of a key only for its own next request, not the rows of all 
   const rows = new Map(keys.map(({ row }) => [row.id, row]))
   const read: string[] = []
   let generation = 1
-  const authenticate = createAuthentication({
+  const authentication = new Authentication({
     api_key: 'a'.repeat(32),
     async apiKey(id) {
       read.push(id)
@@ -81,7 +81,7 @@ test('reads the row of a key only for its own next request, not the rows of all 
     trusted_proxies: [],
   })
   const ask = (token: string) =>
-    authenticate({ headers: { authorization: `Bearer ${token}` }, rawHeaders: [], socket: {} } as never)
+    authentication.identify({ headers: { authorization: `Bearer ${token}` }, rawHeaders: [], socket: {} } as never)
   const [first, second] = keys as [(typeof keys)[0], (typeof keys)[0]]
 
   await Promise.all([ask(first.token), ask(first.token)])

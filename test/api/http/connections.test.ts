@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { createConnections } from '../../../server/api/http/connections.ts'
+import { Connections } from '../../../server/api/http/connections.ts'
 
 const responseNumbers = 1_000
 const rounds = 300
@@ -16,7 +16,7 @@ const oldSpaceBytes = () =>
 
 // Without this, minor collections copy the responses of ended requests into the old generation: a third of a signature's CPU time.
 test('frees the responses of ended requests in a minor garbage collection', () => {
-  const connections = createConnections(1_000, () => 0)
+  const connections = new Connections(1_000, () => 0)
   const sockets = Array.from({ length: 10 }, () => new Socket())
   for (const socket of sockets) connections.opened(socket)
   const pass = () => {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createShares } from '../../../server/api/http/concurrency-limits.ts'
-import { createKeyConnections } from '../../../server/api/http/connections.ts'
+import { Shares } from '../../../server/api/http/concurrency-limits.ts'
+import { KeyConnections } from '../../../server/api/http/connections.ts'
 import { exchange, json, rawRequest } from '../../support/raw-http.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
@@ -87,7 +87,7 @@ test('limits the connections of one key to a quarter, and counts each for the ke
   const service = await startTestService()
   const sockets = Array.from({ length: 3 }, () => connect(Number(new URL(service.url).port), '127.0.0.1'))
   onTestFinished(() => sockets.forEach((socket) => void socket.destroy()))
-  const count = createKeyConnections(createShares({ name: 'connections', limit: 8, each: 2 }))
+  const connections = new KeyConnections(new Shares({ name: 'connections', limit: 8, each: 2 }))
   const caller = (id: string) => ({
     id,
     roles: new Set<string>(),
@@ -96,13 +96,13 @@ test('limits the connections of one key to a quarter, and counts each for the ke
     rate_limit: null,
   })
   const [a, b, c] = sockets as [(typeof sockets)[0], (typeof sockets)[0], (typeof sockets)[0]]
-  for (const socket of [a, b, a]) count(socket, caller('one'))
-  expect(() => count(c, caller('one'))).toThrow(
+  for (const socket of [a, b, a]) connections.count(socket, caller('one'))
+  expect(() => connections.count(c, caller('one'))).toThrow(
     expect.objectContaining({ code: 'rate_limited', headers: { 'Retry-After': '1', Connection: 'close' } }),
   )
-  count(b, caller('another'))
-  count(c, caller('one'))
+  connections.count(b, caller('another'))
+  connections.count(c, caller('one'))
   a.destroy()
   await new Promise((resolve) => a.once('close', resolve))
-  count(b, caller('one'))
+  connections.count(b, caller('one'))
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRelayerClient, RelayerError } from '../../../client/index.ts'
-import { createStreamPace } from '../../../server/api/http/concurrency-limits.ts'
+import { StreamPace } from '../../../server/api/http/concurrency-limits.ts'
 import { startTestService } from '../../support/service.ts'
 import { rowsOf, zeroBytes } from '../../support/service-database.ts'
 import { insertTransactions } from '../../support/transactions.ts'
@@ -83,10 +83,10 @@ test('charges every unread response to the share of its API key, whatever it has
 
 test('limits the pace of all streams of an API key together', () => {
   let time = 0
-  const pace = createStreamPace(() => time)
-  expect(pace({ id: 'a' }, 8_000_000)).toBe(1_000)
-  expect(pace({ id: 'a' }, 8_000_000)).toBe(2_000)
-  expect(pace({ id: 'b' }, 8_000)).toBe(1)
+  const pace = new StreamPace(() => time)
+  expect(pace.waitMs({ id: 'a' }, 8_000_000)).toBe(1_000)
+  expect(pace.waitMs({ id: 'a' }, 8_000_000)).toBe(2_000)
+  expect(pace.waitMs({ id: 'b' }, 8_000)).toBe(1)
   time = 5_000
-  expect(pace({ id: 'a' }, 8_000)).toBe(1)
+  expect(pace.waitMs({ id: 'a' }, 8_000)).toBe(1)
 })

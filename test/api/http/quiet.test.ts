@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { createQuiet } from '../../../server/api/http/idle.ts'
+import { Quiet } from '../../../server/api/http/idle.ts'
 
 test('quiet is reached when no request has arrived for some time', async () => {
   let timeMs = 0
   const sleptMs: number[] = []
-  const quiet = createQuiet(
+  const quiet = new Quiet(
     50,
     () => timeMs,
     async (ms) => {

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../server/api/http/errors.ts'
-import { createRateLimit } from '../../../server/api/http/rate-limit.ts'
+import { LocalRateLimit } from '../../../server/api/http/rate-limit.ts'
 import { type ContractOperation, operations, responseFault } from '../../support/contract.ts'
 import { startTestService } from '../../support/service.ts'
 
 /** A limit on a clock that stands still until it is moved. */
 function limitOf(perSecond: number, burst: number, startMs = 0) {
   const clock = { now_ms: startMs }
-  const limit = createRateLimit({ per_second: perSecond, burst }, () => clock.now_ms)
+  const limit = new LocalRateLimit({ per_second: perSecond, burst }, () => clock.now_ms)
   /** The headers of the response, whether the request is admitted or refused. */
   const take = (caller = 'a'): Record<string, string> => {
     try {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RateLimit } from '../../../server/api/http/rate-limit.ts'
-import { createSharedRateLimit } from '../../../server/api/http/shared-rate-limit.ts'
+import { SharedRateLimit } from '../../../server/api/http/shared-rate-limit.ts'
 import { DomainError } from '../../../server/domain/errors.ts'
 import { type Connection, connect } from '../../../server/store/postgres/connection.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '../../support/database-proxy.ts'
@@ -32,7 +32,7 @@ beforeAll(async () => {
     if (!takeTokens) throw new Error('The store has no shared buckets')
     const limit = { per_second: 100_000, burst: 100_000 }
     servers.push({
-      limit: createSharedRateLimit(limit, takeTokens, () => performance.now() + aheadMs),
+      limit: new SharedRateLimit(limit, takeTokens, () => performance.now() + aheadMs),
       generation: connection.generation,
     })
   }

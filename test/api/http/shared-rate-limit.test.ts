@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ApiError } from '../../../server/api/http/errors.ts'
 import type { RateLimit } from '../../../server/api/http/rate-limit.ts'
-import { createSharedRateLimit } from '../../../server/api/http/shared-rate-limit.ts'
+import { SharedRateLimit } from '../../../server/api/http/shared-rate-limit.ts'
 import { connect } from '../../../server/store/postgres/connection.ts'
 import type { TakeTokens } from '../../../server/store/store.ts'
 import { newDatabase, type TestDatabase } from '../../support/postgres.ts'
@@ -30,8 +30,9 @@ afterAll(async () => {
 
 /** Rate limits of servers that share the database. */
 const serversOf = (count: number, perSecond: number, burst: number): RateLimit[] =>
-  Array.from({ length: count }, () =>
-    createSharedRateLimit({ per_second: perSecond, burst }, ask, () => performance.now()),
+  Array.from(
+    { length: count },
+    () => new SharedRateLimit({ per_second: perSecond, burst }, ask, () => performance.now()),
   )
 
 /** The headers of the response, whether the request is admitted or refused. */
@@ -115,7 +116,7 @@ test('counts a large response of one server on the others', async () => {
 
 test('returns unused requests of a server to the bucket', async () => {
   const clock = { ms: 0 }
-  const stingy = createSharedRateLimit({ per_second: 1_000, burst: 100 }, ask, () => clock.ms)
+  const stingy = new SharedRateLimit({ per_second: 1_000, burst: 100 }, ask, () => clock.ms)
   const [other] = serversOf(1, 1_000, 100) as [RateLimit]
   expect(await passes(stingy, 'back')).toBe(true)
   clock.ms = 2_000
@@ -163,7 +164,7 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY])('rejects a charge of %s', asyn
 test('discards an invalid number or size from the database', async () => {
   const asked: number[] = []
   let granted: number = Number.NaN
-  const limit = createSharedRateLimit(
+  const limit = new SharedRateLimit(
     { per_second: 10, burst: 10 },
     (_caller, _bucket, charge) => {
       asked.push(charge)
@@ -181,7 +182,7 @@ test('discards an invalid number or size from the database', async () => {
 })
 
 test('admits nothing while the database is unreachable', async () => {
-  const failing = createSharedRateLimit(
+  const failing = new SharedRateLimit(
     { per_second: 10, burst: 10 },
     () => Promise.reject(new ApiError('unavailable', 'Service Unavailable')),
     () => performance.now(),

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import pino from 'pino'
 import { signing } from '../../../server/api/handlers/signing.ts'
 import { createApp } from '../../../server/api/http/app.ts'
-import { createAudit } from '../../../server/api/http/audit.ts'
-import { createAuthentication } from '../../../server/api/http/authentication.ts'
-import { createShares } from '../../../server/api/http/concurrency-limits.ts'
+import { Audit } from '../../../server/api/http/audit.ts'
+import { Authentication } from '../../../server/api/http/authentication.ts'
+import { Shares } from '../../../server/api/http/concurrency-limits.ts'
 import { mountContract } from '../../../server/api/http/contract.ts'
-import { createRateLimit } from '../../../server/api/http/rate-limit.ts'
+import { LocalRateLimit } from '../../../server/api/http/rate-limit.ts'
 import { listen } from '../../../server/api/http/server.ts'
 import type { Handlers } from '../../../server/domain/operation.ts'
 import type { RelayerRow } from '../../../server/domain/rows.ts'
@@ -50,7 +50,7 @@ const elapsed = () => performance.now()
 const app = createApp({
   operations,
   handlers: { ...Object.fromEntries(operations.map(({ id }) => [id, notMeasured])), ...signs } as unknown as Handlers,
-  authenticate: createAuthentication({
+  authentication: new Authentication({
     api_key: apiKey,
     apiKey: async () => undefined,
     generation: async () => 1,
@@ -58,20 +58,20 @@ const app = createApp({
     noteUse() {},
     trusted_proxies: [],
   }),
-  rateLimit: createRateLimit({ per_second: 1_000_000, burst: 10_000_000 }, elapsed),
-  audit: await createAudit(
-    { async appendAudit() {}, auditHead: async () => ({ chain: 1, up_to: 0, hash: new Uint8Array(32) }) },
-    Date.now,
-    () => performance.now(),
-    pino(),
-  ),
+  rateLimit: new LocalRateLimit({ per_second: 1_000_000, burst: 10_000_000 }, elapsed),
+  audit: await Audit.open({
+    store: { async appendAudit() {}, auditHead: async () => ({ chain: 1, up_to: 0, hash: new Uint8Array(32) }) },
+    now: Date.now,
+    elapsed,
+    logger: pino(),
+  }),
   reference: [],
-  bodyBytes: createShares({ name: 'body_bytes', limit: 2 ** 26, each: 2 ** 26 }),
-  answerBytes: createShares({ name: 'answer_bytes', limit: 2 ** 26, each: 2 ** 26 }),
+  bodyBytes: new Shares({ name: 'body_bytes', limit: 2 ** 26, each: 2 ** 26 }),
+  answerBytes: new Shares({ name: 'answer_bytes', limit: 2 ** 26, each: 2 ** 26 }),
   callsFromPages: (_request, _response, next) => next(),
-  countConnection() {},
-  streamPace: () => 0,
-  quiet: { noteRequest() {}, reached: async () => {} },
+  keyConnections: { count() {} },
+  streamPace: { waitMs: () => 0 },
+  quiet: { noteRequest() {} },
   logger: pino(),
 })
 const { port } = await listen({
