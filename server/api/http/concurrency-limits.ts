@@ -80,7 +80,8 @@ class HeldPart implements Held {
     this.#amount += amount
   }
 
-  release(): void {
+  /** Also as a callback. */
+  readonly release = (): void => {
     this.#shares.giveBack(this.#holder.id, this.#amount)
     this.#amount = 0
   }
