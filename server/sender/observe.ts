@@ -16,7 +16,6 @@ import {
   type Decided,
   type Polled,
   pollIntervalMs,
-  type RelayerState,
   type SendingContext,
   type Tick,
   transactionState,
@@ -80,13 +79,15 @@ async function viewAccount(context: SendingContext, tick: Tick, shown: Pick<View
     return { ...shown, isWitnessed: false }
   }
   const { hash } = shown.head
-  if (state.survey?.askedFor !== hash || elapsed() - state.survey.at >= surveyAgainMs) {
+  let { survey } = state
+  if (survey?.askedFor !== hash || elapsed() - survey.at >= surveyAgainMs) {
     const answers = await askEach(networkClient.each, (node) => answerOf(node, held.relayer.address))
     const view = viewOfMost(answers)
     if (view && given(answers).some((answer) => isFalse(answer, view))) state.dispute()
-    state.survey = { view, askedFor: hash, at: elapsed() }
+    survey = { view, askedFor: hash, at: elapsed() }
+    state.noteSurvey(survey)
   }
-  const { view } = state.survey
+  const { view } = survey
   return view ? { ...view, isWitnessed: true } : { ...shown, isWitnessed: false }
 }
 
@@ -101,7 +102,7 @@ async function isContradicted(
 }
 
 /** Nodes behind one URL may lag for a moment. */
-const isRepeatedlyBehind = ({ head, latest, lags }: RelayerState, seen: Head, counted: number): boolean =>
+const isRepeatedlyBehind = ({ head, latest, lags }: Tick['state'], seen: Head, counted: number): boolean =>
   head !== undefined && lags > 0 && (seen.number < head.number || counted < latest)
 
 async function answerOf(node: Chain, address: string) {

@@ -21,7 +21,8 @@ export interface SendingContext extends SenderContext {
 export interface Tick {
   held: RelayerSigner
   networkClient: NetworkClient
-  state: RelayerState
+  /** It changes by its verbs only. */
+  state: Readonly<RelayerState>
 }
 
 export interface Decided {
@@ -222,6 +223,14 @@ export class RelayerState {
   notePooled(pooled: number): void {
     this.#pooled = pooled
     this.#pooledAt = this.#elapsed()
+  }
+
+  noteGaps(open: number): void {
+    this.gaps = open
+  }
+
+  noteSurvey(survey: Survey): void {
+    this.survey = survey
   }
 
   dispute(): void {

@@ -183,7 +183,7 @@ async function sendNew(context: SendingContext, tick: Tick): Promise<void> {
 
 /** Closes the gaps of a relayer's nonces, and notes how many stay open. */
 async function fillNonceGaps({ nonces }: SendingContext, { held, networkClient, state }: Tick): Promise<void> {
-  state.gaps = await nonces.gaps.close(held.relayer, networkClient, state.latest)
+  state.noteGaps(await nonces.gaps.close(held.relayer, networkClient, state.latest))
 }
 
 /** Commits what the chain showed: transactions that are in a block, and those that are final. */
