@@ -38,7 +38,8 @@ const nonces = new Map()
   'broadcast-before-commit': {
     file: 'server/sender/broadcast.ts',
     text: 'const rows = await commit(',
-    instead: `await tick.networkClient.chain.send(signed.flatMap(({ bytes }) => (bytes ? [bytes.raw] : [])))
+    instead: `const raws = signed.flatMap(({ bytes }) => (bytes ? [bytes.raw] : []))
+  await tick.networkClient.mempoolOf({ submission: null }).send(raws)
   const rows = await commit(`,
     caught_by: ['unrecorded', 'events'],
   },
