@@ -5,7 +5,6 @@ import { useHashLocation } from 'wouter/use-hash-location'
 import { Toasts } from './components/action.tsx'
 import { Boundary, Skeleton } from './components/feedback.tsx'
 import { Segments } from './components/filters.tsx'
-import { MissingPage } from './components/page.tsx'
 import { callerName } from './data/address-names.ts'
 import {
   type Find,
@@ -19,7 +18,7 @@ import {
 import { SessionProvider, useSession } from './data/session.tsx'
 import { browser } from './data/storage.ts'
 import { hereShortly, isUtc, showUtc } from './data/times.ts'
-import { PageLink, usePages, useTargets } from './navigation.tsx'
+import { MissingPage, PageLink, usePages, useRights, useTargets } from './navigation.tsx'
 import { Overview } from './overview/overview.tsx'
 import { RelayerList } from './relayers/relayers.tsx'
 import { Search } from './search/search.tsx'
@@ -148,38 +147,38 @@ const zoneTarget = (inUtc: boolean, showIn: (zone: 'local' | 'UTC') => void) => 
 })
 
 function Pages() {
-  const { caller, may, mayManageAll, mayReadAll } = useSession()
-  const first = may('read') ? undefined : may('notifications') ? paths.notifications : paths.sandbox
+  const has = useRights()
+  const first = has('read') ? undefined : has('notifications') ? paths.notifications : paths.sandbox
   return (
     <Switch>
       <Route<Find> path={routes.overview}>
-        {({ find }: Find) => (first === undefined ? <Overview find={find} /> : <Redirect to={first} />)}
+        {(page: Find) => (first === undefined ? <Overview {...page} /> : <Redirect to={first} />)}
       </Route>
       <Route path={routes.transaction}>{(page) => <Transaction key={page.transaction_id} {...page} />}</Route>
       <Route path={routes.oldRelayers}>
         <Redirect to={paths.relayers} />
       </Route>
-      {may('read') && <Route<Find> path={routes.relayers}>{(page: Find) => <RelayerList {...page} />}</Route>}
+      {has('read') && <Route<Find> path={routes.relayers}>{(page: Find) => <RelayerList {...page} />}</Route>}
       <Route<RelayerPage> path={routes.relayer}>
         {(page: RelayerPage) => <Relayer key={page.relayer_id} {...page} />}
       </Route>
-      {may('notifications') && <Route path={paths.notifications} component={Notifications} />}
-      {may('notifications') && (
+      {has('notifications') && <Route path={paths.notifications} component={Notifications} />}
+      {has('notifications') && (
         <Route<NotificationPage> path={routes.notification}>
           {(page: NotificationPage) => <Notification key={page.notification_id} {...page} />}
         </Route>
       )}
-      {may('read') && <Route path={paths.networks} component={Networks} />}
-      {may('read') && <Route<Find> path={routes.spending}>{(page: Find) => <Spending {...page} />}</Route>}
+      {has('read') && <Route path={paths.networks} component={Networks} />}
+      {has('read') && <Route<Find> path={routes.spending}>{(page: Find) => <Spending {...page} />}</Route>}
       <Route<ListPage> path={routes.transactions}>{(page: ListPage) => <Transactions {...page} />}</Route>
-      {mayReadAll && <Route path={paths.pools} component={Pools} />}
-      {mayReadAll && <Route path={paths.sponsorships} component={Sponsorships} />}
+      {has('read all') && <Route path={paths.pools} component={Pools} />}
+      {has('read all') && <Route path={paths.sponsorships} component={Sponsorships} />}
       <Route<PoolPage> path={routes.pool}>{(page: PoolPage) => <Pool key={page.pool_id} {...page} />}</Route>
-      {(may('sign') || may('send')) && <Route path={routes.sandbox} component={Sandbox} />}
-      {mayManageAll && <Route path={paths.signers} component={Signers} />}
-      {caller.may_administer && <Route path={paths.apiKeys} component={ApiKeys} />}
-      {mayManageAll && <Route path={paths.service} component={Service} />}
-      {mayManageAll && <Route<Find> path={routes.audit}>{(page: Find) => <Audit {...page} />}</Route>}
+      {has('sign or send') && <Route path={routes.sandbox} component={Sandbox} />}
+      {has('manage all') && <Route path={paths.signers} component={Signers} />}
+      {has('administer') && <Route path={paths.apiKeys} component={ApiKeys} />}
+      {has('manage all') && <Route path={paths.service} component={Service} />}
+      {has('manage all') && <Route<Find> path={routes.audit}>{(page: Find) => <Audit {...page} />}</Route>}
       <Route>
         <MissingPage />
       </Route>

@@ -16,18 +16,66 @@ import {
   Wallet,
 } from 'lucide-react'
 import { Link, useLocation } from 'wouter'
+import type { Scope } from '../index.ts'
+import { Missing } from './components/page.tsx'
 import { pageOf, paths } from './data/paths.ts'
 import { press } from './data/press-button.ts'
 import { useOpenProblems } from './data/resources.ts'
 import { useSession } from './data/session.tsx'
 import type { Target } from './search/palette.tsx'
 
+/** What an API key needs for a page: a scope, or one of two; `all`: for every relayer. */
+type Right = 'read' | 'read all' | 'notifications' | 'sign or send' | 'manage all' | 'administer'
+
 /** `create`: the label of its button, if the API key may use it. */
 interface Page {
   to: string
   name: string
   icon: LucideIcon
-  create?: string | false
+  create?: string | false | undefined
+}
+
+/** By the heading of their group. `create`: the label of the button, for keys with that right. */
+const groups: Record<string, (Page & { needs: Right; create?: string; creates?: Right })[]> = {
+  '': [
+    { to: paths.overview, name: 'Overview', icon: LayoutDashboard, needs: 'read' },
+    { to: paths.transactions, name: 'Transactions', icon: ArrowLeftRight, needs: 'read' },
+    { to: paths.relayers, name: 'Relayers', icon: Wallet, needs: 'read', create: 'Create a relayer' },
+    {
+      ...{ to: paths.notifications, name: 'Notifications', icon: Bell, needs: 'notifications' },
+      ...{ create: 'Create a notification', creates: 'notifications' },
+    },
+    { to: paths.spending, name: 'Spending', icon: Coins, needs: 'read' },
+    { to: paths.sandbox, name: 'Sandbox', icon: FlaskConical, needs: 'sign or send' },
+  ],
+  Resources: [
+    { to: paths.pools, name: 'Pools', icon: Layers, needs: 'read all', create: 'Create a pool' },
+    { to: paths.sponsorships, name: 'Sponsorships', icon: Gift, needs: 'read all', create: 'Create a sponsorship' },
+    { to: paths.networks, name: 'Networks', icon: Network, needs: 'read', create: 'Create a network' },
+    { to: paths.signers, name: 'Signers', icon: KeyRound, needs: 'manage all', create: 'Create a signer' },
+  ],
+  Administration: [
+    {
+      ...{ to: paths.apiKeys, name: 'API keys', icon: Key, needs: 'administer' },
+      ...{ create: 'Create an API key', creates: 'administer' },
+    },
+    { to: paths.audit, name: 'Audit', icon: ScrollText, needs: 'manage all' },
+    { to: paths.service, name: 'Service', icon: Activity, needs: 'manage all' },
+  ],
+}
+
+/** Whether the API key has a right. */
+export function useRights(): (right: Right) => boolean {
+  const { caller, may, mayManageAll, mayReadAll } = useSession()
+  const has: Record<Right, boolean> = {
+    read: may('read'),
+    'read all': mayReadAll,
+    notifications: may('notifications'),
+    'sign or send': may('sign') || may('send'),
+    'manage all': mayManageAll,
+    administer: caller.may_administer,
+  }
+  return (right) => has[right]
 }
 
 /** What the search finds beside what the service knows. */
@@ -61,56 +109,34 @@ const lists = [
 
 /** The pages that the API key has something on, in their groups. */
 export function usePages(): [string, Page[]][] {
-  const { caller, may, mayManageAll, mayReadAll } = useSession()
-  const groups: [string, (Page | false)[]][] = [
-    [
-      '',
-      [
-        may('read') && { to: paths.overview, name: 'Overview', icon: LayoutDashboard },
-        may('read') && { to: paths.transactions, name: 'Transactions', icon: ArrowLeftRight },
-        may('read') && {
-          ...{ to: paths.relayers, name: 'Relayers', icon: Wallet },
-          create: mayManageAll && 'Create a relayer',
-        },
-        may('notifications') && {
-          ...{ to: paths.notifications, name: 'Notifications', icon: Bell },
-          create: 'Create a notification',
-        },
-        may('read') && { to: paths.spending, name: 'Spending', icon: Coins },
-        (may('sign') || may('send')) && { to: paths.sandbox, name: 'Sandbox', icon: FlaskConical },
-      ],
-    ],
-    [
-      'Resources',
-      [
-        mayReadAll && { to: paths.pools, name: 'Pools', icon: Layers, create: mayManageAll && 'Create a pool' },
-        mayReadAll && {
-          to: paths.sponsorships,
-          name: 'Sponsorships',
-          icon: Gift,
-          create: mayManageAll && 'Create a sponsorship',
-        },
-        may('read') && {
-          to: paths.networks,
-          name: 'Networks',
-          icon: Network,
-          create: mayManageAll && 'Create a network',
-        },
-        mayManageAll && { to: paths.signers, name: 'Signers', icon: KeyRound, create: 'Create a signer' },
-      ],
-    ],
-    [
-      'Administration',
-      [
-        caller.may_administer && { to: paths.apiKeys, name: 'API keys', icon: Key, create: 'Create an API key' },
-        mayManageAll && { to: paths.audit, name: 'Audit', icon: ScrollText },
-        mayManageAll && { to: paths.service, name: 'Service', icon: Activity },
-      ],
-    ],
-  ]
-  return groups
-    .map(([name, its]): [string, Page[]] => [name, its.filter((one) => one !== false)])
+  const has = useRights()
+  return Object.entries(groups)
+    .map(([name, pages]): [string, Page[]] => [
+      name,
+      pages
+        .filter(({ needs }) => has(needs))
+        .map(({ create, creates = 'manage all', ...its }) => ({ ...its, create: has(creates) && create })),
+    ])
     .filter(([, its]) => its.length > 0)
+}
+
+/** In the place of an unknown page, or of one that the API key may not see. */
+export function MissingPage() {
+  const { may, caller } = useSession()
+  const [path] = useLocation()
+  const page = Object.values(groups)
+    .flat()
+    .find(({ to }) => to === path.split('/', 2).join('/'))
+  return <Missing what="Page" to={paths.overview} list="the overview" why={page && reason(page.needs)} />
+
+  function reason(needs: Right): string | undefined {
+    if (needs === 'administer') return 'Your API key lacks a right: only a key that has every scope manages API keys.'
+    const scopes = needs.replace(' all', '').split(' or ') as Scope[]
+    if (!scopes.some(may)) return `Your API key lacks the scope “${scopes.join('” or “')}”.`
+    return caller.relayer_ids === null
+      ? undefined
+      : 'Your API key is limited to some relayers, and this page is of all.'
+  }
 }
 
 /** A page in the navigation; the overview with the number of what needs attention. */

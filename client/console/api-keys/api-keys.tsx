@@ -10,7 +10,6 @@ import { ageColumn, type Column } from '../components/table.tsx'
 import { Copyable, RowTime } from '../components/values.tsx'
 import { FormError, listOf, useForm } from '../data/form.ts'
 import { useApiKeys } from '../data/resources.ts'
-import { useSession } from '../data/session.tsx'
 import { momentOf, typedOf, zoneShortly } from '../data/times.ts'
 
 const scopes: Scope[] = ['read', 'sign', 'send', 'notifications', 'manage']
@@ -43,38 +42,34 @@ const columns: Column<ApiKey>[] = [
 
 function KeyActions({ apiKey }: { apiKey: ApiKey }) {
   const { id, name } = apiKey
-  const { client } = useSession()
   const mayChange = !isOfSponsorship(apiKey)
-  const rotate = { text: 'Rotate', opens: `rotate ${id}` }
-  const revoke = { text: 'Revoke', opens: `revoke ${id}`, tone: 'danger' as const }
   return (
     <div className="buttons">
       {mayChange && <EditKey apiKey={apiKey} />}
-      <Menu of={name} choices={mayChange ? [rotate, revoke] : [rotate]} />
-      <Action
-        isInMenu
-        label="Rotate"
-        thing={`API key ${name}`}
-        command={rotate.opens}
-        effect={`Issues a new token for “${name}”. The current token stays valid for a grace period.`}
-        run={() => client.apiKeys.rotate(id, {})}
-        done={({ token }) => (
-          <NewToken token={token}>
-            API key “{name}” has a new token, and the previous one stays valid for a while.
-          </NewToken>
-        )}
-      />
-      {mayChange && (
+      <Menu of={name}>
         <Action
-          isInMenu
-          label="Revoke"
+          label="Rotate"
           thing={`API key ${name}`}
-          command={revoke.opens}
-          tone="danger"
-          effect={`Requests with “${name}” are refused at once. A revoked key cannot be restored.`}
-          run={() => client.apiKeys.delete(id)}
+          command={`rotate ${id}`}
+          effect={`Issues a new token for “${name}”. The current token stays valid for a grace period.`}
+          run={(client) => client.apiKeys.rotate(id, {})}
+          done={({ token }) => (
+            <NewToken token={token}>
+              API key “{name}” has a new token, and the previous one stays valid for a while.
+            </NewToken>
+          )}
         />
-      )}
+        {mayChange && (
+          <Action
+            label="Revoke"
+            thing={`API key ${name}`}
+            command={`revoke ${id}`}
+            tone="danger"
+            effect={`Requests with “${name}” are refused at once. A revoked key cannot be restored.`}
+            run={(client) => client.apiKeys.delete(id)}
+          />
+        )}
+      </Menu>
     </div>
   )
 }
@@ -143,7 +138,6 @@ function useRights(key?: ApiKey) {
 const listOrNull = (text: string): string[] | null => (listOf(text).length > 0 ? listOf(text) : null)
 
 function CreateKey() {
-  const { client } = useSession()
   const rights = useRights()
   return (
     <Action
@@ -151,7 +145,7 @@ function CreateKey() {
       tone="primary"
       opened={rights.reset}
       effect="Creates an API key with these permissions. Its token is shown once."
-      run={async () => client.apiKeys.create(rights.body())}
+      run={async (client) => client.apiKeys.create(rights.body())}
       done={({ api_key, token }) => <NewToken token={token}>API key “{api_key.name}” is created.</NewToken>}
     >
       {rights.fields}
@@ -160,7 +154,6 @@ function CreateKey() {
 }
 
 function EditKey({ apiKey }: { apiKey: ApiKey }) {
-  const { client } = useSession()
   const rights = useRights(apiKey)
   return (
     <Action
@@ -168,7 +161,7 @@ function EditKey({ apiKey }: { apiKey: ApiKey }) {
       thing={`API key ${apiKey.name}`}
       opened={rights.reset}
       effect="The token stays the same. A right that is taken away ends at once, also for requests under way."
-      run={async () => client.apiKeys.update(apiKey.id, rights.body())}
+      run={async (client) => client.apiKeys.update(apiKey.id, rights.body())}
     >
       {rights.fields}
     </Action>

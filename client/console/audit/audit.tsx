@@ -6,8 +6,8 @@ import { ClearFilters, EmptyState } from '../components/empty-state.tsx'
 import { Loaded } from '../components/feedback.tsx'
 import { Filters, LateField, Matches, PeriodFields, periodIn, Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
-import { type Column, Pages, Table, usePage } from '../components/table.tsx'
-import { Badge, Copyable, CopyButton, RelayerLink, RowTime } from '../components/values.tsx'
+import { type Column, Pages, Table, timeColumn, usePage } from '../components/table.tsx'
+import { Badge, Copyable, CopyButton, RelayerLink } from '../components/values.tsx'
 import { callerName } from '../data/address-names.ts'
 import { useAddressState } from '../data/address-state.ts'
 import { given } from '../data/form.ts'
@@ -204,7 +204,7 @@ const columns: Column<AuditEntry>[] = [
     isWhole: true,
     cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span>,
   },
-  { name: 'Time', isTime: true, isPlain: true, cell: ({ at }) => <RowTime at={at} /> },
+  timeColumn('Time', ({ at }) => at, { isPlain: true }),
   { name: 'Caller', isPlain: true, cell: ({ caller }) => callerName(caller) },
   { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
   { name: 'Subject', cell: (entry) => entry.subject && <Subject entry={entry} subject={entry.subject} /> },

@@ -5,9 +5,11 @@ import { CircleCheck, type LucideIcon, X } from 'lucide-react'
 import {
   Children,
   cloneElement,
+  createContext,
   type FormEvent,
   isValidElement,
   type ReactNode,
+  useContext,
   useEffect,
   useLayoutEffect,
   useRef,
@@ -15,10 +17,11 @@ import {
 } from 'react'
 import { createPortal } from 'react-dom'
 import { useLocation } from 'wouter'
-import { RelayerError } from '../../index.ts'
+import { type RelayerClient, RelayerError } from '../../index.ts'
 import { FormError } from '../data/form.ts'
 import { count, sentence } from '../data/format.ts'
 import { usePressable } from '../data/press-button.ts'
+import { useSession } from '../data/session.tsx'
 import { detailText, errorText, Problem, placesOf } from './feedback.tsx'
 import type { Choice } from './table.tsx'
 
@@ -58,13 +61,11 @@ type ActionProps<Result> = Outcome<Result> & {
   /** Why it cannot be confirmed yet. */
   lack?: string | undefined
   /** A retry after an error uses the same key, so that nothing is sent twice. */
-  run: (idempotencyKey: string) => Promise<Result>
+  run: (client: RelayerClient, idempotencyKey: string) => Promise<Result>
   tone?: 'primary' | 'danger' | 'quiet' | undefined
   disabled?: boolean
   /** Asked before the dialog opens: it stays closed while something is missing. */
   isReady?: () => boolean
-  /** The button is a line of a menu (menu.tsx). */
-  isInMenu?: boolean
   /** Called when the dialog opens, to reset its input to the current values. */
   opened?: () => void
   closed?: () => void
@@ -79,18 +80,27 @@ const pastOf = {
   Delete: 'deleted',
 } as const
 
+/** Whether the buttons of actions are the lines of a menu (menu.tsx). */
+export const InMenu = createContext(false)
+
+type Named = Pick<ActionProps<unknown>, 'label' | 'thing' | 'title' | 'command'>
+
+const titleOf = ({ label, thing, title }: Named) => title ?? (thing === undefined ? label : `${label} ${thing}`)
+
+/** By which the search and menus open the dialog. */
+export const commandOf = (its: Named): string => its.command ?? titleOf(its)
+
 /** A button with a confirmation dialog, which describes the action. */
 export function Action<Result>({
   tone,
   icon: Icon,
   disabled = false,
-  isInMenu = false,
   isReady = () => true,
-  command,
   opened,
   closed,
   ...its
 }: ActionProps<Result>) {
+  const isInMenu = useContext(InMenu)
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
   const isUsed = useRef(false)
@@ -113,10 +123,10 @@ export function Action<Result>({
     if (!next) closed?.()
   }
 
-  const title = its.title ?? (its.thing === undefined ? its.label : `${its.label} ${its.thing}`)
+  const title = titleOf(its)
   const message =
     its.message ?? (its.thing !== undefined && its.done === undefined ? pastText(its.label, its.thing) : undefined)
-  usePressable(command ?? title, () => change(true), !disabled)
+  usePressable(commandOf(its), () => change(true), !disabled)
 
   return (
     <Dialog.Root open={isOpen} onOpenChange={change}>
@@ -170,13 +180,14 @@ function Confirmation<Result>({
   tone,
   close,
 }: ActionProps<Result> & { close(): void }) {
+  const { client } = useSession()
   const queries = useQueryClient()
   const [idempotencyKey] = useState(randomKey)
   const [text, setText] = useState('')
   const { form, faults, check, blame, forgive } = useFaults()
   const isRunning = useRef(false)
   const action = useMutation({
-    mutationFn: () => run(idempotencyKey),
+    mutationFn: () => run(client, idempotencyKey),
     onError(error) {
       isRunning.current = false
       blame(error)
@@ -395,7 +406,7 @@ export function Bulk<Item>({
   choice: Choice<Item>
   items?: Item[]
   nameOf(item: NoInfer<Item>): string
-  run(item: Item): Promise<unknown>
+  run(client: RelayerClient, item: Item): Promise<unknown>
   /** What is done to each, such as "paused". */
   did: string
 }) {
@@ -425,10 +436,10 @@ export function Bulk<Item>({
           )}
         </>
       }
-      run={async () => {
+      run={async (client) => {
         const refused: { item: Item; why: string }[] = []
         for (const [index, item] of items.entries()) {
-          await run(item).catch((error) => refused.push({ item, why: `${nameOf(item)}: ${errorText(error)}` }))
+          await run(client, item).catch((error) => refused.push({ item, why: `${nameOf(item)}: ${errorText(error)}` }))
           setEnded(index + 1)
         }
         choice.set(refused.map(({ item }) => item))

@@ -1,8 +1,7 @@
 import { FileQuestion } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
-import { Link, useLocation } from 'wouter'
-import { RelayerError, type Scope } from '../../index.ts'
-import { paths } from '../data/paths.ts'
+import { Link } from 'wouter'
+import { RelayerError } from '../../index.ts'
 import { keepRecent, type RecentPage } from '../data/recent-pages.ts'
 import { useOpenProblems } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
@@ -111,38 +110,6 @@ export const Missing = ({
     </Link>
   </div>
 )
-
-/** The scopes of which a page needs one. */
-const needed: Partial<Record<string, readonly Scope[]>> = {
-  [paths.relayers]: ['read'],
-  [paths.spending]: ['read'],
-  [paths.networks]: ['read'],
-  [paths.pools]: ['read'],
-  [paths.sponsorships]: ['read'],
-  [paths.notifications]: ['notifications'],
-  [paths.sandbox]: ['sign', 'send'],
-  [paths.signers]: ['manage'],
-  [paths.service]: ['manage'],
-  [paths.audit]: ['manage'],
-}
-
-/** In the place of an unknown page, or of one that the API key may not see. */
-export function MissingPage() {
-  const { may, caller } = useSession()
-  const [path] = useLocation()
-  const page = path.split('/', 2).join('/')
-  const scopes = needed[page]
-  return <Missing what="Page" to={paths.overview} list="the overview" why={reason()} />
-
-  function reason(): string | undefined {
-    if (page === paths.apiKeys) return 'Your API key lacks a right: only a key that has every scope manages API keys.'
-    if (scopes === undefined) return
-    if (!scopes.some(may)) return `Your API key lacks the scope “${scopes.join('” or “')}”.`
-    return caller.relayer_ids === null
-      ? undefined
-      : 'Your API key is limited to some relayers, and this page is of all.'
-  }
-}
 
 /** Leads to the parts of a page. Where they are wider than the screen, they scroll, with the open one in sight. `tabs`: names by path. */
 export function Tabs({ label, base, tabs, open }: { label: string; base: string; tabs: object; open: string }) {

@@ -12,7 +12,7 @@ import { count } from '../data/format.ts'
 import { zoneShortly } from '../data/times.ts'
 import { ClearFilters, EmptyState } from './empty-state.tsx'
 import { Filters, SearchField } from './filters.tsx'
-import { Age, Badge, byAge, RelayerLink } from './values.tsx'
+import { Age, Badge, byAge, RelayerLink, RowTime } from './values.tsx'
 
 const features = tableFeatures({
   rowSortingFeature,
@@ -49,12 +49,20 @@ export const column = <Row,>(
   how: Partial<Column<Row>> = {},
 ): Column<Row> => ({ name, by: value, cell: value, ...how })
 
-/** A number with groups of digits. */
+/** A number with groups of digits, or as `show` says. */
 export const countColumn = <Row,>(
   name: string,
-  value: (row: Row) => number,
-  how: Partial<Column<Row>> = {},
-): Column<Row> => ({ name, isNumber: true, by: value, cell: (row) => count(value(row)), ...how })
+  value: (row: Row) => number | null,
+  show: (value: number, row: Row) => ReactNode = count,
+): Column<Row> => ({
+  name,
+  isNumber: true,
+  by: (row) => value(row) ?? -1,
+  cell: (row) => {
+    const its = value(row)
+    return its === null ? '–' : show(its, row)
+  },
+})
 
 /** How long ago something was, the youngest first. */
 export const ageColumn = <Row,>(name: string, at: (row: Row) => string | null): Column<Row> => ({
@@ -62,6 +70,13 @@ export const ageColumn = <Row,>(name: string, at: (row: Row) => string | null): 
   by: (row) => byAge(at(row)),
   cell: (row) => <Age of={at(row)} />,
 })
+
+/** When something was; the heading has the zone. */
+export const timeColumn = <Row,>(
+  name: string,
+  at: (row: Row) => string | null,
+  how: Partial<Column<Row>> = {},
+): Column<Row> => ({ name, isTime: true, cell: (row) => <RowTime at={at(row)} />, ...how })
 
 /** The relayer that a row is of. */
 export const relayerColumn = <Row,>(

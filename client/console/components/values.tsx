@@ -1,5 +1,5 @@
 import { Check, Copy, ExternalLink } from 'lucide-react'
-import { type ReactNode, useState, useSyncExternalStore } from 'react'
+import { type ComponentProps, type ReactNode, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import { useAddressNames } from '../data/address-names.ts'
 import { count, exactly, gwei, short, words } from '../data/format.ts'
@@ -97,6 +97,13 @@ function subscribe(read: () => void): () => void {
 /** Renders again as time goes on. */
 export const useTicks = () => useSyncExternalStore(subscribe, () => now)
 
+type TimeProps = ComponentProps<'time'> & { at: string; after?: string }
+
+/** A text for a time; the pointer on it shows the exact one with its zone. */
+export const Time = ({ at, after = '', ...its }: TimeProps) => (
+  <time dateTime={at} title={inBothZones(at) + after} {...its} />
+)
+
 /**
  * How long ago it was, which goes on, and from a day on its date; the pointer on it shows the exact time with its zone. Null: it never was.
  */
@@ -105,21 +112,17 @@ export function Age({ of }: { of: string | null }) {
   if (of === null) return 'never'
   const [text, ago] = ageOrDate(of).split(/(?= ago$)/)
   return (
-    <time dateTime={of} title={inBothZones(of)}>
+    <Time at={of}>
       {text}
       {ago && <span className="ago">{ago}</span>}
-    </time>
+    </Time>
   )
 }
 
 /** The time since then as a duration, which goes on. */
 export function Lasting({ since }: { since: string }) {
   useTicks()
-  return (
-    <time dateTime={since} title={inBothZones(since)}>
-      {age(since)}
-    </time>
-  )
+  return <Time at={since}>{age(since)}</Time>
 }
 
 /** What a column of ages is sorted by: the youngest first. Null has no age yet. */
@@ -129,11 +132,7 @@ export const byAge = (of: string | null): number => (of === null ? Number.POSITI
 export function Until({ at }: { at: string }) {
   useTicks()
   const ms = Date.parse(at) - Date.now()
-  return (
-    <time dateTime={at} title={inBothZones(at)}>
-      {ms <= 0 ? 'due now' : `in ${span(ms)}`}
-    </time>
-  )
+  return <Time at={at}>{ms <= 0 ? 'due now' : `in ${span(ms)}`}</Time>
 }
 
 /** A time with its zone; the pointer on it shows how long ago it was, and the time in UTC. */
@@ -143,13 +142,9 @@ export const Moment = ({ at }: { at: string | null }) => (at === null ? '–' : 
 export const RowTime = ({ at }: { at: string | null }) => (at === null ? '–' : <Exact at={at} text={rowTime(at)} />)
 
 const Exact = ({ at, text }: { at: string; text: string }) => (
-  <time
-    className="moment"
-    dateTime={at}
-    title={Date.parse(at) > Date.now() ? inBothZones(at) : `${inBothZones(at)}, ${age(at)} ago`}
-  >
+  <Time at={at} className="moment" after={Date.parse(at) > Date.now() ? '' : `, ${age(at)} ago`}>
     {text}
-  </time>
+  </Time>
 )
 
 /** A transaction where its relayer is known. */
@@ -158,6 +153,13 @@ export const nonceName = (nonce: number | null): string => (nonce === null ? 'no
 /** A transaction as people call it: `oracle-1 · nonce 12`. */
 export const transactionName = ({ relayer_id, nonce }: { relayer_id: string | null; nonce: number | null }): string =>
   `${relayer_id} · ${nonceName(nonce)}`
+
+/** What a message says of a thing, with the link to it: `Pool eu-1 is created.` */
+export const about = (kind: string, link: ReactNode, outcome: string) => (
+  <>
+    {kind} {link} {outcome}
+  </>
+)
 
 /** A deleted relayer has no page. */
 export function RelayerLink({ id }: { id: string }) {

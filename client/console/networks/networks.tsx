@@ -6,7 +6,7 @@ import { Loaded, Skeleton } from '../components/feedback.tsx'
 import { Field, Lines, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { ListPage } from '../components/page.tsx'
-import { type Column, column, stateColumn, Table } from '../components/table.tsx'
+import { type Column, column, countColumn, stateColumn, Table } from '../components/table.tsx'
 import { Age, byAge, Copyable, ExplorerLink, Figures } from '../components/values.tsx'
 import { given, jsonIn, linesOf, useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
@@ -76,12 +76,11 @@ function NetworkCards({ networks }: { networks: Network[] }) {
 const relayColumns: Column<PrivateRpcUrl>[] = [
   { name: 'Private relay', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
   { name: 'Takes', by: ({ method }) => method, cell: ({ method }) => <code>{method}</code> },
-  {
-    name: 'Drops after',
-    isNumber: true,
-    by: ({ drops_after_blocks }) => drops_after_blocks,
-    cell: ({ drops_after_blocks }) => `${count(drops_after_blocks)} blocks`,
-  },
+  countColumn(
+    'Drops after',
+    ({ drops_after_blocks }) => drops_after_blocks,
+    (blocks) => `${count(blocks)} blocks`,
+  ),
 ]
 
 const errorColumn: Column<NetworkNode> = { name: 'Error', cell: ({ error }) => error }
@@ -98,15 +97,11 @@ function Nodes({ nodes, blocktimeMs }: { nodes: NetworkNode[]; blocktimeMs: numb
     { name: 'Node', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
     stateColumn(({ status }) => status),
     column('Weight', ({ weight }) => weight, { isNumber: true }),
-    {
-      name: 'Block',
-      isNumber: true,
-      by: ({ block_number }) => block_number ?? -1,
-      cell: ({ block_number }) =>
-        block_number === null
-          ? '–'
-          : `${count(block_number)}${block_number < head ? ` (${count(head - block_number)} behind)` : ''}`,
-    },
+    countColumn(
+      'Block',
+      ({ block_number }) => block_number,
+      (block) => `${count(block)}${block < head ? ` (${count(head - block)} behind)` : ''}`,
+    ),
     {
       name: 'Last block',
       isNumber: true,
@@ -120,12 +115,11 @@ function Nodes({ nodes, blocktimeMs }: { nodes: NetworkNode[]; blocktimeMs: numb
           </span>
         ),
     },
-    {
-      name: 'Response time',
-      isNumber: true,
-      by: ({ response_ms }) => response_ms ?? -1,
-      cell: ({ response_ms }) => (response_ms === null ? '–' : `${count(response_ms)} ms`),
-    },
+    countColumn(
+      'Response time',
+      ({ response_ms }) => response_ms,
+      (ms) => `${count(ms)} ms`,
+    ),
     ...(nodes.some(({ error }) => error !== null) ? [errorColumn] : []),
   ]
   return <Table of="nodes" rows={nodes} columns={columns} idOf={({ url }) => url} />
@@ -133,44 +127,41 @@ function Nodes({ nodes, blocktimeMs }: { nodes: NetworkNode[]; blocktimeMs: numb
 
 /** What can be done with a network: most of it from a menu. */
 function NetworkActions({ network: { id, name }, network }: { network: Network }) {
-  const { client, mayManageAll } = useSession()
+  const { mayManageAll } = useSession()
   if (!mayManageAll) return null
-  const thing = `network ${name}`
+
   return (
     <div className="buttons">
       <EditNetwork network={network} />
-      <ChangeUrls
-        network={network}
-        what="nodes"
-        field="rpc_urls"
-        label="Node URLs, one per line (after it, its weight from 0 to 100, if not 100)"
-        effect={`Replaces all nodes of ${name} with these. ${masked} Transactions continue at once.`}
-        bodyOf={(text) => ({ rpc_urls: nodesOf(text) })}
-      />
-      <ChangeUrls
-        network={network}
-        what="private relays"
-        field="private_rpc_urls"
-        label="Private relays, one URL per line (after it, eth_sendPrivateTransaction and its blocks, if it needs them)"
-        effect={`Replaces all private relays of ${name} with these; none: it has no more. ${masked}`}
-        bodyOf={(text) => ({ private_rpc_urls: relaysOf(text) })}
-      />
-      <Action
-        isInMenu
-        label="Delete"
-        thing={thing}
-        tone="danger"
-        effect={`Deletes ${name} and the ABIs of its contracts. It is refused while a relayer uses it.`}
-        run={() => client.networks.delete(id)}
-      />
-      <Menu
-        of={name}
-        choices={[
-          { text: 'Change nodes', opens: `Change nodes of ${name}` },
-          { text: 'Change private relays', opens: `Change private relays of ${name}` },
-          { text: 'Delete', opens: `Delete ${thing}`, tone: 'danger' },
-        ]}
-      />
+      <Menu of={name}>
+        <ChangeUrls
+          network={network}
+          label="Change nodes"
+          title={`Change nodes of ${name}`}
+          message={`The nodes of ${name} are changed.`}
+          field="rpc_urls"
+          hint="Node URLs, one per line (after it, its weight from 0 to 100, if not 100)"
+          effect={`Replaces all nodes of ${name} with these. ${masked} Transactions continue at once.`}
+          bodyOf={(text) => ({ rpc_urls: nodesOf(text) })}
+        />
+        <ChangeUrls
+          network={network}
+          label="Change private relays"
+          title={`Change private relays of ${name}`}
+          message={`The private relays of ${name} are changed.`}
+          field="private_rpc_urls"
+          hint="Private relays, one URL per line (after it, eth_sendPrivateTransaction and its blocks, if it needs them)"
+          effect={`Replaces all private relays of ${name} with these; none: it has no more. ${masked}`}
+          bodyOf={(text) => ({ private_rpc_urls: relaysOf(text) })}
+        />
+        <Action
+          label="Delete"
+          thing={`network ${name}`}
+          tone="danger"
+          effect={`Deletes ${name} and the ABIs of its contracts. It is refused while a relayer uses it.`}
+          run={(client) => client.networks.delete(id)}
+        />
+      </Menu>
     </div>
   )
 }
@@ -178,35 +169,23 @@ function NetworkActions({ network: { id, name }, network }: { network: Network }
 /** The API masks the URLs, so they have to be entered again. */
 const masked = 'Paths and keys of the current URLs are hidden, so enter the complete URL of each one that you keep.'
 
-interface UrlsProps {
+type UrlsProps = Record<'label' | 'title' | 'message' | 'effect' | 'hint', string> & {
   network: Network
-  what: string
   /** The contract's name. */
   field: 'rpc_urls' | 'private_rpc_urls'
-  label: string
-  effect: string
   bodyOf(text: string): UpdateNetworkRequest
 }
 
-function ChangeUrls({ network: { id, name }, what, field, label, effect, bodyOf }: UrlsProps) {
-  const { client } = useSession()
+function ChangeUrls({ network: { id }, field, hint, bodyOf, ...its }: UrlsProps) {
   const { values, bind } = useForm({ [field]: '' })
   return (
-    <Action
-      isInMenu
-      label={`Change ${what}`}
-      title={`Change ${what} of ${name}`}
-      message={`The ${what} of ${name} are changed.`}
-      effect={effect}
-      run={async () => client.networks.update(id, bodyOf(values[field] ?? ''))}
-    >
-      <Lines label={label} rows={4} {...bind(field)} />
+    <Action {...its} run={(client) => client.networks.update(id, bodyOf(values[field] ?? ''))}>
+      <Lines label={hint} rows={4} {...bind(field)} />
     </Action>
   )
 }
 
 function EditNetwork({ network: { id, name, ...network } }: { network: Network }) {
-  const { client } = useSession()
   const { values, bind, reset } = useForm({
     symbol: network.symbol ?? '',
     required_confirmations: `${network.required_confirmations}`,
@@ -219,7 +198,7 @@ function EditNetwork({ network: { id, name, ...network } }: { network: Network }
       thing={`network ${name}`}
       opened={reset}
       effect={`Changes ${name}. More confirmations make new transactions final later.`}
-      run={() =>
+      run={(client) =>
         client.networks.update(id, {
           symbol: values.symbol || null,
           required_confirmations: Number(values.required_confirmations),
@@ -241,7 +220,6 @@ const optional = { required_confirmations: '', explorer_urls: '', private_rpc_ur
 
 /** Creates a network, and says whether its nodes answer. */
 function CreateNetwork() {
-  const { client } = useSession()
   const { values, bind, reset } = useForm({ ...blank, ...optional, ...submissionStart })
   const submission = submissionOf(values)
   return (
@@ -250,7 +228,7 @@ function CreateNetwork() {
       tone="primary"
       opened={reset}
       effect="A network is an EVM chain and the URLs of its nodes."
-      run={async () =>
+      run={async (client) =>
         client.networks.create({
           name: values.name,
           network_type: 'evm',
@@ -362,49 +340,46 @@ const columns: Column<AbiRow>[] = [
   { name: '', cell: (abi) => <DeleteAbi {...abi} /> },
 ]
 
-function Contract({ address, network }: AbiRow) {
-  return (
-    <span className="copyable">
-      <Copyable value={address} whole /> <ExplorerLink to={useExplorer(network)('address', address)} what="Contract" />
-    </span>
-  )
-}
+const Contract = ({ address, network }: AbiRow) => (
+  <span className="copyable">
+    <Copyable value={address} whole /> <ExplorerLink to={useExplorer(network)('address', address)} what="Contract" />
+  </span>
+)
 
 function DeleteAbi({ id, name }: AbiRow) {
-  const { client, mayManageAll } = useSession()
+  const { mayManageAll } = useSession()
   if (!mayManageAll) return null
   return (
     <div className="buttons">
-      <Menu of={name} choices={[{ text: 'Delete', opens: `delete ${id}`, tone: 'danger' }]} />
-      <Action
-        isInMenu
-        label="Delete"
-        title={`Delete ABI of ${name}`}
-        command={`delete ${id}`}
-        tone="danger"
-        effect={`Later transactions to ${name} are not decoded. Earlier ones stay decoded.`}
-        run={() => client.abis.delete(id)}
-        message={`The ABI of ${name} is deleted.`}
-      />
+      <Menu of={name}>
+        <Action
+          label="Delete"
+          title={`Delete ABI of ${name}`}
+          command={`delete ${id}`}
+          tone="danger"
+          effect={`Later transactions to ${name} are not decoded. Earlier ones stay decoded.`}
+          run={(client) => client.abis.delete(id)}
+          message={`The ABI of ${name} is deleted.`}
+        />
+      </Menu>
     </div>
   )
 }
 
 function CreateAbi() {
-  const { client } = useSession()
   const { values, bind, reset } = useForm({ network: '', address: '', name: '', abi: '' })
   return (
     <Action
       label="Add an ABI"
-      message={({ name }) => `The ABI of ${name} is added. Its calls and errors are shown by name from now on.`}
       opened={reset}
       effect="Later transactions to the contract show their calls and errors by name. It allows nothing."
-      run={async () => {
+      run={async (client) => {
         const text = values.abi.trim()
         const abi = text.startsWith('[') ? (jsonIn('abi', text) as string[]) : linesOf(text)
         const { network, address, name } = values
         return client.abis.create({ network, address, abi, ...given({ name }) })
       }}
+      message={({ name }) => `The ABI of ${name} is added. Its calls and errors are shown by name from now on.`}
     >
       <Select label="Network" none="Choose one" required values={useNetworkNames()} {...bind('network')} />
       <Field kind="id" label="Address" required {...bind('address')} />

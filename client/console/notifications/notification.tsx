@@ -22,7 +22,6 @@ import { count, counted, words } from '../data/format.ts'
 import { useAnswer, useGet } from '../data/get.ts'
 import { type NotificationPage, paths } from '../data/paths.ts'
 import { useHealth } from '../data/resources.ts'
-import { useSession } from '../data/session.tsx'
 import { age, momentOf, typedOf, zoneShortly } from '../data/times.ts'
 import { filterText, useWebhookForm } from './notifications.tsx'
 
@@ -185,7 +184,6 @@ function About({ relayer_id, transaction_id, nonce }: Delivery) {
 }
 
 function Resend({ delivery, notification_id }: { delivery: Delivery; notification_id: string }) {
-  const { client } = useSession()
   const { id, status, sequence } = delivery
   const name = `#${count(sequence)}`
   // The delivery may end meanwhile: an open dialog stays as it is.
@@ -200,7 +198,7 @@ function Resend({ delivery, notification_id }: { delivery: Delivery; notificatio
           label="Retry now"
           title={`Retry ${name} now`}
           effect="Makes it due now, with every other delivery that waits: earlier events of the same transaction are sent first. The receiver gets the same ID and the same bytes."
-          run={() => client.notifications.retryDeliveries(notification_id)}
+          run={(client) => client.notifications.retryDeliveries(notification_id)}
           message={`Delivery ${name} is retried now. Its next attempt is listed with the response.`}
         />
       ) : (
@@ -209,7 +207,7 @@ function Resend({ delivery, notification_id }: { delivery: Delivery; notificatio
           label="Redeliver"
           title={`Redeliver ${name}`}
           effect="Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same bytes."
-          run={() => client.notifications.redeliver(notification_id, id)}
+          run={(client) => client.notifications.redeliver(notification_id, id)}
           message={`Delivery ${name} is redelivered.`}
         />
       )}
@@ -248,7 +246,6 @@ interface NotificationActionsProps {
 
 /** What can be done with a notification. `pending`: how many deliveries wait for their next attempt. */
 function NotificationActions({ id, resource, pending }: NotificationActionsProps) {
-  const { client } = useSession()
   const [, go] = useLocation()
   const { values, bind } = useForm({ since: typedOf(new Date(Date.now() - dayMs).toISOString()) })
   const since = momentOf(values.since)
@@ -260,7 +257,7 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
         label="Retry pending"
         tone={pending > 0 ? 'primary' : undefined}
         effect="Makes every delivery that waits for its next attempt due now, in the order of the events."
-        run={() => client.notifications.retryDeliveries(id)}
+        run={(client) => client.notifications.retryDeliveries(id)}
         message={({ retried }) => `${deliveriesAre(retried, 'pending')} retried now.`}
       />
       <Action
@@ -268,7 +265,7 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
         title={`Send a test to ${id}`}
         tone={pending > 0 ? undefined : 'primary'}
         effect="Sends one “test” event to the URL now, without retries."
-        run={async () => {
+        run={async (client) => {
           const test = await client.notifications.test(id)
           if (test.error !== null) throw new Error(`The test failed after ${count(test.duration_ms)} ms: ${test.error}`)
           return test
@@ -278,7 +275,7 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
       <Action
         label="Redeliver failed"
         effect="Sends all failed deliveries of events since this time again, in the order of the events."
-        run={() => client.notifications.redeliverFailed(id, { since: since ?? '' })}
+        run={(client) => client.notifications.redeliverFailed(id, { since: since ?? '' })}
         message={({ redelivered }) => `${deliveriesAre(redelivered, 'failed')} redelivered.`}
       >
         <Field label={`Since (${zoneShortly(since)})`} type="datetime-local" required {...bind('since')} />
@@ -289,7 +286,7 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
         thing={`notification ${id}`}
         tone="danger"
         effect={`Deletes ${id} with its pending deliveries. It is refused while a relayer reports to it.`}
-        run={async () => {
+        run={async (client) => {
           await client.notifications.delete(id)
           go(paths.notifications)
         }}
@@ -299,7 +296,6 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
 }
 
 function EditNotification({ id, resource }: { id: string; resource: Resource | undefined }) {
-  const { client } = useSession()
   const webhook = useWebhookForm(resource)
   const { values, bind, reset } = useForm({ signing_key: '' })
   return (
@@ -312,7 +308,9 @@ function EditNotification({ id, resource }: { id: string; resource: Resource | u
         reset()
       }}
       effect="Later attempts use this URL, and later events these filters. A disabled notification becomes enabled when its URL is set."
-      run={() => client.notifications.update(id, { url: webhook.url, filter: webhook.filter(), ...given(values) })}
+      run={(client) =>
+        client.notifications.update(id, { url: webhook.url, filter: webhook.filter(), ...given(values) })
+      }
     >
       {webhook.fields}
       <Field label="New signing key (empty: it stays)" type="password" autoComplete="off" {...bind('signing_key')} />

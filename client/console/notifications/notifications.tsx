@@ -7,12 +7,11 @@ import { EmptyState } from '../components/empty-state.tsx'
 import { Checks, Field } from '../components/fields.tsx'
 import { TablePage } from '../components/page.tsx'
 import type { Column } from '../components/table.tsx'
-import { Age, Badge } from '../components/values.tsx'
+import { Age, about, Badge } from '../components/values.tsx'
 import { given, useForm } from '../data/form.ts'
 import { count, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useHealth, useNotifications } from '../data/resources.ts'
-import { useSession } from '../data/session.tsx'
 
 export const Notifications = () => (
   <TablePage
@@ -29,7 +28,6 @@ export const Notifications = () => (
 )
 
 function CreateNotification() {
-  const { client } = useSession()
   const webhook = useWebhookForm()
   const { values, bind, reset } = useForm({ id: '', signing_key: '' })
   return (
@@ -41,15 +39,11 @@ function CreateNotification() {
         webhook.reset()
         reset()
       }}
-      run={() => {
+      run={(client) => {
         const filter = webhook.filter()
         return client.notifications.create({ url: webhook.url, ...given(values), ...(filter && { filter }) })
       }}
-      message={({ id }) => (
-        <>
-          Notification <Link to={paths.notification(id)}>{id}</Link> is created.
-        </>
-      )}
+      message={({ id }) => about('Notification', <Link to={paths.notification(id)}>{id}</Link>, 'is created.')}
     >
       {webhook.fields}
       <Field

@@ -116,13 +116,11 @@ interface TileProps {
   line?: ComponentProps<typeof Spark>
 }
 
-function Tile({ to, name, value, note, tone, line }: TileProps) {
-  return (
-    <Link to={to} className="tile">
-      <span>{name}</span>
-      <strong className={tone === 'bad' ? tone : undefined}>{value}</strong>
-      <span className={tone}>{note}</span>
-      {line && <Spark {...line} />}
-    </Link>
-  )
-}
+const Tile = ({ to, name, value, note, tone, line }: TileProps) => (
+  <Link to={to} className="tile">
+    <span>{name}</span>
+    <strong className={tone === 'bad' ? tone : undefined}>{value}</strong>
+    <span className={tone}>{note}</span>
+    {line && <Spark {...line} />}
+  </Link>
+)

@@ -5,7 +5,7 @@ import { Action } from '../components/action.tsx'
 import { Loaded } from '../components/feedback.tsx'
 import { Field, Lines } from '../components/fields.tsx'
 import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
-import { type Column, relayerColumn, Table } from '../components/table.tsx'
+import { type Column, countColumn, relayerColumn, Table } from '../components/table.tsx'
 import { Badge, Copyable, Figures } from '../components/values.tsx'
 import { listOf, perDay, useForm } from '../data/form.ts'
 import { count, exactly } from '../data/format.ts'
@@ -28,7 +28,7 @@ const tabs: Record<PoolTab, string> = {
 
 /** A pool: its limits, and tabs for transactions, relayers, funding and activity. */
 export function Pool({ pool_id, tab = 'list', group, find }: PoolPage) {
-  const { client, mayManageAll } = useSession()
+  const { mayManageAll } = useSession()
   const [, go] = useLocation()
   const pool = useGet('/api/v1/pools/{pool_id}', { path: { pool_id } }, { pollMs: pollMs })
   if (isMissing(pool.error)) return <Missing what={`Pool ${pool_id}`} to={paths.pools} list="the pools" />
@@ -47,7 +47,7 @@ export function Pool({ pool_id, tab = 'list', group, find }: PoolPage) {
               thing={`pool ${pool_id}`}
               tone="danger"
               effect={`Deletes the pool ${pool_id}. Its relayers and their transactions stay.`}
-              run={async () => {
+              run={async (client) => {
                 await client.pools.delete(pool_id)
                 go(paths.pools)
               }}
@@ -86,12 +86,11 @@ function Members({ pool }: { pool: PoolResource }) {
     { name: 'Address', cell: ({ address }) => <Copyable value={address} /> },
     { name: 'Balance', isNumber: true, cell: ({ relayer_id }) => <Balance of={relayer_id} network={pool.network} /> },
     { name: 'Unfinished', isNumber: true, cell: ({ relayer_id }) => <Unfinished relayer_id={relayer_id} /> },
-    {
-      name: 'Weight',
-      isNumber: true,
-      by: ({ weight }) => weight,
-      cell: ({ weight }) => (weight === 0 ? '0 (gets none)' : weight),
-    },
+    countColumn(
+      'Weight',
+      ({ weight }) => weight,
+      (weight) => (weight === 0 ? '0 (gets none)' : weight),
+    ),
     {
       name: '',
       cell: (member) =>
@@ -124,7 +123,6 @@ function Unfinished({ relayer_id }: { relayer_id: string }) {
 }
 
 function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relayer_id: string; weight: number }) {
-  const { client } = useSession()
   const { values, bind, reset } = useForm({ weight: `${weight}` })
   return (
     <Action
@@ -133,7 +131,7 @@ function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relaye
       message={`The weight of ${relayer_id} is changed.`}
       opened={reset}
       effect={`The share of ${relayer_id} of what the pool sends. With 0 it gets nothing new, and finishes what it has.`}
-      run={() => client.pools.updateRelayer(pool_id, relayer_id, { weight: Number(values.weight) })}
+      run={(client) => client.pools.updateRelayer(pool_id, relayer_id, { weight: Number(values.weight) })}
     >
       <Field label="Weight (0 to 1000)" required kind="whole" {...bind('weight')} />
     </Action>
@@ -141,7 +139,6 @@ function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relaye
 }
 
 function EditPool({ pool }: { pool: PoolResource }) {
-  const { client } = useSession()
   const { max_value_per_day, ...others } = pool.policies
   const symbol = useSymbols()(pool.network)
   const { values, bind, reset } = useForm({
@@ -155,7 +152,7 @@ function EditPool({ pool }: { pool: PoolResource }) {
       thing={`pool ${pool.id}`}
       opened={reset}
       effect={`A relayer that leaves the pool ${pool.id} gets nothing new, and finishes what it has.`}
-      run={async () =>
+      run={async (client) =>
         client.pools.update(pool.id, {
           name: values.name,
           relayer_ids: listOf(values.relayers),

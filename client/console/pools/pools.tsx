@@ -6,6 +6,7 @@ import { EmptyState } from '../components/empty-state.tsx'
 import { Field, Lines, Select } from '../components/fields.tsx'
 import { TablePage } from '../components/page.tsx'
 import { type Column, column, countColumn } from '../components/table.tsx'
+import { about } from '../components/values.tsx'
 import { given, listOf, perDay, useForm } from '../data/form.ts'
 import { amount } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
@@ -51,21 +52,15 @@ export function PoolLimits({ pool: { network, policies } }: { pool: Pool }) {
 }
 
 function CreatePool() {
-  const { client } = useSession()
   const { values, bind, reset } = useForm({ id: '', network: '', relayer_ids: '', max_value_per_day: '' })
   const symbol = useSymbols()(values.network)
   return (
     <Action
       label="Create a pool"
-      message={({ id }) => (
-        <>
-          Pool <Link to={paths.pool(id)}>{id}</Link> is created.
-        </>
-      )}
       tone="primary"
       opened={reset}
       effect="Its relayers send as one. A contract that lists its senders must list every address of the pool."
-      run={async () =>
+      run={async (client) =>
         client.pools.create({
           ...given({ id: values.id }),
           network: values.network,
@@ -73,6 +68,7 @@ function CreatePool() {
           policies: perDay(values.max_value_per_day, symbol),
         })
       }
+      message={({ id }) => about('Pool', <Link to={paths.pool(id)}>{id}</Link>, 'is created.')}
     >
       <Field label="ID (optional)" kind="id" {...bind('id')} />
       <Select label="Network" none="Choose one" required values={useNetworkNames()} {...bind('network')} />

@@ -245,7 +245,6 @@ const spans = { '60': '1 hour', '480': '8 hours', '1440': '1 day', '10080': '7 d
 
 /** `summary`: what all of them are about. */
 function Acknowledge({ problems, summary }: { problems: Problem[]; summary: string }) {
-  const { client } = useSession()
   const { values, bind } = useForm({ minutes: '60', note: '' })
   const body = { minutes: Number(values.minutes), ...given({ note: values.note.trim() }) }
   return (
@@ -255,7 +254,7 @@ function Acknowledge({ problems, summary }: { problems: Problem[]; summary: stri
       tone="quiet"
       message={`“${summary}” is acknowledged.`}
       effect={`${summary}. Everybody sees that you deal with it, and it moves to the end of the list.`}
-      run={() => Promise.all(problems.map(({ id }) => client.problems.acknowledge(id, body)))}
+      run={(client) => Promise.all(problems.map(({ id }) => client.problems.acknowledge(id, body)))}
     >
       <Select label="For" values={Object.entries(spans)} {...bind('minutes')} />
       <Field label="Note (optional)" maxLength={200} {...bind('note')} />
@@ -263,19 +262,16 @@ function Acknowledge({ problems, summary }: { problems: Problem[]; summary: stri
   )
 }
 
-function Withdraw({ problem: { id, summary } }: { problem: Problem }) {
-  const { client } = useSession()
-  return (
-    <Action
-      label="Withdraw"
-      icon={Undo2}
-      tone="quiet"
-      message={`The acknowledgement is withdrawn: “${summary}” is open again.`}
-      effect={`${summary}. It is open again, for everybody.`}
-      run={() => client.problems.deleteAcknowledgement(id)}
-    />
-  )
-}
+const Withdraw = ({ problem: { id, summary } }: { problem: Problem }) => (
+  <Action
+    label="Withdraw"
+    icon={Undo2}
+    tone="quiet"
+    message={`The acknowledgement is withdrawn: “${summary}” is open again.`}
+    effect={`${summary}. It is open again, for everybody.`}
+    run={(client) => client.problems.deleteAcknowledgement(id)}
+  />
+)
 
 /** The transaction that failed last: its call tells the units of the reason. `isLoading`: they are not known yet. */
 function useLastFailure({ kind, relayer_id, transaction_id }: Problem) {

@@ -1,5 +1,6 @@
 import { useRef, useState } from 'react'
 import { Link } from 'wouter'
+import type { RelayerClient } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Field, Lines, NotificationChecks, Select } from '../components/fields.tsx'
 import { Copyable } from '../components/values.tsx'
@@ -10,7 +11,7 @@ import { useSession } from '../data/session.tsx'
 
 /** Creates a relayer, with a new key unless a signer is chosen. `hold`: keeps its place while the dialog says what was created. */
 export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
-  const { client, mayManageAll } = useSession()
+  const { mayManageAll } = useSession()
   const networks = useNetworks().data
   const signers = useSigners().data
   const [notificationIds, setNotifications] = useState<string[]>([])
@@ -19,7 +20,7 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
   const newKey = useRef<string>(undefined)
   if (!mayManageAll) return null
   const receivers = listOf(values.whitelist_receivers)
-  async function create() {
+  async function create(client: RelayerClient) {
     if (values.signer_id === '') newKey.current ??= (await client.signers.create({ type: 'generated' })).id
     const relayer = await client.relayers.create({
       ...given({ id: values.id }),

@@ -3,8 +3,8 @@ import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
 import type { Event } from '../../index.ts'
 import { EmptyState, SendOne } from '../components/empty-state.tsx'
-import { type Column, Table } from '../components/table.tsx'
-import { Badge, nonceName, RowTime } from '../components/values.tsx'
+import { type Column, Table, timeColumn } from '../components/table.tsx'
+import { Badge, nonceName } from '../components/values.tsx'
 import { followEvents } from '../data/events.ts'
 import { amount, counted, reasonText, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
@@ -84,7 +84,7 @@ const columns: Column<Group>[] = [
     },
   },
   { name: 'Status', isBeside: true, cell: ([event]) => <Status event={event} /> },
-  { name: 'Time', isTime: true, isPlain: true, cell: ([{ timestamp }]) => <RowTime at={timestamp} /> },
+  timeColumn('Time', ([{ timestamp }]) => timestamp, { isPlain: true }),
   {
     name: 'Before',
     isWhole: true,

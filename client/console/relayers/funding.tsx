@@ -95,7 +95,7 @@ type SourceProps = Refilled & {
 
 /** The treasury, and the dialogs that change it. A relayer without one of its own may have its pool's. */
 function Source({ place, network, known, pool_id, state }: SourceProps) {
-  const { client, mayManageAll } = useSession()
+  const { mayManageAll } = useSession()
   const name = nameOf(place)
   if (known === null)
     return (
@@ -128,7 +128,7 @@ function Source({ place, network, known, pool_id, state }: SourceProps) {
               message={`The refills of ${name} are ended.`}
               tone="danger"
               effect={`${name} is no longer refilled. A refill that was accepted is still sent.`}
-              run={() =>
+              run={(client) =>
                 'pool_id' in place ? client.funding.deletePool(place.pool_id) : client.funding.delete(place.relayer_id)
               }
             />
@@ -220,7 +220,6 @@ function State({ network, known }: { network: string; known: FundingState }) {
 
 /** Tokens are set with the API: their amounts have units of their own. */
 function ChangeFunding({ place, network, known }: Refilled & { known: Funding | undefined }) {
-  const { client } = useSession()
   const symbol = useSymbols()(network)
   const relayers = useRelayers().data ?? []
   const { values, bind, reset } = useForm({
@@ -244,7 +243,7 @@ function ChangeFunding({ place, network, known }: Refilled & { known: Funding | 
       tone={known ? undefined : 'primary'}
       opened={reset}
       effect={`When ${name} has less than the minimum, the treasury sends what is missing to the target. The limit per day is what a burnt key can cost the treasury.`}
-      run={async () => {
+      run={async (client) => {
         const body = {
           from: values.from,
           min_balance: wei('min_balance'),

@@ -18,7 +18,7 @@ const maxShown = 60
 
 /** The nonces between the chain's count and the service's, the transaction of each, and the gaps. */
 export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
-  const { client, may } = useSession()
+  const { may } = useSession()
   const path = { relayer_id: relayerId }
   const { values, bind } = useForm({ next_nonce: '' })
   const [restarted, setRestarted] = useState(false)
@@ -43,7 +43,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
                 label="Repair the nonces"
                 tone={state.status === 'in_step' ? undefined : 'primary'}
                 effect="Asks every node for the transaction count of the address. If a majority reports a higher one, the service follows it, and unsigned transactions get new nonces."
-                run={() =>
+                run={(client) =>
                   client.relayers.healNonce(relayerId, {
                     ...(values.next_nonce !== '' && { next_nonce: Number(values.next_nonce) }),
                     ...(restarted && { chain_restarted: true }),

@@ -1,7 +1,7 @@
 import { useId, useState } from 'react'
 import type { Relayer, RelayerPolicies, RelayerPoliciesPatch } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { RelayerLink } from '../components/values.tsx'
+import { about, RelayerLink } from '../components/values.tsx'
 import { FormError, linesOf } from '../data/form.ts'
 import { exactly, weiOf } from '../data/format.ts'
 import { useSymbols } from '../data/resources.ts'
@@ -45,7 +45,7 @@ export function Policies({ relayer }: { relayer: Relayer }) {
 const isSet = ({ policies }: Relayer, { name }: PolicyForm) => Number(policies[name] !== undefined)
 
 function Policy({ form: { name, title, unit, lines, words, none }, relayer }: { form: PolicyForm; relayer: Relayer }) {
-  const { client, may } = useSession()
+  const { may } = useSession()
   const current = relayer.policies[name]
   const shown = current === undefined ? undefined : unit === 'lines' ? textOf(current) : shownIn(unit, current)
   const [changed, setChanged] = useState<string>()
@@ -71,14 +71,10 @@ function Policy({ form: { name, title, unit, lines, words, none }, relayer }: { 
         <Action
           label="Change"
           title={`Change ${title}`}
-          message={
-            <>
-              The {title} of <RelayerLink id={relayer.id} /> is changed.
-            </>
-          }
+          message={about(`The ${title} of`, <RelayerLink id={relayer.id} />, 'is changed.')}
           opened={() => setChanged(undefined)}
           effect={`${said ? words(said, symbol) : none} It applies to all transactions of ${relayer.id}.`}
-          run={() => {
+          run={(client) => {
             if (value === undefined) throw new FormError(name, expected[unit](symbol))
             return client.relayers.update(relayer.id, body)
           }}

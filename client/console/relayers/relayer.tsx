@@ -6,7 +6,7 @@ import { Action } from '../components/action.tsx'
 import { Callout, Loaded, Problem } from '../components/feedback.tsx'
 import { Field, Lines, NotificationChecks, Select } from '../components/fields.tsx'
 import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
-import { Badge, Copyable, ExplorerLink, Figures, RelayerLink } from '../components/values.tsx'
+import { about, Badge, Copyable, ExplorerLink, Figures, RelayerLink } from '../components/values.tsx'
 import { useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
 import { paths, type RelayerTab, type RelayerPage as Shown } from '../data/paths.ts'
@@ -152,7 +152,7 @@ function Head({ relayer }: { relayer: Relayer }) {
 
 /** What can be done with a relayer, beside its policies and its funding. */
 function RelayerActions({ relayer }: { relayer: Relayer }) {
-  const { client, may } = useSession()
+  const { may } = useSession()
   const [, go] = useLocation()
   if (!may('manage')) return null
   const { id, paused } = relayer
@@ -169,12 +169,8 @@ function RelayerActions({ relayer }: { relayer: Relayer }) {
             ? 'The relayer signs and sends again, and its waiting transactions continue.'
             : 'The relayer signs and sends nothing until it is resumed. Transactions that a node already has may still be mined.'
         }
-        message={
-          <>
-            Relayer <RelayerLink id={id} /> is {paused ? 'resumed' : 'paused'}.
-          </>
-        }
-        run={() => client.relayers.update(id, { paused: !paused })}
+        message={about('Relayer', <RelayerLink id={id} />, paused ? 'is resumed.' : 'is paused.')}
+        run={(client) => client.relayers.update(id, { paused: !paused })}
       />
       <Action
         label="Drain"
@@ -185,7 +181,7 @@ function RelayerActions({ relayer }: { relayer: Relayer }) {
             have ended, it can be deleted. To end the drain, clear the policy <code>allow_transactions</code>.
           </p>
         }
-        run={() => client.relayers.drain(id)}
+        run={(client) => client.relayers.drain(id)}
         message={(status) => drainedText(id, status.pending_transactions_count + status.mined_transactions_count)}
       />
       <Action
@@ -195,7 +191,7 @@ function RelayerActions({ relayer }: { relayer: Relayer }) {
         typed={id}
         message={`Relayer ${id} is deleted. Its signer stays.`}
         effect={`Deletes ${id} with its policies and the list of its transactions. It is refused while a transaction is unfinished. Its signer and what its address owns stay.`}
-        run={async () => {
+        run={async (client) => {
           await client.relayers.delete(id)
           go(paths.relayers)
         }}
@@ -206,7 +202,6 @@ function RelayerActions({ relayer }: { relayer: Relayer }) {
 
 /** Its own nodes are masked, so they are kept unless others are given. */
 function EditRelayer({ relayer: { id, name, notification_ids = [], custom_rpc_urls } }: { relayer: Relayer }) {
-  const { client } = useSession()
   const { values, bind, reset } = useForm({ name, custom_rpc_urls: '', nodes: '' })
   const [chosen, setChosen] = useState(notification_ids)
   const ownNodes = custom_rpc_urls.length
@@ -218,13 +213,9 @@ function EditRelayer({ relayer: { id, name, notification_ids = [], custom_rpc_ur
         reset()
         setChosen(notification_ids)
       }}
-      message={
-        <>
-          Relayer <RelayerLink id={id} /> is edited.
-        </>
-      }
+      message={about('Relayer', <RelayerLink id={id} />, 'is edited.')}
       effect={`Changes ${id}. Its limits are in the tab “Policies”.`}
-      run={async () =>
+      run={async (client) =>
         client.relayers.update(id, {
           ...{ name: values.name, notification_ids: chosen },
           ...(values.nodes === 'own' && { custom_rpc_urls: nodesOf(values.custom_rpc_urls, 'custom_rpc_urls') }),

@@ -1,7 +1,7 @@
 import { Wallet } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import type { Queue } from '../../index.ts'
+import type { Queue, RelayerClient } from '../../index.ts'
 import { Bulk } from '../components/action.tsx'
 import { ClearFilters, EmptyState } from '../components/empty-state.tsx'
 import { Loaded } from '../components/feedback.tsx'
@@ -164,11 +164,10 @@ type RelayerRow = NonNullable<ReturnType<typeof useRelayersWithQueues>['data']>[
 
 /** What can be done with the relayers that are chosen. */
 export function ChosenRelayers({ choice }: { choice: Choice<RelayerRow> }) {
-  const { client } = useSession()
   const set = (paused: boolean) => ({
     choice,
     nameOf: ({ relayer }: RelayerRow) => relayer.id,
-    run: ({ relayer }: RelayerRow) => client.relayers.update(relayer.id, { paused }),
+    run: (client: RelayerClient, { relayer }: RelayerRow) => client.relayers.update(relayer.id, { paused }),
   })
   return (
     <section className="bar chosen" aria-label="Chosen relayers">

@@ -202,7 +202,6 @@ interface SendItProps {
 
 /** Sends the transaction of the sandbox, after it showed what is sent. `asUsual`: the submission of one that names none. */
 function SendIt({ relayer_id, relayer, transaction, symbol, asUsual, isReady }: SendItProps) {
-  const { client } = useSession()
   const { to, value = '0', data, call, submission } = transaction
   return (
     <Action
@@ -226,7 +225,7 @@ function SendIt({ relayer_id, relayer, transaction, symbol, asUsual, isReady }: 
           />
         </>
       }
-      run={async (key) => {
+      run={async (client, key) => {
         const header = { 'Idempotency-Key': key }
         const path = { relayer_id }
         return (await client.post('/api/v1/relayers/{relayer_id}/transactions', { path, header, body: transaction }))

@@ -3,7 +3,7 @@ import type { ServiceState } from '../../index.ts'
 import { EmptyState } from '../components/empty-state.tsx'
 import { Loaded, Problem } from '../components/feedback.tsx'
 import { Heading } from '../components/page.tsx'
-import { ageColumn, type Column, countColumn, stateColumn, Table } from '../components/table.tsx'
+import { ageColumn, type Column, countColumn, stateColumn, Table, timeColumn } from '../components/table.tsx'
 import { Age, Badge, RowTime } from '../components/values.tsx'
 import { useAddressNames } from '../data/address-names.ts'
 import { count, reasonText, short, words } from '../data/format.ts'
@@ -117,12 +117,7 @@ const KeyServices = ({ key_services }: ServiceState) => (
 const serverColumns: Column<ServiceState['servers'][number]>[] = [
   { name: 'Server', by: ({ name }) => name, cell: ({ name, is_this }) => (is_this ? `${name} (this one)` : name) },
   stateColumn(({ state }) => state),
-  {
-    name: 'Since',
-    isTime: true,
-    by: ({ started_at }) => started_at,
-    cell: ({ started_at }) => <RowTime at={started_at} />,
-  },
+  timeColumn('Since', ({ started_at }) => started_at, { by: ({ started_at }) => started_at }),
   countColumn('Sends for relayers', ({ relayers }) => relayers),
 ]
 

@@ -11,7 +11,6 @@ import { Copyable, Identifier, RelayerLink } from '../components/values.tsx'
 import { given, jsonIn, useForm } from '../data/form.ts'
 import { words } from '../data/format.ts'
 import { useRelayers, useSigners } from '../data/resources.ts'
-import { useSession } from '../data/session.tsx'
 
 type SignerType = CreateSignerRequest['type']
 
@@ -84,30 +83,27 @@ function UsedBy({ address }: { address: string }) {
   )
 }
 
-function DeleteSigner({ id, address }: Signer) {
-  const { client } = useSession()
-  return (
-    <div className="buttons">
-      <Menu of={id} choices={[{ text: 'Delete', opens: `Delete signer ${id}`, tone: 'danger' }]} />
+const DeleteSigner = ({ id, address }: Signer) => (
+  <div className="buttons">
+    <Menu of={id}>
+      {' '}
       <Action
-        isInMenu
         label="Delete"
         thing={`signer ${id}`}
         typed={id}
         tone="danger"
         effect={`Deletes ${id}. A key that the service keeps is gone for good, and with it what ${address} owns. It is refused while a relayer uses it.`}
-        run={() => client.signers.delete(id)}
+        run={(client) => client.signers.delete(id)}
       />
-    </div>
-  )
-}
+    </Menu>
+  </div>
+)
 
 const types = Object.keys(configs) as SignerType[]
 const nameOf = (member: string) => member.replace(/[!?]/g, '')
 const blank = Object.fromEntries(['id', ...Object.values(configs).flat().map(nameOf)].map((name) => [name, '']))
 
 function CreateSigner() {
-  const { client } = useSession()
   const [type, setType] = useState<SignerType>('generated')
   const { values, bind, reset } = useForm(blank)
   function body(): CreateSignerRequest {
@@ -123,7 +119,7 @@ function CreateSigner() {
       tone="primary"
       opened={reset}
       effect={about[type]}
-      run={async () => client.signers.create(body())}
+      run={async (client) => client.signers.create(body())}
       done={({ id, address }) => (
         <>
           <p>Signer {id} is created. Its address:</p>

@@ -1,6 +1,6 @@
 import { Gift } from 'lucide-react'
 import { Link } from 'wouter'
-import type { Sponsorship, UpdateSponsorshipRequest } from '../../index.ts'
+import type { RelayerClient, Sponsorship } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
 import { Field, Lines } from '../components/fields.tsx'
@@ -80,12 +80,11 @@ function Coins({ wei, network }: { wei: string | null; network: string }) {
 }
 
 function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
-  const { client, mayManageAll } = useSession()
+  const { mayManageAll } = useSession()
   const symbol = useSymbols()(sponsorship.network)
   const { id, paused } = sponsorship
   const pause = paused ? 'Resume' : 'Pause'
   const thing = `sponsorship ${id}`
-  const update = (body: UpdateSponsorshipRequest) => client.sponsorships.update(id, body)
   const { values, bind, reset } = useForm({
     budget_per_day: exactly(sponsorship.budget_per_day),
     max_fee: exactly(sponsorship.max_fee),
@@ -99,8 +98,8 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
         message={`The budgets of ${id} are changed.`}
         opened={reset}
         effect="They hold from the next call on. What is used already counts."
-        run={async () =>
-          update({
+        run={async (client) =>
+          client.sponsorships.update(id, {
             budget_per_day: weiIn('budget_per_day', values.budget_per_day, symbol),
             max_fee: weiIn('max_fee', values.max_fee, symbol),
           })
@@ -109,32 +108,25 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
         <Field kind="amount" label={`For 24 hours, in ${symbol}`} required {...bind('budget_per_day')} />
         <Field kind="amount" label={`For one call, in ${symbol}`} required {...bind('max_fee')} />
       </Action>
-      <Menu
-        of={id}
-        choices={[
-          { text: pause, opens: `${pause} ${thing}` },
-          { text: 'Delete', opens: `Delete ${thing}`, tone: 'danger' },
-        ]}
-      />
-      <Action
-        isInMenu
-        label={pause}
-        thing={thing}
-        effect={
-          paused
-            ? `Calls of “${id}” are accepted again.`
-            : `Every call of “${id}” is refused from the next one on. Accepted ones are sent.`
-        }
-        run={() => update({ paused: !paused })}
-      />
-      <Action
-        isInMenu
-        label="Delete"
-        thing={thing}
-        tone="danger"
-        effect="Its API key is revoked with it, in every page that has it. Accepted calls are sent."
-        run={() => client.sponsorships.delete(id)}
-      />
+      <Menu of={id}>
+        <Action
+          label={pause}
+          thing={thing}
+          effect={
+            paused
+              ? `Calls of “${id}” are accepted again.`
+              : `Every call of “${id}” is refused from the next one on. Accepted ones are sent.`
+          }
+          run={(client) => client.sponsorships.update(id, { paused: !paused })}
+        />
+        <Action
+          label="Delete"
+          thing={thing}
+          tone="danger"
+          effect="Its API key is revoked with it, in every page that has it. Accepted calls are sent."
+          run={(client) => client.sponsorships.delete(id)}
+        />
+      </Menu>
     </div>
   )
 }
@@ -144,10 +136,9 @@ const usual = { max_gas: '300000', max_fee: '', budget_per_day: '', per_user: ''
 
 /** Creates a sponsorship, and shows its API key once. */
 function CreateSponsorship() {
-  const { client } = useSession()
   const { values, bind, reset } = useForm({ ...blank, ...usual })
   const symbol = useSymbolsOfRelayers()(values.relayer_id)
-  async function create() {
+  async function create(client: RelayerClient) {
     if ((values.pool_id !== '') === (values.relayer_id !== ''))
       throw new FormError('relayer_id', 'Enter a relayer or a pool: one of both.')
     return client.sponsorships.create({

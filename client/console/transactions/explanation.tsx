@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import type { Explanation, RelayerPoliciesPatch, SendTransactionRequest, Suggestion, Transaction } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Callout, type Severity } from '../components/feedback.tsx'
-import { Bytes, Copyable, Figures, Lasting, Moment, RelayerLink } from '../components/values.tsx'
+import { about, Bytes, Copyable, Figures, Lasting, Moment, RelayerLink } from '../components/values.tsx'
 import { amount, gwei, reasonText } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useNetworkOf, useProblems, useSymbolOf } from '../data/resources.ts'
@@ -140,7 +140,7 @@ function Remedy({
   of: Transaction
   whileOpen: { opened: () => void; closed: () => void }
 }) {
-  const { client, may, mayManageAll } = useSession()
+  const { may, mayManageAll } = useSession()
   const id = transaction_id ?? ''
   // The transaction's own buttons are above, and stay where they are while the suggestions change.
   const isAbove = id === transaction.id
@@ -156,15 +156,14 @@ function Remedy({
           {...whileOpen}
           label={isResumed ? 'Resume' : 'Change the policy'}
           title={isResumed ? `Resume relayer ${relayer_id}` : `Change the policy of ${relayer_id}`}
-          message={
-            <>
-              {isResumed ? 'Relayer' : 'The policy of'} <RelayerLink id={relayer_id} /> is{' '}
-              {isResumed ? 'resumed' : 'changed'}.
-            </>
-          }
+          message={about(
+            isResumed ? 'Relayer' : 'The policy of',
+            <RelayerLink id={relayer_id} />,
+            isResumed ? 'is resumed.' : 'is changed.',
+          )}
           tone="primary"
           effect={`Relayer ${relayer_id}: ${changeText(change)}. It applies to all its transactions.`}
-          run={() => client.relayers.update(relayer_id, change)}
+          run={(client) => client.relayers.update(relayer_id, change)}
         />
       )
     }
@@ -178,7 +177,7 @@ function Remedy({
           label="Speed up"
           tone="primary"
           effect={`Signs the same transaction again with the same nonce, at the price of the tier “${body.speed}”.`}
-          run={() => client.transactions.replace(relayer_id, id, body as SendTransactionRequest)}
+          run={(client) => client.transactions.replace(relayer_id, id, body as SendTransactionRequest)}
           message={<>{link} is sped up. Its timeline shows what the nodes answer.</>}
         >
           <PriceChange of={transaction} body={body as SendTransactionRequest} />
@@ -196,7 +195,7 @@ function Remedy({
           tone="danger"
           effect="Replaces it with a transfer of 0 to the relayer itself with the same nonce, which costs a fee. If it is mined first, it stays."
           message={<>{link} is being canceled. Its page shows whether it was mined first.</>}
-          run={() => client.transactions.cancel(relayer_id, id)}
+          run={(client) => client.transactions.cancel(relayer_id, id)}
         />
       )
     case 'healNonce':
@@ -207,12 +206,12 @@ function Remedy({
           label="Repair the nonces"
           tone="primary"
           effect={`Asks every node of ${relayer_id} for its transaction count, and corrects the nonces of unsigned transactions.`}
-          run={() => client.relayers.healNonce(relayer_id, {})}
-          message={
-            <>
-              The nonces of <RelayerLink id={relayer_id} /> are repaired: they agree with what the nodes report.
-            </>
-          }
+          run={(client) => client.relayers.healNonce(relayer_id, {})}
+          message={about(
+            'The nonces of',
+            <RelayerLink id={relayer_id} />,
+            'are repaired: they agree with what the nodes report.',
+          )}
         />
       )
     case 'updateNetwork':

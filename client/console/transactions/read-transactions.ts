@@ -69,33 +69,10 @@ export const csvHeader = [
   ...['effective_gas_price', 'fee', 'block_number', 'created_at', 'sent_at', 'confirmed_at', 'ended_at', 'reference'],
 ]
 
-const csvRow = (transaction: Transaction): unknown[] => [
-  ...[
-    transaction.id,
-    transaction.relayer_id,
-    transaction.nonce,
-    transaction.status,
-    transaction.status_reason,
-    transaction.hash,
-    transaction.from,
-    transaction.to,
-    transaction.value,
-  ],
-  ...[
-    transaction.gas_limit,
-    transaction.receipt?.gas_used,
-    transaction.receipt?.effective_gas_price,
-    transaction.receipt?.fee,
-  ],
-  ...[
-    transaction.receipt?.block_number,
-    transaction.created_at,
-    transaction.sent_at,
-    transaction.confirmed_at,
-    transaction.ended_at,
-    transaction.reference,
-  ],
-]
+function csvRow(transaction: Transaction): unknown[] {
+  const members: Record<string, unknown> = { ...transaction.receipt, ...transaction }
+  return csvHeader.map((name) => members[name])
+}
 
 /**
  * All transactions that were accepted before now, newest first. It goes on before the oldest that it has read, so that none is left out when

@@ -52,7 +52,7 @@ export function SpeedUpChosen({ choice, changeable }: { choice: Choice<Transacti
       }}
       lack={lackOf()}
       nameOf={transactionName}
-      run={(its) => client.transactions.replace(its.relayer_id, its.id, fastest(its))}
+      run={(client, its) => client.transactions.replace(its.relayer_id, its.id, fastest(its))}
       did="sped up"
     >
       {!isTooMany && !prices.isSuccess && <Skeleton lines={Math.min(changeable.length + 1, shownRows)} as="rows" />}

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Attempt, Transaction } from '../../index.ts'
-import { Copyable, Moment, RowTime } from '../components/values.tsx'
+import { Copyable, Moment, RowTime, Time } from '../components/values.tsx'
 import { count, exactly, gwei } from '../data/format.ts'
 import { askNode } from '../data/get.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal, type Tone, toneOf } from '../data/statuses.ts'
-import { clock, gap, inBothZones, span } from '../data/times.ts'
+import { clock, gap, span } from '../data/times.ts'
 import { type Run, runsOf } from './signed-versions.ts'
 
 /** The history of a transaction: accepted, each signed version with the nodes' response, mined, and its final status. */
@@ -48,10 +48,7 @@ function inBlock(block: number, blockAt: string | null, before: string | null, e
     at,
     more: (
       <div className="hint">
-        block time{' '}
-        <time dateTime={blockAt} title={inBothZones(blockAt)}>
-          {clock(blockAt)}
-        </time>
+        block time <Time at={blockAt}>{clock(blockAt)}</Time>
       </div>
     ),
   }

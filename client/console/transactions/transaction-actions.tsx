@@ -23,7 +23,7 @@ interface TransactionActionsProps {
 
 /** The actions on a transaction that is not mined. */
 export function TransactionActions({ transaction, isEnded, hasRemedy }: TransactionActionsProps) {
-  const { client, may } = useSession()
+  const { may } = useSession()
   const { id, relayer_id, status, to, value, data, gas_limit, nonce, access_list, authorization_list } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
   const other = useForm({ to: to ?? '', value: exactly(value) })
@@ -39,7 +39,6 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
   }
   const { submission } = transaction
   const isSame = other.values.to.trim() === (to ?? '') && weiOf(other.values.value) === value
-  const replace = (body: SendTransactionRequest) => client.transactions.replace(relayer_id, id, body)
   const price = (
     <>
       <Select label="Price" values={speeds} value={speed} onChange={({ target }) => setSpeed(target.value as Speed)} />
@@ -56,7 +55,7 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
         title={`Speed up ${name}`}
         tone={hasRemedy ? undefined : 'primary'}
         effect={`Signs the same transaction again with nonce ${nonce}, at a higher price. Only one version can be mined.`}
-        run={() => replace(faster)}
+        run={(client) => client.transactions.replace(relayer_id, id, faster)}
         message={<>{link} is sped up. The timeline shows what the nodes answer.</>}
       >
         {price}
@@ -68,8 +67,8 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
         opened={other.reset}
         effect={`Signs a different transaction with nonce ${nonce}. Either version may be mined; this page shows which one was.`}
         lack={isSame ? 'Change the receiver or the value first.' : undefined}
-        run={async () =>
-          replace({
+        run={async (client) =>
+          client.transactions.replace(relayer_id, id, {
             ...faster,
             to: other.values.to.trim() || null,
             value: weiIn('value', other.values.value, symbol),
@@ -88,7 +87,7 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
         tone="danger"
         message={<>{link} is being canceled. Its page shows whether it was mined first.</>}
         effect={`Replaces it with a transfer of 0 to the relayer itself with nonce ${nonce}, which costs a fee. An unsigned last transaction ends at once. If it is mined first, it stays as it is.`}
-        run={() => client.transactions.cancel(relayer_id, id)}
+        run={(client) => client.transactions.cancel(relayer_id, id)}
       >
         {transaction.hash !== null && (
           <PriceChange of={transaction} body={{ to: transaction.from, value: '0', speed: 'fast' }} isOther />
@@ -107,7 +106,6 @@ function MoveActions({ transaction: { id, relayer_id } }: { transaction: Transac
 }
 
 function MoveAction({ id, pool_id, isOnly }: { id: string; pool_id: string; isOnly: boolean }) {
-  const { client } = useSession()
   const [, go] = useLocation()
   // One that was sent to the relayer itself is none of the pool's.
   const query = { search: id, per_page: 1 }
@@ -116,17 +114,17 @@ function MoveAction({ id, pool_id, isOnly }: { id: string; pool_id: string; isOn
   return (
     <Action
       label={isOnly ? 'Move' : `Move in ${pool_id}`}
+      effect={`Cancels it here, where it was never signed, and accepts it again at another relayer of the pool ${pool_id}, with a new ID and nonce. Its sender changes. The page of the new transaction is shown.`}
+      run={async (client) => {
+        const moved = await client.pools.moveTransaction(pool_id, id)
+        go(paths.transaction(moved))
+        return moved
+      }}
       message={(moved) => (
         <>
           The transaction is moved to {moved.relayer_id}, as <Link to={paths.transaction(moved)}>this one</Link>.
         </>
       )}
-      effect={`Cancels it here, where it was never signed, and accepts it again at another relayer of the pool ${pool_id}, with a new ID and nonce. Its sender changes. The page of the new transaction is shown.`}
-      run={async () => {
-        const moved = await client.pools.moveTransaction(pool_id, id)
-        go(paths.transaction(moved))
-        return moved
-      }}
     />
   )
 }

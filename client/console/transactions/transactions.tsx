@@ -124,7 +124,6 @@ export function FilteredTransactions({ place, here, group: named = 'all', find =
 }
 
 function CancelPending({ relayer_id }: { relayer_id: string }) {
-  const { client } = useSession()
   const { data } = useStatus(relayer_id)
   if (!data?.pending_transactions_count) return null
   return (
@@ -135,14 +134,13 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
       dismiss="Keep them"
       tone="danger"
       effect={`Cancels every transaction of ${relayer_id} that is not mined, from the highest nonce down. Signed ones are replaced by transfers of 0, which cost fees.`}
-      run={() => client.transactions.cancelPending(relayer_id)}
+      run={(client) => client.transactions.cancelPending(relayer_id)}
     />
   )
 }
 
 /** What can be done with the chosen ones. From the highest nonce down, since what is canceled last needs no transfer. */
 function Chosen({ choice }: { choice: Choice<Transaction> }) {
-  const { client } = useSession()
   const changed = choice.items
     .filter(({ status, is_canceling }) => changeable.has(status) && !is_canceling)
     .sort((a, b) => (b.nonce ?? 0) - (a.nonce ?? 0))
@@ -159,7 +157,7 @@ function Chosen({ choice }: { choice: Choice<Transaction> }) {
         choice={choice}
         items={changed}
         nameOf={transactionName}
-        run={({ relayer_id, id }) => client.transactions.cancel(relayer_id, id)}
+        run={(client, { relayer_id, id }) => client.transactions.cancel(relayer_id, id)}
         dismiss="Keep them"
         did="being canceled"
       />
