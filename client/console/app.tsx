@@ -5,7 +5,6 @@ import { useHashLocation } from 'wouter/use-hash-location'
 import { Toasts } from './components/action.tsx'
 import { Boundary, Skeleton } from './components/feedback.tsx'
 import { Segments } from './components/filters.tsx'
-import { callerName } from './data/address-names.ts'
 import {
   type Find,
   type ListPage,
@@ -15,6 +14,7 @@ import {
   type RelayerPage,
   routes,
 } from './data/paths.ts'
+import { callerName } from './data/resources.ts'
 import { SessionProvider, useSession } from './data/session.tsx'
 import { browser } from './data/storage.ts'
 import { hereShortly, isUtc, showUtc } from './data/times.ts'

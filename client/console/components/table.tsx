@@ -10,7 +10,7 @@ import { ChevronDown, ChevronsUpDown, ChevronUp, SearchX } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { count } from '../data/format.ts'
 import { zoneShortly } from '../data/times.ts'
-import { ClearFilters, EmptyState } from './empty-state.tsx'
+import { ClearFilters, EmptyState } from './feedback.tsx'
 import { Filters, SearchField } from './filters.tsx'
 import { Age, Badge, byAge, RelayerLink, RowTime } from './values.tsx'
 

@@ -1,11 +1,11 @@
 import { Check, Copy, ExternalLink } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
-import { useAddressNames } from '../data/address-names.ts'
+import type { Transaction } from '../../index.ts'
 import { count, exactly, gwei, short, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { useExplorer, useRelayers } from '../data/resources.ts'
-import { toneOf } from '../data/statuses.ts'
+import { useAddressNames, useExplorer, useRelayers } from '../data/resources.ts'
+import { isSlow, stateOf, toneOf } from '../data/statuses.ts'
 import { age, ageOrDate, inBothZones, rowTime, span, time } from '../data/times.ts'
 
 /** A status as a word; its color means the same everywhere. `waited`: it lasts too long. */
@@ -275,3 +275,17 @@ async function copy(text: string): Promise<boolean> {
   if (before instanceof HTMLElement) before.focus()
   return done
 }
+
+type Its = Pick<Transaction, 'status' | 'is_canceling' | 'created_at'>
+
+const waitOf = (transaction: Its): string | undefined => (isSlow(transaction) ? age(transaction.created_at) : undefined)
+
+/** Its status, and how long it waits for a block when that takes minutes. */
+export function TransactionState({ transaction }: { transaction: Its }) {
+  useTicks()
+  return <Badge state={stateOf(transaction)} waited={waitOf(transaction)} />
+}
+
+/** The same as a text. */
+export const stateText = (transaction: Its): string =>
+  [words(stateOf(transaction)), waitOf(transaction)].filter(Boolean).join(', ')

@@ -2,6 +2,7 @@ import { useQueries } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { Relayer, RelayerClient } from '../../index.ts'
 import { dataQuery, useAnswer, useEveryPage, useGet } from './get.ts'
+import { paths } from './paths.ts'
 import { useSession } from './session.tsx'
 
 const listMs = 5_000
@@ -176,3 +177,30 @@ export const useSpending = (filter: SpendingFilter) => useEveryPage('/api/v1/spe
 /** What the transactions of every API key cost in these days. */
 export const useSpendingByKey = (filter: SpendingFilter) =>
   useEveryPage('/api/v1/spending/callers', { query: filter }, options)
+
+export interface AddressName {
+  name: string
+  kind: 'relayer' | 'signer' | 'contract'
+  /** The page about it. */
+  to: string | undefined
+}
+
+/** What made a request. The key of the setting `API_KEY` is named as the setting is. */
+export const callerName = (caller: string): string => (caller === 'environment' ? 'API_KEY' : caller)
+
+/** What the service knows an address as: the relayer, the signer or the contract. */
+export function useAddressNames(): (address: string) => AddressName | undefined {
+  const relayers = useRelayers().data
+  const signers = useSigners().data
+  const abis = useAbis().data
+  return useMemo(() => {
+    const names = new Map<string, AddressName>()
+    for (const { address, name } of abis ?? [])
+      names.set(address.toLowerCase(), { name, kind: 'contract', to: undefined })
+    for (const { address, id } of signers ?? [])
+      names.set(address.toLowerCase(), { name: id, kind: 'signer', to: paths.signers })
+    for (const { address, id } of relayers ?? [])
+      names.set(address.toLowerCase(), { name: id, kind: 'relayer', to: `/relayers/${encodeURIComponent(id)}` })
+    return (address) => names.get(address.toLowerCase())
+  }, [relayers, signers, abis])
+}

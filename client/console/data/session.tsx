@@ -1,8 +1,7 @@
 import { onlineManager, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
 import { type Caller, createRelayerClient, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
-import { forgetRecent } from './recent-pages.ts'
-import { tab } from './storage.ts'
+import { forgetRecent, tab } from './storage.ts'
 
 interface Session {
   client: RelayerClient

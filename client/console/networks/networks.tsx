@@ -1,14 +1,13 @@
 import { FileCode2, Network as NetworkIcon } from 'lucide-react'
 import type { Abi, Network, NetworkNode, PrivateRpcUrl, UpdateNetworkRequest } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { EmptyState } from '../components/empty-state.tsx'
-import { Loaded, Skeleton } from '../components/feedback.tsx'
+import { EmptyState, Loaded, Skeleton } from '../components/feedback.tsx'
 import { Field, Lines, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { ListPage } from '../components/page.tsx'
 import { type Column, column, countColumn, stateColumn, Table } from '../components/table.tsx'
 import { Age, byAge, Copyable, ExplorerLink, Figures } from '../components/values.tsx'
-import { given, jsonIn, linesOf, useForm } from '../data/form.ts'
+import { given, jsonIn, linesOf, nodesOf, relaysOf, useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
 import { useAbis, useExplorer, useNetworkNames, useNetworks, useNodes } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
@@ -19,7 +18,6 @@ import {
   submissionText,
   submissionValues,
 } from '../transactions/submission.tsx'
-import { nodesOf, relaysOf } from './node-lines.ts'
 
 /** The networks, with the health of each node. */
 export function Networks() {

@@ -9,8 +9,7 @@ import type {
   Notification as Resource,
 } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { ClearFilters, EmptyState } from '../components/empty-state.tsx'
-import { Callout, Loaded } from '../components/feedback.tsx'
+import { Callout, ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
 import { Field } from '../components/fields.tsx'
 import { Filters, Segments } from '../components/filters.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'

@@ -4,13 +4,12 @@ import type { NonceState, Relayer, Transaction } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Loaded } from '../components/feedback.tsx'
 import { Field } from '../components/fields.tsx'
-import { Badge, Figures, useTicks } from '../components/values.tsx'
+import { Badge, Figures, stateText, TransactionState, useTicks } from '../components/values.tsx'
 import { useForm } from '../data/form.ts'
 import { words } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { useSession } from '../data/session.tsx'
-import { stateText, TransactionState } from '../transactions/transaction-state.tsx'
 
 const options = { pollMs: 3_000 }
 const shownBefore = 3

@@ -5,17 +5,16 @@ import type { CallerSpending, RelayerClient, Spending as RelayerSpending } from 
 import { Fees, NetworkSelect, periods, stepText, weiPerCoin } from '../activity/activity.tsx'
 import { Spark } from '../components/chart.tsx'
 import { CsvOfOne, type File } from '../components/csv.tsx'
-import { EmptyState, SendOne } from '../components/empty-state.tsx'
-import { Loaded, Skeleton } from '../components/feedback.tsx'
+import { EmptyState, Loaded, SendOne, Skeleton } from '../components/feedback.tsx'
 import { Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { type Column, relayerColumn, SearchedTable, Table } from '../components/table.tsx'
-import { callerName } from '../data/address-names.ts'
 import { useAddressState } from '../data/address-state.ts'
 import { coins, count } from '../data/format.ts'
 import { readEveryPage } from '../data/get.ts'
 import { type Find, paths } from '../data/paths.ts'
 import {
+  callerName,
   type SpendingFilter,
   useIsUnused,
   useNetworkNames,

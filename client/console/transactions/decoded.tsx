@@ -13,10 +13,9 @@ import {
 import type { Transaction } from '../../index.ts'
 import { Loaded } from '../components/feedback.tsx'
 import { Address } from '../components/values.tsx'
-import { useAddressNames } from '../data/address-names.ts'
 import { count, exactAmount } from '../data/format.ts'
 import { askNode } from '../data/get.ts'
-import { useAbiEntries, useAbiOf } from '../data/resources.ts'
+import { useAbiEntries, useAbiOf, useAddressNames } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { amountPlace, tokenAmount, useToken } from './tokens.ts'
 

@@ -1,9 +1,8 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
-import { useAddressNames } from '../data/address-names.ts'
 import { exactAmount, inCoins, short, withGroups } from '../data/format.ts'
-import { useSymbolsOfRelayers } from '../data/resources.ts'
+import { useAddressNames, useSymbolsOfRelayers } from '../data/resources.ts'
 import { amountPlace, type Token, useToken } from './tokens.ts'
 
 /** An argument of an error: `balance: 1000000`. */

@@ -14,6 +14,7 @@ import {
   Moment,
   Price,
   RelayerLink,
+  TransactionState,
   transactionName,
 } from '../components/values.tsx'
 import { count, exactAmount, words } from '../data/format.ts'
@@ -27,7 +28,6 @@ import { ExplanationCard, isRemedy } from './explanation.tsx'
 import { submissionText } from './submission.tsx'
 import { Timeline } from './timeline.tsx'
 import { TransactionActions } from './transaction-actions.tsx'
-import { TransactionState } from './transaction-state.tsx'
 
 const Call = lazy(async () => ({ default: (await import('./decoded.tsx')).Call }))
 const Logs = lazy(async () => ({ default: (await import('./decoded.tsx')).Logs }))

@@ -13,16 +13,14 @@ import { Link, useLocation } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
 import { Action, Bulk } from '../components/action.tsx'
 import { Csv } from '../components/csv.tsx'
-import { ClearFilters, EmptyState, SendOne } from '../components/empty-state.tsx'
-import { Loaded } from '../components/feedback.tsx'
+import { ClearFilters, EmptyState, Loaded, SendOne } from '../components/feedback.tsx'
 import { Filters, Matches, PeriodFields, periodIn, SearchField, Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { type Choice, ChooseRow, useChoice } from '../components/table.tsx'
-import { Age, nonceName, RelayerLink, transactionName } from '../components/values.tsx'
-import { type AddressName, useAddressNames } from '../data/address-names.ts'
+import { Age, nonceName, RelayerLink, TransactionState, transactionName } from '../components/values.tsx'
 import { count, exactAmount, fixed, short, shortCount, wide } from '../data/format.ts'
 import { decoded, type ListPage, paths, type TransactionGroup } from '../data/paths.ts'
-import { useStatus, useSymbolsOfRelayers } from '../data/resources.ts'
+import { type AddressName, useAddressNames, useStatus, useSymbolsOfRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal, isSlow } from '../data/statuses.ts'
 import { allTransactions, csvHeader, type Place, useTransactions } from './read-transactions.ts'
@@ -38,7 +36,6 @@ import {
   withPeriod,
 } from './transaction-filter.ts'
 import { transactionNote } from './transaction-note.ts'
-import { TransactionState } from './transaction-state.tsx'
 
 /** The transactions of all relayers that the API key may see. */
 export const TransactionsPage = (filters: ListPage) => (
