@@ -2,7 +2,6 @@ import { Key } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { EmptyState } from '../components/feedback.tsx'
 import { Checks, Field, Lines } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { TablePage } from '../components/page.tsx'
@@ -15,12 +14,16 @@ import { momentOf, typedOf, zoneShortly } from '../data/times.ts'
 const scopes: Scope[] = ['read', 'sign', 'send', 'notifications', 'manage']
 
 export const ApiKeys = () => (
-  <TablePage name="API keys" of="API keys" create={<CreateKey />} query={useApiKeys()} columns={columns}>
-    <EmptyState icon={Key} title="No API keys yet" create="Create an API key">
-      Give each application a key of its own, with no more rights than it needs. The key in the setting API_KEY is not
-      listed.
-    </EmptyState>
-  </TablePage>
+  <TablePage
+    name="API keys"
+    of="API keys"
+    icon={Key}
+    create="Create an API key"
+    button={<CreateKey />}
+    about="Give each application a key of its own, with no more rights than it needs. The key in the setting API_KEY is not listed."
+    query={useApiKeys()}
+    columns={columns}
+  />
 )
 
 /** Its rights do not change, and it ends with its sponsorship. */

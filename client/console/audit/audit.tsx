@@ -125,25 +125,16 @@ const LessUsedFilters = ({ typed }: { typed: Typed }) => (
 
 function NoEntries({ typed, choose }: { typed: Typed; choose(changes: Partial<Typed>): void }) {
   const isNarrowed = Object.entries(start).some(([name, value]) => typed[name as keyof Typed] !== value)
-  return isNarrowed ? (
-    <EmptyState
-      icon={ScrollText}
-      title={noneText(typed)}
-      action={<ClearFilters clear={() => choose({ ...start, outcome: 'all' })} />}
-    >
-      Change the filters, or show all.
-    </EmptyState>
+  const action = isNarrowed ? (
+    <ClearFilters clear={() => choose({ ...start, outcome: 'all' })} />
   ) : (
-    <EmptyState
-      icon={ScrollText}
-      title={noneText(typed)}
-      action={
-        <button type="button" onClick={() => choose({ callers: 'all' })}>
-          Show the service's own
-        </button>
-      }
-    >
-      What a caller does is listed here at once.
+    <button type="button" onClick={() => choose({ callers: 'all' })}>
+      Show the service's own
+    </button>
+  )
+  return (
+    <EmptyState icon={ScrollText} title={noneText(typed)} action={action}>
+      {isNarrowed ? 'Change the filters, or show all.' : 'What a caller does is listed here at once.'}
     </EmptyState>
   )
 }

@@ -64,6 +64,8 @@ type ActionProps<Result> = Outcome<Result> & {
   run: (client: RelayerClient, idempotencyKey: string) => Promise<Result>
   tone?: 'primary' | 'danger' | 'quiet' | undefined
   disabled?: boolean
+  /** The page that it leads to. */
+  to?: string
   /** Asked before the dialog opens: it stays closed while something is missing. */
   isReady?: () => boolean
   /** Called when the dialog opens, to reset its input to the current values. */
@@ -178,9 +180,11 @@ function Confirmation<Result>({
   done,
   message,
   tone,
+  to,
   close,
 }: ActionProps<Result> & { close(): void }) {
   const { client } = useSession()
+  const [, go] = useLocation()
   const queries = useQueryClient()
   const [idempotencyKey] = useState(randomKey)
   const [text, setText] = useState('')
@@ -194,6 +198,7 @@ function Confirmation<Result>({
     },
     // Also when the action led to another page, which has no dialog.
     onSuccess(result) {
+      if (to !== undefined) go(to)
       if (textOf(done, result)) return
       tell(textOf(message, result))
       close()

@@ -1,11 +1,11 @@
-import { FileQuestion } from 'lucide-react'
+import { FileQuestion, type LucideIcon } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import { RelayerError } from '../../index.ts'
 import { useOpenProblems } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { keepRecent, type RecentPage } from '../data/storage.ts'
-import { Loaded } from './feedback.tsx'
+import { EmptyState, Loaded } from './feedback.tsx'
 import { type Column, Table } from './table.tsx'
 
 /** The page that the browser loaded keeps the focus where it is. */
@@ -42,42 +42,44 @@ export function Heading({ name, opened, children = name }: HeadingProps) {
   )
 }
 
+interface ListPageProps<Row> extends Omit<ComponentProps<typeof Loaded<Row[]>>, 'children'> {
+  name: string
+  of: string
+  icon: LucideIcon
+  /** The label of the button that creates more, and the button, if the API key may use it. */
+  create: string
+  button: ReactNode
+  /** What would be here, in the place of an empty list. */
+  about: string
+  children(rows: Row[]): ReactNode
+}
+
 /** A page that lists what there is, with the button that creates more of it. */
-export const ListPage = <Rows,>({
-  name,
-  create,
-  ...list
-}: ComponentProps<typeof Loaded<Rows>> & { name: string; create: ReactNode }) => (
+export const ListPage = <Row,>({ name, of, icon, create, button, about, children, ...list }: ListPageProps<Row>) => (
   <>
     <div className="bar">
       <Heading name={name} />
-      {create}
+      {button}
     </div>
-    <Loaded as="rows" {...list} />
+    <Loaded as="rows" {...list}>
+      {(rows) =>
+        rows.length > 0 ? (
+          children(rows)
+        ) : (
+          <EmptyState icon={icon} title={`No ${of} yet`} create={button ? create : false}>
+            {about}
+          </EmptyState>
+        )
+      }
+    </Loaded>
   </>
 )
 
-interface TablePageProps<Row> {
-  name: string
-  of: string
-  create: ReactNode
-  query: ComponentProps<typeof Loaded<Row[]>>['query']
-  columns: Column<Row>[]
-  /** In the place of an empty list. */
-  children: ReactNode
-}
+type TablePageProps<Row> = Omit<ListPageProps<Row>, 'children'> & { columns: Column<Row>[] }
 
 /** The same with a table of the resources. */
-export const TablePage = <Row extends { id: string }>({
-  name,
-  create,
-  query,
-  children,
-  ...table
-}: TablePageProps<Row>) => (
-  <ListPage name={name} create={create} query={query}>
-    {(rows) => <Table {...table} rows={rows} idOf={({ id }) => id} none={children} />}
-  </ListPage>
+export const TablePage = <Row extends { id: string }>({ columns, ...page }: TablePageProps<Row>) => (
+  <ListPage {...page}>{(rows) => <Table of={page.of} columns={columns} rows={rows} idOf={({ id }) => id} />}</ListPage>
 )
 
 /** The way from a page about one thing back to the list. */

@@ -24,16 +24,18 @@ export function Networks() {
   const { mayManageAll } = useSession()
   return (
     <>
-      <ListPage name="Networks" create={mayManageAll && <CreateNetwork />} query={useNetworks()} lines={6} as="card">
-        {(networks) =>
-          networks.length === 0 ? (
-            <EmptyState icon={NetworkIcon} title="No networks yet" create={mayManageAll && 'Create a network'}>
-              A network is an EVM chain and the URLs of its nodes. Relayers send on it.
-            </EmptyState>
-          ) : (
-            <NetworkCards networks={networks} />
-          )
-        }
+      <ListPage
+        name="Networks"
+        of="networks"
+        icon={NetworkIcon}
+        create="Create a network"
+        button={mayManageAll && <CreateNetwork />}
+        about="A network is an EVM chain and the URLs of its nodes. Relayers send on it."
+        query={useNetworks()}
+        lines={6}
+        as="card"
+      >
+        {(networks) => <NetworkCards networks={networks} />}
       </ListPage>
       <Abis />
     </>

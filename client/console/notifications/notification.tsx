@@ -1,6 +1,5 @@
 import { Bell } from 'lucide-react'
 import { useState } from 'react'
-import { useLocation } from 'wouter'
 import type {
   Delivery,
   DeliveryAttempt,
@@ -245,7 +244,6 @@ interface NotificationActionsProps {
 
 /** What can be done with a notification. `pending`: how many deliveries wait for their next attempt. */
 function NotificationActions({ id, resource, pending }: NotificationActionsProps) {
-  const [, go] = useLocation()
   const { values, bind } = useForm({ since: typedOf(new Date(Date.now() - dayMs).toISOString()) })
   const since = momentOf(values.since)
   const deliveriesAre = (number: number, kind: string) =>
@@ -285,10 +283,8 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
         thing={`notification ${id}`}
         tone="danger"
         effect={`Deletes ${id} with its pending deliveries. It is refused while a relayer reports to it.`}
-        run={async (client) => {
-          await client.notifications.delete(id)
-          go(paths.notifications)
-        }}
+        run={(client) => client.notifications.delete(id)}
+        to={paths.notifications}
       />
     </div>
   )

@@ -3,7 +3,6 @@ import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import type { EventName, Notification, NotificationFilter, NotificationHealth, TransactionStatus } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { EmptyState } from '../components/feedback.tsx'
 import { Checks, Field } from '../components/fields.tsx'
 import { TablePage } from '../components/page.tsx'
 import type { Column } from '../components/table.tsx'
@@ -17,14 +16,13 @@ export const Notifications = () => (
   <TablePage
     name="Notifications"
     of="notifications"
-    create={<CreateNotification />}
+    icon={Bell}
+    create="Create a notification"
+    button={<CreateNotification />}
+    about="A notification sends the events of relayers to your webhook endpoint, signed, at least once."
     query={useNotifications()}
     columns={columns}
-  >
-    <EmptyState icon={Bell} title="No notifications yet" create="Create a notification">
-      A notification sends the events of relayers to your webhook endpoint, signed, at least once.
-    </EmptyState>
-  </TablePage>
+  />
 )
 
 function CreateNotification() {

@@ -1,4 +1,3 @@
-import { useLocation } from 'wouter'
 import type { Pool as PoolResource } from '../../index.ts'
 import { ActivityCharts } from '../activity/activity.tsx'
 import { Action } from '../components/action.tsx'
@@ -29,7 +28,6 @@ const tabs: Record<PoolTab, string> = {
 /** A pool: its limits, and tabs for transactions, relayers, funding and activity. */
 export function Pool({ pool_id, tab = 'list', group, find }: PoolPage) {
   const { mayManageAll } = useSession()
-  const [, go] = useLocation()
   const pool = useGet('/api/v1/pools/{pool_id}', { path: { pool_id } }, { pollMs: pollMs })
   if (isMissing(pool.error)) return <Missing what={`Pool ${pool_id}`} to={paths.pools} list="the pools" />
   return (
@@ -47,10 +45,8 @@ export function Pool({ pool_id, tab = 'list', group, find }: PoolPage) {
               thing={`pool ${pool_id}`}
               tone="danger"
               effect={`Deletes the pool ${pool_id}. Its relayers and their transactions stay.`}
-              run={async (client) => {
-                await client.pools.delete(pool_id)
-                go(paths.pools)
-              }}
+              run={(client) => client.pools.delete(pool_id)}
+              to={paths.pools}
             />
           </div>
         )}

@@ -2,7 +2,6 @@ import { Layers } from 'lucide-react'
 import { Link } from 'wouter'
 import type { Pool } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { EmptyState } from '../components/feedback.tsx'
 import { Field, Lines, Select } from '../components/fields.tsx'
 import { TablePage } from '../components/page.tsx'
 import { type Column, column, countColumn } from '../components/table.tsx'
@@ -22,14 +21,13 @@ export function Pools() {
     <TablePage
       name="Pools"
       of="pools"
-      create={mayManageAll && <CreatePool />}
+      icon={Layers}
+      create="Create a pool"
+      button={mayManageAll && <CreatePool />}
+      about="A pool is several relayers of one network that send as one, for more transactions at a time."
       query={usePools(pollMs)}
       columns={columns}
-    >
-      <EmptyState icon={Layers} title="No pools yet" create={mayManageAll && 'Create a pool'}>
-        A pool is several relayers of one network that send as one, for more transactions at a time.
-      </EmptyState>
-    </TablePage>
+    />
   )
 }
 

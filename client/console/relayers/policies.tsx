@@ -3,7 +3,7 @@ import type { Relayer, RelayerPolicies, RelayerPoliciesPatch } from '../../index
 import { Action } from '../components/action.tsx'
 import { about, RelayerLink } from '../components/values.tsx'
 import { FormError, linesOf } from '../data/form.ts'
-import { exactly, weiOf } from '../data/format.ts'
+import { counted, exactly, weiOf } from '../data/format.ts'
 import { useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 
@@ -244,7 +244,7 @@ const policyForms: Record<string, PolicyForm[]> = {
       unit: 'lines',
       lines:
         'a token, the highest amount per transaction and the highest per day, in its smallest unit, per line; - for none; then "signatures" to allow and count those that move it',
-      words: (value) => `Limits transfers of ${counted(value, 'token')}.`,
+      words: (value) => `Limits transfers of ${linesText(value, 'token')}.`,
       none: 'No limits on transfers of tokens.',
     },
   ],
@@ -254,7 +254,7 @@ const policyForms: Record<string, PolicyForm[]> = {
       title: 'allowed receivers',
       unit: 'lines',
       lines: 'one address per line',
-      words: (value) => `Sends only to ${counted(value, 'receiver')}.`,
+      words: (value) => `Sends only to ${linesText(value, 'receiver')}.`,
       none: 'Sends to any receiver.',
     },
     {
@@ -262,7 +262,7 @@ const policyForms: Record<string, PolicyForm[]> = {
       title: 'allowed functions',
       unit: 'lines',
       lines: 'a receiver and the selectors of its functions per line; 0x is a transfer without data',
-      words: (value) => `Calls only the listed functions of ${counted(value, 'receiver')}.`,
+      words: (value) => `Calls only the listed functions of ${linesText(value, 'receiver')}.`,
       none: 'Calls any function.',
     },
   ],
@@ -295,7 +295,7 @@ const policyForms: Record<string, PolicyForm[]> = {
       title: 'allowed domains of typed data',
       unit: 'lines',
       lines: 'one domain separator per line',
-      words: (value) => `Signs typed data of ${counted(value, 'domain')} only.`,
+      words: (value) => `Signs typed data of ${linesText(value, 'domain')} only.`,
       none: 'Signs typed data of any domain.',
     },
     permission(
@@ -310,7 +310,7 @@ const policyForms: Record<string, PolicyForm[]> = {
       title: 'allowed delegates',
       unit: 'lines',
       lines: 'one address per line',
-      words: (value) => `Signs EIP-7702 authorizations for ${counted(value, 'contract')} only.`,
+      words: (value) => `Signs EIP-7702 authorizations for ${linesText(value, 'contract')} only.`,
       none: 'Signs EIP-7702 authorizations for its allowed receivers, or for any contract while it has no limits.',
     },
     permission(
@@ -331,7 +331,4 @@ const policyForms: Record<string, PolicyForm[]> = {
   ],
 }
 
-const counted = (text: string, what: string): string => {
-  const lines = linesOf(text).length
-  return lines === 1 ? `1 ${what}` : `${lines} ${what}s`
-}
+const linesText = (text: string, one: string): string => counted(linesOf(text).length, one)

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 import type { Relayer } from '../../index.ts'
 import { ActivityCharts } from '../activity/activity.tsx'
 import { Action } from '../components/action.tsx'
@@ -152,7 +152,6 @@ function Head({ relayer }: { relayer: Relayer }) {
 /** What can be done with a relayer, beside its policies and its funding. */
 function RelayerActions({ relayer }: { relayer: Relayer }) {
   const { may } = useSession()
-  const [, go] = useLocation()
   if (!may('manage')) return null
   const { id, paused } = relayer
   const thing = `relayer ${id}`
@@ -190,10 +189,8 @@ function RelayerActions({ relayer }: { relayer: Relayer }) {
         typed={id}
         message={`Relayer ${id} is deleted. Its signer stays.`}
         effect={`Deletes ${id} with its policies and the list of its transactions. It is refused while a transaction is unfinished. Its signer and what its address owns stay.`}
-        run={async (client) => {
-          await client.relayers.delete(id)
-          go(paths.relayers)
-        }}
+        run={(client) => client.relayers.delete(id)}
+        to={paths.relayers}
       />
     </div>
   )

@@ -161,7 +161,7 @@ type RelayerRow = NonNullable<ReturnType<typeof useRelayersWithQueues>['data']>[
 } & Partial<Funds>
 
 /** What can be done with the relayers that are chosen. */
-export function ChosenRelayers({ choice }: { choice: Choice<RelayerRow> }) {
+function ChosenRelayers({ choice }: { choice: Choice<RelayerRow> }) {
   const set = (paused: boolean) => ({
     choice,
     nameOf: ({ relayer }: RelayerRow) => relayer.id,

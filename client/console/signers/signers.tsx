@@ -2,7 +2,6 @@ import { KeyRound } from 'lucide-react'
 import { useState } from 'react'
 import type { CreateSignerRequest, Signer } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { EmptyState } from '../components/feedback.tsx'
 import { Field, Lines, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { ListPage } from '../components/page.tsx'
@@ -41,23 +40,26 @@ const about: Record<SignerType, string> = {
 
 /** The private keys, without the keys themselves. */
 export const Signers = () => (
-  <ListPage name="Signers" create={<CreateSigner />} query={useSigners()} lines={6}>
-    {(signers) =>
-      signers.length === 0 ? (
-        <EmptyState icon={KeyRound} title="No signers yet" create="Create a signer">
-          A signer is a private key, or a key in a key service. A relayer uses one.
-        </EmptyState>
-      ) : (
-        <SearchedTable
-          of="signers"
-          rows={signers}
-          columns={columns}
-          idOf={({ id }) => id}
-          kinds="ID, type or address"
-          textsOf={({ id, type, address }) => [id, words(type), address]}
-        />
-      )
-    }
+  <ListPage
+    name="Signers"
+    of="signers"
+    icon={KeyRound}
+    create="Create a signer"
+    button={<CreateSigner />}
+    about="A signer is a private key, or a key in a key service. A relayer uses one."
+    query={useSigners()}
+    lines={6}
+  >
+    {(signers) => (
+      <SearchedTable
+        of="signers"
+        rows={signers}
+        columns={columns}
+        idOf={({ id }) => id}
+        kinds="ID, type or address"
+        textsOf={({ id, type, address }) => [id, words(type), address]}
+      />
+    )}
   </ListPage>
 )
 

@@ -2,7 +2,6 @@ import { Gift } from 'lucide-react'
 import { Link } from 'wouter'
 import type { RelayerClient, Sponsorship } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { EmptyState } from '../components/feedback.tsx'
 import { Field, Lines } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { TablePage } from '../components/page.tsx'
@@ -24,14 +23,13 @@ export function Sponsorships() {
     <TablePage
       name="Sponsorships"
       of="sponsorships"
-      create={mayManageAll && <CreateSponsorship />}
+      icon={Gift}
+      create="Create a sponsorship"
+      button={mayManageAll && <CreateSponsorship />}
+      about="With a sponsorship, a relayer pays for the calls of users who have no coins, within budgets."
       query={useSponsorships(pollMs)}
       columns={columns}
-    >
-      <EmptyState icon={Gift} title="No sponsorships yet" create={mayManageAll && 'Create a sponsorship'}>
-        With a sponsorship, a relayer pays for the calls of users who have no coins, within budgets.
-      </EmptyState>
-    </TablePage>
+    />
   )
 }
 
