@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { Csv } from '../components/csv.tsx'
 import { ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
+import { Select } from '../components/fields.tsx'
 import { Filters, LateField, Matches, PeriodFields, periodIn, Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { type Column, Pages, Table, timeColumn, usePage } from '../components/table.tsx'
@@ -113,13 +114,16 @@ const LessUsedFilters = ({ typed }: { typed: Typed }) => (
     {textFields.map(([name, title, example]) => (
       <LateField key={name} title={title} name={name} placeholder={example} value={typed[name]} />
     ))}
-    <label>
-      Service's own
-      <select key={typed.callers} name="callers" defaultValue={typed.callers}>
-        <option value="others">left out</option>
-        <option value="all">listed</option>
-      </select>
-    </label>
+    <Select
+      label="Service's own"
+      values={[
+        ['others', 'left out'],
+        ['all', 'listed'],
+      ]}
+      key={typed.callers}
+      name="callers"
+      defaultValue={typed.callers}
+    />
   </>
 )
 

@@ -2,7 +2,7 @@ import { Download } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { count } from '../data/format.ts'
 import { Action } from './action.tsx'
-import { Options } from './fields.tsx'
+import { Select } from './fields.tsx'
 
 export interface File {
   name: string
@@ -37,12 +37,7 @@ export function CsvOfOne({ files }: { files: Record<string, File> }) {
   return (
     file && (
       <Csv {...file}>
-        <label>
-          Rows
-          <select value={chosen} onChange={({ target }) => choose(target.value)}>
-            <Options of={names} />
-          </select>
-        </label>
+        <Select label="Rows" values={names} value={chosen} onChange={({ target }) => choose(target.value)} />
       </Csv>
     )
   )

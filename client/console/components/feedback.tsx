@@ -24,7 +24,6 @@ export const Skeleton = ({ lines = 3, as = 'text' }: { lines?: number; as?: Shap
 interface Queried<T> {
   data: T | undefined
   error: unknown
-  isPending: boolean
   dataUpdatedAt?: number
   errorUpdateCount?: number
 }

@@ -64,10 +64,8 @@ export function exactly(wei: string, digits = 18): string {
 
 /** All digits of an amount that is given in its smallest units, of which the unit has ten to the power of `digits`. */
 export function exactAmount(units: string, symbol: string, digits = 18): string {
-  const text = units.padStart(digits + 1, '0')
-  const whole = count(BigInt(text.slice(0, text.length - digits)))
-  const rest = text.slice(text.length - digits).replace(/0+$/, '')
-  return `${whole}${rest === '' ? '' : `.${rest}`} ${symbol}`
+  const [whole = '', rest] = digits === 0 ? [units] : exactly(units, digits).split('.')
+  return `${count(BigInt(whole))}${rest === undefined ? '' : `.${rest}`} ${symbol}`
 }
 
 const counts = new Intl.NumberFormat('en')

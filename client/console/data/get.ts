@@ -77,14 +77,14 @@ export const useGet = <P extends GetPath>(path: P, params: Input<P, 'get'>, opti
 export function useEveryPage<P extends GetPath>(
   path: P,
   params: Input<P, 'get'>,
-  { pollMs, keepsPrevious = false, scope }: { pollMs?: number; keepsPrevious?: boolean; scope?: Scope } = {},
+  { pollMs, keepsPrevious, scope }: { pollMs: number; keepsPrevious?: boolean; scope?: Scope },
 ) {
   const { client, may } = useSession()
   return useQuery<ItemOf<P>[]>({
     queryKey: [path, params, 'every page'],
     queryFn: ({ signal }) => readEveryPage(client, path, params, signal),
     enabled: scope === undefined || may(scope),
-    refetchInterval: pollMs ?? false,
+    refetchInterval: pollMs,
     ...(keepsPrevious && { placeholderData: previous }),
   })
 }

@@ -43,7 +43,6 @@ export function useRelayersWithQueues() {
   return {
     data,
     error: relayers.error ?? queues.error,
-    isPending: data === undefined,
     dataUpdatedAt: Math.min(relayers.dataUpdatedAt, queues.dataUpdatedAt),
   }
 }

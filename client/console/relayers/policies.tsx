@@ -1,6 +1,7 @@
 import { useId, useState } from 'react'
 import type { Relayer, RelayerPolicies, RelayerPoliciesPatch } from '../../index.ts'
 import { Action } from '../components/action.tsx'
+import { Options } from '../components/fields.tsx'
 import { about, RelayerLink } from '../components/values.tsx'
 import { FormError, linesOf } from '../data/form.ts'
 import { counted, exactly, weiOf } from '../data/format.ts'
@@ -92,9 +93,7 @@ function Policy({ form: { name, title, unit, lines, words, none }, relayer }: { 
               <textarea rows={5} spellCheck={false} {...field} />
             ) : unit === 'yes' ? (
               <select {...field}>
-                <option value="">default</option>
-                <option>yes</option>
-                <option>no</option>
+                <Options of={[['', 'default'], 'yes', 'no']} />
               </select>
             ) : (
               <input inputMode={unit === 'number' ? 'numeric' : 'decimal'} autoComplete="off" {...field} />
@@ -112,21 +111,13 @@ function shownIn(unit: PolicyForm['unit'], value: unknown): string {
   return exactly(String(value), unit === 'gwei' ? 9 : 18)
 }
 
-interface FunctionsOf {
-  receiver: string
-  selectors: string[]
-}
-interface LimitOf {
-  token: string
-  max_amount?: string
-  max_amount_per_day?: string
-  count_signatures?: boolean
-}
+/** Of a policy that is a list. */
+type Item = string | NonNullable<RelayerPolicies['allowed_functions' | 'token_limits']>[number]
 
 /** A line for each item of a list. */
-const textOf = (value: unknown): string => (value as (string | FunctionsOf | LimitOf)[]).map(lineOf).join('\n')
+const textOf = (value: unknown): string => (value as Item[]).map(lineOf).join('\n')
 
-function lineOf(item: string | FunctionsOf | LimitOf): string {
+function lineOf(item: Item): string {
   if (typeof item === 'string') return item
   if ('token' in item) {
     const signatures = item.count_signatures ? ['signatures'] : []
@@ -136,7 +127,7 @@ function lineOf(item: string | FunctionsOf | LimitOf): string {
 }
 
 /** The service says what is wrong with an item. */
-function listIn(name: PolicyForm['name'], text: string): (string | FunctionsOf | LimitOf)[] {
+function listIn(name: PolicyForm['name'], text: string): unknown[] {
   const rows = linesOf(text).map((line) => line.split(/[\s,]+/))
   if (name === 'allowed_functions') return rows.map(([receiver = '', ...selectors]) => ({ receiver, selectors }))
   if (name !== 'token_limits') return rows.flat()

@@ -140,14 +140,8 @@ function useOthers(q: string): Lead[] {
   return [
     ...(pools.data ?? []).map(({ id, name }) => ({ id, name, about: 'pool', icon: Layers, to: paths.pool(id) })),
     ...(sponsorships.data ?? []).map(({ id, paused }) => ({
-      ...{
-        id,
-        name: id,
-        about: 'sponsorship',
-        icon: Gift,
-        state: paused ? 'paused' : 'active',
-        to: paths.sponsorships,
-      },
+      ...{ id, name: id, about: 'sponsorship', icon: Gift, to: paths.sponsorships },
+      state: paused ? 'paused' : 'active',
     })),
     ...(keys.data ?? []).map(({ id, name }) => ({ id, name, about: 'API key', icon: Key, to: paths.apiKeys })),
   ].filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(q.toLowerCase()))

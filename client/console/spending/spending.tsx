@@ -1,4 +1,3 @@
-import type { UseQueryResult } from '@tanstack/react-query'
 import { Coins, Key } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { CallerSpending, RelayerClient, Spending as RelayerSpending } from '../../index.ts'
@@ -89,24 +88,24 @@ export function Spending({ find }: Find) {
       )}
       <Repricing rows={spending.data ?? []} networks={shown} />
       {by === 'API key' ? (
-        <SpendingByKey days={days} network={network} bar={choice} none={none} />
+        <SpendingByKey filter={filter} bar={choice} none={none} />
       ) : (
-        <SpendingByRelayer spending={spending} filter={filter} bar={choice} none={none} />
+        <SpendingByRelayer filter={filter} bar={choice} none={none} />
       )}
     </>
   )
 }
 
-interface SpendingByRelayerProps {
-  spending: UseQueryResult<RelayerSpending[]>
+/** `bar`: what stands above the rows. `none`: what can be done where nothing was spent. */
+interface PartProps {
   filter: SpendingFilter
   bar: ReactNode
   none: ReactNode
 }
 
-/** `bar`: what stands before the filter. `none`: what can be done where nothing was spent. */
-function SpendingByRelayer({ spending, filter, bar, none }: SpendingByRelayerProps) {
+function SpendingByRelayer({ filter, bar, none }: PartProps) {
   const { days } = filter
+  const spending = useSpending(filter)
   const funds = useFunds(spending.data?.map(({ relayer_id }) => relayer_id) ?? [], spending.data, days)
   return (
     <section aria-label="Relayers" aria-busy={spending.isPlaceholderData}>
@@ -179,17 +178,9 @@ const columnsOf = (days: number, rows: RelayerSpending[], isKnown: boolean): Col
 
 const dayS = 86_400
 
-interface SpendingByKeyProps {
-  days: number
-  network: string
-  bar: ReactNode
-  /** What can be done where nothing was spent. */
-  none: ReactNode
-}
-
 /** What the transactions of each API key cost, in all and by day. */
-function SpendingByKey({ days, network, bar, none }: SpendingByKeyProps) {
-  const spending = useSpendingByKey({ days, ...(network !== '' && { network }) })
+function SpendingByKey({ filter, bar, none }: PartProps) {
+  const spending = useSpendingByKey(filter)
   return (
     <section aria-label="API keys" aria-busy={spending.isPlaceholderData}>
       <div className="bar">{bar}</div>
@@ -202,7 +193,7 @@ function SpendingByKey({ days, network, bar, none }: SpendingByKeyProps) {
             isShort
             idOf={(its) => `${its.caller} ${its.network}`}
             none={
-              <EmptyState icon={Key} title={`No fees in these ${days} days`} action={none}>
+              <EmptyState icon={Key} title={`No fees in these ${filter.days} days`} action={none}>
                 What the transactions of each API key cost is listed here.
               </EmptyState>
             }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { Explanation, RelayerClient, SendTransactionRequest, Transaction } from '../../index.ts'
+import type { Explanation, RelayerClient, SendTransactionRequest, Speed, Transaction } from '../../index.ts'
 import { Loaded } from '../components/feedback.tsx'
 import { Figures, Price } from '../components/values.tsx'
 import { amount, count } from '../data/format.ts'
@@ -60,6 +60,12 @@ export interface PriceFigures {
   fee: bigint | null
   /** How much more than now that is at most. */
   more: bigint | null
+}
+
+/** The same transaction at another price. */
+export const again = (its: Transaction, speed: Speed): SendTransactionRequest => {
+  const { to, value, data, gas_limit, access_list, authorization_list } = its
+  return { to, value, data, gas_limit, access_list, authorization_list, speed }
 }
 
 /** Asks the service for the prices of a replacement with this body. */

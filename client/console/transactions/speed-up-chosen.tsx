@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import type { RelayerClient, SendTransactionRequest, Transaction } from '../../index.ts'
+import type { RelayerClient, Transaction } from '../../index.ts'
 import { Bulk } from '../components/action.tsx'
 import { errorText, Skeleton } from '../components/feedback.tsx'
 import { type Choice, type Column, column, Table } from '../components/table.tsx'
@@ -7,7 +7,7 @@ import { Figures, Price, transactionName } from '../components/values.tsx'
 import { amount, count, exactAmount, gwei, words } from '../data/format.ts'
 import { useRelayers, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { isAboveCap, type PriceFigures, priceChange } from './price-change.tsx'
+import { again, isAboveCap, type PriceFigures, priceChange } from './price-change.tsx'
 
 /** The service is asked twice for each before anything is sent. */
 const maxChosen = 200
@@ -52,7 +52,7 @@ export function SpeedUpChosen({ choice, changeable }: { choice: Choice<Transacti
       }}
       lack={lackOf()}
       nameOf={transactionName}
-      run={(client, its) => client.transactions.replace(its.relayer_id, its.id, fastest(its))}
+      run={(client, its) => client.transactions.replace(its.relayer_id, its.id, again(its, 'fastest'))}
       did="sped up"
     >
       {!isTooMany && !prices.isSuccess && <Skeleton lines={Math.min(changeable.length + 1, shownRows)} as="rows" />}
@@ -133,26 +133,13 @@ const Reasons = ({ left }: { left: LeftOut[] }) => (
 
 const transactionsText = (number: number) => `${count(number)} ${number === 1 ? 'transaction' : 'transactions'}`
 
-/** The same transaction at the highest tier. */
-const fastest = ({
-  to,
-  value,
-  data,
-  gas_limit,
-  access_list,
-  authorization_list,
-}: Transaction): SendTransactionRequest => ({
-  ...{ to, value, data, gas_limit, access_list, authorization_list },
-  speed: 'fastest',
-})
-
 /** What the service says of each, a few at a time. */
 async function changesOf(client: RelayerClient, transactions: Transaction[]) {
   const changes: Pick<Change, 'transaction' | 'change'>[] = []
   const left: LeftOut[] = []
   for (let from = 0; from < transactions.length; from += askedAtOnce) {
     const few = transactions.slice(from, from + askedAtOnce)
-    const answers = await Promise.allSettled(few.map((one) => priceChange(client, one, fastest(one))))
+    const answers = await Promise.allSettled(few.map((one) => priceChange(client, one, again(one, 'fastest'))))
     for (const [index, answer] of answers.entries()) {
       const transaction = few[index] as Transaction
       if (answer.status === 'rejected') left.push({ transaction, reason: errorText(answer.reason) })

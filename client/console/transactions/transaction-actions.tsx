@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { SendTransactionRequest, Speed, Transaction } from '../../index.ts'
+import type { Speed, Transaction } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Field, Select } from '../components/fields.tsx'
 import { useForm, weiIn } from '../data/form.ts'
@@ -9,7 +9,7 @@ import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { usePools, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { PriceChange } from './price-change.tsx'
+import { again, PriceChange } from './price-change.tsx'
 import { SubmissionFields, submissionOf, submissionStart, submissionText } from './submission.tsx'
 
 const speeds = ['average', 'fast', 'fastest'] as const
@@ -24,7 +24,7 @@ interface TransactionActionsProps {
 /** The actions on a transaction that is not mined. */
 export function TransactionActions({ transaction, isEnded, hasRemedy }: TransactionActionsProps) {
   const { may } = useSession()
-  const { id, relayer_id, status, to, value, data, gas_limit, nonce, access_list, authorization_list } = transaction
+  const { id, relayer_id, status, to, value, nonce } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
   const other = useForm({ to: to ?? '', value: exactly(value) })
   const way = useForm(submissionStart)
@@ -33,10 +33,7 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
   const name = nonce === null ? 'transaction' : `nonce ${nonce}`
   const link = <Link to={paths.transaction(transaction)}>{nonce === null ? 'The transaction' : `Nonce ${nonce}`}</Link>
   const released = submissionOf(way.values)
-  const faster: SendTransactionRequest = {
-    ...{ to, value, data, gas_limit, access_list, authorization_list, speed },
-    ...(released && { submission: released }),
-  }
+  const faster = { ...again(transaction, speed), ...(released && { submission: released }) }
   const { submission } = transaction
   const isSame = other.values.to.trim() === (to ?? '') && weiOf(other.values.value) === value
   const price = (

@@ -1,4 +1,4 @@
-import type { TransactionStatus } from '../../index.ts'
+import type { Parameter } from '../../contract-types.ts'
 import { short } from '../data/format.ts'
 import { dayAndHour } from '../data/times.ts'
 
@@ -40,19 +40,10 @@ function contentOf(text: string, hasNonces: boolean): Filter {
   return reference === undefined ? { search: text.slice(0, 255) } : { reference: reference.slice(0, 255) }
 }
 
+type Query = NonNullable<Parameter<'/api/v1/relayers/{relayer_id}/transactions/', 'get', 'query'>>
+
 /** Which transactions of a list are shown. */
-export interface Filter {
-  status?: TransactionStatus[]
-  reference?: string
-  hash?: string
-  to?: string
-  nonce_from?: number
-  nonce_to?: number
-  created_after?: string
-  created_before?: string
-  /** What the search finds by this text. */
-  search?: string
-}
+export type Filter = Omit<Query, 'page' | 'per_page'>
 
 /** A time from which on, and one before which; each may be open. In UTC. */
 export interface Period {
