@@ -1,5 +1,5 @@
 import { Key } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Checks, Field, Lines } from '../components/fields.tsx'
@@ -82,30 +82,21 @@ function relayersText({ relayer_ids, pool_ids }: ApiKey): string {
   return names.length === 0 ? 'all' : names.join(', ')
 }
 
-const blank = { name: '', relayer_ids: '', pool_ids: '', allowed_cidrs: '', expires_at: '' }
-
 /** The rights of a key as a form. */
 function useRights(key?: ApiKey) {
-  const [chosen, setChosen] = useState<Scope[]>(['read'])
-  const lines = (list: string[] | null) => (list ?? []).join('\n')
-  const form = useForm(
-    key === undefined
-      ? blank
-      : {
-          name: key.name,
-          relayer_ids: lines(key.relayer_ids),
-          pool_ids: lines(key.pool_ids),
-          allowed_cidrs: lines(key.allowed_cidrs),
-          expires_at: typedOf(key.expires_at ?? ''),
-        },
-  )
+  const lines = (list?: string[] | null) => (list ?? []).join('\n')
+  const { values, bind, pick, reset } = useForm({
+    name: key?.name ?? '',
+    scopes: key ? scopes.filter((scope) => key.scopes.includes(scope)) : ['read' as Scope],
+    relayer_ids: lines(key?.relayer_ids),
+    pool_ids: lines(key?.pool_ids),
+    allowed_cidrs: lines(key?.allowed_cidrs),
+    expires_at: typedOf(key?.expires_at ?? ''),
+  })
   return {
-    reset() {
-      form.reset()
-      setChosen(key === undefined ? ['read'] : scopes.filter((scope) => key.scopes.includes(scope)))
-    },
+    reset,
     body() {
-      const { name, relayer_ids, pool_ids, allowed_cidrs, expires_at } = form.values
+      const { name, scopes: chosen, relayer_ids, pool_ids, allowed_cidrs, expires_at } = values
       if (chosen.length === 0) throw new FormError('scopes', 'Choose at least one scope.')
       return {
         name,
@@ -118,19 +109,15 @@ function useRights(key?: ApiKey) {
     },
     fields: (
       <>
-        <Field label="Name" required maxLength={128} {...form.bind('name')} />
-        <Checks legend="Scopes" name="scopes" values={scopes} chosen={chosen} set={setChosen} />
-        <Lines
-          label="Relayer IDs, one per line (empty: all, or none with pools)"
-          rows={2}
-          {...form.bind('relayer_ids')}
-        />
-        <Lines label="Pool IDs, one per line (optional)" rows={2} {...form.bind('pool_ids')} />
-        <Lines label="Client addresses, as CIDR, one per line (empty: any)" rows={2} {...form.bind('allowed_cidrs')} />
+        <Field label="Name" required maxLength={128} {...bind('name')} />
+        <Checks legend="Scopes" values={scopes} {...pick('scopes')} />
+        <Lines label="Relayer IDs, one per line (empty: all, or none with pools)" rows={2} {...bind('relayer_ids')} />
+        <Lines label="Pool IDs, one per line (optional)" rows={2} {...bind('pool_ids')} />
+        <Lines label="Client addresses, as CIDR, one per line (empty: any)" rows={2} {...bind('allowed_cidrs')} />
         <Field
-          label={`Expires at (${zoneShortly(momentOf(form.values.expires_at))}; empty: never)`}
+          label={`Expires at (${zoneShortly(momentOf(values.expires_at))}; empty: never)`}
           type="datetime-local"
-          {...form.bind('expires_at')}
+          {...bind('expires_at')}
         />
       </>
     ),

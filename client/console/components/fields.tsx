@@ -86,12 +86,11 @@ export function Checks<Value extends string>({ legend, name, values, chosen, set
 }
 
 /** The notifications of a relayer. Those that it has are shown to a key, too, that may not list them. */
-export function NotificationChecks({ chosen, set }: { chosen: string[]; set(chosen: string[]): void }) {
+export function NotificationChecks(its: Pick<ChecksProps<string>, 'name' | 'chosen' | 'set'>) {
   const known = useNotifications().data?.map(({ id }) => id) ?? []
-  const values = [...new Set([...known, ...chosen])]
+  const values = [...new Set([...known, ...its.chosen])]
   if (values.length === 0) return null
-  const checks = { name: 'notification_ids', values, chosen, set, text: (id: string) => id }
-  return <Checks legend="Notifications that receive its events" {...checks} />
+  return <Checks legend="Notifications that receive its events" values={values} text={(id) => id} {...its} />
 }
 
 /** The ID of a relayer, which may be typed or chosen. */

@@ -20,15 +20,28 @@ export type Bind<Name extends string> = (name: Name) => {
 
 type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
 
-/** The texts of a form. `bind(name)`: the properties of its field. A name of the contract shows what the service says of it there. */
-export function useForm<Name extends string>(start: Record<Name, string>) {
+type Values = Record<string, string | string[]>
+type NameOf<Its extends Values, Value> = { [Name in keyof Its]: Its[Name] extends Value ? Name : never }[keyof Its] &
+  string
+
+/**
+ * The texts of a form, and its lists of what is ticked. `bind(name)`: the properties of the field of a text; `pick(name)`: those of the boxes
+ * of a list. A name of the contract shows what the service says of it there.
+ */
+export function useForm<Its extends Values>(start: Its) {
   const [values, setValues] = useState(start)
+  const set = (name: string, value: Its[string]) => setValues((before) => ({ ...before, [name]: value }))
   return {
     values,
-    bind: (name: Name) => ({
+    bind: (name: NameOf<Its, string>) => ({
       name,
-      value: values[name],
-      onChange: ({ target: { value } }: { target: Field }) => setValues((before) => ({ ...before, [name]: value })),
+      value: values[name] as string,
+      onChange: ({ target: { value } }: { target: Field }) => set(name, value as Its[string]),
+    }),
+    pick: <Name extends NameOf<Its, string[]>>(name: Name) => ({
+      name,
+      chosen: values[name],
+      set: (chosen: Its[Name]) => set(name, chosen),
     }),
     reset: () => setValues(start),
   }

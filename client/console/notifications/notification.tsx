@@ -15,7 +15,7 @@ import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import { type Column, Pages, Table, usePage } from '../components/table.tsx'
 import { Age, Badge, Figures, Moment, RelayerLink, RowTime, TransactionLink, Until } from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
-import { given, useForm } from '../data/form.ts'
+import { useForm } from '../data/form.ts'
 import { count, counted, words } from '../data/format.ts'
 import { useAnswer, useGet } from '../data/get.ts'
 import { type NotificationPage, paths } from '../data/paths.ts'
@@ -292,23 +292,22 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
 
 function EditNotification({ id, resource }: { id: string; resource: Resource | undefined }) {
   const webhook = useWebhookForm(resource)
-  const { values, bind, reset } = useForm({ signing_key: '' })
   return (
     <Action
       label="Edit"
       thing={`notification ${id}`}
       disabled={resource === undefined}
-      opened={() => {
-        webhook.reset()
-        reset()
-      }}
+      opened={webhook.reset}
       effect="Later attempts use this URL, and later events these filters. A disabled notification becomes enabled when its URL is set."
-      run={(client) =>
-        client.notifications.update(id, { url: webhook.url, filter: webhook.filter(), ...given(values) })
-      }
+      run={(client) => client.notifications.update(id, webhook.body())}
     >
       {webhook.fields}
-      <Field label="New signing key (empty: it stays)" type="password" autoComplete="off" {...bind('signing_key')} />
+      <Field
+        label="New signing key (empty: it stays)"
+        type="password"
+        autoComplete="off"
+        {...webhook.bind('signing_key')}
+      />
     </Action>
   )
 }

@@ -1,5 +1,5 @@
 import { Bell } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { EventName, Notification, NotificationFilter, NotificationHealth, TransactionStatus } from '../../index.ts'
 import { Action } from '../components/action.tsx'
@@ -27,19 +27,15 @@ export const Notifications = () => (
 
 function CreateNotification() {
   const webhook = useWebhookForm()
-  const { values, bind, reset } = useForm({ id: '', signing_key: '' })
   return (
     <Action
       label="Create a notification"
       tone="primary"
       effect="Creates a webhook endpoint. Relayers with this notification send their events to it."
-      opened={() => {
-        webhook.reset()
-        reset()
-      }}
+      opened={webhook.reset}
       run={(client) => {
-        const filter = webhook.filter()
-        return client.notifications.create({ url: webhook.url, ...given(values), ...(filter && { filter }) })
+        const { filter, ...body } = webhook.body()
+        return client.notifications.create({ ...body, ...given({ id: webhook.values.id }), ...(filter && { filter }) })
       }}
       message={({ id }) => about('Notification', <Link to={paths.notification(id)}>{id}</Link>, 'is created.')}
     >
@@ -48,9 +44,9 @@ function CreateNotification() {
         label="Secret that signs deliveries (empty: they are not signed)"
         type="password"
         autoComplete="new-password"
-        {...bind('signing_key')}
+        {...webhook.bind('signing_key')}
       />
-      <Field label="ID (optional)" {...bind('id')} />
+      <Field label="ID (optional)" {...webhook.bind('id')} />
     </Action>
   )
 }
@@ -85,47 +81,27 @@ export function filterText(filter: NotificationFilter | undefined): string {
 
 /** The URL of a webhook and the events that it receives; nothing chosen is everything. */
 export function useWebhookForm(notification?: Notification) {
-  const url = useForm({ url: notification?.url ?? '' })
-  const [chosen, setChosen] = useState(filterOf(notification))
+  const { events: named = [], statuses: only = [] } = notification?.filter ?? {}
+  const form = useForm({ id: '', signing_key: '', url: notification?.url ?? '', events: named, statuses: only })
   return {
-    url: url.values.url,
-    /** Null: it receives every event. */
-    filter: (): NotificationFilter | null => {
-      const set = Object.entries(chosen).filter(([, list]) => list.length > 0)
-      return set.length === 0 ? null : (Object.fromEntries(set) as NotificationFilter)
-    },
-    reset() {
-      url.reset()
-      setChosen(filterOf(notification))
+    ...form,
+    /** `filter`: null: it receives every event. */
+    body() {
+      const { url, signing_key, ...lists } = form.values
+      const set = Object.entries(lists).filter(([, list]) => Array.isArray(list) && list.length > 0)
+      const filter = set.length === 0 ? null : (Object.fromEntries(set) as NotificationFilter)
+      return { url, filter, ...given({ signing_key }) }
     },
     fields: (
       <>
-        <Field label="URL" type="url" required {...url.bind('url')} />
-        <Checks
-          legend="Only these events (none: all)"
-          name="events"
-          values={events}
-          chosen={chosen.events}
-          set={(its) => setChosen({ ...chosen, events: its })}
-        />
+        <Field label="URL" type="url" required {...form.bind('url')} />
+        <Checks legend="Only these events (none: all)" values={events} {...form.pick('events')} />
         <Checks
           legend="Only transactions with these statuses (none: all)"
-          name="statuses"
           values={statuses}
-          chosen={chosen.statuses}
-          set={(its) => setChosen({ ...chosen, statuses: its })}
+          {...form.pick('statuses')}
         />
       </>
     ),
   }
 }
-
-interface Filter {
-  events: EventName[]
-  statuses: TransactionStatus[]
-}
-
-const filterOf = (notification: Notification | undefined): Filter => ({
-  events: notification?.filter?.events ?? [],
-  statuses: notification?.filter?.statuses ?? [],
-})

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react'
+import { useRef } from 'react'
 import { Link } from 'wouter'
 import type { RelayerClient } from '../../index.ts'
 import { Action } from '../components/action.tsx'
@@ -9,13 +9,14 @@ import { paths } from '../data/paths.ts'
 import { useNetworks, useSigners } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 
+const blank = { id: '', network: '', signer_id: '', whitelist_receivers: '', notification_ids: [] as string[] }
+
 /** Creates a relayer, with a new key unless a signer is chosen. `hold`: keeps its place while the dialog says what was created. */
 export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
   const { mayManageAll } = useSession()
   const networks = useNetworks().data
   const signers = useSigners().data
-  const [notificationIds, setNotifications] = useState<string[]>([])
-  const { values, bind, reset } = useForm({ id: '', network: '', signer_id: '', whitelist_receivers: '' })
+  const { values, bind, pick, reset } = useForm(blank)
   /** Of the new key: a second attempt uses the same one. */
   const newKey = useRef<string>(undefined)
   if (!mayManageAll) return null
@@ -24,7 +25,7 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
     if (values.signer_id === '') newKey.current ??= (await client.signers.create({ type: 'generated' })).id
     const relayer = await client.relayers.create({
       ...given({ id: values.id }),
-      notification_ids: notificationIds,
+      notification_ids: values.notification_ids,
       name: values.id || 'Relayer',
       network: values.network,
       network_type: 'evm',
@@ -41,7 +42,6 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
       tone="primary"
       opened={() => {
         reset()
-        setNotifications([])
         hold?.(true)
       }}
       closed={() => hold?.(false)}
@@ -71,7 +71,7 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
         {...bind('signer_id')}
       />
       <Lines label="Allowed receivers, one address per line (empty: any)" rows={3} {...bind('whitelist_receivers')} />
-      <NotificationChecks chosen={notificationIds} set={setNotifications} />
+      <NotificationChecks {...pick('notification_ids')} />
     </Action>
   )
 }

@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Relayer } from '../../index.ts'
 import { ActivityCharts } from '../activity/activity.tsx'
@@ -198,22 +197,18 @@ function RelayerActions({ relayer }: { relayer: Relayer }) {
 
 /** Its own nodes are masked, so they are kept unless others are given. */
 function EditRelayer({ relayer: { id, name, notification_ids = [], custom_rpc_urls } }: { relayer: Relayer }) {
-  const { values, bind, reset } = useForm({ name, custom_rpc_urls: '', nodes: '' })
-  const [chosen, setChosen] = useState(notification_ids)
+  const { values, bind, pick, reset } = useForm({ name, custom_rpc_urls: '', nodes: '', notification_ids })
   const ownNodes = custom_rpc_urls.length
   return (
     <Action
       label="Edit"
       thing={`relayer ${id}`}
-      opened={() => {
-        reset()
-        setChosen(notification_ids)
-      }}
+      opened={reset}
       message={about('Relayer', <RelayerLink id={id} />, 'is edited.')}
       effect={`Changes ${id}. Its limits are in the tab “Policies”.`}
       run={async (client) =>
         client.relayers.update(id, {
-          ...{ name: values.name, notification_ids: chosen },
+          ...{ name: values.name, notification_ids: values.notification_ids },
           ...(values.nodes === 'own' && { custom_rpc_urls: nodesOf(values.custom_rpc_urls, 'custom_rpc_urls') }),
           ...(values.nodes === 'network' && { custom_rpc_urls: null }),
         })
@@ -234,7 +229,7 @@ function EditRelayer({ relayer: { id, name, notification_ids = [], custom_rpc_ur
           {...bind('custom_rpc_urls')}
         />
       )}
-      <NotificationChecks chosen={chosen} set={setChosen} />
+      <NotificationChecks {...pick('notification_ids')} />
     </Action>
   )
 }
