@@ -11,23 +11,16 @@ import { useSession } from '../data/session.tsx'
 /** The policies as sentences; each can be changed or removed. */
 export function Policies({ relayer }: { relayer: Relayer }) {
   const { policies } = relayer
-  const others = Object.entries(policies).filter(
-    ([name]) =>
-      !Object.values(policyForms)
-        .flat()
-        .some((form) => form.name === name),
-  )
+  const others = Object.entries(policies).filter(([name]) => !Object.values(policyForms).some((forms) => name in forms))
   return (
     <>
       {Object.entries(policyForms).map(([title, forms]) => (
         <section key={title} aria-label={title}>
           <h2>{title}</h2>
           <ul className="policies">
-            {forms
-              .toSorted((a, b) => isSet(relayer, b) - isSet(relayer, a))
-              .map((form) => (
-                <Policy key={form.name} form={form} relayer={relayer} />
-              ))}
+            {(Object.keys(forms) as PolicyName[])
+              .sort((a, b) => isSet(relayer, b) - isSet(relayer, a))
+              .map((name) => forms[name] && <Policy key={name} name={name} form={forms[name]} relayer={relayer} />)}
           </ul>
         </section>
       ))}
@@ -43,9 +36,15 @@ export function Policies({ relayer }: { relayer: Relayer }) {
 }
 
 /** Those that are set come first. */
-const isSet = ({ policies }: Relayer, { name }: PolicyForm) => Number(policies[name] !== undefined)
+const isSet = ({ policies }: Relayer, name: PolicyName) => Number(policies[name] !== undefined)
 
-function Policy({ form: { name, title, unit, lines, words, none }, relayer }: { form: PolicyForm; relayer: Relayer }) {
+interface PolicyProps {
+  name: PolicyName
+  form: PolicyForm
+  relayer: Relayer
+}
+
+function Policy({ name, form: { title, unit, lines, words, none }, relayer }: PolicyProps) {
   const { may } = useSession()
   const current = relayer.policies[name]
   const shown = current === undefined ? undefined : unit === 'lines' ? textOf(current) : shownIn(unit, current)
@@ -127,7 +126,7 @@ function lineOf(item: Item): string {
 }
 
 /** The service says what is wrong with an item. */
-function listIn(name: PolicyForm['name'], text: string): unknown[] {
+function listIn(name: PolicyName, text: string): unknown[] {
   const rows = linesOf(text).map((line) => line.split(/[\s,]+/))
   if (name === 'allowed_functions') return rows.map(([receiver = '', ...selectors]) => ({ receiver, selectors }))
   if (name !== 'token_limits') return rows.flat()
@@ -155,9 +154,10 @@ function valueIn(unit: PolicyForm['unit'], text: string): string | number | bool
   return weiOf(text, unit === 'gwei' ? 9 : 18)
 }
 
+type PolicyName = keyof RelayerPolicies & keyof RelayerPoliciesPatch
+
 /** How a policy is shown and entered. `unit`: the unit of an amount in wei. `lines`: of a list, what each line has. */
 interface PolicyForm {
-  name: keyof RelayerPolicies & keyof RelayerPoliciesPatch
   title: string
   unit: 'gwei' | 'coins' | 'number' | 'yes' | 'lines'
   lines?: string
@@ -168,69 +168,60 @@ interface PolicyForm {
 
 /** A policy that is `yes` or `no`. */
 const permission = (
-  name: PolicyForm['name'],
   title: string,
   [does, doesNot]: [yes: string, no: string],
   what: string,
   none: string,
-): PolicyForm => ({ name, title, unit: 'yes', words: (value) => `${value === 'yes' ? does : doesNot} ${what}`, none })
+): PolicyForm => ({ title, unit: 'yes', words: (value) => `${value === 'yes' ? does : doesNot} ${what}`, none })
 
 /** In the groups of the page. */
-const policyForms: Record<string, PolicyForm[]> = {
-  Fees: [
-    {
-      name: 'gas_price_cap',
+const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
+  Fees: {
+    gas_price_cap: {
       title: 'gas price limit',
       unit: 'gwei',
       words: (value) => `Pays at most ${value} gwei per unit of gas.`,
       none: 'No limit on the price per unit of gas.',
     },
-    {
-      name: 'max_fee_multiple',
+    max_fee_multiple: {
       title: 'price multiple',
       unit: 'number',
       words: (value) => `Bumps fees up to ${value} times the market price.`,
       none: 'Bumps fees up to 5 times the market price.',
     },
-    {
-      name: 'max_fee_per_transaction',
+    max_fee_per_transaction: {
       title: 'fee limit per transaction',
       unit: 'coins',
       words: (value, unit) => `Spends at most ${value} ${unit} on the fee of one transaction.`,
       none: 'No limit on the fee of one transaction.',
     },
-    {
-      name: 'max_fee_per_day',
+    max_fee_per_day: {
       title: 'fee limit per day',
       unit: 'coins',
       words: (value, unit) => `Spends at most ${value} ${unit} on fees per day.`,
       none: 'No limit on fees per day.',
     },
-  ],
-  Values: [
-    {
-      name: 'max_value',
+  },
+  Values: {
+    max_value: {
       title: 'value limit per transaction',
       unit: 'coins',
       words: (value, unit) => `Sends at most ${value} ${unit} per transaction.`,
       none: 'No limit on the value of one transaction.',
     },
-    {
-      name: 'max_value_per_day',
+    max_value_per_day: {
       title: 'value limit per day',
       unit: 'coins',
       words: (value, unit) => `Sends at most ${value} ${unit} per day.`,
       none: 'No limit on the value per day.',
     },
-    {
-      name: 'min_balance',
+    min_balance: {
       title: 'minimum balance',
       unit: 'coins',
       words: (value, unit) => `Sends only while the balance is at least ${value} ${unit}.`,
       none: 'Sends whatever the balance is.',
     },
-    {
-      name: 'token_limits',
+    token_limits: {
       title: 'token limits',
       unit: 'lines',
       lines:
@@ -238,88 +229,78 @@ const policyForms: Record<string, PolicyForm[]> = {
       words: (value) => `Limits transfers of ${linesText(value, 'token')}.`,
       none: 'No limits on transfers of tokens.',
     },
-  ],
-  Receivers: [
-    {
-      name: 'whitelist_receivers',
+  },
+  Receivers: {
+    whitelist_receivers: {
       title: 'allowed receivers',
       unit: 'lines',
       lines: 'one address per line',
       words: (value) => `Sends only to ${linesText(value, 'receiver')}.`,
       none: 'Sends to any receiver.',
     },
-    {
-      name: 'allowed_functions',
+    allowed_functions: {
       title: 'allowed functions',
       unit: 'lines',
       lines: 'a receiver and the selectors of its functions per line; 0x is a transfer without data',
       words: (value) => `Calls only the listed functions of ${linesText(value, 'receiver')}.`,
       none: 'Calls any function.',
     },
-  ],
-  Queue: [
-    {
-      name: 'max_unfinished',
+  },
+  Queue: {
+    max_unfinished: {
       title: 'limit of unfinished transactions',
       unit: 'number',
       words: (value) => `Accepts at most ${value} unfinished transactions.`,
       none: 'Accepts the default number of unfinished transactions.',
     },
-    {
-      name: 'max_gap_fills_per_hour',
+    max_gap_fills_per_hour: {
       title: 'limit of gap fills per hour',
       unit: 'number',
       words: (value) => `Uses up at most ${value} free nonces per hour by transfers to itself.`,
       none: 'Uses up at most 10 free nonces per hour by transfers to itself.',
     },
-    permission(
-      'allow_transactions',
+    allow_transactions: permission(
       'permission for transactions',
       ['Takes', 'Does not take'],
       'transactions.',
       'Takes transactions.',
     ),
-  ],
-  Signatures: [
-    {
-      name: 'allowed_domain_separators',
+  },
+  Signatures: {
+    allowed_domain_separators: {
       title: 'allowed domains of typed data',
       unit: 'lines',
       lines: 'one domain separator per line',
       words: (value) => `Signs typed data of ${linesText(value, 'domain')} only.`,
       none: 'Signs typed data of any domain.',
     },
-    permission(
-      'allow_authorizations',
+    allow_authorizations: permission(
       'permission for EIP-7702 authorizations',
       ['Signs and sends', 'Neither signs nor sends'],
       'EIP-7702 authorizations.',
       'Neither signs nor sends EIP-7702 authorizations.',
     ),
-    {
-      name: 'allowed_delegates',
+    allowed_delegates: {
       title: 'allowed delegates',
       unit: 'lines',
       lines: 'one address per line',
       words: (value) => `Signs EIP-7702 authorizations for ${linesText(value, 'contract')} only.`,
       none: 'Signs EIP-7702 authorizations for its allowed receivers, or for any contract while it has no limits.',
     },
-    permission(
-      'allow_blind_typed_data',
+    allow_blind_typed_data: permission(
       'permission for hashes of typed data',
       ['Signs', 'Does not sign'],
       'hashes of typed data.',
       'Signs hashes of typed data.',
     ),
-    permission('allow_messages', 'permission for messages', ['Signs', 'Does not sign'], 'messages.', 'Signs messages.'),
-    permission(
-      'allow_sign_transaction',
+    allow_messages: permission('permission for messages', ['Signs', 'Does not sign'], 'messages.', 'Signs messages.'),
+    allow_sign_transaction: permission(
       'permission to sign without sending',
       ['Signs', 'Does not sign'],
       'transactions without sending them.',
       'Signs transactions without sending them, unless a spending limit is set.',
     ),
-  ],
+  },
 }
 
 const linesText = (text: string, one: string): string => counted(linesOf(text).length, one)

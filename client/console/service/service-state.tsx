@@ -10,7 +10,7 @@ const toldMs = 4_000
 
 /**
  * Reports when the service is down and when it is up again, and then reloads the page's data. It asks while the queries of the pages wait
- * (data/connection.ts).
+ * (data/session.tsx).
  */
 export function ServiceState() {
   const { client } = useSession()
