@@ -5,12 +5,11 @@ import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Respon
 import { middleware } from 'express-openapi-validator'
 import type { Logger } from 'pino'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
-import { BodyViolations } from './body-violations.ts'
 import { type ContractDocument, describeOperations, namesIn, type OperationFacts } from './document.ts'
 import type { Detail } from './errors.ts'
 import { isTime } from './schema-check.ts'
 import { SharedKeys, validatorDocument } from './validator-document.ts'
-import { isViolation, requestViolation } from './violation.ts'
+import { BodyViolations, isViolation, requestViolation } from './violation.ts'
 
 /** An operation of the contract, with its checks. */
 export interface Operation extends OperationFacts {

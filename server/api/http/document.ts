@@ -1,5 +1,11 @@
 import type { OperationId } from '../../domain/operation.ts'
-import type { Parameter } from './query.ts'
+
+export interface Parameter {
+  $ref?: string
+  name: string
+  in: string
+  schema?: { type?: string | string[] }
+}
 
 /** The members of generated/openapi.json that are used here. */
 export interface ContractDocument {

@@ -1,12 +1,8 @@
+import { errorOf } from '../../domain/errors.ts'
+import type { Caller, Idempotency } from '../../domain/operation.ts'
+import type { Parameter } from './document.ts'
 import { badRequestAt } from './errors.ts'
 import { redactName } from './violation.ts'
-
-export interface Parameter {
-  $ref?: string
-  name: string
-  in: string
-  schema?: { type?: string | string[] }
-}
 
 /** Parses a raw query string (without `?`) into the form that the validator checks. Throws DomainError (400). */
 export type QueryReader = (search: string) => Record<string, unknown>
@@ -56,3 +52,12 @@ export function queryReader(parameters: Parameter[]): QueryReader {
 
 const listed = (kinds: ReadonlyMap<string, unknown>): string =>
   kinds.size === 0 ? ', which has none' : `, which has: ${[...kinds.keys()].join(', ')}`
+
+/** Reads the header Idempotency-Key. Throws DomainError (400). */
+export function readIdempotency(text: string | undefined, { id }: Caller): Idempotency | undefined {
+  if (text === undefined) return undefined
+  // A structured field's string (in quotes), or bare.
+  const key = text.startsWith('"') ? text.slice(1, -1) : text
+  if (key === '') throw errorOf('invalid_request', 'idempotency_key', 'must not be empty')
+  return { caller: id, key }
+}

@@ -20,8 +20,7 @@ import {
   readCall,
 } from './context.ts'
 import { codes, errorObject, JsonRpcError, methodNotFound } from './errors.ts'
-import { hashMethods } from './hash-aliases.ts'
-import { readingMethods } from './reading.ts'
+import { hashMethods, readingMethods } from './reading.ts'
 import { sendingMethods } from './sending.ts'
 import { signingMethods } from './signing.ts'
 import { relayerOf } from './transaction-object.ts'

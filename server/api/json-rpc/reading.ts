@@ -1,5 +1,10 @@
 import type { RpcAnswer } from '../../../generated/openapi.ts'
 import { revertDataOf } from '../../chain/rpc-error.ts'
+import { contentHash } from '../../domain/attempts.ts'
+import { shownSignature } from '../../domain/encoding/envelope.ts'
+import { isOfPool } from '../../domain/show-transaction.ts'
+import { isFinal } from '../../domain/statuses.ts'
+import type { AttemptRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { nextNonce } from '../../services/accounts.ts'
 import { readableMethods } from '../http/schema-check.ts'
 import { type Context, checked, type JsonRpcDependencies, type Method } from './context.ts'
@@ -61,3 +66,133 @@ export function readingMethods(dependencies: JsonRpcDependencies): Record<string
 }
 
 const hex = (number: number): string => `0x${number.toString(16)}`
+
+interface Found {
+  blockNumber?: string | null
+}
+
+/** The most hashes of a transaction that are looked up; each costs a call of a node. */
+const maxAliases = 50
+
+/**
+ * A transaction that is signed again at a higher price has several hashes, one of which is mined. A request with any of them returns
+ * the mined version, so that a library that waits for a receipt finishes. The response has the hash that is in the chain, because
+ * explorers, logs and blocks show no other.
+ *
+ * Attempts with other content are no aliases. After a replacement or a cancellation the first hash has no receipt, and libraries
+ * themselves find the transaction that was mined at its nonce.
+ */
+export function hashMethods(
+  dependencies: Pick<JsonRpcDependencies, 'store' | 'operations' | 'contract'>,
+): Record<string, Method> {
+  const { store } = dependencies
+
+  return {
+    async eth_getTransactionReceipt(context) {
+      const { found } = await search(context)
+      return found
+    },
+
+    async eth_getTransactionByHash(context) {
+      const { found, own } = await search(context)
+      if (found !== null || !own) return found
+      const { row, given } = own
+      // A node drops bytes that it replaced, and receives new ones only after they are stored.
+      return !isFinal(row.status) && given.content_hash === contentHash(row) ? pendingForm(row, given) : null
+    },
+  }
+
+  /**
+   * What a node has by the hash that is asked for, or by the hash of an alias that is in a block; null: neither. `own`: the attempts of the
+   * transaction. A node's error about the first hash is thrown only when no alias is found.
+   */
+  async function search(context: Context) {
+    const row = await find(context)
+    const [asked] = await Promise.allSettled([askNode(dependencies, context, context.method, context.params)])
+    if (asked.status === 'fulfilled' && (asked.value !== null || !row)) return { found: asked.value }
+    const own = row && (await signedOf(context, row))
+    const found = own ? await findMined(context, own) : null
+    if (found === null && asked.status === 'rejected') throw asked.reason
+    return { found, own }
+  }
+
+  /** The transaction with this hash; undefined: none of the relayers has it, or the pool did not send it. */
+  async function find({ relayers, pool, params }: Context): Promise<WholeTransactionRow | undefined> {
+    const wanted = hashIn(params)
+    if (wanted === undefined) return undefined
+    const rows = await Promise.all(relayers.map(({ row_id }) => store.getTransactionByHash(row_id, wanted)))
+    return rows.find((its) => its !== undefined && isOfPool(its, pool?.row_id))
+  }
+
+  /** The attempt with this hash, and all others with the same content. */
+  async function signedOf({ params }: Context, row: WholeTransactionRow) {
+    const wanted = hashIn(params)
+    const attempts = (await store.attempts(row.row_id)).filter(({ purpose }) => purpose === 'send')
+    const given = attempts.find(({ hash }) => hash === wanted)
+    if (!given) return undefined
+    const same = attempts.filter(({ content_hash, hash }) => content_hash === given.content_hash && hash !== given.hash)
+    return { row, given, others: same.map(({ hash }) => hash) }
+  }
+
+  /** A node's response for the attempt that is in a block; null: no attempt is in a block. */
+  async function findMined(context: Context, { row, others }: { row: WholeTransactionRow; others: string[] }) {
+    const known = row.block_hash !== null && others.includes(row.hash ?? '') ? [row.hash as string] : others
+    const asked = known.slice(-maxAliases)
+    const answers = await Promise.allSettled(
+      asked.map((other) => askNode(dependencies, context, context.method, [other])),
+    )
+    const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value as Found | null] : []))
+    return found.find((answer) => answer?.blockNumber != null) ?? null
+  }
+}
+
+/** Lower case; undefined: it is no hash. */
+const hashIn = ([hash]: unknown[]): string | undefined =>
+  typeof hash === 'string' && /^0x[0-9a-fA-F]{64}$/.test(hash) ? hash.toLowerCase() : undefined
+
+/** An attempt with the content of its row, in the form in which nodes return a transaction from their pool. */
+function pendingForm(row: WholeTransactionRow, attempt: AttemptRow) {
+  const { type, chain_id, access_list, authorization_list } = row
+  const { gas_price, max_fee_per_gas, max_priority_fee_per_gas, sig } = attempt
+  const isDynamic = type === 2 || type === 4
+  const parity = sig.endsWith('1c') ? 1 : 0
+  const { r, s, v } = shownSignature(type, BigInt(chain_id), sig.slice(0, 66), `0x${sig.slice(66, 130)}`, parity)
+  return {
+    blockHash: null,
+    blockNumber: null,
+    transactionIndex: null,
+    hash: attempt.hash,
+    from: row.from,
+    to: row.to,
+    nonce: quantity(attempt.nonce),
+    value: quantity(row.value),
+    input: row.data ?? '0x',
+    gas: quantity(attempt.gas_limit),
+    gasPrice: quantity(isDynamic ? max_fee_per_gas : gas_price),
+    ...(isDynamic && {
+      maxFeePerGas: quantity(max_fee_per_gas),
+      maxPriorityFeePerGas: quantity(max_priority_fee_per_gas),
+    }),
+    type: quantity(type),
+    chainId: quantity(chain_id),
+    ...(type !== 0 && {
+      accessList: (access_list ?? []).map(({ address, storage_keys }) => ({ address, storageKeys: storage_keys })),
+      yParity: quantity(parity),
+    }),
+    ...(authorization_list && {
+      authorizationList: authorization_list.map((authorization) => ({
+        chainId: quantity(authorization.chain_id),
+        address: authorization.address,
+        nonce: quantity(authorization.nonce),
+        yParity: quantity(authorization.y_parity),
+        r: quantity(authorization.r),
+        s: quantity(authorization.s),
+      })),
+    }),
+    v: quantity(v),
+    r: quantity(r),
+    s: quantity(s),
+  }
+}
+
+const quantity = (number: number | string | null): string => `0x${BigInt(number ?? 0).toString(16)}`

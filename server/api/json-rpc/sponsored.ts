@@ -7,7 +7,7 @@ import { callIdOf, findCall, sendCall, shownCallOf, sponsoredClient } from '../.
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { SponsorshipRow } from '../../store/queries/sponsorships.ts'
 import { detailsOf, statusOf } from '../http/errors.ts'
-import { readIdempotency } from '../http/idempotency-key.ts'
+import { readIdempotency } from '../http/query.ts'
 import { checked, idOf, invalid, type JsonRpcDependencies, readCall } from './context.ts'
 import { codes, type ErrorObject, errorObject, invalidParams, JsonRpcError, methodNotFound } from './errors.ts'
 import { revertIn } from './json-rpc.ts'

@@ -1,4 +1,5 @@
 import type { AuthClient } from 'google-auth-library'
+import { createCRC32 } from 'hash-wasm'
 import type { GoogleCloudKmsConfig } from '../../../generated/openapi.ts'
 import type { GoogleKey } from '../../domain/settings.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
@@ -134,21 +135,9 @@ export function googleEncryptionKey({ key, endpoint = googleEndpoint }: GoogleKe
   }
 }
 
-/** The polynomial of CRC-32C (Castagnoli, RFC 3720), reflected. */
-const polynomial = 0x82f63b78
-
-const table = Uint32Array.from({ length: 256 }, (_, index) => {
-  let value = index
-  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ polynomial : value >>> 1
-  return value
-})
-
-/** The CRC-32C of bytes. Node's `zlib.crc32` is another checksum. */
-export function crc32c(bytes: Uint8Array): number {
-  let crc = 0xffffffff
-  for (const byte of bytes) crc = (crc >>> 8) ^ (table[(crc ^ byte) & 0xff] as number)
-  return (crc ^ 0xffffffff) >>> 0
-}
+/** The CRC-32C (Castagnoli) of bytes: `zlib.crc32` has another polynomial. */
+const crc = await createCRC32(0x82f63b78)
+export const crc32c = (bytes: Uint8Array): number => Number.parseInt(crc.init().update(bytes).digest('hex'), 16)
 
 const scopes = ['https://www.googleapis.com/auth/cloudkms']
 const maxClients = 100

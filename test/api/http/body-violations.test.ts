@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { BodyViolations } from '../../../server/api/http/body-violations.ts'
 import { readContract } from '../../../server/api/http/contract.ts'
+import { BodyViolations } from '../../../server/api/http/violation.ts'
 
 const document = readContract()
 const checks = new BodyViolations(document)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nearestPath } from '../../../server/api/http/nearest-path.ts'
+import { nearestPath } from '../../../server/api/http/request-target.ts'
 
 const paths = [
   '/api/v1/relayers',
