@@ -3,8 +3,8 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TransactionStatus } from '../../generated/openapi.ts'
 import type { TransactionFilter } from '../../server/domain/transaction-rows.ts'
-import { searches as textSearches } from '../../server/store/queries/search.ts'
-import { searches } from '../../server/store/queries/transaction-lists.ts'
+import { poolSearches as poolTextSearches, searches as textSearches } from '../../server/store/queries/search.ts'
+import { poolSearches, searches } from '../../server/store/queries/transaction-lists.ts'
 import { translated } from '../../server/store/sqlite/session.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
 import { bytesRead } from '../support/bytes-read.ts'
@@ -38,8 +38,8 @@ const insert = `
   VALUES ('test', 2, '2026-01-01T00:00:00.000Z', 't' || $relayer_row_id || '-' || $sequence, $relayer_row_id, 'r', $sequence, 1, $relayer_row_id, '1', $status, $created_at,
     $nonce, $to, $reference, $metadata, $pool_row_id)`
 const insertMetadata = `
-  INSERT INTO transaction_metadata (relayer_row_id, name, value, sequence, transaction_row_id)
-  SELECT relayer_row_id, key, json_each.value, sequence, transactions.row_id FROM transactions, json_each(metadata)`
+  INSERT INTO transaction_metadata (relayer_row_id, name, value, sequence, transaction_row_id, pool_row_id)
+  SELECT relayer_row_id, key, json_each.value, sequence, transactions.row_id, pool_row_id FROM transactions, json_each(metadata)`
 
 /** Inserts the relayers 7 and 8 without the rows that they refer to. */
 function insertRelayers(db: Database.Database): void {
@@ -226,6 +226,22 @@ test('reads one index and scans no table in each search over everything', () => 
       steps.filter((step) => sorts.test(step)),
       name,
     ).toEqual([])
+  }
+})
+
+test('reads an index of the pool in each search of what went through it', () => {
+  const { db } = openStore()
+  const all = [...Object.entries(poolTextSearches), ...Object.entries(poolSearches)]
+  const values = { pool_row_id: 1, relayer_row_id: 7, limit: 1, text: 'a', lower: 'a', end: 'b', number: 1, name: 'a' }
+  const filter = { value: 'a', states: null, created_after: null, created_before: null, reference: 'a', to: '0x' }
+  for (const [name, statement] of all) {
+    // At most one transaction has an id or a nonce, and few a hash.
+    if (/^(?:id|nonce|hash|hash_prefix)$/.test(name)) continue
+    const steps = db
+      .prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${translated(statement.text.sqlite).text}`)
+      .all({ ...values, ...filter, hash: '0x', nonce_from: null, nonce_to: null, below: 9 })
+      .map(({ detail }) => detail)
+    expect(steps.join('\n'), name).toMatch(/INDEX transactions_(?:by|of)_pool\w* \(pool_row_id=\?/)
   }
 })
 

@@ -419,6 +419,12 @@ CREATE INDEX transactions_open_sponsored ON transactions (created_at)
   WHERE sponsored IS NOT NULL AND status IN ('pending', 'sent', 'submitted', 'mined');
 CREATE INDEX transactions_by_reference ON transactions (relayer_row_id, reference text_pattern_ops, sequence) WHERE reference IS NOT NULL;
 CREATE INDEX transactions_by_pool ON transactions (pool_row_id, relayer_row_id, sequence) WHERE pool_row_id IS NOT NULL;
+-- The searches of a pool's transactions, which read none that its relayers sent directly.
+CREATE INDEX transactions_of_pool_by_id ON transactions (pool_row_id, id) WHERE pool_row_id IS NOT NULL;
+CREATE INDEX transactions_of_pool_by_receiver ON transactions (pool_row_id, relayer_row_id, "to", sequence)
+  WHERE pool_row_id IS NOT NULL AND "to" IS NOT NULL;
+CREATE INDEX transactions_of_pool_by_reference ON transactions (pool_row_id, relayer_row_id, reference text_pattern_ops, sequence)
+  WHERE pool_row_id IS NOT NULL AND reference IS NOT NULL;
 
 -- All bytes that were ever signed for a transaction, durable before a node sees them.
 CREATE TABLE attempts (
@@ -475,9 +481,12 @@ CREATE TABLE transaction_metadata (
   value              TEXT NOT NULL,
   sequence           BIGINT NOT NULL,
   transaction_row_id BIGINT NOT NULL,
+  pool_row_id        BIGINT,
   PRIMARY KEY (transaction_row_id, name)
 );
 CREATE INDEX transactions_by_metadata ON transaction_metadata (relayer_row_id, name, value, sequence);
+CREATE INDEX transactions_of_pool_by_metadata ON transaction_metadata (pool_row_id, relayer_row_id, name, value, sequence)
+  WHERE pool_row_id IS NOT NULL;
 
 -- The transactions that were sent through a pool with an ordering key.
 CREATE TABLE pool_orders (

@@ -102,7 +102,9 @@ async function transactions(
   text: string,
   ids: string[] | null,
 ): Promise<{ items: Ranked[]; total: number }> {
-  const { items, total } = await findTransactions(database.read, few, text, await database.read.all(visible, { ids }))
+  const { items, total } = await findTransactions(database.read, few, text, {
+    relayers: await database.read.all(visible, { ids }),
+  })
   const shown = items.map(({ id, relayer_id, status: name, nonce, reference, value, created_at, ...its }) => ({
     ...{ kind: 'transaction' as const, id, relayer_id, name, nonce, reference, value, created_at },
     ...{ found_by: its.found_by, matched: its.matched, is_whole: its.is_whole },
@@ -177,46 +179,51 @@ const byHash = (where: string) =>
     SELECT ${columns}, matched_hash FROM (SELECT transaction_row_id, hash AS matched_hash FROM attempts WHERE ${where}) AS its
       JOIN transactions ON transactions.row_id = its.transaction_row_id`)
 
-/** Searches of all transactions. */
-const globalSearches = {
+/** Searches of all transactions. `pool`: a condition for those of a pool, or nothing. */
+const globalSearches = (pool: string) => ({
   id: sql<Row>(`SELECT ${columns} FROM transactions WHERE id = $text`),
   hash: byHash('hash = $lower'),
   id_prefix: sql<Row>(
-    `SELECT ${columns} FROM transactions WHERE id >= $lower AND id < $end ORDER BY id DESC LIMIT ${maxOfPrefix}`,
+    `SELECT ${columns} FROM transactions WHERE ${pool} id >= $lower AND id < $end ORDER BY id DESC LIMIT ${maxOfPrefix}`,
   ),
   hash_prefix: byHash(`hash >= $lower AND hash < $end ORDER BY hash LIMIT ${maxOfPrefix}`),
-}
+})
 
 /** Searches of the transactions of each relayer. Those of a prefix have the order of their index: only the last are read. */
-const relayerSearches = {
-  reference: ofRelayers('relayer_row_id = $relayer_row_id AND reference = $text'),
-  receiver: ofRelayers('relayer_row_id = $relayer_row_id AND "to" = $lower'),
-  nonce: ofRelayers(
-    `chain_id = ${account('chain_id')} AND "from" = ${account('address')} AND nonce = $number::bigint`,
-    'nonce DESC',
-  ),
-  metadata: ofRelayers(`row_id IN (
-    SELECT transaction_row_id FROM transaction_metadata AS its
-    WHERE its.relayer_row_id = $relayer_row_id AND its.name = $name AND its.value = $value
-    ORDER BY its.sequence DESC LIMIT $limit::bigint)`),
-  // By its bytes: the order of a language has no range that holds a prefix.
-  reference_prefix: ofRelayers(
-    'relayer_row_id = $relayer_row_id AND reference >= $text AND reference < $end',
-    'reference DESC, sequence DESC',
-    {
-      where: 'relayer_row_id = $relayer_row_id AND reference ~>=~ $text AND reference ~<~ $end',
-      order: 'reference USING ~>~, sequence DESC',
-    },
-  ),
-  receiver_prefix: ofRelayers(
-    'relayer_row_id = $relayer_row_id AND "to" >= $lower AND "to" < $end',
-    '"to" DESC, sequence DESC',
-  ),
-  newest: ofRelayers('relayer_row_id = $relayer_row_id'),
+const relayerSearches = (pool: string) => {
+  const own = `${pool} relayer_row_id = $relayer_row_id`
+  return {
+    reference: ofRelayers(`${own} AND reference = $text`),
+    receiver: ofRelayers(`${own} AND "to" = $lower`),
+    nonce: ofRelayers(
+      `${pool} chain_id = ${account('chain_id')} AND "from" = ${account('address')} AND nonce = $number::bigint`,
+      'nonce DESC',
+    ),
+    metadata: ofRelayers(`row_id IN (
+      SELECT transaction_row_id FROM transaction_metadata AS its
+      WHERE ${pool && `its.${pool}`} its.relayer_row_id = $relayer_row_id AND its.name = $name AND its.value = $value
+      ORDER BY its.sequence DESC LIMIT $limit::bigint)`),
+    // By its bytes: the order of a language has no range that holds a prefix.
+    reference_prefix: ofRelayers(
+      `${own} AND reference >= $text AND reference < $end`,
+      'reference DESC, sequence DESC',
+      {
+        where: `${own} AND reference ~>=~ $text AND reference ~<~ $end`,
+        order: 'reference USING ~>~, sequence DESC',
+      },
+    ),
+    receiver_prefix: ofRelayers(`${own} AND "to" >= $lower AND "to" < $end`, '"to" DESC, sequence DESC'),
+    newest: ofRelayers(own),
+  }
 }
 
+const searchesIn = (pool: string) => ({ ...globalSearches(pool), ...relayerSearches(pool) })
+
 /** Each search uses an index, so its cost depends on the number of relayers, not of transactions. */
-export const searches = { ...globalSearches, ...relayerSearches }
+export const searches = searchesIn('')
+/** Of what went through a pool, however much its relayers sent directly. */
+export const poolSearches = searchesIn('pool_row_id = $pool_row_id::bigint AND')
+const isGlobal = new Set(Object.keys(globalSearches('')))
 
 interface Wanted {
   search: keyof typeof searches
@@ -249,17 +256,25 @@ interface RelayerRow {
   relayer_row_id: number
 }
 
+/** Where a text is searched: in all transactions of these relayers, or in those that went through a pool. */
+interface Area {
+  relayers: readonly RelayerRow[]
+  pool_row_id?: number | undefined
+}
+
 /** The newest of the transactions of these relayers that a search finds. `limit`: of each. `count`: how many it finds at least. */
 async function rowsOf(
   read: Session,
   limit: number,
-  { search, values }: Wanted,
-  relayers: readonly RelayerRow[],
+  { search, values: wanted }: Wanted,
+  { relayers, pool_row_id }: Area,
 ): Promise<{ rows: Row[]; count: number }> {
+  const [statement, values] =
+    pool_row_id === undefined ? [searches[search], wanted] : [poolSearches[search], { ...wanted, pool_row_id }]
   const newest = (rows: Row[]) => rows.sort((a, b) => b.row_id - a.row_id).slice(0, many)
-  if (search in globalSearches) {
+  if (isGlobal.has(search)) {
     const among = new Set(relayers.map(({ relayer_row_id }) => relayer_row_id))
-    const seen = (await read.all(searches[search], values)).filter(({ relayer_row_id }) => among.has(relayer_row_id))
+    const seen = (await read.all(statement, values)).filter(({ relayer_row_id }) => among.has(relayer_row_id))
     return { rows: newest(seen), count: seen.length }
   }
   let rows: Row[] = []
@@ -267,7 +282,7 @@ async function rowsOf(
   const step = Math.ceil(turnRows / limit)
   for (let at = 0; at < relayers.length; at += step) {
     const some = relayers.slice(at, at + step).map(({ relayer_row_id }) => ({ relayer_row_id }))
-    const seen = await read.allOf(searches[search], some, { ...values, limit })
+    const seen = await read.allOf(statement, some, { ...values, limit })
     rows = newest([...rows, ...seen])
     count += seen.length
     await yieldToEventLoop()
@@ -284,19 +299,19 @@ const matchedIn = (
   return `${values[foundBy as keyof typeof values]}`
 }
 
-/** The transactions of these relayers that the text finds: by the whole of a value first, the newest first. `limit`: of each. `total`: how many at least. */
+/** The transactions that the text finds: by the whole of a value first, the newest first. `limit`: of each. `total`: how many at least. */
 export async function findTransactions(
   read: Session,
   limit: number,
   text: string,
-  relayers: readonly RelayerRow[],
+  area: Area,
 ): Promise<{ items: FoundTransaction[]; total: number }> {
   let total = 0
   const found = new Map<number, FoundTransaction>()
   for (const wanted of searchesFor(text)) {
     const isWhole = !wanted.search.endsWith(prefix)
     const foundBy = wanted.search.replace(prefix, '') as SearchResult['found_by']
-    const { rows, count } = await rowsOf(read, limit, wanted, relayers)
+    const { rows, count } = await rowsOf(read, limit, wanted, area)
     total = Math.max(total, count)
     for (const row of rows)
       if (!found.has(row.row_id))
@@ -318,12 +333,12 @@ export function isNamed(text: string): (relayer: { id: string; name: string }) =
 export async function findRowIds(
   read: Session,
   text: string,
-  relayers: readonly RelayerRow[],
+  area: Area,
   named: readonly RelayerRow[],
 ): Promise<number[]> {
-  const limit = Math.min(many, Math.max(few, Math.floor(listRows / relayers.length)))
-  const { items } = await findTransactions(read, limit, text, relayers)
-  const { rows } = await rowsOf(read, limit, { search: 'newest', values: {} }, named)
+  const limit = Math.min(many, Math.max(few, Math.floor(listRows / area.relayers.length)))
+  const { items } = await findTransactions(read, limit, text, area)
+  const { rows } = await rowsOf(read, limit, { search: 'newest', values: {} }, { ...area, relayers: named })
   const rowIds = new Set([...items, ...rows].map(({ row_id }) => row_id))
   return [...rowIds].sort((a, b) => b - a).slice(0, many)
 }

@@ -184,7 +184,7 @@ export async function listTransactions(
   { admit, ...filter }: ListFilter,
 ): Promise<Listing<ShownColumns>> {
   if (filter.search !== undefined) {
-    const rowIds = await findRowIds(database.read, filter.search, [{ relayer_row_id: relayerRowId }], [])
+    const rowIds = await findRowIds(database.read, filter.search, { relayers: [{ relayer_row_id: relayerRowId }] }, [])
     return pageOf(database, await filterRows(database.read, rowIds, filter), slice, admit)
   }
   const { items, total_items } = await find(database, relayerRowId, slice, filter)
@@ -207,7 +207,8 @@ export async function listTransactionsOf(
   const its = { ids: ids ? [...ids] : null, pool_row_id: filter.pool_row_id ?? null }
   const relayers = await database.read.all(relayersOf, its)
   if (filter.search !== undefined) {
-    const rowIds = await findRowIds(database.read, filter.search, relayers, relayers.filter(isNamed(filter.search)))
+    const area = { relayers, pool_row_id: filter.pool_row_id }
+    const rowIds = await findRowIds(database.read, filter.search, area, relayers.filter(isNamed(filter.search)))
     return pageOf(database, await filterRows(database.read, rowIds, filter), slice, admit)
   }
   const depth = Math.min(offset + limit, maxDepth)
@@ -299,7 +300,7 @@ const fits = `(
     SELECT 1 FROM transaction_metadata AS its WHERE its.transaction_row_id = transactions.row_id
       AND its.name = $name::text AND its.value = $value::text))
   AND ($to::text IS NULL OR "to" = $to::text)
-  AND ($pool_row_id::bigint IS NULL OR pool_row_id = $pool_row_id::bigint)
+  AND ($pool_row_id::bigint IS NULL OR transactions.pool_row_id = $pool_row_id::bigint)
   AND ($hash::text IS NULL OR EXISTS (
     SELECT 1 FROM attempts WHERE transaction_row_id = transactions.row_id AND hash = $hash::text)))`
 const isInRange = `($nonce_from::bigint IS NULL OR nonce >= $nonce_from::bigint) AND ($nonce_to::bigint IS NULL OR nonce <= $nonce_to::bigint)`
@@ -311,27 +312,35 @@ const bySequence = (where: string, match = matches) => `
   SELECT sequence, sequence AS at, ${match} AS is_match FROM transactions
   WHERE ${where} AND sequence < $below::bigint ORDER BY sequence DESC LIMIT ${stepRowsTransactionSearch}`
 
-export const searches: Record<Search, Statement<Step>> = {
-  hash: sql(bySequence(`row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND ${isInRange}`)),
-  nonce: sql(
-    (engine) => `
-    SELECT sequence, nonce AS at, ${matches} AS is_match FROM transactions
-    WHERE chain_id = (SELECT chain_id FROM relayers WHERE row_id = $relayer_row_id)
-      AND "from" = (SELECT address FROM relayers WHERE row_id = $relayer_row_id)
-      AND nonce >= coalesce($nonce_from::bigint, 0) AND nonce <= ${least[engine]}(coalesce($nonce_to::bigint, $below::bigint), $below::bigint - 1)
-    ORDER BY nonce DESC LIMIT ${stepRowsTransactionSearch}`,
-  ),
-  reference: sql(bySequence('relayer_row_id = $relayer_row_id AND reference = $reference')),
-  metadata: sql(`
-    SELECT its.sequence, its.sequence AS at, ${matches} AS is_match
-    FROM transaction_metadata AS its JOIN transactions ON transactions.row_id = its.transaction_row_id
-    WHERE its.relayer_row_id = $relayer_row_id AND its.name = $name AND its.value = $value
-      AND its.sequence < $below::bigint ORDER BY its.sequence DESC LIMIT ${stepRowsTransactionSearch}`),
-  to: sql(bySequence('relayer_row_id = $relayer_row_id AND "to" = $to')),
-  // Where the index answers the whole filter, no row is read.
-  reference_alone: sql(bySequence('relayer_row_id = $relayer_row_id AND reference = $reference', 'true')),
-  to_alone: sql(bySequence('relayer_row_id = $relayer_row_id AND "to" = $to', 'true')),
+/** `pool`: a condition for those of a pool, or nothing. */
+const searchesIn = (pool: string): Record<Search, Statement<Step>> => {
+  const own = `${pool} relayer_row_id = $relayer_row_id`
+  return {
+    hash: sql(bySequence(`row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND ${isInRange}`)),
+    nonce: sql(
+      (engine) => `
+      SELECT sequence, nonce AS at, ${matches} AS is_match FROM transactions
+      WHERE chain_id = (SELECT chain_id FROM relayers WHERE row_id = $relayer_row_id)
+        AND "from" = (SELECT address FROM relayers WHERE row_id = $relayer_row_id)
+        AND nonce >= coalesce($nonce_from::bigint, 0) AND nonce <= ${least[engine]}(coalesce($nonce_to::bigint, $below::bigint), $below::bigint - 1)
+      ORDER BY nonce DESC LIMIT ${stepRowsTransactionSearch}`,
+    ),
+    reference: sql(bySequence(`${own} AND reference = $reference`)),
+    metadata: sql(`
+      SELECT its.sequence, its.sequence AS at, ${matches} AS is_match
+      FROM transaction_metadata AS its JOIN transactions ON transactions.row_id = its.transaction_row_id
+      WHERE ${pool && `its.${pool}`} its.relayer_row_id = $relayer_row_id AND its.name = $name AND its.value = $value
+        AND its.sequence < $below::bigint ORDER BY its.sequence DESC LIMIT ${stepRowsTransactionSearch}`),
+    to: sql(bySequence(`${own} AND "to" = $to`)),
+    // Where the index answers the whole filter, no row is read.
+    reference_alone: sql(bySequence(`${own} AND reference = $reference`, 'true')),
+    to_alone: sql(bySequence(`${own} AND "to" = $to`, 'true')),
+  }
 }
+
+export const searches = searchesIn('')
+/** Those that went through a pool: none that its relayers sent directly is read. */
+export const poolSearches = searchesIn('pool_row_id = $pool_row_id::bigint AND')
 
 /**
  * Finds a page of a list that an index answers, and the length of the list: walks the rows of the index in steps, between which
@@ -344,12 +353,13 @@ async function search(
   filter: TransactionFilter,
 ): Promise<Listing<number>> {
   const values = { relayer_row_id, ...valuesOf(filter) }
+  const statement = (filter.pool_row_id === undefined ? searches : poolSearches)[by]
   const items: number[] = []
   let totalItems = 0
   let below = Number.MAX_SAFE_INTEGER
   let began = performance.now()
   for (;;) {
-    const rows = await session.all(searches[by], { ...values, below })
+    const rows = await session.all(statement, { ...values, below })
     for (const { sequence, is_match } of rows) {
       if (!is_match) continue
       if (totalItems >= offset && items.length < limit) items.push(sequence)

@@ -217,8 +217,8 @@ export const bytesOf = (data: string | null): number => (data === null ? 0 : (da
 const remove = sql('DELETE FROM transaction_metadata WHERE transaction_row_id = ANY ($row_ids::bigint[])')
 const insertTransactionMetadata = sql(
   (engine) => `
-  INSERT INTO transaction_metadata (relayer_row_id, name, value, sequence, transaction_row_id)
-  SELECT relayer_row_id, its.key, its.value, sequence, transactions.row_id
+  INSERT INTO transaction_metadata (relayer_row_id, name, value, sequence, transaction_row_id, pool_row_id)
+  SELECT relayer_row_id, its.key, its.value, sequence, transactions.row_id, pool_row_id
   FROM transactions, ${engine === 'sqlite' ? 'json_each(metadata)' : 'json_each_text(metadata::json)'} AS its
   WHERE transactions.row_id = ANY ($row_ids::bigint[])`,
 )

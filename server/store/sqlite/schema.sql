@@ -385,6 +385,13 @@ CREATE TABLE transactions (
   UNIQUE (relayer_row_id, sequence),
   UNIQUE (chain_id, "from", nonce)
 ) STRICT;
+-- The searches of a pool's transactions, which read none that its relayers sent directly. They come before the indexes of relayers, because
+-- SQLite takes the first of two with the same estimated cost.
+CREATE INDEX transactions_of_pool_by_id ON transactions (pool_row_id, id) WHERE pool_row_id IS NOT NULL;
+CREATE INDEX transactions_of_pool_by_receiver ON transactions (pool_row_id, relayer_row_id, "to", sequence)
+  WHERE pool_row_id IS NOT NULL AND "to" IS NOT NULL;
+CREATE INDEX transactions_of_pool_by_reference ON transactions (pool_row_id, relayer_row_id, reference, sequence)
+  WHERE pool_row_id IS NOT NULL AND reference IS NOT NULL;
 CREATE INDEX transactions_pending ON transactions (relayer_row_id, nonce) WHERE status = 'pending';
 CREATE INDEX transactions_flying ON transactions (relayer_row_id, nonce) WHERE status IN ('sent', 'submitted');
 CREATE INDEX transactions_mined ON transactions (relayer_row_id, block_number) WHERE status = 'mined';
@@ -455,9 +462,12 @@ CREATE TABLE transaction_metadata (
   value              TEXT NOT NULL,
   sequence           INTEGER NOT NULL,
   transaction_row_id INTEGER NOT NULL,
+  pool_row_id        INTEGER,
   PRIMARY KEY (transaction_row_id, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX transactions_by_metadata ON transaction_metadata (relayer_row_id, name, value, sequence);
+CREATE INDEX transactions_of_pool_by_metadata ON transaction_metadata (pool_row_id, relayer_row_id, name, value, sequence)
+  WHERE pool_row_id IS NOT NULL;
 
 -- The transactions that were sent through a pool with an ordering key.
 CREATE TABLE pool_orders (
