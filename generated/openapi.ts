@@ -2162,49 +2162,12 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Webhook event
+         * Receive an event
          * @description The service sends this request to the URL of a notification, at least once per event, in order per transaction, always with the same bytes. Any 2xx response is a success. Redirects are not followed. Failures are retried 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h after the previous attempt (plus or minus a fifth; `Retry-After` replaces the delay). 410 disables the notification.
          *
          *     With a signing key, the delivery carries two signatures: `X-Signature`, and Standard Webhooks 1.0.0.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The event's id. */
-                    "webhook-id": components["schemas"]["Id"];
-                    /** @description The time of this attempt, in seconds since the Unix epoch. */
-                    "webhook-timestamp": string;
-                    /** @description Space-separated signatures, each `v1,` and the base64 of HMAC-SHA256(key, id.timestamp.body): one for each way to read the key (as base64 and as text), and for 24 hours after a change also for the previous key. */
-                    "webhook-signature"?: string;
-                    /** @description The base64 of HMAC-SHA256(signing key, body). */
-                    "X-Signature"?: string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Event"];
-                };
-            };
-            responses: {
-                /** @description Received. */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Disables the notification. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2229,6 +2192,366 @@ export interface components {
             current_page: number;
             per_page: number;
             total_items: number;
+        };
+        HealthResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Health"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        ServiceResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["ServiceState"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        DeletedResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: string;
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SignatureResultResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["SignatureResult"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SignatureListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["SignatureResult"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        TransactionResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Transaction"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        TransactionAcceptedResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["AcceptedTransaction"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        TransactionsAcceptedResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["AcceptedTransaction"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        DryRunResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["DryRun"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        PendingCancellationResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["PendingCancellation"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SignedTransactionResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["SignedTransaction"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        BalanceResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Balance"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        RelayerStatusResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["RelayerStatus"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        RpcAnswerResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["RpcAnswer"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        RelayerDrainResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["RelayerDrain"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        PoolFundingResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["PoolFundingState"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        FundingResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["FundingState"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        NonceStateResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["NonceState"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        TransactionListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Transaction"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        AuthorizationResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Authorization"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        AttemptListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Attempt"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        UnknownTransactionListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["UnknownTransaction"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        ExplanationResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Explanation"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        NotificationResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Notification"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        NotificationHealthResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["NotificationHealth"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        DeliveryResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Delivery"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        DeliveryListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Delivery"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        RedeliveryResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Redelivery"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        RetryResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Retry"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        DeliveryAttemptResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["DeliveryAttempt"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        NotificationListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Notification"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        ApiKeyResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["ApiKey"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        NewApiKeyResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["NewApiKey"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        ApiKeyListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["ApiKey"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        AuditListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["AuditEntry"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        AuditHeadResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["AuditHead"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        RelayerResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Relayer"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        RelayerListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Relayer"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SignerResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Signer"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SignerListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Signer"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SponsorshipCreatedResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["SponsorshipCreation"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SponsorshipResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Sponsorship"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SponsorshipListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Sponsorship"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SponsoredUserResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["SponsoredUser"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SponsoredCallResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["SponsoredCall"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        PoolResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Pool"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        PoolListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Pool"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        AbiResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Abi"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        AbiListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["ListedAbi"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        ProblemListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Problems"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        ProblemResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Problem"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SearchResultsResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["SearchResult"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        NetworkResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Network"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        NetworkListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Network"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        NodeListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["NetworkNode"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        QueueListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Queue"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        SpendingListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Spending"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        CallerSpendingListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["CallerSpending"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        ActivityResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Activity"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        CallerResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Caller"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
         };
         /** @description The body of every failure. */
         Failure: {
@@ -2696,6 +3019,17 @@ export interface components {
         };
         SendTransactionBatchRequest: {
             transactions: components["schemas"]["SendTransactionRequest"][];
+        };
+        SignTransactionRequest: {
+            /** @description The unsigned transaction, serialized as its type requires. */
+            unsigned_transaction: string;
+        };
+        RedeliverFailedRequest: {
+            /**
+             * Format: date-time
+             * @description The earliest event time (RFC 3339).
+             */
+            since: string;
         };
         SignBatchRequest: {
             items: (components["schemas"]["SignMessageRequest"] | components["schemas"]["SignTypedDataRequest"])[];
@@ -4541,33 +4875,23 @@ export interface components {
             };
         };
         /** @description The check passed. */
-        HealthResponse: {
+        HealthSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Health"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["HealthResponse"];
             };
         };
         /** @description The state now. */
-        ServiceResponse: {
+        ServiceSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["ServiceState"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["ServiceResponse"];
             };
         };
         /** @description The resource was deleted. */
@@ -4577,27 +4901,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: string;
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["DeletedResponse"];
             };
         };
         /** @description The signature. */
-        SignatureResultResponse: {
+        SignatureResultSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["SignatureResult"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SignatureResultResponse"];
             };
         };
         /** @description The signatures, in the order of the items. */
@@ -4607,27 +4921,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["SignatureResult"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SignatureListResponse"];
             };
         };
         /** @description The transaction. */
-        TransactionResponse: {
+        TransactionSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Transaction"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["TransactionResponse"];
             };
         };
         /** @description The accepted transaction, with its nonce. */
@@ -4637,12 +4941,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["AcceptedTransaction"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["TransactionAcceptedResponse"];
             };
         };
         /** @description The accepted transactions, with their nonces. */
@@ -4652,102 +4951,67 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["AcceptedTransaction"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["TransactionsAcceptedResponse"];
             };
         };
         /** @description The result of the checks. */
-        DryRunResponse: {
+        DryRunSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["DryRun"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["DryRunResponse"];
             };
         };
         /** @description The canceled transactions. */
-        PendingCancellationResponse: {
+        PendingCancellationSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["PendingCancellation"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["PendingCancellationResponse"];
             };
         };
         /** @description The signed transaction, ready to be sent. */
-        SignedTransactionResponse: {
+        SignedTransactionSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["SignedTransaction"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SignedTransactionResponse"];
             };
         };
         /** @description The current balance. */
-        BalanceResponse: {
+        BalanceSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Balance"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["BalanceResponse"];
             };
         };
         /** @description The current status. */
-        RelayerStatusResponse: {
+        RelayerStatusSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["RelayerStatus"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["RelayerStatusResponse"];
             };
         };
         /** @description The node's response. */
-        RpcAnswerResponse: {
+        RpcAnswerSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["RpcAnswer"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["RpcAnswerResponse"];
             };
         };
         /** @description The response to one call, or the responses to a batch in any order. */
@@ -4761,63 +5025,43 @@ export interface components {
             };
         };
         /** @description The progress. */
-        RelayerDrainResponse: {
+        RelayerDrainSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["RelayerDrain"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["RelayerDrainResponse"];
             };
         };
         /** @description The funding of the pool. */
-        PoolFundingResponse: {
+        PoolFundingSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["PoolFundingState"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["PoolFundingResponse"];
             };
         };
         /** @description The funding. */
-        FundingResponse: {
+        FundingSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["FundingState"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["FundingResponse"];
             };
         };
         /** @description The nonce state. */
-        NonceStateResponse: {
+        NonceStateSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["NonceState"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["NonceStateResponse"];
             };
         };
         /** @description A page of transactions. */
@@ -4827,27 +5071,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Transaction"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["TransactionListResponse"];
             };
         };
         /** @description The signed authorization. */
-        AuthorizationResponse: {
+        AuthorizationSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Authorization"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["AuthorizationResponse"];
             };
         };
         /** @description The signed versions of the transaction. */
@@ -4857,12 +5091,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Attempt"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["AttemptListResponse"];
             };
         };
         /** @description Transactions that the database does not know. */
@@ -4872,72 +5101,47 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["UnknownTransaction"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["UnknownTransactionListResponse"];
             };
         };
         /** @description The explanation. */
-        ExplanationResponse: {
+        ExplanationSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Explanation"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["ExplanationResponse"];
             };
         };
         /** @description The notification. */
-        NotificationResponse: {
+        NotificationSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Notification"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["NotificationResponse"];
             };
         };
         /** @description The current health. */
-        NotificationHealthResponse: {
+        NotificationHealthSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["NotificationHealth"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["NotificationHealthResponse"];
             };
         };
         /** @description The delivery. */
-        DeliveryResponse: {
+        DeliverySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Delivery"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["DeliveryResponse"];
             };
         };
         /** @description A page of deliveries. */
@@ -4947,57 +5151,37 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Delivery"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["DeliveryListResponse"];
             };
         };
         /** @description The number of deliveries that are sent again. */
-        RedeliveryResponse: {
+        RedeliverySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Redelivery"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["RedeliveryResponse"];
             };
         };
         /** @description The number of deliveries that became due. */
-        RetryResponse: {
+        RetrySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Retry"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["RetryResponse"];
             };
         };
         /** @description The result of the attempt. */
-        DeliveryAttemptResponse: {
+        DeliveryAttemptSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["DeliveryAttempt"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["DeliveryAttemptResponse"];
             };
         };
         /** @description A page of notifications. */
@@ -5007,42 +5191,27 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Notification"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["NotificationListResponse"];
             };
         };
         /** @description The API key. */
-        ApiKeyResponse: {
+        ApiKeySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["ApiKey"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["ApiKeyResponse"];
             };
         };
         /** @description The API key, with its token. */
-        NewApiKeyResponse: {
+        NewApiKeySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["NewApiKey"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["NewApiKeyResponse"];
             };
         };
         /** @description A page of API keys. */
@@ -5052,12 +5221,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["ApiKey"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["ApiKeyListResponse"];
             };
         };
         /** @description A page of the audit trail. */
@@ -5067,42 +5231,27 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["AuditEntry"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["AuditListResponse"];
             };
         };
         /** @description The head of the audit trail. */
-        AuditHeadResponse: {
+        AuditHeadSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["AuditHead"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["AuditHeadResponse"];
             };
         };
         /** @description The relayer. */
-        RelayerResponse: {
+        RelayerSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Relayer"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["RelayerResponse"];
             };
         };
         /** @description A page of relayers. */
@@ -5112,27 +5261,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Relayer"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["RelayerListResponse"];
             };
         };
         /** @description The signer, without its key. */
-        SignerResponse: {
+        SignerSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Signer"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SignerResponse"];
             };
         };
         /** @description A page of signers, without their keys. */
@@ -5142,12 +5281,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Signer"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SignerListResponse"];
             };
         };
         /** @description The sponsorship, and its API key. */
@@ -5157,27 +5291,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["SponsorshipCreation"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SponsorshipCreatedResponse"];
             };
         };
         /** @description The sponsorship. */
-        SponsorshipResponse: {
+        SponsorshipSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Sponsorship"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SponsorshipResponse"];
             };
         };
         /** @description The sponsorships. */
@@ -5187,57 +5311,37 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Sponsorship"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SponsorshipListResponse"];
             };
         };
         /** @description What the user has left. */
-        SponsoredUserResponse: {
+        SponsoredUserSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["SponsoredUser"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SponsoredUserResponse"];
             };
         };
         /** @description The call. */
-        SponsoredCallResponse: {
+        SponsoredCallSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["SponsoredCall"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SponsoredCallResponse"];
             };
         };
         /** @description The pool. */
-        PoolResponse: {
+        PoolSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Pool"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["PoolResponse"];
             };
         };
         /** @description The pools. */
@@ -5247,27 +5351,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Pool"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["PoolListResponse"];
             };
         };
         /** @description The ABI. */
-        AbiResponse: {
+        AbiSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Abi"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["AbiResponse"];
             };
         };
         /** @description The ABIs. */
@@ -5277,12 +5371,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["ListedAbi"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["AbiListResponse"];
             };
         };
         /** @description The problems, and what could not be checked. */
@@ -5292,27 +5381,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Problems"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["ProblemListResponse"];
             };
         };
         /** @description The problem. */
-        ProblemResponse: {
+        ProblemSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Problem"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["ProblemResponse"];
             };
         };
         /** @description What was found. */
@@ -5322,27 +5401,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["SearchResult"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SearchResultsResponse"];
             };
         };
         /** @description The network. */
-        NetworkResponse: {
+        NetworkSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Network"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["NetworkResponse"];
             };
         };
         /** @description A page of networks. */
@@ -5352,12 +5421,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Network"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["NetworkListResponse"];
             };
         };
         /** @description The nodes of the network, in the order of `rpc_urls`. */
@@ -5367,12 +5431,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["NetworkNode"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["NodeListResponse"];
             };
         };
         /** @description A page of queues. */
@@ -5382,12 +5441,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Queue"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["QueueListResponse"];
             };
         };
         /** @description What each relayer spent. */
@@ -5397,12 +5451,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Spending"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["SpendingListResponse"];
             };
         };
         /** @description What the transactions of each API key cost. */
@@ -5412,42 +5461,27 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["CallerSpending"][];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["CallerSpendingListResponse"];
             };
         };
         /** @description The activity, oldest point first. */
-        ActivityResponse: {
+        ActivitySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Activity"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["ActivityResponse"];
             };
         };
         /** @description The API key. */
-        CallerResponse: {
+        CallerSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    success: components["schemas"]["Succeeded"];
-                    data: components["schemas"]["Caller"];
-                    error: components["schemas"]["NoError"];
-                    pagination: components["schemas"]["Pagination"];
-                };
+                "application/json": components["schemas"]["CallerResponse"];
             };
         };
     };
@@ -5568,6 +5602,66 @@ export interface components {
 export type Succeeded = components['schemas']['Succeeded'];
 export type NoError = components['schemas']['NoError'];
 export type Pagination = components['schemas']['Pagination'];
+export type HealthResponse = components['schemas']['HealthResponse'];
+export type ServiceResponse = components['schemas']['ServiceResponse'];
+export type DeletedResponse = components['schemas']['DeletedResponse'];
+export type SignatureResultResponse = components['schemas']['SignatureResultResponse'];
+export type SignatureListResponse = components['schemas']['SignatureListResponse'];
+export type TransactionResponse = components['schemas']['TransactionResponse'];
+export type TransactionAcceptedResponse = components['schemas']['TransactionAcceptedResponse'];
+export type TransactionsAcceptedResponse = components['schemas']['TransactionsAcceptedResponse'];
+export type DryRunResponse = components['schemas']['DryRunResponse'];
+export type PendingCancellationResponse = components['schemas']['PendingCancellationResponse'];
+export type SignedTransactionResponse = components['schemas']['SignedTransactionResponse'];
+export type BalanceResponse = components['schemas']['BalanceResponse'];
+export type RelayerStatusResponse = components['schemas']['RelayerStatusResponse'];
+export type RpcAnswerResponse = components['schemas']['RpcAnswerResponse'];
+export type RelayerDrainResponse = components['schemas']['RelayerDrainResponse'];
+export type PoolFundingResponse = components['schemas']['PoolFundingResponse'];
+export type FundingResponse = components['schemas']['FundingResponse'];
+export type NonceStateResponse = components['schemas']['NonceStateResponse'];
+export type TransactionListResponse = components['schemas']['TransactionListResponse'];
+export type AuthorizationResponse = components['schemas']['AuthorizationResponse'];
+export type AttemptListResponse = components['schemas']['AttemptListResponse'];
+export type UnknownTransactionListResponse = components['schemas']['UnknownTransactionListResponse'];
+export type ExplanationResponse = components['schemas']['ExplanationResponse'];
+export type NotificationResponse = components['schemas']['NotificationResponse'];
+export type NotificationHealthResponse = components['schemas']['NotificationHealthResponse'];
+export type DeliveryResponse = components['schemas']['DeliveryResponse'];
+export type DeliveryListResponse = components['schemas']['DeliveryListResponse'];
+export type RedeliveryResponse = components['schemas']['RedeliveryResponse'];
+export type RetryResponse = components['schemas']['RetryResponse'];
+export type DeliveryAttemptResponse = components['schemas']['DeliveryAttemptResponse'];
+export type NotificationListResponse = components['schemas']['NotificationListResponse'];
+export type ApiKeyResponse = components['schemas']['ApiKeyResponse'];
+export type NewApiKeyResponse = components['schemas']['NewApiKeyResponse'];
+export type ApiKeyListResponse = components['schemas']['ApiKeyListResponse'];
+export type AuditListResponse = components['schemas']['AuditListResponse'];
+export type AuditHeadResponse = components['schemas']['AuditHeadResponse'];
+export type RelayerResponse = components['schemas']['RelayerResponse'];
+export type RelayerListResponse = components['schemas']['RelayerListResponse'];
+export type SignerResponse = components['schemas']['SignerResponse'];
+export type SignerListResponse = components['schemas']['SignerListResponse'];
+export type SponsorshipCreatedResponse = components['schemas']['SponsorshipCreatedResponse'];
+export type SponsorshipResponse = components['schemas']['SponsorshipResponse'];
+export type SponsorshipListResponse = components['schemas']['SponsorshipListResponse'];
+export type SponsoredUserResponse = components['schemas']['SponsoredUserResponse'];
+export type SponsoredCallResponse = components['schemas']['SponsoredCallResponse'];
+export type PoolResponse = components['schemas']['PoolResponse'];
+export type PoolListResponse = components['schemas']['PoolListResponse'];
+export type AbiResponse = components['schemas']['AbiResponse'];
+export type AbiListResponse = components['schemas']['AbiListResponse'];
+export type ProblemListResponse = components['schemas']['ProblemListResponse'];
+export type ProblemResponse = components['schemas']['ProblemResponse'];
+export type SearchResultsResponse = components['schemas']['SearchResultsResponse'];
+export type NetworkResponse = components['schemas']['NetworkResponse'];
+export type NetworkListResponse = components['schemas']['NetworkListResponse'];
+export type NodeListResponse = components['schemas']['NodeListResponse'];
+export type QueueListResponse = components['schemas']['QueueListResponse'];
+export type SpendingListResponse = components['schemas']['SpendingListResponse'];
+export type CallerSpendingListResponse = components['schemas']['CallerSpendingListResponse'];
+export type ActivityResponse = components['schemas']['ActivityResponse'];
+export type CallerResponse = components['schemas']['CallerResponse'];
 export type Failure = components['schemas']['Failure'];
 export type FailureCode = components['schemas']['FailureCode'];
 export type PathId = components['schemas']['PathId'];
@@ -5623,6 +5717,8 @@ export type SendTransactionRequest = components['schemas']['SendTransactionReque
 export type ContractCall = components['schemas']['ContractCall'];
 export type DecodedCall = components['schemas']['DecodedCall'];
 export type SendTransactionBatchRequest = components['schemas']['SendTransactionBatchRequest'];
+export type SignTransactionRequest = components['schemas']['SignTransactionRequest'];
+export type RedeliverFailedRequest = components['schemas']['RedeliverFailedRequest'];
 export type SignBatchRequest = components['schemas']['SignBatchRequest'];
 export type SignAuthorizationRequest = components['schemas']['SignAuthorizationRequest'];
 export type Attempt = components['schemas']['Attempt'];
@@ -5797,67 +5893,67 @@ export type ResponseKeyServiceRefusal = components['responses']['KeyServiceRefus
 export type ResponseUnavailable = components['responses']['Unavailable'];
 export type ResponseBadGateway = components['responses']['BadGateway'];
 export type ResponseNotReady = components['responses']['NotReady'];
-export type ResponseHealthResponse = components['responses']['HealthResponse'];
-export type ResponseServiceResponse = components['responses']['ServiceResponse'];
+export type ResponseHealthSuccess = components['responses']['HealthSuccess'];
+export type ResponseServiceSuccess = components['responses']['ServiceSuccess'];
 export type ResponseDeleted = components['responses']['Deleted'];
-export type ResponseSignatureResultResponse = components['responses']['SignatureResultResponse'];
+export type ResponseSignatureResultSuccess = components['responses']['SignatureResultSuccess'];
 export type ResponseSignatureList = components['responses']['SignatureList'];
-export type ResponseTransactionResponse = components['responses']['TransactionResponse'];
+export type ResponseTransactionSuccess = components['responses']['TransactionSuccess'];
 export type ResponseTransactionAccepted = components['responses']['TransactionAccepted'];
 export type ResponseTransactionsAccepted = components['responses']['TransactionsAccepted'];
-export type ResponseDryRunResponse = components['responses']['DryRunResponse'];
-export type ResponsePendingCancellationResponse = components['responses']['PendingCancellationResponse'];
-export type ResponseSignedTransactionResponse = components['responses']['SignedTransactionResponse'];
-export type ResponseBalanceResponse = components['responses']['BalanceResponse'];
-export type ResponseRelayerStatusResponse = components['responses']['RelayerStatusResponse'];
-export type ResponseRpcAnswerResponse = components['responses']['RpcAnswerResponse'];
+export type ResponseDryRunSuccess = components['responses']['DryRunSuccess'];
+export type ResponsePendingCancellationSuccess = components['responses']['PendingCancellationSuccess'];
+export type ResponseSignedTransactionSuccess = components['responses']['SignedTransactionSuccess'];
+export type ResponseBalanceSuccess = components['responses']['BalanceSuccess'];
+export type ResponseRelayerStatusSuccess = components['responses']['RelayerStatusSuccess'];
+export type ResponseRpcAnswerSuccess = components['responses']['RpcAnswerSuccess'];
 export type ResponseJsonRpcResponse = components['responses']['JsonRpcResponse'];
-export type ResponseRelayerDrainResponse = components['responses']['RelayerDrainResponse'];
-export type ResponsePoolFundingResponse = components['responses']['PoolFundingResponse'];
-export type ResponseFundingResponse = components['responses']['FundingResponse'];
-export type ResponseNonceStateResponse = components['responses']['NonceStateResponse'];
+export type ResponseRelayerDrainSuccess = components['responses']['RelayerDrainSuccess'];
+export type ResponsePoolFundingSuccess = components['responses']['PoolFundingSuccess'];
+export type ResponseFundingSuccess = components['responses']['FundingSuccess'];
+export type ResponseNonceStateSuccess = components['responses']['NonceStateSuccess'];
 export type ResponseTransactionList = components['responses']['TransactionList'];
-export type ResponseAuthorizationResponse = components['responses']['AuthorizationResponse'];
+export type ResponseAuthorizationSuccess = components['responses']['AuthorizationSuccess'];
 export type ResponseAttemptList = components['responses']['AttemptList'];
 export type ResponseUnknownTransactionList = components['responses']['UnknownTransactionList'];
-export type ResponseExplanationResponse = components['responses']['ExplanationResponse'];
-export type ResponseNotificationResponse = components['responses']['NotificationResponse'];
-export type ResponseNotificationHealthResponse = components['responses']['NotificationHealthResponse'];
-export type ResponseDeliveryResponse = components['responses']['DeliveryResponse'];
+export type ResponseExplanationSuccess = components['responses']['ExplanationSuccess'];
+export type ResponseNotificationSuccess = components['responses']['NotificationSuccess'];
+export type ResponseNotificationHealthSuccess = components['responses']['NotificationHealthSuccess'];
+export type ResponseDeliverySuccess = components['responses']['DeliverySuccess'];
 export type ResponseDeliveryList = components['responses']['DeliveryList'];
-export type ResponseRedeliveryResponse = components['responses']['RedeliveryResponse'];
-export type ResponseRetryResponse = components['responses']['RetryResponse'];
-export type ResponseDeliveryAttemptResponse = components['responses']['DeliveryAttemptResponse'];
+export type ResponseRedeliverySuccess = components['responses']['RedeliverySuccess'];
+export type ResponseRetrySuccess = components['responses']['RetrySuccess'];
+export type ResponseDeliveryAttemptSuccess = components['responses']['DeliveryAttemptSuccess'];
 export type ResponseNotificationList = components['responses']['NotificationList'];
-export type ResponseApiKeyResponse = components['responses']['ApiKeyResponse'];
-export type ResponseNewApiKeyResponse = components['responses']['NewApiKeyResponse'];
+export type ResponseApiKeySuccess = components['responses']['ApiKeySuccess'];
+export type ResponseNewApiKeySuccess = components['responses']['NewApiKeySuccess'];
 export type ResponseApiKeyList = components['responses']['ApiKeyList'];
 export type ResponseAuditList = components['responses']['AuditList'];
-export type ResponseAuditHeadResponse = components['responses']['AuditHeadResponse'];
-export type ResponseRelayerResponse = components['responses']['RelayerResponse'];
+export type ResponseAuditHeadSuccess = components['responses']['AuditHeadSuccess'];
+export type ResponseRelayerSuccess = components['responses']['RelayerSuccess'];
 export type ResponseRelayerList = components['responses']['RelayerList'];
-export type ResponseSignerResponse = components['responses']['SignerResponse'];
+export type ResponseSignerSuccess = components['responses']['SignerSuccess'];
 export type ResponseSignerList = components['responses']['SignerList'];
 export type ResponseSponsorshipCreated = components['responses']['SponsorshipCreated'];
-export type ResponseSponsorshipResponse = components['responses']['SponsorshipResponse'];
+export type ResponseSponsorshipSuccess = components['responses']['SponsorshipSuccess'];
 export type ResponseSponsorshipList = components['responses']['SponsorshipList'];
-export type ResponseSponsoredUserResponse = components['responses']['SponsoredUserResponse'];
-export type ResponseSponsoredCallResponse = components['responses']['SponsoredCallResponse'];
-export type ResponsePoolResponse = components['responses']['PoolResponse'];
+export type ResponseSponsoredUserSuccess = components['responses']['SponsoredUserSuccess'];
+export type ResponseSponsoredCallSuccess = components['responses']['SponsoredCallSuccess'];
+export type ResponsePoolSuccess = components['responses']['PoolSuccess'];
 export type ResponsePoolList = components['responses']['PoolList'];
-export type ResponseAbiResponse = components['responses']['AbiResponse'];
+export type ResponseAbiSuccess = components['responses']['AbiSuccess'];
 export type ResponseAbiList = components['responses']['AbiList'];
 export type ResponseProblemList = components['responses']['ProblemList'];
-export type ResponseProblemResponse = components['responses']['ProblemResponse'];
+export type ResponseProblemSuccess = components['responses']['ProblemSuccess'];
 export type ResponseSearchResults = components['responses']['SearchResults'];
-export type ResponseNetworkResponse = components['responses']['NetworkResponse'];
+export type ResponseNetworkSuccess = components['responses']['NetworkSuccess'];
 export type ResponseNetworkList = components['responses']['NetworkList'];
 export type ResponseNodeList = components['responses']['NodeList'];
 export type ResponseQueueList = components['responses']['QueueList'];
 export type ResponseSpendingList = components['responses']['SpendingList'];
 export type ResponseCallerSpendingList = components['responses']['CallerSpendingList'];
-export type ResponseActivityResponse = components['responses']['ActivityResponse'];
-export type ResponseCallerResponse = components['responses']['CallerResponse'];
+export type ResponseActivitySuccess = components['responses']['ActivitySuccess'];
+export type ResponseCallerSuccess = components['responses']['CallerSuccess'];
 export type ParameterIdempotencyKey = components['parameters']['Idempotency-Key'];
 export type ParameterRelayerId = components['parameters']['relayer_id'];
 export type ParameterNotificationId = components['parameters']['notification_id'];
@@ -5907,7 +6003,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["SignatureResultResponse"];
+            200: components["responses"]["SignatureResultSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -5964,7 +6060,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["SignatureResultResponse"];
+            200: components["responses"]["SignatureResultSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -5992,7 +6088,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["SignatureResultResponse"];
+            200: components["responses"]["SignatureResultSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -6050,6 +6146,7 @@ export interface operations {
             200: components["responses"]["TransactionList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6196,7 +6293,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["DryRunResponse"];
+            200: components["responses"]["DryRunSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -6220,7 +6317,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["PendingCancellationResponse"];
+            200: components["responses"]["PendingCancellationSuccess"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -6248,9 +6345,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["TransactionResponse"];
+            200: components["responses"]["TransactionSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6276,8 +6374,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["TransactionResponse"];
+            200: components["responses"]["TransactionSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6307,7 +6406,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["TransactionResponse"];
+            200: components["responses"]["TransactionSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -6345,7 +6444,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["TransactionResponse"];
+            200: components["responses"]["TransactionSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -6383,6 +6482,7 @@ export interface operations {
             200: components["responses"]["AttemptList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6408,8 +6508,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["ExplanationResponse"];
+            200: components["responses"]["ExplanationSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6434,7 +6535,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["AuthorizationResponse"];
+            200: components["responses"]["AuthorizationSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -6458,14 +6559,11 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description The unsigned transaction, serialized as its type requires. */
-                    unsigned_transaction: string;
-                };
+                "application/json": components["schemas"]["SignTransactionRequest"];
             };
         };
         responses: {
-            200: components["responses"]["SignedTransactionResponse"];
+            200: components["responses"]["SignedTransactionSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -6489,8 +6587,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["BalanceResponse"];
+            200: components["responses"]["BalanceSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -6512,8 +6611,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["RelayerStatusResponse"];
+            200: components["responses"]["RelayerStatusSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6534,8 +6634,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["RelayerDrainResponse"];
+            200: components["responses"]["RelayerDrainSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6556,8 +6657,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["FundingResponse"];
+            200: components["responses"]["FundingSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6582,9 +6684,10 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["FundingResponse"];
+            200: components["responses"]["FundingSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -6608,6 +6711,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -6670,9 +6774,10 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["RpcAnswerResponse"];
+            200: components["responses"]["RpcAnswerSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
@@ -6758,6 +6863,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -6779,8 +6885,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["NonceStateResponse"];
+            200: components["responses"]["NonceStateSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6805,9 +6912,10 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["NonceStateResponse"];
+            200: components["responses"]["NonceStateSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -6838,6 +6946,7 @@ export interface operations {
             200: components["responses"]["UnknownTransactionList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6860,6 +6969,7 @@ export interface operations {
             200: components["responses"]["NotificationList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -6877,9 +6987,10 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["NotificationResponse"];
+            201: components["responses"]["NotificationSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6900,8 +7011,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["NotificationResponse"];
+            200: components["responses"]["NotificationSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6924,6 +7036,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -6950,9 +7063,10 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["NotificationResponse"];
+            200: components["responses"]["NotificationSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -6973,8 +7087,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["NotificationHealthResponse"];
+            200: components["responses"]["NotificationHealthSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7005,6 +7120,7 @@ export interface operations {
             200: components["responses"]["DeliveryList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7030,8 +7146,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["DeliveryResponse"];
+            200: components["responses"]["DeliverySuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -7053,19 +7170,14 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * Format: date-time
-                     * @description The earliest event time (RFC 3339).
-                     */
-                    since: string;
-                };
+                "application/json": components["schemas"]["RedeliverFailedRequest"];
             };
         };
         responses: {
-            200: components["responses"]["RedeliveryResponse"];
+            200: components["responses"]["RedeliverySuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -7087,8 +7199,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["RetryResponse"];
+            200: components["responses"]["RetrySuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -7110,8 +7223,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["DeliveryAttemptResponse"];
+            200: components["responses"]["DeliveryAttemptSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7134,6 +7248,7 @@ export interface operations {
             200: components["responses"]["RelayerList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -7151,9 +7266,10 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["RelayerResponse"];
+            201: components["responses"]["RelayerSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7174,8 +7290,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["RelayerResponse"];
+            200: components["responses"]["RelayerSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7198,6 +7315,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -7224,9 +7342,10 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["RelayerResponse"];
+            200: components["responses"]["RelayerSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7251,6 +7370,7 @@ export interface operations {
             200: components["responses"]["QueueList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7274,9 +7394,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["ActivityResponse"];
+            200: components["responses"]["ActivitySuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7305,6 +7426,7 @@ export interface operations {
             200: components["responses"]["SpendingList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7353,6 +7475,7 @@ export interface operations {
             200: components["responses"]["SignerList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -7370,9 +7493,10 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["SignerResponse"];
+            201: components["responses"]["SignerSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             422: components["responses"]["KeyServiceRefusal"];
             429: components["responses"]["TooManyRequests"];
@@ -7395,8 +7519,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["SignerResponse"];
+            200: components["responses"]["SignerSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7419,6 +7544,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -7442,6 +7568,7 @@ export interface operations {
             200: components["responses"]["NetworkList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -7459,9 +7586,10 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["NetworkResponse"];
+            201: components["responses"]["NetworkSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7482,8 +7610,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["NetworkResponse"];
+            200: components["responses"]["NetworkSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7506,6 +7635,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -7532,9 +7662,10 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["NetworkResponse"];
+            200: components["responses"]["NetworkSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7557,6 +7688,7 @@ export interface operations {
         responses: {
             200: components["responses"]["NodeList"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7579,6 +7711,7 @@ export interface operations {
             200: components["responses"]["PoolList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -7596,9 +7729,10 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["PoolResponse"];
+            201: components["responses"]["PoolSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7619,8 +7753,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["PoolResponse"];
+            200: components["responses"]["PoolSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7643,6 +7778,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -7668,9 +7804,10 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["PoolResponse"];
+            200: components["responses"]["PoolSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -7701,9 +7838,10 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["PoolResponse"];
+            200: components["responses"]["PoolSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7754,6 +7892,7 @@ export interface operations {
             200: components["responses"]["TransactionList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7857,9 +7996,10 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["DryRunResponse"];
+            200: components["responses"]["DryRunSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -7886,8 +8026,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["TransactionResponse"];
+            200: components["responses"]["TransactionSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7913,8 +8054,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["ExplanationResponse"];
+            200: components["responses"]["ExplanationSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -7985,6 +8127,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -8049,8 +8192,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["PoolFundingResponse"];
+            200: components["responses"]["PoolFundingSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -8075,9 +8219,10 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["PoolFundingResponse"];
+            200: components["responses"]["PoolFundingSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -8101,6 +8246,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -8124,6 +8270,7 @@ export interface operations {
             200: components["responses"]["AbiList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -8141,9 +8288,10 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["AbiResponse"];
+            201: components["responses"]["AbiSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -8164,8 +8312,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["AbiResponse"];
+            200: components["responses"]["AbiSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -8188,6 +8337,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Deleted"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -8210,6 +8360,7 @@ export interface operations {
             200: components["responses"]["ProblemList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -8233,7 +8384,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["ProblemResponse"];
+            200: components["responses"]["ProblemSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -8257,7 +8408,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["ProblemResponse"];
+            200: components["responses"]["ProblemSuccess"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -8283,6 +8434,7 @@ export interface operations {
             200: components["responses"]["SearchResults"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -8296,8 +8448,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["CallerResponse"];
+            200: components["responses"]["CallerSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -8319,6 +8472,7 @@ export interface operations {
             200: components["responses"]["SponsorshipList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -8360,8 +8514,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["SponsorshipResponse"];
+            200: components["responses"]["SponsorshipSuccess"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -8409,7 +8564,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["SponsorshipResponse"];
+            200: components["responses"]["SponsorshipSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -8438,9 +8593,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["SponsoredUserResponse"];
+            200: components["responses"]["SponsoredUserSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
@@ -8471,7 +8627,7 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["SponsoredCallResponse"];
+            201: components["responses"]["SponsoredCallSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -8503,7 +8659,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["SponsoredCallResponse"];
+            200: components["responses"]["SponsoredCallSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -8588,7 +8744,7 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["NewApiKeyResponse"];
+            201: components["responses"]["NewApiKeySuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -8612,7 +8768,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["ApiKeyResponse"];
+            200: components["responses"]["ApiKeySuccess"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -8663,7 +8819,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["ApiKeyResponse"];
+            200: components["responses"]["ApiKeySuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -8692,7 +8848,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["NewApiKeyResponse"];
+            200: components["responses"]["NewApiKeySuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -8748,7 +8904,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["AuditHeadResponse"];
+            200: components["responses"]["AuditHeadSuccess"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
@@ -8764,7 +8920,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["HealthResponse"];
+            200: components["responses"]["HealthSuccess"];
             400: components["responses"]["BadRequest"];
             default: components["responses"]["FailureResponse"];
         };
@@ -8778,7 +8934,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["HealthResponse"];
+            200: components["responses"]["HealthSuccess"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["NotReady"];
             default: components["responses"]["FailureResponse"];
@@ -8793,11 +8949,49 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["ServiceResponse"];
+            200: components["responses"]["ServiceSuccess"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
+        };
+    };
+    receiveEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id. */
+                "webhook-id": components["schemas"]["Id"];
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
+                "webhook-timestamp": string;
+                /** @description Space-separated signatures, each `v1,` and the base64 of HMAC-SHA256(key, id.timestamp.body): one for each way to read the key (as base64 and as text), and for 24 hours after a change also for the previous key. */
+                "webhook-signature"?: string;
+                /** @description The base64 of HMAC-SHA256(signing key, body). */
+                "X-Signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description Received. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Disables the notification. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }

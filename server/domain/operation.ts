@@ -6,7 +6,8 @@ import type { Listing, PageRequest, PendingAuditEntry } from './rows.ts'
  * The types of the handlers, derived from the contract. There is no list of operations: a missing handler, wrong parameters or a
  * wrong response body is a compile error.
  */
-export type OperationId = keyof operations
+/** What callers ask for; the webhook is a request of the service. */
+export type OperationId = Exclude<keyof operations, 'receiveEvent'>
 
 type Parameter<Id extends OperationId, In extends 'path' | 'query' | 'header'> = NonNullable<
   operations[Id]['parameters'][In]

@@ -74,6 +74,7 @@ function lookUp(Ref: string, document: object): unknown {
 }
 
 const prose: ReadonlySet<string> = new Set([
+  'discriminator',
   'description',
   'summary',
   'example',
