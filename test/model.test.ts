@@ -127,6 +127,23 @@ test('signs no self-transfer after a start at a nonce that somebody else has use
   expect(violations).toEqual([])
 })
 
+test('signs no self-transfer after a start at a used nonce while the only node lags', async () => {
+  const { violations } = await runScenario({
+    nodes: 1,
+    shares_key: true,
+    pool: false,
+    seed: 1_195_367_196,
+    steps: [
+      { do: 'crash', send: 1, before: true },
+      { do: 'foreign', where: 'block', ahead: 0 },
+      { do: 'send', count: 2, tier: 'average', gas_price_gwei: null, valid_s: null },
+      { do: 'trouble', name: 'lags' },
+      { do: 'time', s: 1 },
+    ],
+  })
+  expect(violations).toEqual([])
+})
+
 // After a fork the nodes have nothing of what was signed with less gas: it is signed again, within the policies, and a cancellation at the
 // price of the moment.
 test.each([
@@ -139,6 +156,18 @@ test.each([
       { do: 'mine', blocks: 4, limit: 0 },
       { do: 'time', s: 3_600 },
       { do: 'gas_rule', gas: 63_000 },
+    ],
+  },
+  {
+    what: 'is not held to a price that nodes refused before',
+    pool: true,
+    seed: 2_147_483_632,
+    steps: [
+      { do: 'trouble', name: 'underpriced' },
+      { do: 'send_pool', count: 4, ordered: false },
+      { do: 'mine', blocks: 3, limit: 50 },
+      { do: 'honest' },
+      { do: 'gas_rule', gas: 26_000 },
     ],
   },
   {

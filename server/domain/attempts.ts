@@ -39,16 +39,14 @@ export function highestOutbid(attempts: PricedAttempt[], nonce: number | null): 
 }
 
 /**
- * What nodes may take after they called attempts at this nonce too cheap; undefined: they have called none so. The base fee is the market's
- * to tell: it may have fallen.
+ * What nodes may take after they called the newest attempt at this nonce too cheap; undefined: they have not. Earlier refusals say nothing
+ * of today: nodes have taken, or refused for another reason, what came after. The base fee is the market's to tell: it may have fallen.
  */
 export function aboveRefused(attempts: PricedAttempt[], nonce: number | null): Prices | undefined {
-  const steps = attempts.flatMap(({ refusal, refusal_kind, ...attempt }) => {
-    const isCheap = refusal_kind === 'underpriced' && refusal !== null && !/base ?fee/i.test(refusal)
-    const prices = isCheap && attempt.nonce === nonce ? pricesOf(attempt) : undefined
-    return prices ? stepAbove(prices, refusal as string) : []
-  })
-  return steps.sort((a, b) => (most(a) < most(b) ? 1 : -1))[0]
+  const last = attempts.findLast((attempt) => attempt.nonce === nonce)
+  if (last?.refusal_kind !== 'underpriced' || last.refusal === null || /base ?fee/i.test(last.refusal)) return undefined
+  const prices = pricesOf(last)
+  return prices && stepAbove(prices, last.refusal)
 }
 
 const highest = (attempts: PricedAttempt[]): Prices | undefined =>

@@ -176,7 +176,12 @@ async function weighRefusal({ context, mempool, state, result }: Answering, refu
   }
   const reason = answer?.reason ?? endingReason(error, attempt.raw, state.isRefusedLong(row))
   if (reason === undefined) result.updates.push(...waitUpdates(refused, wait, state.next))
-  else result.hopeless.push({ row, reason, error: errorOf(kind, reason), isConfirmed: answer !== undefined })
+  else {
+    result.hopeless.push({ row, reason, error: errorOf(kind, reason), isConfirmed: answer !== undefined })
+    // The price of its cancellation depends on what nodes may still have.
+    if (isOfGas)
+      result.updates.push({ row_id: row.row_id, revision: row.revision, set: {}, refused: refusalOf(refused) })
+  }
 }
 
 const refusalOf = ({ attempt, text, kind }: Refused) => ({ number: attempt.number, refusal: text, kind })
@@ -243,7 +248,10 @@ function waitUpdates(
   const isSame = row.waiting_for === wait.waiting_for && (nonce !== next || isSameWait(row, wait))
   const isOutage = wait.waiting_for === 'unreachable' || wait.waiting_for === 'private_relay'
   const isTold = !isSame && (nonce === next || !isOutage)
-  if (!isTold) return Object.keys(set).length > 0 ? [{ row_id, revision, set }] : []
+  if (!isTold) {
+    if (Object.keys(set).length === 0) return []
+    return [{ row_id, revision, set, ...(set.resign && { refused: refusalOf(refused) }) }]
+  }
   const columns = { ...set, ...waitColumns(row, wait) }
   return [{ row_id, revision, set: columns, ...(!isOutage && { refused: refusalOf(refused) }) }]
 }

@@ -35,7 +35,11 @@ const methods: Record<string, Method> = {
   eth_gasPrice: ({ prices }) => hex(prices.base_fee + prices.tip),
   eth_maxPriorityFeePerGas: ({ prices }) => hex(prices.tip),
   eth_estimateGas: ({ rules }) => hex(rules.transfer_gas),
-  eth_call: () => '0x',
+  eth_call({ rules }, [{ gas }]: [{ gas?: string }]) {
+    if (gas !== undefined && BigInt(gas) < rules.transfer_gas)
+      throw new Refusal(`intrinsic gas too low: have ${BigInt(gas)}`)
+    return '0x'
+  },
   eth_getCode: () => '0x',
   eth_getBalance: (chain, [address, tag]: string[]) => hex(chain.stateOf(lower(address), blockAt(chain, tag)).balance),
   eth_getTransactionCount(chain, [address, tag]: string[]) {

@@ -58,6 +58,8 @@ async function setDisabled(
 const patienceMs = 2_000
 const firstSearchMs = 2_000
 const maxSearchMs = 60_000
+/** So long the only node's word against what it has shown before is not taken. */
+const soleWordMs = 3_600_000
 const maxRemembered = 10_000
 const logAgainMs = 60_000
 /** After this long, nodes that were set back are believed. */
@@ -281,13 +283,22 @@ export class Counts {
 
   /**
    * The nonces below this one are used by a signed transaction of somebody else, as long as most endpoints have its receipt: a lower count
-   * alone does not free them. 0: no such transaction.
+   * alone does not free them, and the only node may lag or be wrong for a while, unless an operator asks (`isRequested`). 0: no such
+   * transaction.
    */
-  async usedBelow({ row_id, chain_id, address }: RelayerRow, witnesses: Witnesses): Promise<number> {
+  async usedBelow(
+    { row_id, chain_id, address }: RelayerRow,
+    witnesses: Witnesses,
+    isRequested: boolean,
+  ): Promise<number> {
+    const { store, now } = this.#context
     // After a start the database has the last one that was noticed.
-    const signed = this.#usedBy.get(row_id) ?? (await this.#context.store.getAccount(chain_id, address)).foreign
+    const { foreign } = await store.getAccount(chain_id, address)
+    const signed = this.#usedBy.get(row_id) ?? foreign
     if (!signed?.hash) return 0
-    return (await proveAnyMined(witnesses, [signed.hash])) ? signed.nonce + 1 : 0
+    const isSole = witnesses.each.length < minWitnesses && !isRequested
+    const isRecent = foreign !== null && now() - Date.parse(foreign.noticed_at) < soleWordMs
+    return (isSole && isRecent) || (await proveAnyMined(witnesses, [signed.hash])) ? signed.nonce + 1 : 0
   }
 
   /** Records the height of a chain by a majority of its endpoints: gaps are not closed while they are behind it. */

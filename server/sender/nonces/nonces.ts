@@ -186,7 +186,7 @@ class Gaps {
     if (open === 0) return 0
     const counted = await proveCount(witnesses, address)
     if (!counted || (!isRequested && this.#counts.isBehind(chain_id, counted.fact.head))) return open
-    const from = Math.max(counted.fact.at_most, await this.#counts.usedBelow(relayer, witnesses))
+    const from = Math.max(counted.fact.at_most, await this.#counts.usedBelow(relayer, witnesses, isRequested))
     const { next_nonce: before } = await store.getAccount(chain_id, address)
     const { moved, gaps } = await store.compactNonces(chain_id, address, from)
     const { next_nonce } = await store.getAccount(chain_id, address)
