@@ -29,8 +29,9 @@ const patch = ({ relayer_id }: Account, policies: RelayerPoliciesPatch) =>
 const finished = (account: Account) => account.finished(() => stage.rig.chain.mine())
 
 /** Until a node has the replacement of each transaction: a block before that may contain the replaced version. */
-async function replaced(account: Account): Promise<void> {
-  for (const { id, relayer_id } of await account.transactions()) {
+async function replaced(account: Account, firstNonce = 0): Promise<void> {
+  for (const { id, relayer_id, nonce } of await account.transactions()) {
+    if (nonce === null || nonce < firstNonce) continue
     const path = { relayer_id, transaction_id: id }
     await expect
       .poll(async () => {
@@ -336,6 +337,7 @@ test('lists the transactions of all relayers, cancels several of them at once, a
   await named(dialog, 'Cancel chosen').click()
   await page.getByText('2 being canceled.').waitFor()
   await expect.poll(() => page.getByText('2 chosen').count()).toBe(0)
+  await Promise.all([replaced(first, 1), replaced(second)])
   await Promise.all([finished(first), finished(second)])
   expect((await first.transactions()).map(({ status }) => status).sort()).toEqual(['canceled', 'confirmed'])
   expect((await second.transactions()).map(({ status }) => status)).toEqual(['canceled'])
