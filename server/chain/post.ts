@@ -1,7 +1,5 @@
-import http from 'node:http'
-import https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { readRetryAfter } from '../lib/retry-after.ts'
+import { callHttp, HttpAgents } from '../lib/http-client.ts'
 import { type AnswerLimits, createAnswerCounter } from './answer-limits.ts'
 import { parseAnswer } from './answer-parser.ts'
 
@@ -25,59 +23,32 @@ export interface Post {
   close?(): void
 }
 
+const headers = { 'Content-Type': 'application/json' }
+
 /**
- * POSTs JSON to one URL over persistent connections. Uses node:http, because `fetch` follows redirects to unchecked addresses.
- * `lookup` decides which addresses a host name may resolve to. Throws when no complete response arrives in time, and AnswerTooLarge
- * as soon as a response exceeds the limits.
+ * POSTs JSON to one URL over persistent connections. `lookup` decides which addresses a host name may resolve to. Throws when no complete
+ * response arrives in time, and AnswerTooLarge as soon as a response exceeds the limits.
  */
 export function createPost(url: string, lookup: LookupFunction | undefined): Post {
-  const { request, Agent } = url.startsWith('https:') ? https : http
-  const agent = new Agent({ keepAlive: true, maxSockets: maxSockets, scheduling: 'lifo', timeout: idleMs })
-
-  const post: Post = (body, timeoutMs, limits) =>
-    new Promise((resolve, reject) => {
-      const outgoing = request(url, {
-        method: 'POST',
-        agent,
-        ...(lookup && { lookup }),
-        headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) },
-      })
-      const timer = setTimeout(() => outgoing.destroy(new Error('No answer in time')), timeoutMs)
-      const fail = (error: Error) => {
-        clearTimeout(timer)
-        reject(error)
-      }
-      outgoing.once('error', fail)
-      outgoing.once('response', (response) => {
-        const chunks: Buffer[] = []
-        const count = createAnswerCounter(limits)
-        response.on('data', (chunk: Buffer) => {
-          try {
-            count(chunk)
-            chunks.push(chunk)
-          } catch (error) {
-            chunks.length = 0
-            outgoing.destroy(error as Error)
-          }
-        })
-        response.once('error', fail)
-        response.once('close', () => fail(new Error('The answer ended early')))
-        response.once('end', () => {
-          clearTimeout(timer)
-          resolve({
-            status: response.statusCode ?? 0,
-            retry_after_s: readRetryAfter(response.headers['retry-after'], Date.now()),
-            json: () => parseAnswer(Buffer.concat(chunks)),
-            start: () => Buffer.concat(chunks).subarray(0, maxStartBytes).toString('utf8'),
-          })
-        })
-      })
-      outgoing.end(body)
+  const agents = new HttpAgents({ maxSockets, scheduling: 'lifo', timeout: idleMs })
+  const post: Post = async (body, timeoutMs, limits) => {
+    const chunks: Buffer[] = []
+    const count = createAnswerCounter(limits)
+    const { status, retry_after_s } = await callHttp({
+      ...{ url, headers, body, agents, lookup, timeoutMs },
+      take(chunk) {
+        count(chunk)
+        chunks.push(chunk)
+        return undefined
+      },
     })
-  post.close = () => {
-    // Node's types omit the setting.
-    Object.assign(agent, { keepAlive: false })
-    agent.destroy()
+    return {
+      status,
+      retry_after_s,
+      json: () => parseAnswer(Buffer.concat(chunks)),
+      start: () => Buffer.concat(chunks).subarray(0, maxStartBytes).toString('utf8'),
+    }
   }
+  post.close = () => agents.close()
   return post
 }

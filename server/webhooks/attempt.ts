@@ -1,8 +1,6 @@
-import http from 'node:http'
-import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { callHttp, HttpAgents, type HttpAnswer } from '../lib/http-client.ts'
 import { printable } from '../lib/printable.ts'
-import { readRetryAfter } from '../lib/retry-after.ts'
 import { isPrivateAddress, type TargetCheck } from '../lib/ssrf-guard.ts'
 
 const connectMs = 5_000
@@ -36,77 +34,45 @@ export type SendAttempt = (url: string, headers: Record<string, string>, body: s
 
 export function createSendAttempt(dependencies: AttemptDependencies): SendAttempt {
   const { checkTarget, lookup, publicOnly, now, attempt_ms = usualAttemptMs } = dependencies
-  const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) }
+  const agents = new HttpAgents()
 
-  return (text, headers, body) => {
+  return async (text, headers, body) => {
     const url = URL.parse(text)
     const refused = url ? checkTarget(url) : 'must be a URL'
-    if (!url || refused) return Promise.resolve(failure(`The url ${refused}`))
-
-    return new Promise((resolve) => {
-      const secure = url.protocol === 'https:'
-      const outgoing = (secure ? https : http).request(url, {
-        method: 'POST',
-        agent: secure ? agents.https : agents.http,
-        ...(lookup && { lookup }),
-        headers: { ...headers, 'Content-Length': Buffer.byteLength(body) },
-      })
-      const end = (result: AttemptResult) => {
-        clearTimeout(whole)
-        clearTimeout(connecting)
-        outgoing.destroy()
-        resolve(result)
-      }
-      const whole = setTimeout(() => end(failure(`No response within ${attempt_ms / 1_000} s`)), attempt_ms)
-      let connecting: NodeJS.Timeout | undefined
-
-      outgoing.once('error', (error) => end(failure(error.message)))
-      outgoing.once('socket', (socket) => {
-        const check = () => {
-          clearTimeout(connecting)
-          const { remoteAddress = '' } = socket
-          // The final check, on the address of the actual connection.
-          if (publicOnly && isIP(remoteAddress) && isPrivateAddress(remoteAddress))
-            end(failure('The url must have a public address'))
-          else outgoing.end(body)
-        }
-        if (!socket.connecting) return check()
-        connecting = setTimeout(() => end(failure(`No connection within ${connectMs / 1_000} s`)), connectMs)
-        socket.once(secure ? 'secureConnect' : 'connect', check)
-      })
-      outgoing.once('response', (response) => {
-        const { statusCode: status = 0, headers: answered } = response
-        const chunks: Buffer[] = []
-        let length = 0
-        const done = () => {
-          const bytes = Buffer.concat(chunks).subarray(0, maxAnswerBytes)
-          const redirected = status >= 300 && status < 400
-          const isEncoded = answered['content-encoding'] !== undefined
-          const result = {
-            status,
-            error: redirected
-              ? 'Redirects are not followed; the url must be the final one'
-              : status >= 200 && status < 300
-                ? null
-                : `HTTP ${status}`,
-            answer: isEncoded ? null : printable(bytes.toString('utf8').slice(0, shownCharacters)),
-            retry_after_s: readRetryAfter(answered['retry-after'], now()),
-          }
-          clearTimeout(whole)
-          // A socket is reused only if its response was read completely.
-          if (length > maxAnswerBytes) end(result)
-          else resolve(result)
-        }
-        response.on('data', (chunk: Buffer) => {
+    if (!url || refused) return failure(`The url ${refused}`)
+    const chunks: Buffer[] = []
+    let length = 0
+    try {
+      const answer = await callHttp({
+        ...{ url: url.href, headers, body, agents, lookup, timeoutMs: attempt_ms, connectMs, now },
+        refuses: (address) =>
+          publicOnly && isIP(address) && isPrivateAddress(address) ? 'The url must have a public address' : undefined,
+        take(chunk) {
           length += chunk.length
           chunks.push(chunk)
-          if (length > maxAnswerBytes) done()
-        })
-        response.once('end', done)
-        response.once('error', (error) => end(failure(error.message)))
+          return length > maxAnswerBytes ? 'enough' : undefined
+        },
       })
-    })
+      return resultOf(answer, Buffer.concat(chunks))
+    } catch (error) {
+      return failure((error as Error).message)
+    }
   }
+}
+
+function resultOf({ status, headers, retry_after_s }: HttpAnswer, bytes: Buffer): AttemptResult {
+  const isEncoded = headers['content-encoding'] !== undefined
+  return {
+    status,
+    error: faultOf(status),
+    answer: isEncoded ? null : printable(bytes.subarray(0, maxAnswerBytes).toString('utf8').slice(0, shownCharacters)),
+    retry_after_s,
+  }
+}
+
+function faultOf(status: number): string | null {
+  if (status >= 300 && status < 400) return 'Redirects are not followed; the url must be the final one'
+  return status >= 200 && status < 300 ? null : `HTTP ${status}`
 }
 
 const failure = (error: string): AttemptResult => ({

@@ -1,13 +1,14 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
-import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { AgentOptions } from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { callHttp, HttpAgents } from '../../lib/http-client.ts'
 import { type FaultKind, KeyServiceFault, type Outbound, unanswered } from '../key-service.ts'
 import { maxInFlight } from './remote-signer.ts'
 
 /** Requests to one kind of key service with a REST interface, over connections that stay open. */
 export interface RestService {
   /** Rejects with KeyServiceFault (`unavailable`) when there is no answer. */
-  send(request: Omit<JsonRequest, 'lookup' | 'agent'>): Promise<JsonAnswer>
+  send(request: Omit<JsonRequest, 'lookup' | 'agents'>): Promise<JsonAnswer>
 }
 
 /** `name`: as messages name the key service. `tls`: its authorities, and the certificate of the client. */
@@ -16,13 +17,11 @@ export function createRestService(
   { lookup }: Pick<Outbound, 'lookup'>,
   tls: Pick<AgentOptions, 'ca' | 'cert' | 'key'> = {},
 ): RestService {
-  const options = { keepAlive: true, maxSockets: maxInFlight }
-  const agents = { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ...tls }) }
+  const agents = new HttpAgents({ maxSockets: maxInFlight }, tls)
   return {
     async send(request) {
-      const agent = request.url.startsWith('https:') ? agents.https : agents.http
       try {
-        return await requestJson({ ...request, lookup, agent })
+        return await requestJson({ ...request, lookup, agents })
       } catch (error) {
         throw unanswered(name, error)
       }
@@ -75,7 +74,7 @@ export interface JsonRequest {
   lookup: LookupFunction | undefined
   signal: AbortSignal
   /** Keeps connections open for later requests. Absent: a connection of its own. */
-  agent?: HttpAgent
+  agents?: HttpAgents
 }
 
 export interface JsonAnswer {
@@ -86,42 +85,25 @@ export interface JsonAnswer {
   body: unknown
 }
 
-/** A request with a JSON body. Follows no redirect, and reads at most 64 KiB. */
-export const requestJson = ({ url, method, headers, body, lookup, signal, agent }: JsonRequest): Promise<JsonAnswer> =>
-  new Promise((resolve, reject) => {
-    const text = body === undefined ? undefined : JSON.stringify(body)
-    const send = url.startsWith('https:') ? httpsRequest : httpRequest
-    const json =
-      text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }
-    const outgoing = send(url, {
-      method,
-      headers: { Accept: 'application/json', ...headers, ...json },
-      signal,
-      agent: agent ?? false,
-      ...(lookup && { lookup }),
-    })
-    outgoing.once('error', reject)
-    outgoing.once('response', (response) => {
-      const chunks: Buffer[] = []
-      let bytes = 0
-      response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length
-        if (bytes > maxAnswerBytes) response.destroy(new Error(`The answer has more than ${maxAnswerBytes} bytes`))
-        else chunks.push(chunk)
-      })
-      response.once('error', reject)
-      response.once('end', () => {
-        const answer = Buffer.concat(chunks).toString('utf8')
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text: answer,
-          body: parsed(answer),
-        })
-      })
-    })
-    outgoing.end(text)
+/** A request with a JSON body. Reads at most 64 KiB. */
+export async function requestJson({ body, headers, ...request }: JsonRequest): Promise<JsonAnswer> {
+  const json = body === undefined ? {} : { 'Content-Type': 'application/json' }
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const answer = await callHttp({
+    ...request,
+    headers: { Accept: 'application/json', ...headers, ...json },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    take(chunk) {
+      bytes += chunk.length
+      if (bytes > maxAnswerBytes) throw new Error(`The answer has more than ${maxAnswerBytes} bytes`)
+      chunks.push(chunk)
+      return undefined
+    },
   })
+  const text = Buffer.concat(chunks).toString('utf8')
+  return { status: answer.status, headers: answer.headers, text, body: parsed(text) }
+}
 
 /** A member of an answer; undefined when the answer has another form. */
 export const member = (value: unknown, name: string): unknown =>
