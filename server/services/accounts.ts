@@ -132,7 +132,7 @@ export async function healNonce(
 }
 
 /** Turns an unreachable node and a node's error into 503, and a response above the limit into 502. */
-async function ask<T>(question: Promise<T>): Promise<T> {
+export async function ask<T>(question: Promise<T>): Promise<T> {
   try {
     return await question
   } catch (error) {

@@ -24,6 +24,7 @@ import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { readAddress } from '../domain/values.ts'
 import { toHex } from '../lib/hex.ts'
 import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
+import { ask } from './accounts.ts'
 import type { ServicesContext } from './context.ts'
 import { type Asker, type Complete, hashOf, type SendContext, send, unwrapInsert } from './transactions/send.ts'
 import { sendToPool } from './transactions/send-to-pool.ts'
@@ -167,7 +168,7 @@ async function checkAccount(
   { to, authorization }: AskedCall,
 ): Promise<{ effect: Effect; delegate?: string | undefined; authorization?: Authorization }> {
   const { callers } = await sponsoredClient(context, nodes, sponsorship)
-  const delegate = delegation.exec(toHex(await callers.code(to)))?.[1]
+  const delegate = delegation.exec(toHex(await ask(callers.code(to))))?.[1]
   const runs = delegate === undefined ? undefined : `0x${delegate}`
   if (!authorization) return { effect: delegatedTo(to, checkDelegate(sponsorship, to, runs)), delegate: runs }
   const wanted = authorization.address.toLowerCase()
@@ -177,7 +178,7 @@ async function checkAccount(
   // Some chains refuse an authorization that changes nothing.
   const effect = delegatedTo(to, wanted)
   if (runs === wanted) return { effect, delegate: runs }
-  const nonce = await callers.latestNonce(to)
+  const nonce = await ask(callers.latestNonce(to))
   if (authorization.nonce !== nonce)
     throw badRequest(
       [...place, 'nonce'],

@@ -85,6 +85,24 @@ test('carries out the call of a viem account that runs listed code, in the trans
   expect(await plays(wallet.address)).toBe(2n)
 })
 
+test('says that no node can be reached, and not that the service has failed', async () => {
+  const { rig, rpc, client, sponsorship, accountCall } = await sponsoredRig()
+  const user = newUser()
+  const data = await accountCall(user, 1)
+  await rig.proxy.setFault({ kind: 'connection_refused' })
+  for (const answer of [
+    await rpc('relayer_getFeeData', { chainId, token: `0x${'0'.repeat(40)}` }),
+    await rpc('relayer_sendTransaction', { chainId, to: user.address, data }),
+  ])
+    expect(answer).toMatchObject({ error: { message: expect.stringContaining('No node of the network answers') } })
+  const body = { to: user.address, data }
+  const path = { sponsorship_id: sponsorship.id }
+  await expect(client.post('/api/v1/sponsorships/{sponsorship_id}/calls', { path, body })).rejects.toMatchObject({
+    status: 503,
+    details: [{ message: expect.stringContaining('No node of the network answers') }],
+  })
+})
+
 test('separates equal plain calls, unless they have one Idempotency-Key', async () => {
   const { rpc, game, plays } = await sponsoredRig()
   const once = () =>

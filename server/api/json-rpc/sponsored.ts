@@ -3,6 +3,7 @@ import { DomainError, errorOf, type Fault } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Handlers, OperationRequest } from '../../domain/operation.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import { ask } from '../../services/accounts.ts'
 import { callIdOf, findCall, sendCall, shownCallOf, sponsoredClient } from '../../services/sponsored-calls.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { SponsorshipRow } from '../../store/queries/sponsorships.ts'
@@ -133,7 +134,7 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
         checkChain(chainId, sponsorship.chain_id)
         if (token !== noAddress)
           throw new JsonRpcError(relayerCodes.unsupported_payment, 'fees are told in the coin of the chain only')
-        const market = await (await sponsoredClient(service, nodes, sponsorship)).market()
+        const market = await ask((await sponsoredClient(service, nodes, sponsorship)).market())
         const price = market.kind === 'legacy' ? market.gas_price : market.base_fee + market.tips.average
         const expiry = Math.floor(now() / 1_000) + feeValidS
         return { chainId: `${sponsorship.chain_id}`, gasPrice: `${price}`, rate: 1, expiry, token: coin }
