@@ -81,8 +81,6 @@ const prose: ReadonlySet<string> = new Set([
   'examples',
   'x-codeSamples',
   'x-expected',
-  // The requests that the service sends.
-  'callbacks',
 ])
 
 /** `isNames`: the node's keys are names of properties, one of which may be `description`. */
