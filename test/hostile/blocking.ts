@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { nodeFlags } from '../bench/node-flags.ts'
 import { apiKey, inFolder, masterKey, pinned } from '../bench/processes.ts'
 import { type ContractOperation, operations } from '../support/contract.ts'
+import { urlOf as postgresUrl, startPostgres, stopPostgres } from '../support/postgres-server.ts'
 import type { Longest } from './blocks.ts'
 import { prepareDemo } from './demo.ts'
 import type { Finding } from './finding.ts'
@@ -40,18 +41,40 @@ export const lists = (): Promise<Finding[]> =>
     return findings
   })
 
+/** `--postgres`: the service has a PostgreSQL database, which a second server shares. */
+const onPostgres = process.argv.includes('--postgres')
+
+/** `other`: the second server's URL; the same as `url` with SQLite. */
 export function withService<T>(
-  work: (child: ChildProcess, url: string, folder: string) => Promise<T>,
+  work: (child: ChildProcess, url: string, folder: string, other: string) => Promise<T>,
   rpcUrl?: string,
 ): Promise<T> {
+  return inFolder((folder) =>
+    withDatabase(async (settings) => {
+      const child = spawnService(folder, settings)
+      const second = onPostgres ? spawnService(join(folder, 'second'), settings) : undefined
+      try {
+        const url = await urlOf(child)
+        const other = second ? await urlOf(second) : url
+        await prepareDemo(url, rpcUrl)
+        return await work(child, url, folder, other)
+      } finally {
+        child.kill('SIGKILL')
+        second?.kill('SIGKILL')
+      }
+    }),
+  )
+}
+
+/** The settings that name the database. */
+function withDatabase<T>(work: (settings: Record<string, string>) => Promise<T>): Promise<T> {
+  if (!onPostgres) return work({})
   return inFolder(async (folder) => {
-    const child = spawnService(folder)
+    await startPostgres(folder)
     try {
-      const url = await urlOf(child)
-      await prepareDemo(url, rpcUrl)
-      return await work(child, url, folder)
+      return await work({ DATABASE_URL: postgresUrl(folder, 'postgres') })
     } finally {
-      child.kill('SIGKILL')
+      await stopPostgres(folder, 'immediate')
     }
   })
 }
@@ -141,7 +164,7 @@ const requestOf = ({ method, path, bodies }: ContractOperation) => ({
 })
 
 /** As it is shipped, on a core without the attackers. */
-function spawnService(folder: string): ChildProcess {
+function spawnService(folder: string, settings: Record<string, string>): ChildProcess {
   const { PATH = '' } = process.env
   const hook = join(import.meta.dirname, 'blocks.ts')
   const [command, args] = pinned('servers', [...nodeFlags, '--import', hook, 'server/main.ts'])
@@ -156,6 +179,7 @@ function spawnService(folder: string): ChildProcess {
       MASTER_KEY: masterKey,
       ALLOW_PRIVATE_TARGETS: 'true',
       RATE_LIMIT_BURST: '10000000',
+      ...settings,
     },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })

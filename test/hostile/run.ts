@@ -6,11 +6,12 @@ import { largest } from './largest.ts'
 import { operations } from './operations.ts'
 import { attacks, points } from './points.ts'
 import { random } from './random.ts'
+import { servers } from './servers.ts'
 import { shares } from './shares.ts'
 import { shutdown } from './shutdown.ts'
 import { sockets } from './sockets.ts'
 
-// `npm run test:hostile [-- sockets ... --rows=1000000 --minutes=2 --shared --only=eth_ --seed=1]`: the effects of hostile clients, and of a
+// `npm run test:hostile [-- sockets ... --rows=1000000 --minutes=2 --shared --only=eth_ --seed=1 --postgres]`: the effects of hostile clients, and of a
 // stop at the worst moment, in figures: before the service was hardened, now, and the bound. A summary follows with one line for each
 // kind of attack. A figure that misses its bound ends the run with exit code 1.
 
@@ -21,6 +22,7 @@ const { values, positionals: wanted } = parseArgs({
     shared: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '2' },
     only: { type: 'string', default: '' },
+    postgres: { type: 'boolean', default: false },
     seed: { type: 'string', default: `${Date.now() % 1_000_000}` },
   },
 })
@@ -34,6 +36,7 @@ const parts: Record<string, () => Promise<Finding[]>> = {
   operations: () => operations(Number(values.rows)),
   largest: () => largest(values.only),
   random: () => random(Number(values.minutes)),
+  servers,
   generated: () => generated(Number(values.minutes), Number(values.seed)),
 }
 
@@ -44,7 +47,10 @@ if (unknown.length > 0) {
   say(`There is no part ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}.`)
   process.exit(2)
 }
-const isWanted = (name: string) => wanted.length === 0 || wanted.includes(name)
+/** The others read the file of SQLite, or start the service in another way. */
+const onPostgres = ['shares', 'bodies', 'largest', 'random', 'servers', 'generated']
+const usual = values.postgres ? onPostgres : Object.keys(parts).filter((name) => name !== 'servers')
+const isWanted = (name: string) => (wanted.length === 0 ? usual : wanted).includes(name)
 let missed = 0
 
 const all: Finding[] = []
