@@ -64,8 +64,10 @@ export type RowMac = ReturnType<typeof rowMac>
 const place = 'rights_manifest:1'
 const macBytes = 32
 
-export const emptySums = (): Manifest['sums'] =>
-  Object.fromEntries(rightsTables.map((table) => [table, Buffer.alloc(macBytes)])) as Manifest['sums']
+export const byTable = <T>(make: (table: RightsTable) => T) =>
+  Object.fromEntries(rightsTables.map((table) => [table, make(table)])) as Record<RightsTable, T>
+
+export const emptySums = (): Manifest['sums'] => byTable(() => Buffer.alloc(macBytes))
 
 /** Adds an element to a sum, or removes it; both are XOR. */
 export function toggle(sum: Buffer, element: Buffer): void {
@@ -121,8 +123,7 @@ export function rowMac({ mac, seal, open }: RightsGuard) {
       if (!sealed) return undefined
       try {
         const { version, sums } = JSON.parse(open(sealed, place).toString())
-        const bytes = rightsTables.map((table) => [table, Buffer.from(sums[table], 'hex')])
-        return { version, sums: Object.fromEntries(bytes) }
+        return { version, sums: byTable((table) => Buffer.from(sums[table], 'hex')) }
       } catch {
         return undefined
       }
@@ -136,24 +137,20 @@ const blockRows = 4_096
  * The version of each row of a table, by row id; 0: no such row. The versions stand in blocks of numbers: a Map of a million rows
  * takes five times the memory, and stops the process for tens of milliseconds whenever it grows.
  */
-export function createRowVersions() {
-  const blocks = new Map<number, Float64Array>()
+export class RowVersions {
+  readonly #blocks = new Map<number, Float64Array>()
 
-  return {
-    get: (rowId: number): number => blocks.get(Math.floor(rowId / blockRows))?.[rowId % blockRows] ?? 0,
-    set(rowId: number, version: number): void {
-      const number = Math.floor(rowId / blockRows)
-      let block = blocks.get(number)
-      if (!block) {
-        block = new Float64Array(blockRows)
-        blocks.set(number, block)
-      }
-      block[rowId % blockRows] = version
-    },
+  get(rowId: number): number {
+    return this.#blocks.get(Math.floor(rowId / blockRows))?.[rowId % blockRows] ?? 0
+  }
+
+  set(rowId: number, version: number): void {
+    const number = Math.floor(rowId / blockRows)
+    const block = this.#blocks.get(number) ?? new Float64Array(blockRows)
+    block[rowId % blockRows] = version
+    this.#blocks.set(number, block)
   }
 }
-
-export type RowVersions = ReturnType<typeof createRowVersions>
 
 /**
  * By table: the version of each row, and the rows that the manifest matches: `all`, only the `genuine` ones (another program added
@@ -171,37 +168,45 @@ export type NamedRow = SealedRow & { id: string }
 
 const maxFaults = 100
 
-/** Judges all protected rows, table by table. `known`: the result of the previous scan. */
-export function createScan(seal: RowMac, manifest: Manifest | undefined, known: RightsTables | undefined) {
-  const [all, genuine] = [emptySums(), emptySums()]
-  const faults: RightsFault[] = []
-  const versions = Object.fromEntries(rightsTables.map((table) => [table, createRowVersions()])) as Record<
-    RightsTable,
-    RowVersions
-  >
+/** Judges all protected rows, table by table. */
+export class Scan {
+  readonly #seal: RowMac
+  readonly #manifest: Manifest | undefined
+  readonly #known: RightsTables | undefined
+  readonly #sums = { all: emptySums(), genuine: emptySums() }
+  readonly #faults: RightsFault[] = []
+  readonly #versions = byTable(() => new RowVersions())
 
-  return {
-    add(table: RightsTable, row: NamedRow): void {
-      const isGenuine = seal.isGenuine(table, row)
-      const isNewest = row.rights_version >= (known?.[table].versions.get(row.row_id) ?? 0)
-      const element = seal.element(table, row.row_id, row.rights_version)
-      toggle(all[table], element)
-      if (isGenuine) {
-        toggle(genuine[table], element)
-        versions[table].set(row.row_id, row.rights_version)
-        if (isNewest) return
-      }
-      if (faults.length < maxFaults) faults.push({ table, id: row.id, reason: isGenuine ? 'rolled back' : 'changed' })
-    },
-    end(): RightsState {
-      const tables = rightsTables.map((table) => {
-        const sum = manifest?.sums[table]
-        const counted = sum?.equals(all[table]) ? 'all' : sum?.equals(genuine[table]) ? 'genuine' : 'neither'
-        if (counted === 'neither') faults.push(missing(table))
-        return [table, { versions: versions[table], counted }]
-      })
-      return { tables: Object.fromEntries(tables), faults }
-    },
+  /** `known`: the result of the previous scan. */
+  constructor(seal: RowMac, manifest: Manifest | undefined, known: RightsTables | undefined) {
+    this.#seal = seal
+    this.#manifest = manifest
+    this.#known = known
+  }
+
+  add(table: RightsTable, row: NamedRow): void {
+    const isGenuine = this.#seal.isGenuine(table, row)
+    const isNewest = row.rights_version >= (this.#known?.[table].versions.get(row.row_id) ?? 0)
+    const element = this.#seal.element(table, row.row_id, row.rights_version)
+    toggle(this.#sums.all[table], element)
+    if (isGenuine) {
+      toggle(this.#sums.genuine[table], element)
+      this.#versions[table].set(row.row_id, row.rights_version)
+      if (isNewest) return
+    }
+    const reason = isGenuine ? 'rolled back' : 'changed'
+    if (this.#faults.length < maxFaults) this.#faults.push({ table, id: row.id, reason })
+  }
+
+  end(): RightsState {
+    const tables = byTable((table) => {
+      const sum = this.#manifest?.sums[table]
+      const { all, genuine } = this.#sums
+      const counted = sum?.equals(all[table]) ? 'all' : sum?.equals(genuine[table]) ? 'genuine' : 'neither'
+      if (counted === 'neither') this.#faults.push(missing(table))
+      return { versions: this.#versions[table], counted } satisfies RightsTables[RightsTable]
+    })
+    return { tables, faults: this.#faults }
   }
 }
 
@@ -260,23 +265,21 @@ export const distrusted = () =>
 /** A fault is reported again after this many other faults, which limits the memory. */
 const maxReported = 1_000
 
-export type RightsReports = ReturnType<typeof createReports>
-
 /** Reports each fault once. */
-export function createReports() {
-  const reported = new BoundedMap<string, true>(maxReported)
-  let report: (fault: RightsFault) => void = () => {}
-  const tell = (faults: RightsFault[]) => {
+export class FaultReports {
+  readonly #reported = new BoundedMap<string, true>(maxReported)
+  #report: (fault: RightsFault) => void = () => {}
+
+  to(report: (fault: RightsFault) => void): void {
+    this.#report = report
+  }
+
+  tell(faults: RightsFault[]): void {
     for (const fault of faults) {
       const name = JSON.stringify(fault)
-      if (reported.has(name)) continue
-      reported.set(name, true)
-      report(fault)
+      if (this.#reported.has(name)) continue
+      this.#reported.set(name, true)
+      this.#report(fault)
     }
   }
-  return Object.assign(tell, {
-    to(its: typeof report) {
-      report = its
-    },
-  })
 }

@@ -21,7 +21,7 @@ import { createGroup, type GroupConnection } from './group-commit.ts'
 import { joinServers, type Membership } from './membership.ts'
 import { createPool, type PoolSettings } from './pool.ts'
 import { type DurabilitySetting, prepareDatabase } from './prepare-database.ts'
-import { createRights, type PostgresRights } from './row-mac.ts'
+import { PostgresRights } from './row-mac.ts'
 import { createReader, createSnapshot, lister, type Snapshot } from './session.ts'
 import { createSignals, type Signals } from './signals.ts'
 import {
@@ -95,7 +95,7 @@ export async function connect(
   // They would wait for the lock of the generation anyway, and each would hold a connection meanwhile.
   const ordered = createSerialQueue()
   let ownGenerations = 0
-  const rights = createRights({
+  const rights = new PostgresRights({
     snapshot,
     readGeneration: generation.read,
     foreign: () => generation.stored() - ownGenerations,

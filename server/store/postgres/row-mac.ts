@@ -1,16 +1,15 @@
 import { DomainError } from '../../domain/errors.ts'
+import type { RightsFault, RightsGuard } from '../../domain/rows.ts'
 import { type Rights, type Session, StoreError, sql, type Transaction } from '../queries/database.ts'
-import { contentAsText, createTrust, rows, scanRights, sealChanges } from '../queries/row-mac.ts'
+import { contentAsText, Monitor, RowTrust, rows, scanRights, sealChanges } from '../queries/row-mac.ts'
 import {
-  createReports,
   deletionOf,
   distrusted,
+  FaultReports,
   faultOf,
   follow,
   type RightsChange,
-  type RightsReports,
   type RightsTable,
-  type RightsTables,
   type RowMac,
   rowMac,
 } from '../row-mac.ts'
@@ -46,60 +45,69 @@ export async function checkSchema(session: Session): Promise<void> {
  * method that changes such a row says so, in its database transaction; before the commit, changed rows get a new version and a MAC, and
  * the manifest is updated. The lock of the manifest comes after those of all rows, and before that of the audit chain.
  */
-export interface PostgresRights extends Rights {
-  close(): Promise<void>
-}
+export class PostgresRights extends RowTrust implements Rights {
+  protected readonly monitor: PostgresMonitor
+  readonly #dependencies: MonitorDependencies
+  readonly #changesOf = new WeakMap<Transaction, Map<string, RightsChange>>()
 
-export function createRights(dependencies: MonitorDependencies): PostgresRights {
-  const { snapshot } = dependencies
-  let sealing: RowMac | undefined
-  const changesOf = new WeakMap<Transaction, Map<string, RightsChange>>()
-  const tell = createReports()
-  const monitor = createMonitor(dependencies, tell)
+  constructor(dependencies: MonitorDependencies) {
+    const reports = new FaultReports()
+    super(reports)
+    this.monitor = new PostgresMonitor(dependencies, reports)
+    this.#dependencies = dependencies
+  }
 
-  function add(transaction: Transaction, seal: RowMac, change: RightsChange): void {
-    const known = changesOf.get(transaction)
+  async protect(guard: RightsGuard, report: (fault: RightsFault) => void): Promise<void> {
+    await this.#dependencies.readGeneration()
+    const mac = rowMac(guard)
+    this.reports.to(report)
+    await this.#dependencies.snapshot(checkSchema)
+    await this.monitor.scan(mac)
+    this.mac = mac
+  }
+
+  inserted(transaction: Transaction, table: RightsTable, rowId: number): void {
+    if (this.mac) this.#add(transaction, this.mac, { table, row_id: rowId, version: 0 })
+  }
+
+  updated(transaction: Transaction, table: RightsTable, rowId: number): Promise<void> {
+    return this.#change(transaction, { table, row_id: rowId }, false)
+  }
+
+  deleted(transaction: Transaction, table: RightsTable, rowId: number): Promise<void> {
+    return this.#change(transaction, { table, row_id: rowId }, true)
+  }
+
+  close(): Promise<void> {
+    return this.monitor.ended()
+  }
+
+  #add(transaction: Transaction, mac: RowMac, change: RightsChange): void {
+    const known = this.#changesOf.get(transaction)
     const changes = known ?? new Map<string, RightsChange>()
     const name = nameOf(change)
     if (!changes.has(name)) changes.set(name, change)
     if (known) return
-    changesOf.set(transaction, changes)
+    this.#changesOf.set(transaction, changes)
     transaction.beforeCommit(async () => {
       await checkSchema(transaction)
-      const sealed = await sealChanges(transaction, seal, changes.values())
-      transaction.afterCommit(() => monitor.follow(sealed))
+      const sealed = await sealChanges(transaction, mac, changes.values())
+      transaction.afterCommit(() => this.monitor.follow(sealed))
     })
   }
 
-  async function change(transaction: Transaction, table: RightsTable, rowId: number, isDeletion: boolean) {
-    if (!sealing || changesOf.get(transaction)?.has(nameOf({ table, row_id: rowId }))) return
-    const stored = await transaction.one(rows[table].lock, { row_id: rowId })
+  async #change(transaction: Transaction, place: Pick<RightsChange, 'table' | 'row_id'>, isDeletion: boolean) {
+    const { mac } = this
+    if (!mac || this.#changesOf.get(transaction)?.has(nameOf(place))) return
+    const stored = await transaction.one(rows[place.table].lock, { row_id: place.row_id })
     if (!stored) return
     const row = contentAsText(stored)
-    const known = monitor.of(table)
-    const fault = faultOf(sealing, table, row, known)
-    if (fault) tell([fault])
+    const known = this.monitor.of(place.table)
+    const fault = faultOf(mac, place.table, row, known)
+    if (fault) this.reports.tell([fault])
     if (fault && !isDeletion) throw distrusted()
-    const its = { table, row_id: rowId, version: row.rights_version }
-    add(transaction, sealing, fault ? deletionOf(sealing, table, row, known) : its)
-  }
-
-  return {
-    async protect(guard, report) {
-      await dependencies.readGeneration()
-      const seal = rowMac(guard)
-      tell.to(report)
-      await snapshot(checkSchema)
-      await monitor.first(seal)
-      sealing = seal
-    },
-    ...createTrust(() => sealing, monitor, tell),
-    inserted(transaction, table, rowId) {
-      if (sealing) add(transaction, sealing, { table, row_id: rowId, version: 0 })
-    },
-    updated: (transaction, table, rowId) => change(transaction, table, rowId, false),
-    deleted: (transaction, table, rowId) => change(transaction, table, rowId, true),
-    close: monitor.ended,
+    const change = { ...place, version: row.rights_version }
+    this.#add(transaction, mac, fault ? deletionOf(mac, place.table, row, known) : change)
   }
 }
 
@@ -110,7 +118,7 @@ const pauseFactor = 50
 const leastPauseMs = 1_000
 const longestPauseMs = 5_000
 
-export interface MonitorDependencies {
+interface MonitorDependencies {
   snapshot: Snapshot
   /** A generation that was read once distinguishes those of other programs from those of this server. */
   readGeneration(): Promise<unknown>
@@ -120,84 +128,80 @@ export interface MonitorDependencies {
   doubt(): void
 }
 
-/**
- * The state of all protected rows. It follows the changes of this server; scans of all rows find the changes of others: while rows are
- * used, and once after each new generation of another program.
- */
-export function createMonitor({ snapshot, foreign, doubt }: MonitorDependencies, tell: RightsReports) {
-  let tables: RightsTables | undefined
-  let moves = 0
-  /** The changes of this server during a scan. */
-  let sinceScan: RightsChange[] | undefined
-  let scanning: Promise<void> | undefined
-  let foreignAtScan = 0
-  let [nextMs, lateMs] = [0, 0]
-  let timer: NodeJS.Timeout | undefined
+/** Scans while rows are used, and once after each new generation of another program. */
+class PostgresMonitor extends Monitor {
+  readonly #dependencies: MonitorDependencies
+  readonly #reports: FaultReports
+  #scanning: Promise<void> | undefined
+  #foreignAtScan = 0
+  #nextMs = 0
+  #lateMs = 0
+  #timer: NodeJS.Timeout | undefined
 
-  async function scan(seal: RowMac): Promise<void> {
+  constructor(dependencies: MonitorDependencies, reports: FaultReports) {
+    super()
+    this.#dependencies = dependencies
+    this.#reports = reports
+  }
+
+  async scan(mac: RowMac): Promise<void> {
     const startedMs = performance.now()
-    foreignAtScan = foreign()
-    sinceScan = []
+    const { snapshot, foreign, doubt } = this.#dependencies
+    this.#foreignAtScan = foreign()
+    const since: RightsChange[] = []
+    this.sinceScan = since
     try {
-      const state = await snapshot((session) => scanRights(session, seal, tables))
-      tables = state.tables
-      moves += 1
-      tell(state.faults)
-      if (state.faults.length > 0) doubt()
+      const { tables, faults } = await snapshot((session) => scanRights(session, mac, this.tables))
+      this.tables = tables
+      this.moves += 1
+      this.#reports.tell(faults)
+      if (faults.length > 0) doubt()
     } finally {
-      if (tables) follow(tables, sinceScan)
-      sinceScan = undefined
+      if (this.tables) follow(this.tables, since)
+      this.sinceScan = undefined
       const endedMs = performance.now()
-      nextMs = endedMs + Math.max(leastPauseMs, pauseFactor * (endedMs - startedMs))
-      lateMs = Math.max(nextMs, endedMs + longestPauseMs)
+      this.#nextMs = endedMs + Math.max(leastPauseMs, pauseFactor * (endedMs - startedMs))
+      this.#lateMs = Math.max(this.#nextMs, endedMs + longestPauseMs)
     }
   }
 
-  function start(seal: RowMac): void {
-    clearTimeout(timer)
-    timer = undefined
-    scanning ??= scan(seal)
-      .catch(reported)
+  /** Scans if it is time, or later; waits for the scan when another program has made a new generation. */
+  async again(mac: RowMac): Promise<void> {
+    const [isForeign, nowMs] = [this.#isForeign(), performance.now()]
+    if (nowMs >= (isForeign ? this.#nextMs : this.#lateMs)) this.#start(mac)
+    else if (isForeign && !this.#scanning) this.#later(mac)
+    if (isForeign) await this.#scanning
+  }
+
+  async ended(): Promise<void> {
+    await this.#scanning
+    clearTimeout(this.#timer)
+  }
+
+  #isForeign(): boolean {
+    return this.#dependencies.foreign() !== this.#foreignAtScan
+  }
+
+  #start(mac: RowMac): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#scanning ??= this.scan(mac)
+      .catch((error) => this.#report(error))
       .finally(() => {
-        scanning = undefined
-        if (isForeign()) later(seal)
+        this.#scanning = undefined
+        if (this.#isForeign()) this.#later(mac)
       })
   }
 
-  const isForeign = () => foreign() !== foreignAtScan
-
   /** Rows that are read now may be cached until the next generation, and no later use would scan. */
-  function later(seal: RowMac): void {
-    timer ??= setTimeout(start, nextMs - performance.now(), seal).unref()
+  #later(mac: RowMac): void {
+    this.#timer ??= setTimeout(() => this.#start(mac), this.#nextMs - performance.now()).unref()
   }
 
-  const reported = (error: unknown) => {
+  #report(error: unknown): void {
     // The database is down: the next use scans again.
     if (error instanceof DomainError) return
-    tell([{ table: 'all', id: null, reason: `the scan of all rows failed: ${(error as Error).message}` }])
-  }
-
-  return {
-    first: scan,
-    /** Scans if it is time, or later; waits for the scan when another program has made a new generation. */
-    async again(seal: RowMac): Promise<void> {
-      const [its, nowMs] = [isForeign(), performance.now()]
-      if (nowMs >= (its ? nextMs : lateMs)) start(seal)
-      else if (its && !scanning) later(seal)
-      if (its) await scanning
-    },
-    of: (table: RightsTable) => tables?.[table],
-    /** Grows when the state changes: the same number before and after a read proves that the state is not newer than the read. */
-    moves: () => moves,
-    /** Applies the committed changes of a database transaction of this server; version 0: deleted. */
-    follow(changes: RightsChange[]): void {
-      moves += 1
-      if (sinceScan) sinceScan.push(...changes)
-      else if (tables) follow(tables, changes)
-    },
-    async ended() {
-      await scanning
-      clearTimeout(timer)
-    },
+    const reason = `the scan of all rows failed: ${(error as Error).message}`
+    this.#reports.tell([{ table: 'all', id: null, reason }])
   }
 }

@@ -1,18 +1,20 @@
 import {
+  byTable,
   bytesOfRights,
-  createScan,
   distrusted,
   emptySums,
+  type FaultReports,
   faultOf,
+  follow,
   listsOfRelayers,
   type RightsChange,
-  type RightsReports,
   type RightsState,
   type RightsTable,
   type RightsTables,
   type RowMac,
   rightsColumns,
   rightsTables,
+  Scan,
   type SealedRow,
   sealChange,
   toggle,
@@ -60,9 +62,6 @@ export function contentOf(engine: Engine, table: RightsTable, row: string = tabl
 export const sealedColumns = (engine: Engine, table: RightsTable): string =>
   `${table}.row_id, ${table}.rights_version, ${table}.rights_mac, ${contentOf(engine, table)} AS rights_content`
 
-export const byTable = <T>(make: (table: RightsTable) => T) =>
-  Object.fromEntries(rightsTables.map((table) => [table, make(table)])) as Record<RightsTable, T>
-
 /** A step takes some milliseconds. */
 export const maxStep = 250
 
@@ -103,7 +102,7 @@ export async function scanRights(
   known?: RightsTables,
   pause: () => Promise<void> = async () => {},
 ): Promise<RightsState> {
-  const scan = createScan(seal, seal.openManifest((await session.one(readManifest))?.sealed), known)
+  const scan = new Scan(seal, seal.openManifest((await session.one(readManifest))?.sealed), known)
   for (const table of rightsTables) {
     for await (const some of stepsOf(session, table)) {
       for (const row of some) scan.add(table, contentAsText(row))
@@ -157,61 +156,78 @@ export async function sealChanges(
   return sealed
 }
 
-/** The state of all protected rows, as a scan found it and changes of this process moved it. */
-export interface Monitor {
-  /** Scans again if another program may have changed rows. */
-  again(seal: RowMac): void | Promise<void>
-  of(table: RightsTable): RightsTables[RightsTable] | undefined
+/** The state of all protected rows: scans find the changes of other programs, and it follows the changes of this process. */
+export abstract class Monitor {
+  protected tables: RightsTables | undefined
+  /** The changes of this process during a scan; version 0: deleted. */
+  protected sinceScan: RightsChange[] | undefined
   /** Grows when the state changes: the same number before and after a read proves that the state is not newer than the read. */
-  moves(): number
+  moves = 0
+
+  /** Scans again if another program may have changed rows. */
+  abstract again(mac: RowMac): Promise<void>
+
+  of(table: RightsTable): RightsTables[RightsTable] | undefined {
+    return this.tables?.[table]
+  }
+
+  /** Applies the committed changes of a database transaction of this process; version 0: deleted. */
+  follow(changes: RightsChange[]): void {
+    this.moves += 1
+    if (this.sinceScan) this.sinceScan.push(...changes)
+    else if (this.tables) follow(this.tables, changes)
+  }
 }
 
 /** How often rows are read again that changed meanwhile. */
 const maxReads = 10
 
-/** `sealing`: undefined before `protect`, when all rows are trusted. */
-export function createTrust(sealing: () => RowMac | undefined, monitor: Monitor, tell: RightsReports): Trust {
-  async function judged<R extends StoredRow>(
-    table: RightsTable,
-    read: () => Promise<R[]>,
-  ): Promise<{ row: R; isTrusted: boolean }[]> {
-    const seal = sealing()
-    if (!seal) return (await read()).map((row) => ({ row, isTrusted: true }))
-    await monitor.again(seal)
+/** The check of rows when they are used. Before `protect`, all rows are trusted. */
+export abstract class RowTrust implements Trust {
+  protected mac: RowMac | undefined
+  protected readonly reports: FaultReports
+  protected abstract readonly monitor: Monitor
+
+  constructor(reports: FaultReports) {
+    this.reports = reports
+  }
+
+  async trusted<R extends StoredRow>(table: RightsTable, read: () => Promise<R[]>): Promise<Trusted<R>[]> {
+    const found = await this.#judged(table, read)
+    return found.filter(({ isTrusted }) => isTrusted).map(({ row }) => withoutSeal(row))
+  }
+
+  async require<R extends StoredRow>(table: RightsTable, read: () => Promise<R | undefined>, id?: string) {
+    const [found] = await this.#judged(table, async () => {
+      const row = await read()
+      return row ? [row] : []
+    })
+    if (!found) return undefined
+    if (!found.isTrusted || (id !== undefined && found.row.id !== id)) throw distrusted()
+    return withoutSeal(found.row)
+  }
+
+  async requireAll<R extends StoredRow>(table: RightsTable, read: () => Promise<R[]>): Promise<Trusted<R>[]> {
+    const found = await this.#judged(table, read)
+    if (found.some(({ isTrusted }) => !isTrusted)) throw distrusted()
+    return found.map(({ row }) => withoutSeal(row))
+  }
+
+  async #judged<R extends StoredRow>(table: RightsTable, read: () => Promise<R[]>) {
+    const { mac, monitor } = this
+    if (!mac) return (await read()).map((row) => ({ row, isTrusted: true }))
+    await monitor.again(mac)
     for (let reads = 1; ; reads += 1) {
-      const moves = monitor.moves()
+      const { moves } = monitor
       const found = (await read()).map((row) => ({
         row,
-        fault: faultOf(seal, table, contentAsText(row), monitor.of(table)),
+        fault: faultOf(mac, table, contentAsText(row), monitor.of(table)),
       }))
       // The row may have been read before a change, and checked against the state after it.
-      const mayBeOld = moves !== monitor.moves() && found.some(({ fault }) => fault?.reason === 'rolled back')
+      const mayBeOld = moves !== monitor.moves && found.some(({ fault }) => fault?.reason === 'rolled back')
       if (mayBeOld && reads < maxReads) continue
-      tell(found.flatMap(({ fault }) => fault ?? []))
+      this.reports.tell(found.flatMap(({ fault }) => fault ?? []))
       return found.map(({ row, fault }) => ({ row, isTrusted: fault === undefined }))
     }
   }
-
-  return {
-    async trusted(table, read) {
-      const found = await judged(table, read)
-      return found.filter(({ isTrusted }) => isTrusted).map(({ row }) => unsealed(row))
-    },
-    async require(table, read, id) {
-      const [found] = await judged(table, async () => {
-        const row = await read()
-        return row ? [row] : []
-      })
-      if (!found) return undefined
-      if (!found.isTrusted || (id !== undefined && found.row.id !== id)) throw distrusted()
-      return unsealed(found.row)
-    },
-    async requireAll(table, read) {
-      const found = await judged(table, read)
-      if (found.some(({ isTrusted }) => !isTrusted)) throw distrusted()
-      return found.map(({ row }) => unsealed(row))
-    },
-  }
 }
-
-const unsealed = <R extends StoredRow>(row: R): Trusted<R> => withoutSeal(row)

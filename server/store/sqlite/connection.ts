@@ -16,7 +16,7 @@ import { auditHeadOf, createTrail } from './audit.ts'
 import { startCheckpoints } from './checkpoints.ts'
 import { createCommit, createGroup, isUntrustworthy } from './commit.ts'
 import { migrate, openDatabase, openReader } from './open-database.ts'
-import { createRights, type SqliteRights } from './row-mac.ts'
+import { SqliteRights } from './row-mac.ts'
 import { createSession, lister } from './session.ts'
 
 export interface Connection extends Database {
@@ -55,7 +55,8 @@ export function connect(file: string, dependencies: Partial<StoreDependencies> =
   const reader = alone ? db : openReader(file)
   const trail = createTrail(db)
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
-  const rights = createRights(db, file, () => dataVersion.get() as number)
+  const version = () => dataVersion.get() as number
+  const rights = new SqliteRights(db, file, { version, write: (work) => write(work) })
   const checkpoints = checkpointsApart ? startCheckpoints(file, checkpointsFailed) : undefined
   if (checkpoints) db.pragma(`wal_autocheckpoint = ${maxLogPages}`)
 
@@ -101,8 +102,8 @@ export function connect(file: string, dependencies: Partial<StoreDependencies> =
     readTogether: async ({ nameOf, readAll }, key) => (await readAll(connection, [key])).get(nameOf(key)),
     list: (table, slice) => listerOf(table)(slice) as never,
     auditHead: auditHeadOf(reader),
-    rights: { ...rights, protect: (guard, report) => write(() => rights.protect(guard, report)) },
-    version: () => dataVersion.get() as number,
+    rights,
+    version,
     generation: () => (db.inTransaction ? committedGeneration : generationOf)?.get() as number,
     idle: () => ordered(async () => {}),
     close() {

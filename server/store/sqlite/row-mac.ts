@@ -1,17 +1,16 @@
 import type Database from 'better-sqlite3'
+import type { RightsFault, RightsGuard } from '../../domain/rows.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type Rights, type Session, StoreError } from '../queries/database.ts'
-import { contentOf, createTrust, scanRights, sealChanges } from '../queries/row-mac.ts'
+import { contentOf, Monitor, RowTrust, scanRights, sealChanges } from '../queries/row-mac.ts'
 import {
-  createReports,
   deletionOf,
   distrusted,
+  FaultReports,
   faultOf,
   follow,
   listsOfRelayers,
   type RightsChange,
-  type RightsReports,
-  type RightsState,
   type RightsTable,
   type NamedRow as Row,
   type RowMac,
@@ -84,81 +83,91 @@ export function rightsTriggers(): string {
  * Before the commit, changed rows get a new version and a MAC, and the manifest is updated. A row is checked when it is used. A scan
  * of all rows, at startup and after commits by other connections, finds rows that were rolled back or removed.
  */
-export interface SqliteRights extends Rights {
-  /** Seals the changed rows. Must be called inside the database transaction, before its commit. */
-  seal(session: Session): Promise<void>
-  /** Must be called after every database transaction. */
-  ended(committed: boolean): void
-  close(): void
-}
-
-/** `version`: changes when another connection commits. */
-export function createRights(db: Database.Database, file: string, version: () => number): SqliteRights {
-  let sealing: RowMac | undefined
-  const changes = new Map<string, RightsChange>()
+export class SqliteRights extends RowTrust implements Rights {
+  protected readonly monitor: SqliteMonitor
+  readonly #db: Database.Database
+  readonly #checkSchema: () => void
+  readonly #changes = new Map<string, RightsChange>()
   /** The changes that the current database transaction seals; version 0: deleted. */
-  let sealed: RightsChange[] = []
-  const tell = createReports()
-  const monitor = createMonitor(db, file, version, tell)
-  const checkSchema = schemaCheck(db)
+  #sealed: RightsChange[] = []
+  readonly #write: (work: () => Promise<void>) => Promise<void>
 
-  function judge(seal: RowMac, table: RightsTable, row: Row): boolean {
-    const fault = faultOf(seal, table, row, monitor.of(table))
-    if (fault) tell([fault])
-    return fault === undefined
+  /** `version`: changes when another connection commits. `write`: runs a database transaction. */
+  constructor(
+    db: Database.Database,
+    file: string,
+    { version, write }: { version(): number; write(work: () => Promise<void>): Promise<void> },
+  ) {
+    const reports = new FaultReports()
+    super(reports)
+    this.monitor = new SqliteMonitor(db, file, version, reports)
+    this.#db = db
+    this.#checkSchema = schemaCheck(db)
+    this.#write = write
+  }
+
+  protect(guard: RightsGuard, report: (fault: RightsFault) => void): Promise<void> {
+    return this.#write(async () => {
+      const mac = rowMac(guard)
+      this.reports.to(report)
+      this.#checkSchema()
+      const record = (table: RightsTable, kind: string, ...[rowId, version, rightsMac, content]: RecordedRow) => {
+        const id = content === '' ? '' : JSON.parse(content)[1]
+        const row = { id, row_id: rowId, rights_version: version, rights_mac: rightsMac, rights_content: content }
+        this.#record(mac, table, kind, row)
+        return null
+      }
+      this.#db.function('rights_change', { varargs: true }, record as (...values: unknown[]) => null)
+      const isRecorded = (table: RightsTable, rowId: number) => Number(this.#changes.has(nameOf(table, rowId)))
+      this.#db.function('rights_is_recorded', isRecorded as (...values: unknown[]) => number)
+      this.#db.exec(rightsTriggers())
+      await this.monitor.first(mac)
+      this.mac = mac
+    })
   }
 
   /** Called by the triggers, before a change or after an insert. SQLite allows no statement in it. */
-  function change(seal: RowMac, table: RightsTable, kind: string, row: Row): void {
+  #record(mac: RowMac, table: RightsTable, kind: string, row: Row): void {
     const name = nameOf(table, row.row_id)
-    if (changes.has(name)) return
-    const known = { table, row_id: row.row_id, version: row.rights_version }
-    if (kind === 'insert') changes.set(name, { ...known, version: 0 })
-    else if (judge(seal, table, row)) changes.set(name, known)
-    else if (kind === 'update') throw distrusted()
-    else changes.set(name, deletionOf(seal, table, row, monitor.of(table)))
+    if (this.#changes.has(name)) return
+    const change = { table, row_id: row.row_id, version: row.rights_version }
+    if (kind === 'insert') {
+      this.#changes.set(name, { ...change, version: 0 })
+      return
+    }
+    const known = this.monitor.of(table)
+    const fault = faultOf(mac, table, row, known)
+    if (fault) this.reports.tell([fault])
+    if (fault && kind === 'update') throw distrusted()
+    this.#changes.set(name, fault ? deletionOf(mac, table, row, known) : change)
   }
 
-  return {
-    /** Must be called inside a database transaction. */
-    async protect(guard, report) {
-      const seal = rowMac(guard)
-      tell.to(report)
-      checkSchema()
-      const call = (table: RightsTable, kind: string, ...[rowId, version, mac, content]: RecordedRow) => {
-        const id = content === '' ? '' : JSON.parse(content)[1]
-        const row = { id, row_id: rowId, rights_version: version, rights_mac: mac, rights_content: content }
-        change(seal, table, kind, row)
-        return null
-      }
-      db.function('rights_change', { varargs: true }, call as (...values: unknown[]) => null)
-      const isRecorded = (table: RightsTable, rowId: number) => Number(changes.has(nameOf(table, rowId)))
-      db.function('rights_is_recorded', isRecorded as (...values: unknown[]) => number)
-      db.exec(rightsTriggers())
-      await monitor.first(seal)
-      sealing = seal
-    },
-    ...createTrust(() => sealing, monitor, tell),
-    // The triggers see every change.
-    inserted() {},
-    async updated() {},
-    async deleted() {},
-    async seal(session) {
-      if (!sealing || changes.size === 0) return
-      checkSchema()
-      sealed = await sealChanges(session, sealing, changes.values())
-    },
-    ended(committed) {
-      if (changes.size === 0) return
-      if (committed) monitor.follow(sealed)
-      changes.clear()
-      sealed = []
-    },
-    close: monitor.close,
+  // The triggers see every change.
+  inserted(): void {}
+  async updated(): Promise<void> {}
+  async deleted(): Promise<void> {}
+
+  /** Seals the changed rows. Must be called inside the database transaction, before its commit. */
+  async seal(session: Session): Promise<void> {
+    if (!this.mac || this.#changes.size === 0) return
+    this.#checkSchema()
+    this.#sealed = await sealChanges(session, this.mac, this.#changes.values())
+  }
+
+  /** Must be called after every database transaction. */
+  ended(committed: boolean): void {
+    if (this.#changes.size === 0) return
+    if (committed) this.monitor.follow(this.#sealed)
+    this.#changes.clear()
+    this.#sealed = []
+  }
+
+  close(): void {
+    this.monitor.close()
   }
 }
 
-type RecordedRow = [rowId: number, version: number, mac: Uint8Array, content: string]
+type RecordedRow = [rowId: number, version: number, rightsMac: Uint8Array, content: string]
 
 const nameOf = (table: RightsTable, rowId: number) => `${table}:${rowId}`
 
@@ -166,90 +175,90 @@ const nameOf = (table: RightsTable, rowId: number) => `${table}:${rowId}`
 const leastPauseMs = 1_000
 const pauseFactor = 50
 
-/**
- * The state of all protected rows. It follows the changes of this connection; a scan of all rows finds the changes of others.
- * `version`: changes when another connection commits.
- */
-export function createMonitor(db: Database.Database, file: string, version: () => number, tell: RightsReports) {
-  let state: RightsState | undefined
-  /** The changes of this connection during a scan; version 0: deleted. */
-  let sinceScan: RightsChange[] | undefined
-  let scannedAt: number | undefined
-  let nextScanAt = 0
-  let timer: NodeJS.Timeout | undefined
-  let reader: Database.Database | undefined
-  let moves = 0
-  let starting = Promise.resolve()
+/** `version`: changes when another connection commits. */
+class SqliteMonitor extends Monitor {
+  readonly #db: Database.Database
+  readonly #file: string
+  readonly #version: () => number
+  readonly #reports: FaultReports
+  #scannedAt: number | undefined
+  #nextScanAt = 0
+  #timer: NodeJS.Timeout | undefined
+  #reader: Database.Database | undefined
+  #starting = Promise.resolve()
+
+  constructor(db: Database.Database, file: string, version: () => number, reports: FaultReports) {
+    super()
+    this.#db = db
+    this.#file = file
+    this.#version = version
+    this.#reports = reports
+  }
+
+  /** The first scan, without steps. Must be called inside a database transaction. */
+  async first(mac: RowMac): Promise<void> {
+    this.#scannedAt = this.#version()
+    const { tables, faults } = await scanRights(createSession(this.#db), mac)
+    this.tables = tables
+    this.#reports.tell(faults)
+  }
+
+  /** Resolves when few rows are scanned; with more, the rest is scanned while they are used. */
+  again(mac: RowMac): Promise<void> {
+    this.#scanAgain(mac)
+    return this.#starting
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#reader?.close()
+  }
 
   /** Scans all rows after a commit of another connection: few rows at once, more in steps between which other work runs. */
-  function scanAgain(seal: RowMac): void {
-    if (sinceScan || timer || version() === scannedAt) return
-    const waitMs = nextScanAt - performance.now()
+  #scanAgain(mac: RowMac): void {
+    if (this.sinceScan || this.#timer || this.#version() === this.#scannedAt) return
+    const waitMs = this.#nextScanAt - performance.now()
     if (waitMs > 0) {
-      timer = setTimeout(() => {
-        timer = undefined
-        scanAgain(seal)
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined
+        this.#scanAgain(mac)
       }, waitMs).unref()
       return
     }
     const first = Promise.withResolvers<void>()
-    starting = first.promise
-    void scan(seal, first.resolve)
+    this.#starting = first.promise
+    void this.#scan(mac, first.resolve)
   }
 
   /** `started`: called after the first step. */
-  async function scan(seal: RowMac, started: () => void): Promise<void> {
+  async #scan(mac: RowMac, started: () => void): Promise<void> {
     const startedAt = performance.now()
-    scannedAt = version()
-    sinceScan = []
-    reader ??= openReader(file)
-    const session = createSession(reader)
+    this.#scannedAt = this.#version()
+    const since: RightsChange[] = []
+    this.sinceScan = since
+    this.#reader ??= openReader(this.#file)
+    const reader = this.#reader
     reader.exec('BEGIN')
     try {
-      const found = await scanRights(session, seal, state?.tables, () => {
+      const { tables, faults } = await scanRights(createSession(reader), mac, this.tables, () => {
         started()
         return yieldToEventLoop()
       })
-      follow(found.tables, sinceScan)
-      state = found
-      moves += 1
-      tell(found.faults)
+      follow(tables, since)
+      this.tables = tables
+      this.moves += 1
+      this.#reports.tell(faults)
     } catch (error) {
       // The service has ended.
       if (!reader.open) return
-      scannedAt = undefined
-      tell([{ table: 'all', id: null, reason: `the scan of all rows failed: ${(error as Error).message}` }])
+      this.#scannedAt = undefined
+      const reason = `the scan of all rows failed: ${(error as Error).message}`
+      this.#reports.tell([{ table: 'all', id: null, reason }])
     } finally {
       started()
       if (reader.open) reader.exec('COMMIT')
-      sinceScan = undefined
-      nextScanAt = performance.now() + Math.max(leastPauseMs, pauseFactor * (performance.now() - startedAt))
+      this.sinceScan = undefined
+      this.#nextScanAt = performance.now() + Math.max(leastPauseMs, pauseFactor * (performance.now() - startedAt))
     }
-  }
-
-  return {
-    /** The first scan, without steps. Must be called inside a database transaction. */
-    async first(seal: RowMac): Promise<void> {
-      scannedAt = version()
-      state = await scanRights(createSession(db), seal)
-      tell(state.faults)
-    },
-    /** Resolves when few rows are scanned; with more, the rest is scanned while they are used. */
-    again(seal: RowMac): Promise<void> {
-      scanAgain(seal)
-      return starting
-    },
-    of: (table: RightsTable) => state?.tables[table],
-    moves: () => moves,
-    /** Applies the committed changes of a database transaction of this connection; version 0: deleted. */
-    follow(changes: RightsChange[]): void {
-      moves += 1
-      if (sinceScan) sinceScan.push(...changes)
-      else if (state) follow(state.tables, changes)
-    },
-    close() {
-      clearTimeout(timer)
-      reader?.close()
-    },
   }
 }
