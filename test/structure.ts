@@ -31,13 +31,18 @@ function shapesOf(name: string, text: string) {
   const counts = { factories: 0, parameters: 0, nested: 0 }
   const isExported = (node: ts.Node) =>
     ts.canHaveModifiers(node) && !!ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
-  const isFactory = (declared: string | undefined) => /^create[A-Z]/.test(declared ?? '')
+  /** A verb that returns a promise (`createRelayer` of the store) makes no functions. */
+  const isFactory = (declared: string | undefined, its: ts.Node | undefined) =>
+    /^create[A-Z]/.test(declared ?? '') &&
+    !(its && ts.isFunctionLike(its) && /^Promise</.test(its.type?.getText() ?? ''))
   const linesOf = (node: ts.Node) => text.slice(node.getStart(), node.end).split('\n').length
   const visit = (node: ts.Node, depth: number): void => {
-    if (ts.isFunctionDeclaration(node) && isExported(node) && isFactory(node.name?.text)) counts.factories += 1
+    if (ts.isFunctionDeclaration(node) && isExported(node) && isFactory(node.name?.text, node)) counts.factories += 1
     if (ts.isVariableStatement(node) && isExported(node)) {
       const declared = node.declarationList.declarations
-      counts.factories += declared.filter((its) => isFactory(its.name.getText()) && its.initializer).length
+      counts.factories += declared.filter(
+        (its) => isFactory(its.name.getText(), its.initializer) && its.initializer,
+      ).length
     }
     const isFunction = ts.isFunctionLike(node) && 'body' in node && node.body !== undefined
     if (isFunction) {

@@ -15,13 +15,13 @@ export async function openPostgresStore(settings: ConnectionSettings, world: Sto
   const connection = await connect(settings, world).catch((error: unknown) => {
     throw isUnavailable(error) ? new StoreUnavailable() : error
   })
-  const { appendAudit, auditHead, close } = connection
+  const { appendAudit, auditHead, close, signals } = connection
   for (const setting of connection.warnings) world.weakDatabase?.(setting)
   return {
     generation: oneAtATime(connection.generation),
-    version: connection.signals.losses,
-    tell: connection.signals.tell,
-    subscribe: connection.signals.subscribe,
+    version: () => signals.losses,
+    tell: (signal) => signals.tell(signal),
+    subscribe: (heard) => signals.subscribe(heard),
     takeTokens: connection.takeTokens,
     close,
     appendAudit,

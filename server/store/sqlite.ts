@@ -2,7 +2,7 @@ import type { StoreWorld } from './queries/database.ts'
 import { bindQueries } from './queries/store-queries.ts'
 import { audit } from './sqlite/audit.ts'
 import { connect } from './sqlite/connection.ts'
-import { createLeases, workShares } from './sqlite/work-share.ts'
+import { workShares } from './sqlite/work-share.ts'
 import type { Store } from './store.ts'
 
 /** The store in one SQLite file. */
@@ -21,7 +21,7 @@ export function openSqliteStore(file: string, world: StoreWorld): Store {
     },
     ...audit(connection),
     ...bindQueries(connection),
-    ...workShares(createLeases(connection, connection.effects)),
+    ...workShares(connection),
   }
 }
 

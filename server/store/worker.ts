@@ -98,7 +98,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
     if (stopping.signal.aborted || leaving.has(rowId)) return
     const lane = lanes.get(rowId)
     if (lane) return lane.wake()
-    const created = createRowQueue()
+    const created = new RowQueue()
     lanes.set(rowId, created)
     void follow(rowId, created)
   }
@@ -219,61 +219,63 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
   }
 }
 
-export type RowQueue = ReturnType<typeof createRowQueue>
-
 /** The sequence of the rounds of one row. */
-export function createRowQueue() {
-  let wanted = true
-  let working = false
-  let rouse: (() => void) | undefined
-  let waiters: { rounds: number; resolve(): void }[] = []
-  let close = () => {}
-  const ended = new Promise<void>((resolve) => {
-    close = resolve
-  })
+export class RowQueue {
+  #isWanted = true
+  #isWorking = false
+  #rouse: (() => void) | undefined
+  #waiters: { rounds: number; resolve(): void }[] = []
+  readonly #ended = Promise.withResolvers<void>()
+  /** Resolves when the last round has ended. */
+  readonly ended = this.#ended.promise
 
-  function end(): void {
-    working = false
-    for (const waiter of waiters) waiter.rounds -= 1
-    for (const { rounds, resolve } of waiters) if (rounds <= 0) resolve()
-    waiters = waiters.filter(({ rounds }) => rounds > 0)
+  wake(): void {
+    this.#isWanted = true
+    this.#rouse?.()
   }
 
-  return {
-    ended,
-    wake() {
-      wanted = true
-      rouse?.()
-    },
-    isWanted: () => wanted,
-    begin() {
-      wanted = false
-      working = true
-    },
-    end,
-    /** The last round has ended. */
-    close() {
-      end()
-      close()
-    },
-    /** Resolves when a round that starts after now has ended, or at once when no round runs and none is requested. */
-    round: () =>
-      new Promise<void>((resolve) => {
-        if (!working && !wanted) resolve()
-        else waiters.push({ rounds: working && wanted ? 2 : 1, resolve })
-      }),
-    sleep: (ms: number, signal: AbortSignal) =>
-      new Promise<void>((resolve) => {
-        const finish = () => {
-          clearTimeout(timer)
-          signal.removeEventListener('abort', finish)
-          rouse = undefined
-          resolve()
-        }
-        const timer = setTimeout(finish, ms)
-        rouse = finish
-        signal.addEventListener('abort', finish)
-        if (wanted || signal.aborted) finish()
-      }),
+  isWanted(): boolean {
+    return this.#isWanted
+  }
+
+  begin(): void {
+    this.#isWanted = false
+    this.#isWorking = true
+  }
+
+  end(): void {
+    this.#isWorking = false
+    for (const waiter of this.#waiters) waiter.rounds -= 1
+    for (const { rounds, resolve } of this.#waiters) if (rounds <= 0) resolve()
+    this.#waiters = this.#waiters.filter(({ rounds }) => rounds > 0)
+  }
+
+  /** The last round has ended. */
+  close(): void {
+    this.end()
+    this.#ended.resolve()
+  }
+
+  /** Resolves when a round that starts after now has ended, or at once when no round runs and none is requested. */
+  round(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    if (!this.#isWorking && !this.#isWanted) resolve()
+    else this.#waiters.push({ rounds: this.#isWorking && this.#isWanted ? 2 : 1, resolve })
+    return promise
+  }
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const finish = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', finish)
+      this.#rouse = undefined
+      resolve()
+    }
+    const timer = setTimeout(finish, ms)
+    this.#rouse = finish
+    signal.addEventListener('abort', finish)
+    if (this.#isWanted || signal.aborted) finish()
+    return promise
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../server/store/sqlite/connection.ts'
-import { createLeases, workShares } from '../../server/store/sqlite/work-share.ts'
+import { takeLease, workShares } from '../../server/store/sqlite/work-share.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
 import type { WorkKind } from '../../server/store/worker.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
@@ -24,10 +24,10 @@ function leased() {
   }
   const connection = connect(join(temporaryFolder(), 'lease.sqlite'))
   onTestFinished(connection.close)
-  const leases = createLeases(connection, world)
-  const hold = (owner: string) => leases.take('sender', owner, durationMs, () => true)
+  const context = { ...connection, effects: world }
+  const hold = (owner: string) => takeLease(context, { name: 'sender', owner }, () => true)
   const lease = (kind: WorkKind = 'sender') => {
-    const share = workShares(leases).share(kind)
+    const share = workShares(context).share(kind)
     onTestFinished(() => share.release())
     return { claim: () => share.claim(1), release: share.release, share }
   }

@@ -8,7 +8,7 @@ export const revocationFaults: Record<string, Seed[]> = {
       file: 'server/store/postgres/connection.ts',
       text: 'const askedMs = performance.now()',
       instead: `const askedMs = performance.now()
-        if (changes > 0 && askedMs % 100 < 20) return changes`,
+        if (this.#changes > 0 && askedMs % 100 < 20) return this.#changes`,
     },
   ],
 }
@@ -18,8 +18,8 @@ export const clusterFaults: Record<string, Seed[]> = {
   'lease-without-fencing': [
     {
       file: 'server/store/postgres/write.ts',
-      text: 'current: () => present.getStore(),',
-      instead: 'current: () => undefined,',
+      text: 'return this.#present.getStore()',
+      instead: 'return undefined',
     },
     {
       file: 'server/store/postgres/membership.ts',

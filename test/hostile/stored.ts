@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { AuditEntry } from '../../server/domain/rows.ts'
 import { maxBatch } from '../../server/store/queries/audit.ts'
-import { createTrail } from '../../server/store/sqlite/audit.ts'
+import { Trail } from '../../server/store/sqlite/audit.ts'
 import { masterKey } from '../bench/processes.ts'
 import { sealRights } from '../support/seal-rights.ts'
 import { recountTransactions } from '../support/transactions.ts'
@@ -89,7 +89,7 @@ const fillNotifications = (db: Database.Database, rows: number) =>
 
 /** In batches as full as they become. */
 export function fillAudit(db: Database.Database, entries: number): void {
-  const { append } = createTrail(db)
+  const trail = new Trail(db)
   const entry = (n: number): AuditEntry => ({
     at: 1_750_000_000_000 + n,
     caller: 'somebody',
@@ -100,7 +100,8 @@ export function fillAudit(db: Database.Database, entries: number): void {
     request_id: randomUUID(),
   })
   const fill = db.transaction(() => {
-    for (let n = 0; n < entries; n += maxBatch) append(Array.from({ length: maxBatch }, (_, index) => entry(n + index)))
+    for (let n = 0; n < entries; n += maxBatch)
+      trail.append(Array.from({ length: maxBatch }, (_, index) => entry(n + index)))
   })
   fill.immediate()
 }

@@ -1,11 +1,11 @@
 import { pino } from 'pino'
 import { readTogether } from '../../server/store/postgres/coalesce.ts'
-import { createGroup } from '../../server/store/postgres/group-commit.ts'
+import { GroupCommit } from '../../server/store/postgres/group-commit.ts'
 import { joinServers } from '../../server/store/postgres/membership.ts'
 import { beatMs, createPool } from '../../server/store/postgres/pool.ts'
 import { createSession } from '../../server/store/postgres/session.ts'
 import { workShares } from '../../server/store/postgres/work-share.ts'
-import { createFences, createWrite } from '../../server/store/postgres/write.ts'
+import { Fences, write } from '../../server/store/postgres/write.ts'
 import type { GroupedChange } from '../../server/store/queries/database.ts'
 import { commandDependencies, type Session, sql } from '../../server/store/queries/database.ts'
 import type { HearSignal, Signal } from '../../server/store/store.ts'
@@ -84,13 +84,13 @@ export async function startServer(world: World, network: Network, done: Done): P
       }
     },
   })
-  const fences = createFences()
+  const fences = new Fences()
   const trail = { lock: () => Promise.reject(), append: () => Promise.reject() } as never
-  const write = createWrite({ effects: commandDependencies, pool, check: () => {}, begin: fences.begin, trail })
-  const group = createGroup<number>(
+  const writing = { effects: commandDependencies, pool, check: () => {}, fences, trail }
+  const group = new GroupCommit<number>(
     {
-      currentFence: fences.current,
-      writeFor: (work, its) => call(() => write(undefined, work, its)),
+      currentFence: () => fences.current(),
+      writeFor: (work, under) => call(() => write(writing, work, { under })),
     },
     { lock: async () => {}, keyOf: String, max_apart: 0 },
   )
@@ -124,7 +124,8 @@ export async function startServer(world: World, network: Network, done: Done): P
     find: async () => (await read.all(find)).map(({ row_id }) => row_id),
     async work(rowId) {
       const work = await readWork(rowId)
-      if (work && work.accepted > work.done && (await group(moves, work))) done(server, rowId, work.done, work.accepted)
+      if (work && work.accepted > work.done && (await group.change(moves, work)))
+        done(server, rowId, work.done, work.accepted)
       return roundMs
     },
   })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { createDatabaseClock } from '../../server/store/postgres/connection.ts'
+import { DatabaseClock } from '../../server/store/postgres/connection.ts'
 
 /** `hears`: the database read its clock `read_ms` after the question, and the answer is read `answered_ms` after it. */
 function clockWith() {
   const time = { mono_ms: 5_000, database_ms: 1_000_000 }
-  const clock = createDatabaseClock(() => time.mono_ms)
+  const clock = new DatabaseClock(() => time.mono_ms)
   const pass = (ms: number) => {
     time.mono_ms += ms
     time.database_ms += ms

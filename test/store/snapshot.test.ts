@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createPool } from '../../server/store/postgres/pool.ts'
-import { createSnapshot } from '../../server/store/postgres/session.ts'
+import { readSnapshot } from '../../server/store/postgres/session.ts'
 import { sql } from '../../server/store/queries/database.ts'
 import { newDatabase } from '../support/postgres.ts'
 
@@ -17,7 +17,7 @@ test('reads one state on PostgreSQL, also when the server stalls between two sta
   })
   await pool.query('CREATE TABLE counted (number int); INSERT INTO counted VALUES (1)')
   const read = sql<{ number: number }>('SELECT number FROM counted')
-  const numbers = await createSnapshot(pool, () => {})(async (session) => {
+  const numbers = await readSnapshot({ pool, check: () => {} }, async (session) => {
     const before = await session.one(read)
     await pool.query('UPDATE counted SET number = 2')
     await pause(stallMs)

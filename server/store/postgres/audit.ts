@@ -53,62 +53,55 @@ const insertBatch = sql(`
 const selectBatch = sql('SELECT 1 FROM audit WHERE chain = $chain AND up_to = $up_to AND hash = $hash')
 const setHead = sql('UPDATE audit_chains SET up_to = $up_to, hash = $hash, at = $at WHERE chain = $chain')
 
-export type Trail = ReturnType<typeof createTrail>
-
 /** The audit trail of this server: each has a chain of its own (`takeChain`), because one chain would let all commits wait. */
-export function createTrail(chain: number) {
+export class ServerTrail {
+  readonly #chain: number
   /** Entries whose commit was not answered, and the head that they would have made: it is in the trail or they are not. */
-  let doubtful: { entries: AuditEntry[]; made: AuditHead } | undefined
+  #doubtful: { entries: AuditEntry[]; made: AuditHead } | undefined
+
+  constructor(chain: number) {
+    this.#chain = chain
+  }
+
+  async head(session: Session): Promise<ChainHead> {
+    return (await session.one(selectHead, { chain: this.#chain })) as ChainHead
+  }
 
   /** The lock is held until the commit, so that the chain has the order of the commits. */
-  const lock = async (transaction: Session) => (await transaction.one(lockHead, { chain })) as Head
+  async lock(transaction: Session): Promise<Head> {
+    return (await transaction.one(lockHead, { chain: this.#chain })) as Head
+  }
 
   /** Sends all statements at once. */
-  async function append(transaction: Session, entries: AuditEntry[], head: Head): Promise<AuditHead> {
+  async append(transaction: Session, entries: AuditEntry[], head: Head): Promise<AuditHead> {
     // The times of a chain never go back, so that the trail can be searched by time.
     const at = entries.reduce((latest, entry) => Math.max(latest, entry.at), head.at)
     const batches = batchesAfter(head, entries)
     const { up_to, hash } = batches.at(-1) as AuditHead
+    const place = { chain: this.#chain, at }
     await Promise.all([
-      ...batches.map((batch) =>
-        transaction.run(insertBatch, {
-          chain,
-          up_to: batch.up_to,
-          first: batch.first,
-          at,
-          entries: batch.entries,
-          hash: batch.hash,
-        }),
-      ),
-      transaction.run(setHead, { chain, up_to, hash, at }),
+      ...batches.map((batch) => transaction.run(insertBatch, { ...place, ...batch })),
+      transaction.run(setHead, { ...place, up_to, hash }),
     ])
     return { up_to, hash }
   }
 
-  return {
-    lock,
-    append,
-    head: async (session: Session): Promise<ChainHead> => (await session.one(selectHead, { chain })) as ChainHead,
-    /** Writes entries alone: see `appendAudit` of the store. */
-    async appendOnce(
-      write: (work: (transaction: Transaction) => Promise<void>) => Promise<void>,
-      entries: AuditEntry[],
-    ) {
-      const before = doubtful?.entries === entries ? doubtful.made : undefined
-      let made: AuditHead | undefined
-      try {
-        await write(async (transaction) => {
-          // A former commit that is still under way holds the lock.
-          const head = await lock(transaction)
-          if (before && (await transaction.one(selectBatch, { chain, ...before }))) return
-          made = await append(transaction, entries, head)
-        })
-        if (before) doubtful = undefined
-      } catch (error) {
-        if (error instanceof UnknownOutcome && made) doubtful = { entries, made }
-        throw error
-      }
-    },
+  /** Writes entries alone: see `appendAudit` of the store. */
+  async appendOnce(write: (work: (transaction: Transaction) => Promise<void>) => Promise<void>, entries: AuditEntry[]) {
+    const before = this.#doubtful?.entries === entries ? this.#doubtful.made : undefined
+    let made: AuditHead | undefined
+    try {
+      await write(async (transaction) => {
+        // A former commit that is still under way holds the lock.
+        const head = await this.lock(transaction)
+        if (before && (await transaction.one(selectBatch, { chain: this.#chain, ...before }))) return
+        made = await this.append(transaction, entries, head)
+      })
+      if (before) this.#doubtful = undefined
+    } catch (error) {
+      if (error instanceof UnknownOutcome && made) this.#doubtful = { entries, made }
+      throw error
+    }
   }
 }
 

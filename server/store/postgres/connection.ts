@@ -13,26 +13,18 @@ import {
   type Transaction,
 } from '../queries/database.ts'
 import type { TakeTokens } from '../store.ts'
-import { createTrail, takeChain } from './audit.ts'
+import { ServerTrail, takeChain } from './audit.ts'
 import { readTogether } from './coalesce.ts'
 import { type DedicatedClient, openDedicatedClient } from './dedicated-client.ts'
 import { isUnavailable } from './failures.ts'
-import { createGroup, type GroupConnection } from './group-commit.ts'
+import { GroupCommit, type GroupConnection } from './group-commit.ts'
 import { joinServers, type Membership } from './membership.ts'
 import { createPool, type PoolSettings } from './pool.ts'
 import { type DurabilitySetting, prepareDatabase } from './prepare-database.ts'
 import { PostgresRights } from './row-mac.ts'
-import { createReader, createSnapshot, lister, type Snapshot } from './session.ts'
-import { createSignals, type Signals } from './signals.ts'
-import {
-  createFences,
-  createWrite,
-  type Fences,
-  lockNotifications,
-  lockRelayers,
-  relayersKey,
-  type Work,
-} from './write.ts'
+import { createSession, lister, readSnapshot, type Snapshot } from './session.ts'
+import { Signals } from './signals.ts'
+import { Fences, lockNotifications, lockRelayers, relayersKey, type Work, write } from './write.ts'
 
 export interface ConnectionSettings extends PoolSettings {
   /** The settings of PostgreSQL that may weaken durability. */
@@ -76,30 +68,29 @@ export async function connect(
   dependencies: Partial<StoreDependencies> = {},
 ): Promise<Connection> {
   const { observer = {}, databaseDown = () => {} } = dependencies
-  const signals = createSignals()
-  const clock = createDatabaseClock()
+  const signals = new Signals()
+  const clock = new DatabaseClock()
   const { warnings, pool, dedicated, read, membership, chain } = await openLinks(settings, signals, clock, databaseDown)
   signals.sendBy(dedicated)
-  const generation = createGeneration(dedicated)
+  const generation = new Generation(dedicated)
   const { check } = dedicated
-  const trail = createTrail(chain)
-  const fences = createFences()
-  const { begin } = fences
-  const effects = { ...commandDependencies, now: clock.now, ...dependencies }
-  const write = createWrite({ effects, pool, check, begin, trail, committed: observer.committed })
+  const trail = new ServerTrail(chain)
+  const fences = new Fences()
+  const effects = { ...commandDependencies, now: () => clock.now(), ...dependencies }
+  const writing = { effects, pool, check, fences, trail, committed: observer.committed }
   const present = () => {
     const fence = fences.current()
     return fence ? [fence] : []
   }
-  const snapshot = createSnapshot(pool, check)
+  const snapshot: Snapshot = (work) => readSnapshot({ pool, check }, work)
   // They would wait for the lock of the generation anyway, and each would hold a connection meanwhile.
   const ordered = createSerialQueue()
   let ownGenerations = 0
   const rights = new PostgresRights({
     snapshot,
-    readGeneration: generation.read,
-    foreign: () => generation.stored() - ownGenerations,
-    doubt: generation.doubt,
+    readGeneration: () => generation.read(),
+    foreign: () => generation.stored - ownGenerations,
+    doubt: () => generation.doubt(),
   })
 
   const writeAlone: Connection['writeAlone'] = (work, auditEntry) => {
@@ -108,13 +99,20 @@ export async function connect(
       await transaction.one(lockGeneration)
       return work(transaction)
     }
-    return ordered(() => write(auditEntry, alone(locked), fencesNow))
+    return ordered(() => write(writing, alone(locked), { auditEntry, under: fencesNow }))
   }
   const group: GroupConnection = {
-    currentFence: fences.current,
-    writeFor: (work, its, lockMs) => write(undefined, work, its, lockMs),
+    currentFence: () => fences.current(),
+    writeFor: (work, under, lockMs) => write(writing, work, { under, lock_ms: lockMs }),
   }
   const maxApart = Math.floor(settings.max_connections / 4)
+  const changes = new GroupCommit(group, {
+    lock: lockRelayers,
+    keyOf: relayersKey,
+    rowsOf: ({ transactions }) => transactions?.length ?? 1,
+    max_apart: maxApart,
+  })
+  const deliveries = new GroupCommit(group, { lock: lockNotifications, keyOf: String, max_apart: maxApart })
   const listerOf = madeOnce((list: TableList<object, unknown>) => lister(snapshot, list))
   const readerOf = madeOnce(({ nameOf, readAll }: KeyedReads<unknown, unknown, unknown>) =>
     readTogether(nameOf, (keys: unknown[]) => readAll(connection, keys)),
@@ -123,22 +121,17 @@ export async function connect(
   const connection: Connection = {
     ...group,
     effects,
-    groupCommit: createGroup(group, {
-      lock: lockRelayers,
-      keyOf: relayersKey,
-      rowsOf: ({ transactions }) => transactions?.length ?? 1,
-      max_apart: maxApart,
-    }),
-    groupCommitOfDeliveries: createGroup(group, { lock: lockNotifications, keyOf: String, max_apart: maxApart }),
+    groupCommit: (change, input, auditEntry) => changes.change(change, input, auditEntry),
+    groupCommitOfDeliveries: (change, input) => deliveries.change(change, input),
     readTogether: (reads, key) => readerOf(reads as never)(key) as never,
     list: (list, slice) => listerOf(list as never)(slice) as never,
-    now: clock.now,
+    now: () => clock.now(),
     read,
     snapshot,
     rights,
     fences,
     membership,
-    write: (work, auditEntry) => write(auditEntry, alone(work), present()),
+    write: (work, auditEntry) => write(writing, alone(work), { auditEntry, under: present() }),
     writeAlone,
     writeCached: (work, auditEntry) =>
       writeAlone(async (transaction) => {
@@ -154,9 +147,9 @@ export async function connect(
         return done
       }, auditEntry),
     // Entries of any work are written together, so no fence applies to them.
-    appendAudit: (entries) => trail.appendOnce((work) => write(undefined, alone(work)), entries),
+    appendAudit: (entries) => trail.appendOnce((work) => write(writing, alone(work)), entries),
     auditHead: () => trail.head(read),
-    generation: generation.read,
+    generation: () => generation.read(),
     signals,
     takeTokens: rateTokens(dedicated),
     warnings,
@@ -189,15 +182,15 @@ async function openLinks(
   try {
     const warnings = await prepareDatabase(settings)
     dedicated = await openDedicatedClient(settings, {
-      heard: clock.heard,
-      opened: signals.opened,
+      heard: (databaseMs, askedMs) => clock.heard(databaseMs, askedMs),
+      opened: (client) => signals.opened(client),
       down(reason) {
         pool.cut()
         databaseDown(reason)
       },
       back: databaseDown,
     })
-    const read = createReader(pool, dedicated.check)
+    const read = createSession(pool, { check: dedicated.check })
     membership = await joinServers(read, dedicated)
     const chain = await takeChain(read, membership.row_id)
     return { warnings, pool, dedicated, read, membership, chain }
@@ -212,29 +205,32 @@ async function openLinks(
 const lockGeneration = sql<{ value: number }>('SELECT value FROM generation FOR NO KEY UPDATE')
 const bumpGeneration = sql('UPDATE generation SET value = value + 1')
 
-export interface DatabaseClock {
-  /** Milliseconds since the Unix epoch. The database must have been heard. */
-  now(): number
-  /** The database's clock showed `database_ms` between `asked_ms`, of this process's monotonic clock, and the present. */
-  heard(databaseMs: number, askedMs: number): void
-}
-
 /**
  * The wall clock of all servers: the database's, as the dedicated client hears it several times a second. The clock of a server's own
  * machine may be wrong, and would then end daily limits, API keys or rows for all servers. Between two answers, this process's monotonic
  * clock goes on.
  */
-export function createDatabaseClock(elapsed: () => number = () => performance.now()): DatabaseClock {
+export class DatabaseClock {
+  readonly #elapsed: () => number
   /** What the database's clock is ahead of the monotonic one. */
-  let aheadMs: number | undefined
+  #aheadMs: number | undefined
 
-  return {
-    now: () => Math.floor((aheadMs as number) + elapsed()),
-    // An answer proves a range, which is wide when this process was stalled. A known difference within it stays.
-    heard(databaseMs, askedMs) {
-      const [leastMs, mostMs] = [databaseMs - elapsed(), databaseMs - askedMs]
-      aheadMs = Math.min(Math.max(aheadMs ?? leastMs, leastMs), mostMs)
-    },
+  constructor(elapsed: () => number = () => performance.now()) {
+    this.#elapsed = elapsed
+  }
+
+  /** Milliseconds since the Unix epoch. The database must have been heard. */
+  now(): number {
+    return Math.floor((this.#aheadMs as number) + this.#elapsed())
+  }
+
+  /**
+   * The database's clock showed `database_ms` between `asked_ms`, of this process's monotonic clock, and the present. An answer proves a
+   * range, which is wide when this process was stalled. A known difference within it stays.
+   */
+  heard(databaseMs: number, askedMs: number): void {
+    const [leastMs, mostMs] = [databaseMs - this.#elapsed(), databaseMs - askedMs]
+    this.#aheadMs = Math.min(Math.max(this.#aheadMs ?? leastMs, leastMs), mostMs)
   }
 }
 
@@ -250,28 +246,31 @@ export function createDatabaseClock(elapsed: () => number = () => performance.no
  * leaves, whichever server gave it. No message between servers is involved. A server that cannot read the number signs nothing: it
  * answers 503. On SQLite, `PRAGMA data_version` has the same part, at the same places.
  */
-export function createGeneration(dedicated: Pick<DedicatedClient, 'one'>) {
-  let stored: number | undefined
-  let changes = 0
+export class Generation {
+  readonly #dedicated: Pick<DedicatedClient, 'one'>
+  /** The stored number, as it was read last. */
+  stored = 0
+  #changes = 0
 
-  return {
-    /** Grows when the stored number has changed, also if that went back with a restored database. */
-    async read(): Promise<number> {
-      for (;;) {
-        const askedMs = performance.now()
-        const row = await dedicated.one(readGeneration)
-        if (typeof row?.value !== 'number') throw new Error('The generation is missing')
-        if (row.value !== stored) changes += 1
-        stored = row.value
-        if (performance.now() - askedMs < maxAgeMs) return changes
-      }
-    },
-    /** Rows that were read under the present generation may be wrong: they must be read again. */
-    doubt(): void {
-      changes += 1
-    },
-    /** The stored number, as it was read last. */
-    stored: () => stored ?? 0,
+  constructor(dedicated: Pick<DedicatedClient, 'one'>) {
+    this.#dedicated = dedicated
+  }
+
+  /** Grows when the stored number has changed, also if that went back with a restored database. */
+  async read(): Promise<number> {
+    for (;;) {
+      const askedMs = performance.now()
+      const row = await this.#dedicated.one(readGeneration)
+      if (typeof row?.value !== 'number') throw new Error('The generation is missing')
+      if (this.#changes === 0 || row.value !== this.stored) this.#changes += 1
+      this.stored = row.value
+      if (performance.now() - askedMs < maxAgeMs) return this.#changes
+    }
+  }
+
+  /** Rows that were read under the present generation may be wrong: they must be read again. */
+  doubt(): void {
+    this.#changes += 1
   }
 }
 

@@ -37,12 +37,6 @@ interface Locks<ToLock> {
   max_apart: number
 }
 
-type Group<ToLock> = <In, Out, Ahead>(
-  change: GroupedChange<In, Out, Ahead, ToLock>,
-  input: In,
-  auditEntry?: PendingAuditEntry,
-) => Promise<Out>
-
 export interface GroupConnection {
   /** The lease under which the present work runs. */
   currentFence(): Fence | undefined
@@ -57,93 +51,108 @@ export interface GroupConnection {
  * what is requested for it meanwhile, and the others are committed beside them. Requests go before background work, because their callers
  * wait.
  */
-export function createGroup<ToLock>(
-  connection: GroupConnection,
-  { lock, keyOf, rowsOf = () => 1, max_apart }: Locks<ToLock>,
-): Group<ToLock> {
-  const requests: Waiting<ToLock>[] = []
-  const background: Waiting<ToLock>[] = []
-  let isCommitting = false
-  let resuming: NodeJS.Timeout | undefined
+export class GroupCommit<ToLock> {
+  readonly #connection: GroupConnection
+  readonly #locks: Locks<ToLock>
+  readonly #requests: Waiting<ToLock>[] = []
+  readonly #background: Waiting<ToLock>[] = []
+  #isCommitting = false
+  #resuming: NodeJS.Timeout | undefined
   /** When background work may go on, unless no request was committed since its last commit. */
-  let resumesAt = 0
-  let hasRequests = false
+  #resumesAt = 0
+  #hasRequests = false
   /** By key: what waits for a lock that another database transaction holds. */
-  const apart = new Map<string, Waiting<ToLock>[]>()
+  readonly #apart = new Map<string, Waiting<ToLock>[]>()
+
+  constructor(connection: GroupConnection, locks: Locks<ToLock>) {
+    this.#connection = connection
+    this.#locks = locks
+  }
+
+  change<In, Out, Ahead>(
+    change: GroupedChange<In, Out, Ahead, ToLock>,
+    input: In,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<Out> {
+    return new Promise((resolve, reject) => {
+      const fence = this.#connection.currentFence()
+      const toLock = change.toLock(input)
+      const waiting = { auditEntry, fence, toLock, input: input as never, change: change as never, resolve, reject }
+      if (isBackground(waiting)) this.#background.push(waiting)
+      else this.#requests.push(waiting)
+      this.#start()
+    })
+  }
+
+  #start(): void {
+    clearTimeout(this.#resuming)
+    if (this.#isCommitting) return
+    this.#isCommitting = true
+    setImmediate(() => void this.#commitAll())
+  }
 
   /** Empty: background work pauses. */
-  function nextBatch(): Waiting<ToLock>[] {
-    const batch = requests.splice(0, maxBatch)
-    hasRequests ||= batch.length > 0
-    if (hasRequests && performance.now() < resumesAt) return batch
+  #nextBatch(): Waiting<ToLock>[] {
+    const { rowsOf = () => 1 } = this.#locks
+    const batch = this.#requests.splice(0, maxBatch)
+    this.#hasRequests ||= batch.length > 0
+    if (this.#hasRequests && performance.now() < this.#resumesAt) return batch
     let rows = 0
-    for (const { toLock } of background.slice(0, maxBatch - batch.length)) {
+    for (const { toLock } of this.#background.slice(0, maxBatch - batch.length)) {
       rows += rowsOf(toLock)
       if (rows > maxBackgroundRows && rows > rowsOf(toLock)) break
-      batch.push(background.shift() as Waiting<ToLock>)
+      batch.push(this.#background.shift() as Waiting<ToLock>)
     }
     return batch
   }
 
-  async function commitAll(): Promise<void> {
-    for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
+  async #commitAll(): Promise<void> {
+    for (let batch = this.#nextBatch(); batch.length > 0; batch = this.#nextBatch()) {
       const beganAt = performance.now()
       const here =
-        apart.size === 0 ? batch : batch.filter((waiting) => !apart.get(keyOfWaiting(waiting))?.push(waiting))
-      if (here.length > 0) await commitSome(here, lockMs)
+        this.#apart.size === 0
+          ? batch
+          : batch.filter((waiting) => !this.#apart.get(this.#keyOf(waiting))?.push(waiting))
+      if (here.length > 0) await this.#commitSome(here, lockMs)
       const endedAt = performance.now()
       if (!batch.some(isBackground)) continue
-      resumesAt = endedAt + Math.min(pauseMultiplier * (endedAt - beganAt), maxPauseMs)
-      hasRequests = false
+      this.#resumesAt = endedAt + Math.min(pauseMultiplier * (endedAt - beganAt), maxPauseMs)
+      this.#hasRequests = false
     }
-    isCommitting = false
-    if (background.length > 0) resuming = setTimeout(start, Math.max(0, resumesAt - performance.now()))
+    this.#isCommitting = false
+    if (this.#background.length === 0) return
+    this.#resuming = setTimeout(() => this.#start(), Math.max(0, this.#resumesAt - performance.now()))
   }
 
-  const keyOfWaiting = ({ toLock, fence }: Waiting<ToLock>) => keyOf(toLock, fence)
+  #keyOf({ toLock, fence }: Waiting<ToLock>): string {
+    return this.#locks.keyOf(toLock, fence)
+  }
 
   /** `lock_ms`: they are split when a lock takes longer. */
-  async function commitSome(batch: Waiting<ToLock>[], lockMs?: number): Promise<void> {
+  async #commitSome(batch: Waiting<ToLock>[], lockMs?: number): Promise<void> {
     try {
-      await commitTogether(connection, { lock, lock_ms: lockMs }, batch)
+      await commitTogether(this.#connection, { lock: this.#locks.lock, lock_ms: lockMs }, batch)
     } catch (error) {
       // Changes that may have been committed are not made again, and none is made while the database is down.
       const isOfAll = error instanceof UnknownOutcome || error instanceof StoreUnavailable
-      if (error instanceof LockHeld) await split(batch)
+      if (error instanceof LockHeld) await this.#split(batch)
       else if (batch.length === 1 || isOfAll) for (const { reject } of batch) reject(error)
-      else for (const waiting of batch) await commitSome([waiting], lockMs)
+      else for (const waiting of batch) await this.#commitSome([waiting], lockMs)
     }
   }
 
-  async function split(batch: Waiting<ToLock>[]): Promise<void> {
-    const byKey = Map.groupBy(batch, keyOfWaiting)
-    if (byKey.size > 1) for (const its of byKey.values()) await commitSome(its, lockOfPartMs)
-    else if (apart.size >= max_apart) await commitSome(batch)
-    else for (const [key, its] of byKey) void commitApart(key, its)
+  async #split(batch: Waiting<ToLock>[]): Promise<void> {
+    const byKey = Map.groupBy(batch, (waiting) => this.#keyOf(waiting))
+    if (byKey.size > 1) for (const its of byKey.values()) await this.#commitSome(its, lockOfPartMs)
+    else if (this.#apart.size >= this.#locks.max_apart) await this.#commitSome(batch)
+    else for (const [key, its] of byKey) void this.#commitApart(key, its)
   }
 
-  async function commitApart(key: string, waiting: Waiting<ToLock>[]): Promise<void> {
-    apart.set(key, waiting)
-    while (waiting.length > 0) await commitSome(waiting.splice(0, maxBatch))
-    apart.delete(key)
+  async #commitApart(key: string, waiting: Waiting<ToLock>[]): Promise<void> {
+    this.#apart.set(key, waiting)
+    while (waiting.length > 0) await this.#commitSome(waiting.splice(0, maxBatch))
+    this.#apart.delete(key)
   }
-
-  function start(): void {
-    clearTimeout(resuming)
-    if (isCommitting) return
-    isCommitting = true
-    setImmediate(() => void commitAll())
-  }
-
-  return (change, input, auditEntry) =>
-    new Promise((resolve, reject) => {
-      const fence = connection.currentFence()
-      const toLock = change.toLock(input)
-      const waiting = { auditEntry, fence, toLock, input: input as never, change: change as never, resolve, reject }
-      if (isBackground(waiting)) background.push(waiting)
-      else requests.push(waiting)
-      start()
-    })
 }
 
 /** Background work runs under a lease; requests have none. */

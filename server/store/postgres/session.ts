@@ -7,10 +7,17 @@ import { isUnavailable, repeated } from './failures.ts'
 
 const changing = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
-/** `changed`: called with the number of rows that a statement has changed. */
-export function createSession(client: ClientBase | Pool, changed: (rows: number) => void = () => {}): Session {
+/**
+ * `changed`: called with the number of rows that a statement has changed. `check`: of a session outside of database transactions, whose
+ * failures are those of the API; throws while the database is down.
+ */
+export function createSession(
+  client: ClientBase | Pool,
+  { changed = () => {}, check }: { changed?(rows: number): void; check?(): void } = {},
+): Session {
   async function query<Row extends object>(statement: Statement<Row>, values: Values) {
-    const { command, rowCount, rows } = await client.query<Row>(queryOf(statement, values)).catch(withoutValues)
+    const run = () => client.query<Row>(queryOf(statement, values)).catch(withoutValues)
+    const { command, rowCount, rows } = await (check ? repeated(check, run) : run())
     if (changing.has(command) && rowCount) changed(rowCount)
     return { rows, count: rowCount ?? 0 }
   }
@@ -28,18 +35,6 @@ export function createSession(client: ClientBase | Pool, changed: (rows: number)
 function withoutValues(error: unknown): never {
   if (error instanceof pg.DatabaseError) error.detail = undefined
   throw error
-}
-
-/** A session outside of database transactions, whose failures are those of the API. `check`: throws while the database is down. */
-export function createReader(pool: Pool, check: () => void): Session {
-  const session = createSession(pool)
-  return {
-    all: (statement, values) => repeated(check, () => session.all(statement, values)),
-    one: (statement, values) => repeated(check, () => session.one(statement, values)),
-    run: (statement, values) => repeated(check, () => session.run(statement, values)),
-    allOf: (statement, its, values) => repeated(check, () => session.allOf(statement, its, values)),
-    runOf: (statement, its, values) => repeated(check, () => session.runOf(statement, its, values)),
-  }
 }
 
 /** A statement as pg takes it. It is prepared once on each connection, by its name. */
@@ -115,33 +110,32 @@ const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_i
 
 export type Snapshot = <T>(work: (session: Session) => Promise<T>) => Promise<T>
 
-/**
- * Reads in one database transaction, in which all statements see the same state. `check`: throws while the database is down.
- */
-export const createSnapshot =
-  (pool: Pool, check: () => void): Snapshot =>
-  async (work) => {
-    check()
-    let lost: Error | undefined
+/** Reads in one database transaction, in which all statements see the same state. `check`: throws while the database is down. */
+export async function readSnapshot<T>(
+  { pool, check }: { pool: Pool; check(): void },
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  check()
+  let lost: Error | undefined
+  try {
+    const client = await pool.connect()
     try {
-      const client = await pool.connect()
-      try {
-        await client.query(begin)
-        const result = await work(createSession(client))
-        await client.query('COMMIT')
-        return result
-      } catch (error) {
-        await client.query('ROLLBACK').catch((failure: Error) => {
-          lost = failure
-        })
-        throw error
-      } finally {
-        client.release(lost)
-      }
+      await client.query(begin)
+      const result = await work(createSession(client))
+      await client.query('COMMIT')
+      return result
     } catch (error) {
-      throw isUnavailable(error) ? new StoreUnavailable() : error
+      await client.query('ROLLBACK').catch((failure: Error) => {
+        lost = failure
+      })
+      throw error
+    } finally {
+      client.release(lost)
     }
+  } catch (error) {
+    throw isUnavailable(error) ? new StoreUnavailable() : error
   }
+}
 
 /** `Database.list`. */
 export function lister<Row extends object, T>(

@@ -18,70 +18,73 @@ const payloadSchema = v.object({ from: v.string(), leases: v.boolean(), work: id
 type Kind = 'work' | 'poll' | 'resend'
 const kinds: readonly Kind[] = ['work', 'poll', 'resend']
 
-export type Signals = ReturnType<typeof createSignals>
-
 /**
  * The signals of this server and of the others, by LISTEN and NOTIFY. They are sent apart from the changes that they tell of: NOTIFY
  * within a database transaction would let these commit one after the other.
  */
-export function createSignals() {
-  const listeners: HearSignal[] = []
-  const own = randomUUID()
-  const waiting = { work: new Set<number>(), poll: new Set<number>(), resend: new Set<number>() }
-  let client: DedicatedClient | undefined
-  let timer: NodeJS.Timeout | undefined
-  let leases = false
-  let losses = 0
+export class Signals {
+  readonly #listeners: HearSignal[] = []
+  readonly #own = randomUUID()
+  readonly #waiting = { work: new Set<number>(), poll: new Set<number>(), resend: new Set<number>() }
+  #client: DedicatedClient | undefined
+  #timer: NodeJS.Timeout | undefined
+  #leases = false
+  /** Changes when signals may have been lost. */
+  losses = 0
 
-  const hear = (signal: Signal | undefined) => {
-    for (const heard of listeners) heard(signal)
+  /** Prepares a new connection. */
+  async opened(client: Client): Promise<void> {
+    // A signal that is sent twice, or lost with the database's server, does no harm.
+    await client.query(`SET synchronous_commit = off; LISTEN ${channel}`)
+    client.on('notification', ({ payload }) => this.#receive(payload ?? ''))
+    this.losses += 1
+    this.#hear(undefined)
   }
 
-  function send(): void {
-    timer = undefined
-    const all = kinds.flatMap((kind) => [...waiting[kind]].map((id) => ({ kind, id })))
-    for (const kind of kinds) waiting[kind].clear()
+  sendBy(client: DedicatedClient): void {
+    this.#client = client
+  }
+
+  tell(signal: Signal): void {
+    if (signal.kind === 'leases') this.#leases = true
+    else if (signal.kind !== 'changed') this.#waiting[signal.kind].add(signal.relayer_row_id)
+    this.#timer ??= setTimeout(() => this.#send(), gatherMs)
+  }
+
+  subscribe(heard: HearSignal): void {
+    this.#listeners.push(heard)
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #hear(signal: Signal | undefined): void {
+    for (const heard of this.#listeners) heard(signal)
+  }
+
+  #send(): void {
+    this.#timer = undefined
+    const all = kinds.flatMap((kind) => [...this.#waiting[kind]].map((id) => ({ kind, id })))
+    for (const kind of kinds) this.#waiting[kind].clear()
     const payloads: string[] = []
     for (let at = 0; at === 0 || at < all.length; at += maxIds) {
       const some = all.slice(at, at + maxIds)
       const of = (wanted: Kind) => some.filter(({ kind }) => kind === wanted).map(({ id }) => id)
-      payloads.push(JSON.stringify({ from: own, leases, work: of('work'), poll: of('poll'), resend: of('resend') }))
+      const ids = { work: of('work'), poll: of('poll'), resend: of('resend') }
+      payloads.push(JSON.stringify({ from: this.#own, leases: this.#leases, ...ids }))
     }
-    leases = false
+    this.#leases = false
     // While the database is down, no server receives it.
-    client?.one(notify, { payloads }).catch(() => undefined)
+    this.#client?.one(notify, { payloads }).catch(() => undefined)
   }
 
-  function receive(payload: string): void {
+  #receive(payload: string): void {
     const { success, output: data } = v.safeParse(payloadSchema, parsed(payload))
-    if (!success || data.from === own) return
-    for (const kind of kinds) for (const relayerRowId of data[kind] ?? []) hear({ kind, relayer_row_id: relayerRowId })
-    hear({ kind: data.leases ? 'leases' : 'changed' })
-  }
-
-  return {
-    /** Prepares a new connection. */
-    async opened(its: Client): Promise<void> {
-      // A signal that is sent twice, or lost with the database's server, does no harm.
-      await its.query(`SET synchronous_commit = off; LISTEN ${channel}`)
-      its.on('notification', ({ payload }) => receive(payload ?? ''))
-      losses += 1
-      hear(undefined)
-    },
-    sendBy(its: DedicatedClient): void {
-      client = its
-    },
-    tell(signal: Signal): void {
-      if (signal.kind === 'leases') leases = true
-      else if (signal.kind !== 'changed') waiting[signal.kind].add(signal.relayer_row_id)
-      timer ??= setTimeout(send, gatherMs)
-    },
-    subscribe(heard: HearSignal): void {
-      listeners.push(heard)
-    },
-    /** Changes when signals may have been lost. */
-    losses: () => losses,
-    stop: () => clearTimeout(timer),
+    if (!success || data.from === this.#own) return
+    for (const kind of kinds)
+      for (const relayerRowId of data[kind] ?? []) this.#hear({ kind, relayer_row_id: relayerRowId })
+    this.#hear({ kind: data.leases ? 'leases' : 'changed' })
   }
 }
 

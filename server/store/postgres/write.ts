@@ -10,19 +10,26 @@ import {
   UnknownOutcome,
 } from '../queries/database.ts'
 import { LeaseLost, type WorkKind } from '../worker.ts'
-import type { Trail } from './audit.ts'
+import type { ServerTrail } from './audit.ts'
 import { isLockTimeout, isUnanswered, LockHeld, repeated } from './failures.ts'
 import { createSession } from './session.ts'
 
-export interface WriteDependencies {
+export interface WriteContext {
   effects: StoreDependencies
   pool: Pool
   /** Throws DomainError (503) while the database is down. */
   check(): void
-  begin: Begin
-  trail: Pick<Trail, 'lock' | 'append'>
+  fences: Fences
+  trail: Pick<ServerTrail, 'lock' | 'append'>
   /** The duration of each commit. */
   committed?: ((durationMs: number) => void) | undefined
+}
+
+/** `under`: the leases of the work, which were captured earlier. `lock_ms`: throws LockHeld when a lock takes longer. */
+export interface WriteOptions {
+  auditEntry?: PendingAuditEntry | undefined
+  under?: readonly Fence[]
+  lock_ms?: number | undefined
 }
 
 /** The work of a database transaction. */
@@ -33,97 +40,95 @@ export interface Work<T, Ahead> {
 }
 
 /**
- * Runs `work` in one database transaction, under the leases of `fences`: throws LeaseLost when one of them is another server's, and
+ * Runs `work` in one database transaction, under leases: throws LeaseLost when one of them is another server's, and
  * LockHeld when a statement has waited for a lock for `lock_ms`.
  * It is repeated as a whole after a deadlock or a serialization failure: nothing of it may leave it before the commit. Throws DomainError
  * (503): StoreUnavailable when the database cannot be used, and UnknownOutcome when the answer to COMMIT is lost.
  */
-export function createWrite({ effects, pool, check, begin, trail, committed }: WriteDependencies) {
-  async function once<T, Ahead>(
-    auditEntry: PendingAuditEntry | undefined,
-    work: Work<T, Ahead>,
-    fences: readonly Fence[],
-    lockMs?: number,
-  ): Promise<T> {
-    const client = await pool.connect()
-    let changes = 0
-    const entries: (AuditEntry | PendingAuditEntry)[] = []
-    const before: (() => Promise<void>)[] = []
-    const after: (() => void)[] = []
-    const session = createSession(client, (rows) => {
-      changes += rows
-    })
-    /** The entries are sent with COMMIT: when PostgreSQL refuses them, it answers COMMIT with ROLLBACK. */
-    async function commit(): Promise<void> {
-      const locked = entries.length > 0 ? await trail.lock(session) : undefined
-      const [written, ended] = await Promise.allSettled([
-        locked && trail.append(session, entries, locked),
-        client.query('COMMIT'),
-      ])
-      if (written.status === 'rejected' && !isUnanswered(written.reason)) throw written.reason
-      if (ended.status === 'rejected') throw isUnanswered(ended.reason) ? new UnknownOutcome() : ended.reason
-      // PostgreSQL answers ROLLBACK when an error was caught and the database transaction was continued.
-      if (ended.value.command !== 'COMMIT') throw new Error('The database transaction was rolled back')
-    }
-    const transaction: Transaction = {
-      ...session,
-      effects,
-      lockRelayers: (wanted) => lockRelayers(session, [wanted]),
-      lockNotifications: (rowIds) => lockNotifications(session, rowIds),
-      record: (entry) => void entries.push(entry),
-      async attributed(entry, its) {
-        const beforeChanges = changes
-        const done = await its()
-        // A refused change has no effect, so it gets no audit entry.
-        if (entry && changes !== beforeChanges) entries.push(entry)
-        return done
-      },
-      beforeCommit: (its) => void before.push(its),
-      afterCommit: (its) => void after.push(its),
-      changes: () => changes,
-    }
-    let lost: Error | undefined
-    let result: T
-    try {
-      // They are sent together, and run one after the other.
-      const [begun, ahead] = await Promise.allSettled([
-        client.query(begin.text(fences, lockMs)),
-        work.readAhead(transaction),
-      ])
-      if (begun.status === 'rejected') throw begun.reason
-      begin.check(fences, begun.value)
-      if (ahead.status === 'rejected') throw ahead.reason
-      result = await transaction.attributed(auditEntry, () => work.make(transaction, ahead.value))
-      for (const its of before) await its()
-      await commit()
-    } catch (error) {
-      if (error instanceof UnknownOutcome) lost = error
-      else
-        await client.query('ROLLBACK').catch((failure: Error) => {
-          lost = failure
-        })
-      throw lockMs !== undefined && isLockTimeout(error) ? new LockHeld() : error
-    } finally {
-      client.release(lost)
-    }
-    for (const entry of entries) if ('recorded' in entry) entry.recorded = true
-    for (const its of after) its()
-    return result
+export async function write<T, Ahead>(
+  context: WriteContext,
+  work: Work<T, Ahead>,
+  options: WriteOptions = {},
+): Promise<T> {
+  const started = performance.now()
+  try {
+    return await repeated(context.check, () => writeOnce(context, work, options))
+  } finally {
+    context.committed?.(performance.now() - started)
   }
+}
 
-  return async <T, Ahead>(
-    auditEntry: PendingAuditEntry | undefined,
-    work: Work<T, Ahead>,
-    fences: readonly Fence[] = [],
-    lockMs?: number,
-  ): Promise<T> => {
-    const started = performance.now()
-    try {
-      return await repeated(check, () => once(auditEntry, work, fences, lockMs))
-    } finally {
-      committed?.(performance.now() - started)
-    }
+async function writeOnce<T, Ahead>(
+  { effects, pool, fences, trail }: WriteContext,
+  work: Work<T, Ahead>,
+  { auditEntry, under = [], lock_ms }: WriteOptions,
+): Promise<T> {
+  const client = await pool.connect()
+  let changes = 0
+  const entries: (AuditEntry | PendingAuditEntry)[] = []
+  const before: (() => Promise<void>)[] = []
+  const after: (() => void)[] = []
+  const session = createSession(client, {
+    changed(rows) {
+      changes += rows
+    },
+  })
+  /** The entries are sent with COMMIT: when PostgreSQL refuses them, it answers COMMIT with ROLLBACK. */
+  async function commit(): Promise<void> {
+    const locked = entries.length > 0 ? await trail.lock(session) : undefined
+    const [written, ended] = await Promise.allSettled([
+      locked && trail.append(session, entries, locked),
+      client.query('COMMIT'),
+    ])
+    if (written.status === 'rejected' && !isUnanswered(written.reason)) throw written.reason
+    if (ended.status === 'rejected') throw isUnanswered(ended.reason) ? new UnknownOutcome() : ended.reason
+    // PostgreSQL answers ROLLBACK when an error was caught and the database transaction was continued.
+    if (ended.value.command !== 'COMMIT') throw new Error('The database transaction was rolled back')
   }
+  const transaction: Transaction = {
+    ...session,
+    effects,
+    lockRelayers: (wanted) => lockRelayers(session, [wanted]),
+    lockNotifications: (rowIds) => lockNotifications(session, rowIds),
+    record: (entry) => void entries.push(entry),
+    async attributed(entry, its) {
+      const beforeChanges = changes
+      const done = await its()
+      // A refused change has no effect, so it gets no audit entry.
+      if (entry && changes !== beforeChanges) entries.push(entry)
+      return done
+    },
+    beforeCommit: (its) => void before.push(its),
+    afterCommit: (its) => void after.push(its),
+    changes: () => changes,
+  }
+  let lost: Error | undefined
+  let result: T
+  try {
+    // They are sent together, and run one after the other.
+    const [begun, ahead] = await Promise.allSettled([
+      client.query(beginText(under, lock_ms)),
+      work.readAhead(transaction),
+    ])
+    if (begun.status === 'rejected') throw begun.reason
+    fences.check(under, begun.value)
+    if (ahead.status === 'rejected') throw ahead.reason
+    result = await transaction.attributed(auditEntry, () => work.make(transaction, ahead.value))
+    for (const its of before) await its()
+    await commit()
+  } catch (error) {
+    if (error instanceof UnknownOutcome) lost = error
+    else
+      await client.query('ROLLBACK').catch((failure: Error) => {
+        lost = failure
+      })
+    throw lock_ms !== undefined && isLockTimeout(error) ? new LockHeld() : error
+  } finally {
+    client.release(lost)
+  }
+  for (const entry of entries) if ('recorded' in entry) entry.recorded = true
+  for (const its of after) its()
+  return result
 }
 
 /** The lease under which work runs on a row. The token never repeats: each lease has another one. */
@@ -137,51 +142,46 @@ export interface Fence {
  * The fence of the present work: every change of the store that it makes carries it, so that no method can forget it. Requests have
  * none.
  */
-export interface Fences {
-  current(): Fence | undefined
-  run<T>(fence: Fence, work: () => Promise<T>): Promise<T>
-  /** `lost`: called when a database transaction finds that a lease is another server's. */
-  onLost(lost: (fence: Fence) => void): void
-  begin: Begin
-}
+export class Fences {
+  readonly #present = new AsyncLocalStorage<Fence>()
+  readonly #listeners: ((fence: Fence) => void)[] = []
 
-/** Begins a database transaction. One message. */
-export interface Begin {
-  /** `lock_ms`: a statement that waits longer for a lock fails (55P03). */
-  text(fences: readonly Fence[], lockMs?: number): string
-  /** Throws LeaseLost. */
-  check(fences: readonly Fence[], results: unknown): void
-}
-
-export function createFences(): Fences {
-  const present = new AsyncLocalStorage<Fence>()
-  const listeners: ((fence: Fence) => void)[] = []
-
-  return {
-    current: () => present.getStore(),
-    run: (fence, work) => present.run(fence, work),
-    onLost: (lost) => void listeners.push(lost),
-    begin: {
-      // FOR SHARE: a server that takes a lease over waits for the database transactions under it, and later ones do not find it.
-      // Only numbers and words of this program are in the text.
-      text(fences, lockMs) {
-        const begin = lockMs === undefined ? 'BEGIN' : `BEGIN; SET LOCAL lock_timeout = ${lockMs}`
-        if (fences.length === 0) return begin
-        const wanted = fences.map(({ kind, row_id, token }) => `('${kind}', ${row_id}, ${token})`)
-        return `${begin}; SELECT token FROM work_leases WHERE (kind, row_id, token) IN (${wanted.join(', ')})
-          ORDER BY kind, row_id FOR SHARE`
-      },
-      check(fences, results) {
-        if (fences.length === 0) return
-        const { rows } = (results as { rows: { token: number }[] }[]).at(-1) as { rows: { token: number }[] }
-        const found = new Set(rows.map(({ token }) => token))
-        const lost = fences.filter(({ token }) => !found.has(token))
-        if (lost.length === 0) return
-        for (const fence of lost) for (const tell of listeners) tell(fence)
-        throw new LeaseLost()
-      },
-    },
+  current(): Fence | undefined {
+    return this.#present.getStore()
   }
+
+  run<T>(fence: Fence, work: () => Promise<T>): Promise<T> {
+    return this.#present.run(fence, work)
+  }
+
+  /** `lost`: called when a database transaction finds that a lease is another server's. */
+  onLost(lost: (fence: Fence) => void): void {
+    this.#listeners.push(lost)
+  }
+
+  /** Throws LeaseLost. `results`: what `beginText` resulted in. */
+  check(fences: readonly Fence[], results: unknown): void {
+    if (fences.length === 0) return
+    const { rows } = (results as { rows: { token: number }[] }[]).at(-1) as { rows: { token: number }[] }
+    const found = new Set(rows.map(({ token }) => token))
+    const lost = fences.filter(({ token }) => !found.has(token))
+    if (lost.length === 0) return
+    for (const fence of lost) for (const tell of this.#listeners) tell(fence)
+    throw new LeaseLost()
+  }
+}
+
+/**
+ * Begins a database transaction, in one message. `lock_ms`: a statement that waits longer for a lock fails (55P03). FOR SHARE: a server that
+ * takes a lease over waits for the database transactions under it, and later ones do not find it. Only numbers and words of this program
+ * are in the text.
+ */
+function beginText(fences: readonly Fence[], lockMs: number | undefined): string {
+  const begin = lockMs === undefined ? 'BEGIN' : `BEGIN; SET LOCAL lock_timeout = ${lockMs}`
+  if (fences.length === 0) return begin
+  const wanted = fences.map(({ kind, row_id, token }) => `('${kind}', ${row_id}, ${token})`)
+  return `${begin}; SELECT token FROM work_leases WHERE (kind, row_id, token) IN (${wanted.join(', ')})
+    ORDER BY kind, row_id FOR SHARE`
 }
 
 const lock = sql(`

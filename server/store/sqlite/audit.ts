@@ -19,27 +19,26 @@ import {
 import type { Transaction } from '../queries/database.ts'
 import type { Store } from '../store.ts'
 
-export interface Trail {
-  /** Writes the entries, inside the current database transaction. */
-  append(entries: AuditEntry[]): void
-}
-
 /** Reads the head of the trail. */
 export function auditHeadOf(db: Database.Database): () => AuditHead {
   const last = db.prepare<[], AuditHead>('SELECT up_to, hash FROM audit ORDER BY up_to DESC LIMIT 1')
   return () => last.get() ?? beginning
 }
 
-export function createTrail(db: Database.Database): Trail {
-  const insert = db.prepare<[AuditBatch]>(
-    'INSERT INTO audit (up_to, first, entries, hash) VALUES ($up_to, $first, $entries, $hash)',
-  )
-  const head = auditHeadOf(db)
+/** Writes entries, inside the current database transaction. */
+export class Trail {
+  readonly #insert: Database.Statement<[AuditBatch]>
+  readonly #head: () => AuditHead
 
-  return {
-    append(entries) {
-      if (entries.length > 0) for (const batch of batchesAfter(head(), entries)) insert.run(batch)
-    },
+  constructor(db: Database.Database) {
+    this.#insert = db.prepare(
+      'INSERT INTO audit (up_to, first, entries, hash) VALUES ($up_to, $first, $entries, $hash)',
+    )
+    this.#head = auditHeadOf(db)
+  }
+
+  append(entries: AuditEntry[]): void {
+    if (entries.length > 0) for (const batch of batchesAfter(this.#head(), entries)) this.#insert.run(batch)
   }
 }
 

@@ -142,17 +142,35 @@ interface Waiting {
  * its own audit entry. When one of them fails, they are committed one by one, so that only that one fails. When the outcome of the commit
  * is unknown, all of them fail, because they may have been committed.
  */
-export function createGroup(write: Write) {
-  const queue: Waiting[] = []
+export class GroupCommit {
+  readonly #write: Write
+  readonly #queue: Waiting[] = []
 
-  async function commitSome(): Promise<void> {
+  constructor(write: Write) {
+    this.#write = write
+  }
+
+  change<In, Out, Ahead>(
+    { readAhead, make }: Pick<GroupedChange<In, Out, Ahead>, 'readAhead' | 'make'>,
+    input: In,
+    auditEntry?: PendingAuditEntry,
+  ): Promise<Out> {
+    return new Promise((resolve, reject) => {
+      const makeOne = async (transaction: Transaction) =>
+        (await make(transaction, [{ auditEntry, input }], await readAhead(transaction, [input])))[0]
+      this.#queue.push({ make: makeOne, resolve, reject })
+      if (this.#queue.length === 1) setImmediate(() => this.#commitSome())
+    })
+  }
+
+  async #commitSome(): Promise<void> {
     const results: unknown[] = []
     let taken = 0
     let failed: { error: unknown } | undefined
     try {
-      await write(async (transaction) => {
+      await this.#write(async (transaction) => {
         const end = performance.now() + maxCommitMs
-        for (const { make } of queue) {
+        for (const { make } of this.#queue) {
           if (taken > 0 && performance.now() > end) break
           taken += 1
           results.push(await make(transaction))
@@ -162,24 +180,10 @@ export function createGroup(write: Write) {
       failed = { error }
     }
     // When none was processed, the database transaction could not begin, so all of them fail.
-    const batch = queue.splice(0, taken || queue.length)
-    if (queue.length > 0) setImmediate(commitSome)
+    const batch = this.#queue.splice(0, taken || this.#queue.length)
+    if (this.#queue.length > 0) setImmediate(() => this.#commitSome())
     if (!failed) for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
     else if (taken <= 1 || failed.error instanceof UnknownOutcome) for (const { reject } of batch) reject(failed.error)
-    else for (const waiting of batch) void commitAlone(waiting)
+    else for (const { make, resolve, reject } of batch) void this.#write(make).then(resolve as never, reject)
   }
-
-  const commitAlone = ({ make, resolve, reject }: Waiting): Promise<void> => write(make).then(resolve as never, reject)
-
-  return <In, Out, Ahead>(
-    { readAhead, make }: Pick<GroupedChange<In, Out, Ahead>, 'readAhead' | 'make'>,
-    input: In,
-    auditEntry?: PendingAuditEntry,
-  ) =>
-    new Promise<Out>((resolve, reject) => {
-      const makeOne = async (transaction: Transaction) =>
-        (await make(transaction, [{ auditEntry, input }], await readAhead(transaction, [input])))[0]
-      queue.push({ make: makeOne, resolve, reject })
-      if (queue.length === 1) setImmediate(commitSome)
-    })
 }

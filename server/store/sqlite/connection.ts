@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { createSerialQueue, type SerialQueue } from '../../lib/serial-queue.ts'
+
 import type { AuditHead } from '../queries/audit.ts'
 import {
   commandDependencies,
@@ -12,9 +13,9 @@ import {
   type TableList,
   type Transaction,
 } from '../queries/database.ts'
-import { auditHeadOf, createTrail } from './audit.ts'
+import { auditHeadOf, Trail } from './audit.ts'
 import { startCheckpoints } from './checkpoints.ts'
-import { createCommit, createGroup, isUntrustworthy } from './commit.ts'
+import { createCommit, GroupCommit, isUntrustworthy } from './commit.ts'
 import { migrate, openDatabase, openReader } from './open-database.ts'
 import { SqliteRights } from './row-mac.ts'
 import { createSession, lister } from './session.ts'
@@ -53,7 +54,7 @@ export function connect(file: string, dependencies: Partial<StoreDependencies> =
   migrate(db)
   // The exclusive lock keeps out a connection of this process too. Then nothing but one command uses the database.
   const reader = alone ? db : openReader(file)
-  const trail = createTrail(db)
+  const trail = new Trail(db)
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   const version = () => dataVersion.get() as number
   const rights = new SqliteRights(db, file, { version, write: (work) => write(work) })
@@ -75,7 +76,7 @@ export function connect(file: string, dependencies: Partial<StoreDependencies> =
     return done
   }
   const bumpGeneration = db.prepare('UPDATE generation SET value = value + 1')
-  const group = createGroup(write)
+  const group = new GroupCommit(write)
   const listerOf = madeOnce((list: TableList<object, unknown>) => lister(reader, list))
   const [generationOf, committedGeneration] = [db, reader].map((its) =>
     its.prepare<[], number>('SELECT value FROM generation').pluck(),
@@ -96,8 +97,8 @@ export function connect(file: string, dependencies: Partial<StoreDependencies> =
         if (transaction.changes() !== before) bumpGeneration.run()
         return done
       }, auditEntry),
-    groupCommit: group,
-    groupCommitOfDeliveries: group,
+    groupCommit: (change, input, auditEntry) => group.change(change, input, auditEntry),
+    groupCommitOfDeliveries: (change, input) => group.change(change, input),
     // A read of one row takes some microseconds.
     readTogether: async ({ nameOf, readAll }, key) => (await readAll(connection, [key])).get(nameOf(key)),
     list: (table, slice) => listerOf(table)(slice) as never,

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type Database from 'better-sqlite3'
-import type { StoreDependencies } from '../queries/database.ts'
+import { sql } from '../queries/database.ts'
 import type { Store } from '../store.ts'
 import type { WorkKind, WorkShare } from '../worker.ts'
 import type { Connection } from './connection.ts'
@@ -16,8 +15,8 @@ const alive = new Set<string>()
  * One lease for all rows: one process at a time does the work. Losing the lease during the work is safe, because every change is
  * compare-and-set.
  */
-export function workShares(leases: Leases): Pick<Store, 'share'> {
-  return { share: (kind) => (kind === 'gauges' ? everyProcess : createShare(leases, kind)) }
+export function workShares(context: LeaseContext): Pick<Store, 'share'> {
+  return { share: (kind) => (kind === 'gauges' ? everyProcess : createShare(context, kind)) }
 }
 
 /** Each process of the host has a port of its own for metrics, and may be the only one that is read. */
@@ -34,7 +33,7 @@ const everyProcess: WorkShare = {
   watch: () => undefined,
 }
 
-function createShare(leases: Leases, kind: WorkKind): WorkShare {
+function createShare(context: LeaseContext, kind: WorkKind): WorkShare {
   const owner = `${hostname()} ${process.pid} ${randomUUID()}`
   alive.add(owner)
   let claimedAt = Number.NEGATIVE_INFINITY
@@ -45,7 +44,7 @@ function createShare(leases: Leases, kind: WorkKind): WorkShare {
   async function take(): Promise<boolean> {
     // The lease lasts from before the call.
     const time = performance.now()
-    if (!(await leases.take(kind, owner, durationMs, isAlive))) return false
+    if (!(await takeLease(context, { name: kind, owner }, isAlive))) return false
     if (time - claimedAt >= durationMs) lease += 1
     claimedAt = time
     return true
@@ -72,7 +71,7 @@ function createShare(leases: Leases, kind: WorkKind): WorkShare {
       alive.delete(owner)
       await claiming?.catch(() => undefined)
       claimedAt = Number.NEGATIVE_INFINITY
-      await leases.drop(kind, owner)
+      await context.write((transaction) => transaction.run(dropLease, { name: kind, owner }))
     },
     watch: () => undefined,
   }
@@ -91,43 +90,39 @@ function isAlive(owner: string): boolean {
   }
 }
 
-/** The leases of background work, by name. */
-export interface Leases {
-  /** Takes or renews a lease. `isAlive`: whether the present owner may still be running. */
-  take(name: string, owner: string, durationMs: number, isAlive: (owner: string) => boolean): Promise<boolean>
-  drop(name: string, owner: string): Promise<void>
+/** What a lease is taken in: the database, and its clock. */
+export type LeaseContext = Pick<Connection, 'read' | 'write' | 'effects'>
+
+interface Lease {
+  owner: string
+  until: number
 }
 
-export function createLeases(
-  { db, reader, write }: Pick<Connection, 'db' | 'reader' | 'write'>,
-  { now }: Pick<StoreDependencies, 'now'>,
-): Leases {
-  const select = (its: Database.Database) =>
-    its.prepare<[string], { owner: string; until: number }>('SELECT owner, until FROM leases WHERE name = ?')
-  const [selectLease, readLease] = [select(db), select(reader)]
-  const setLease = db.prepare<[string, string, number]>(`
-    INSERT INTO leases (name, owner, until) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET owner = excluded.owner, until = excluded.until`)
-  const dropLease = db.prepare<[string, string]>('DELETE FROM leases WHERE name = ? AND owner = ?')
+const selectLease = sql<Lease>('SELECT owner, until FROM leases WHERE name = $name')
+const setLease = sql(`
+  INSERT INTO leases (name, owner, until) VALUES ($name, $owner, $until)
+  ON CONFLICT DO UPDATE SET owner = excluded.owner, until = excluded.until`)
+const dropLease = sql('DELETE FROM leases WHERE name = $name AND owner = $owner')
 
-  return {
-    async take(name, owner, durationMs, isAlive) {
-      const time = now()
-      const mayTake = (lease: { owner: string; until: number } | undefined) =>
-        // A lease that expires far ahead was written before the clock was set back, and is ignored.
-        !lease ||
-        lease.owner === owner ||
-        lease.until <= time ||
-        lease.until > time + 10 * durationMs ||
-        !isAlive(lease.owner)
-      // Read before the write, so that a waiting process causes no commits.
-      if (!mayTake(readLease.get(name))) return false
-      return write(() => {
-        if (!mayTake(selectLease.get(name))) return false
-        setLease.run(name, owner, time + durationMs)
-        return true
-      })
-    },
-    drop: async (name, owner) => write(() => void dropLease.run(name, owner)),
-  }
+/** Takes or renews a lease. `isAlive`: whether the present owner may still be running. */
+export async function takeLease(
+  { read, write, effects }: LeaseContext,
+  { name, owner }: { name: string; owner: string },
+  isAlive: (owner: string) => boolean,
+): Promise<boolean> {
+  const time = effects.now()
+  const mayTake = (lease: Lease | undefined) =>
+    // A lease that expires far ahead was written before the clock was set back, and is ignored.
+    !lease ||
+    lease.owner === owner ||
+    lease.until <= time ||
+    lease.until > time + 10 * durationMs ||
+    !isAlive(lease.owner)
+  // Read before the write, so that a waiting process causes no commits.
+  if (!mayTake(await read.one(selectLease, { name }))) return false
+  return write(async (transaction) => {
+    if (!mayTake(await transaction.one(selectLease, { name }))) return false
+    await transaction.run(setLease, { name, owner, until: time + durationMs })
+    return true
+  })
 }
