@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { StoreError } from './queries/database.ts'
 
 /** A text that is applied once to a database: `schema.sql` has the number 0, the files of `migrations/` have 1, 2 and so on. */
-export interface Migration {
+interface Migration {
   number: number
   text: string
   /** SHA-256 of the text, in hex. */

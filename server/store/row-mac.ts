@@ -52,7 +52,7 @@ export interface SealedRow {
 }
 
 /** The expected state of the protected rows. */
-export interface Manifest {
+interface Manifest {
   /** The last assigned version. */
   version: number
   /** For each table, the XOR of the elements of its rows. */
@@ -137,7 +137,7 @@ const blockRows = 4_096
  * The version of each row of a table, by row id; 0: no such row. The versions stand in blocks of numbers: a Map of a million rows
  * takes five times the memory, and stops the process for tens of milliseconds whenever it grows.
  */
-export class RowVersions {
+class RowVersions {
   readonly #blocks = new Map<number, Float64Array>()
 
   get(rowId: number): number {

@@ -220,7 +220,7 @@ export function createWorker(dependencies: WorkerDependencies): Worker {
 }
 
 /** The sequence of the rounds of one row. */
-export class RowQueue {
+class RowQueue {
   #isWanted = true
   #isWorking = false
   #rouse: (() => void) | undefined

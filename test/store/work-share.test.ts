@@ -174,6 +174,8 @@ describe('leases of rows', () => {
     const [one, two] = [await startServer(), await startServer()]
     const [mine, yours] = [one.share('deliverer'), two.share('deliverer')]
     const running = "SELECT 1 FROM servers WHERE state = 'running'"
+    // A server takes part when it begins to work; the second one that looks knows of both.
+    for (const share of [yours, mine]) await share.divide([])
     await until('both take part', async () => (await query(running)).length === 2)
     const fresh = Array.from({ length: 100 }, (_, index) => 1_000 + index)
     const claims = await Promise.all(fresh.map((rowId) => mine.claim(rowId)))

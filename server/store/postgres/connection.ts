@@ -246,7 +246,7 @@ export class DatabaseClock {
  * leaves, whichever server gave it. No message between servers is involved. A server that cannot read the number signs nothing: it
  * answers 503. On SQLite, `PRAGMA data_version` has the same part, at the same places.
  */
-export class Generation {
+class Generation {
   readonly #dedicated: Pick<DedicatedClient, 'one'>
   /** The stored number, as it was read last. */
   stored = 0
@@ -284,7 +284,7 @@ const take = sql<{ granted: number; empty_in_ms: number }>(
 )
 
 /** The buckets of rate limits in the database. The table is not logged, so nothing waits for the disk. */
-export function rateTokens({ one }: Pick<DedicatedClient, 'one'>): TakeTokens {
+function rateTokens({ one }: Pick<DedicatedClient, 'one'>): TakeTokens {
   return async (caller, { interval_ms, tolerance_ms, max_debt_ms }, charge, wanted) => {
     const taken = await one(take, { caller, interval_ms, tolerance_ms, max_debt_ms, charge, wanted })
     // A number that is none would spread to all servers through the bucket.

@@ -19,7 +19,7 @@ export interface DedicatedClient {
   close(): Promise<void>
 }
 
-export interface DedicatedClientEvents {
+interface DedicatedClientEvents {
   /** The database's clock, in milliseconds since the Unix epoch: read after `asked_ms` of the monotonic clock. */
   heard(databaseMs: number, askedMs: number): void
   /** Prepares a new connection. */
@@ -34,7 +34,7 @@ export interface Beat {
   now_ms: number
 }
 
-export interface Heartbeat<Row extends Beat = Beat> {
+interface Heartbeat<Row extends Beat = Beat> {
   statement: Statement<Row>
   values(): Values
   /** `asked_ms`: the monotonic clock before the question. */

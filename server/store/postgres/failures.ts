@@ -14,7 +14,7 @@ export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006'
 
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03'
 
-export const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(error))
+const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(error))
 
 /**
  * The database cannot be used at present: no connection, shutting down, starting, read-only (a failover is under way), too many

@@ -47,7 +47,7 @@ function toNumber(text: string): number {
 
 type ClientSettings = Pick<PoolSettings, 'url'> & Partial<Pick<PoolSettings, 'timeout_ms'>>
 
-export function clientConfig({ url, timeout_ms = connectMs }: ClientSettings): pg.ClientConfig {
+function clientConfig({ url, timeout_ms = connectMs }: ClientSettings): pg.ClientConfig {
   return {
     // Without it, pg reads `sslmode` in another way than PostgreSQL's manual.
     connectionString: `${url}${url.includes('?') ? '&' : '?'}uselibpqcompat=true`,
@@ -176,4 +176,4 @@ export const marginMs = 200
  * A database transaction of a server that is gone or stalled ends, and releases its locks, before the leases of that server are taken over.
  * Between two statements, nothing but this process is waited for.
  */
-export const idleInTransactionMs = 1_200
+const idleInTransactionMs = 1_200

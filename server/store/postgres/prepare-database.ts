@@ -18,7 +18,7 @@ export const durabilitySettings = Object.keys(durable) as DurabilitySetting[]
  * The settings that weaken durability, in the form `fsync = off`. Throws StoreError for those that are not allowed.
  * `allowed`: the settings that may be weaker.
  */
-export async function checkDurability(
+async function checkDurability(
   client: Pick<Client, 'query'>,
   allowed: readonly DurabilitySetting[],
 ): Promise<string[]> {
@@ -38,7 +38,7 @@ export async function checkDurability(
   return weak.map(({ name, value }) => `${name} = ${value}`)
 }
 
-export interface PreparationSettings {
+interface PreparationSettings {
   url: string
   /** The settings of PostgreSQL that may weaken durability. */
   allow_weak: readonly DurabilitySetting[]

@@ -30,7 +30,7 @@ const selectForeign = sql<{ name: string; source: string | null }>(`
  * Throws StoreError when the schema has triggers, views or rules that the service did not create, or a trigger of its own with another
  * function: they could change rows within the service's statements, and the service would seal these changes.
  */
-export async function checkSchema(session: Session): Promise<void> {
+async function checkSchema(session: Session): Promise<void> {
   const isKnown = (part: string) => migrations.some(({ text }) => text.includes(part))
   const isOwn = ({ name, source }: { name: string; source: string | null }) =>
     source !== null && source !== '' && isKnown(`$$${source}$$`) && isKnown(`CREATE TRIGGER ${name} `)

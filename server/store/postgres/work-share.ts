@@ -241,7 +241,7 @@ export interface Server {
   held: number
 }
 
-export interface FairShare {
+interface FairShare {
   /** How many rows the server may have. */
   most: number
   /** How many it gives back. */
@@ -271,5 +271,5 @@ export function fairShare(rowId: number, servers: readonly Server[], atWork: num
 }
 
 /** How many rows the server may have when `fresh` rows are new since its share was determined. */
-export const mostWith = ({ rows, servers }: FairShare, fresh: number): number =>
+const mostWith = ({ rows, servers }: FairShare, fresh: number): number =>
   servers === 0 ? 0 : Math.ceil((rows + fresh) / servers)

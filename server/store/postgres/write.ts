@@ -14,7 +14,7 @@ import type { ServerTrail } from './audit.ts'
 import { isLockTimeout, isUnanswered, LockHeld, repeated } from './failures.ts'
 import { createSession } from './session.ts'
 
-export interface WriteContext {
+interface WriteContext {
   effects: StoreDependencies
   pool: Pool
   /** Throws DomainError (503) while the database is down. */
@@ -26,7 +26,7 @@ export interface WriteContext {
 }
 
 /** `under`: the leases of the work, which were captured earlier. `lock_ms`: throws LockHeld when a lock takes longer. */
-export interface WriteOptions {
+interface WriteOptions {
   auditEntry?: PendingAuditEntry | undefined
   under?: readonly Fence[]
   lock_ms?: number | undefined

@@ -3,7 +3,7 @@ import type { Account, TransactionRow } from '../../domain/transaction-rows.ts'
 import { type Database, greatest, type KeyedReads, type Session, sql } from './database.ts'
 
 /** The state of an account. */
-export interface AccountState {
+interface AccountState {
   next_nonce: number
   used_below: number
   compared_count: number | null
@@ -18,13 +18,13 @@ export interface AccountState {
 export const accountOf = ({ chain_id, address }: Account): string => `${chain_id} ${address}`
 
 /** A row of the table `accounts`. */
-export type StoredAccount = Omit<AccountState, 'foreign'> & {
+type StoredAccount = Omit<AccountState, 'foreign'> & {
   foreign_nonce: number | null
   foreign_hash: string | null
   foreign_at: string | null
 }
 
-export const accountColumns =
+const accountColumns =
   'next_nonce, used_below, compared_count, genesis_hash, reserved, released, foreign_nonce, foreign_hash, foreign_at'
 
 const unused: AccountState = {
@@ -38,7 +38,7 @@ const unused: AccountState = {
 }
 
 /** An account without a row never had a transaction. */
-export function readAccount(row: StoredAccount | undefined): AccountState {
+function readAccount(row: StoredAccount | undefined): AccountState {
   if (!row) return unused
   const { next_nonce, used_below, compared_count, genesis_hash, reserved, released } = row
   const { foreign_nonce, foreign_hash, foreign_at } = row
@@ -49,7 +49,7 @@ export function readAccount(row: StoredAccount | undefined): AccountState {
   return { next_nonce, used_below, compared_count, genesis_hash, reserved, released, foreign }
 }
 
-export type AccountRow = Account & ReservationSums & StoredAccount
+type AccountRow = Account & ReservationSums & StoredAccount
 
 const account = (chainId: string, address: string) =>
   `SELECT chain_id, address, ${accountColumns} FROM accounts WHERE chain_id = ${chainId} AND address = ${address}`
@@ -185,7 +185,7 @@ const selectAt = sql<StoredAccount & { nonce: number | null } & Taken>(`
 const none: ReservationSums = { reserved: '0', released: '0' }
 
 /** A change of the column `reserved` of a row. */
-export interface ReservationChange {
+interface ReservationChange {
   account: Account
   before: string | null
   after: string | null
@@ -206,7 +206,7 @@ export async function changeReservations(session: Session, all: ReservationChang
 }
 
 /** See `accountAt` of the store. */
-export async function readAccountAt(
+async function readAccountAt(
   session: Session,
   { chain_id, address }: Account,
   latest: number,
@@ -258,7 +258,7 @@ export const reservedOf = ({
   isUnmined(status) && block_hash === null ? costOf(row) : null
 
 /** The most wei that a transaction costs. */
-export function costOf({ value, gas_limit, gas_price, max_fee_per_gas, data_fee, coin_spent }: Taken): string {
+function costOf({ value, gas_limit, gas_price, max_fee_per_gas, data_fee, coin_spent }: Taken): string {
   const price = gas_price ?? max_fee_per_gas ?? '0'
   const fee = BigInt(gas_limit ?? 0) * BigInt(price) + BigInt(data_fee ?? 0)
   return (BigInt(value) + BigInt(coin_spent ?? 0) + fee).toString()

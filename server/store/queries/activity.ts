@@ -1,7 +1,7 @@
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type Database, type Statement, sql, type Values } from './database.ts'
 
-export interface ActivityFilter {
+interface ActivityFilter {
   period_s: 60 | 900
   /** The start of the first period, in seconds since the Unix epoch. */
   from: number

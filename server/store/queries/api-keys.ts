@@ -32,7 +32,7 @@ export interface Row {
 export type UnknownLimit = { unknown_relayer: number } | { unknown_pool: number }
 
 /** Limited, because every process keeps all API keys in memory. */
-export const maxApiKeys = 1_000
+const maxApiKeys = 1_000
 
 const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
 

@@ -3,11 +3,11 @@ import type { Attempt, AttemptRow, TransactionRow, TransactionUpdate } from '../
 import { type Database, type KeyedReads, sql, type Transaction } from './database.ts'
 
 /** The columns of an attempt without its bytes. */
-export const attemptColumns =
+const attemptColumns =
   'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, gas_limit, content_hash, sig, taken_at, created_at, refusal, refusal_kind'
 
 /** The audit entry of a signature that the service makes in the background, for a transaction that a caller requested. */
-export const signatureEntry = (
+const signatureEntry = (
   { relayer_id }: TransactionRow,
   { purpose, hash }: Pick<Attempt, 'purpose' | 'hash'>,
   at: number,
@@ -116,7 +116,7 @@ export const rawOf = async (database: Database, transactionRowId: number, number
   (await database.read.one(raw, { transaction_row_id: transactionRowId, number }))?.raw ?? new Uint8Array()
 
 /** What a move changes of the attempts of its transaction. */
-export interface AttemptChange extends Pick<TransactionUpdate, 'attempt' | 'key_request_id' | 'taken' | 'refused'> {
+interface AttemptChange extends Pick<TransactionUpdate, 'attempt' | 'key_request_id' | 'taken' | 'refused'> {
   row: TransactionRow
 }
 

@@ -9,7 +9,7 @@ const dayBuckets = 288
 const hourBuckets = 12
 
 /** The amounts that were counted for a transaction, for whom (absent: its account), and in which time step. */
-export interface Spent extends Pick<Spend, 'holder'> {
+interface Spent extends Pick<Spend, 'holder'> {
   asset: string
   amount: string
   bucket: number
@@ -18,7 +18,7 @@ export interface Spent extends Pick<Spend, 'holder'> {
 /** The current time step. `now`: milliseconds since the Unix epoch. */
 export const bucketAt = (now: number): number => Math.floor(now / bucketMs)
 
-export const startOfBucket = (bucket: number): number => bucket * bucketMs
+const startOfBucket = (bucket: number): number => bucket * bucketMs
 
 /** When the amounts of a time step leave the sums of a day, in milliseconds since the Unix epoch. */
 export const endOfBucket = (bucket: number): number => (bucket + dayBuckets + 1) * bucketMs
@@ -26,12 +26,12 @@ export const endOfBucket = (bucket: number): number => (bucket + dayBuckets + 1)
 /** The oldest time step that still counts for a limit per day, and for one per hour. */
 export const oldestBucket = (bucket: number): number => bucket - dayBuckets
 
-export const oldestBucketOfHour = (bucket: number): number => bucket - hourBuckets
+const oldestBucketOfHour = (bucket: number): number => bucket - hourBuckets
 
 /** The asset under which filled nonce gaps are counted. */
-export const gapFill = 'gap_fill'
+const gapFill = 'gap_fill'
 
-export const readSpent = (spent: string | null | undefined): Spent[] => (spent == null ? [] : JSON.parse(spent))
+const readSpent = (spent: string | null | undefined): Spent[] => (spent == null ? [] : JSON.parse(spent))
 
 const countedOf = (counted: Spent[], { asset, holder }: Spend): bigint =>
   counted.reduce(
@@ -40,16 +40,13 @@ const countedOf = (counted: Spent[], { asset, holder }: Spend): bigint =>
   )
 
 /** The amounts beyond those that are already counted for the transaction. */
-export const addedAmounts = (spending: Spend[], counted: Spent[]): { spend: Spend; amount: bigint }[] =>
+const addedAmounts = (spending: Spend[], counted: Spent[]): { spend: Spend; amount: bigint }[] =>
   spending
     .map((spend) => ({ spend, amount: BigInt(spend.amount) - countedOf(counted, spend) }))
     .filter(({ amount }) => amount > 0n)
 
 /** `amounts`: those of all time steps that count. Undefined: the amount is within the limit. */
-export function overLimitOf(
-  { spend, amount }: { spend: Spend; amount: bigint },
-  amounts: string[],
-): OverLimit | undefined {
+function overLimitOf({ spend, amount }: { spend: Spend; amount: bigint }, amounts: string[]): OverLimit | undefined {
   const { limit } = spend
   if (limit === undefined) return undefined
   const rest = BigInt(limit) - amounts.reduce((sum, spent) => sum + BigInt(spent), 0n)
@@ -60,22 +57,22 @@ export function overLimitOf(
 }
 
 /** The sum of a time step after a change. */
-export function sumOfBucket(before: string | undefined, amount: bigint): string {
+function sumOfBucket(before: string | undefined, amount: bigint): string {
   const sum = BigInt(before ?? 0) + amount
   return (sum > 0n ? sum : 0n).toString()
 }
 
 /** The column `spent`. */
-export const writeSpent = (all: Spent[]): string | null => (all.length === 0 ? null : JSON.stringify(all))
+const writeSpent = (all: Spent[]): string | null => (all.length === 0 ? null : JSON.stringify(all))
 
-export const bothSpent = (before: string | null | undefined, more: string | null): string | null =>
+const bothSpent = (before: string | null | undefined, more: string | null): string | null =>
   more === null ? (before ?? null) : JSON.stringify([...JSON.parse(before ?? '[]'), ...JSON.parse(more)])
 
 /**
  * The amounts of a transaction after it gets another nonce: the fee of the former nonce stays counted for the account, and the next
  * signature counts in full.
  */
-export const withoutFees = (spent: string | null | undefined): string | null =>
+const withoutFees = (spent: string | null | undefined): string | null =>
   writeSpent(readSpent(spent).filter(({ asset }) => asset !== 'fee'))
 
 interface Place extends Account {
@@ -161,7 +158,7 @@ export async function openCharges(session: Session, places: Place[], oldest: num
 }
 
 /** The amounts that daily limits count, for several transactions that are accepted together. */
-export interface DailyLimits {
+interface DailyLimits {
   /**
    * Counts all amounts, or none when a limit is exceeded. Amounts in future time steps count too: they were spent before the clock was set
    * back. `counted`: the amounts that are already counted for the transaction.

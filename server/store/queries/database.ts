@@ -190,7 +190,7 @@ export interface Rights extends Trust {
   deleted(transaction: Transaction, table: RightsTable, rowId: number): Promise<void>
 }
 
-export type ListedTable =
+type ListedTable =
   | 'networks'
   | 'abis'
   | 'pools'

@@ -229,7 +229,7 @@ export async function writeWaitEvent(
 }
 
 /** An event before it has an id and a sequence number. */
-export interface NewEvent {
+interface NewEvent {
   relayer_row_id: number
   event: WebhookEvent['event']
   /** Deliveries of one subject are made one after the other. */
@@ -240,7 +240,7 @@ export interface NewEvent {
 }
 
 /** Whether a notification with this filter (JSON; null: none) receives the event. */
-export function isWanted(filter: string | null, { event, payload }: Pick<NewEvent, 'event' | 'payload'>): boolean {
+function isWanted(filter: string | null, { event, payload }: Pick<NewEvent, 'event' | 'payload'>): boolean {
   if (filter === null) return true
   const { events, statuses }: NotificationFilter = JSON.parse(filter)
   if (events && !events.some((name) => name === event)) return false
@@ -248,14 +248,14 @@ export function isWanted(filter: string | null, { event, payload }: Pick<NewEven
 }
 
 /** The status of a transaction has changed. */
-export const transactionEvent = (row: TransactionRow): NewEvent => ({
+const transactionEvent = (row: TransactionRow): NewEvent => ({
   ...ofTransaction(row),
   event: 'transaction_update',
   payload: { payload_type: 'transaction', ...withoutData(row) },
 })
 
 /** A transaction waits, for the reason that it holds. */
-export const waitEvent = (row: TransactionRow & { waiting_for: WaitingFor | null }): NewEvent => ({
+const waitEvent = (row: TransactionRow & { waiting_for: WaitingFor | null }): NewEvent => ({
   ...ofTransaction(row),
   event: 'transaction_waiting',
   payload: { payload_type: 'transaction_waiting', waiting_for: row.waiting_for ?? 'other', ...withoutData(row) },
@@ -280,7 +280,7 @@ export const fundingEvent = (row: RelayerRow, state: FundingStatus, reason: stri
   stateEvent(row, { payload_type: 'relayer_funding', relayer: showRelayer(row), state, reason })
 
 /** The event with its body as it is delivered, except for the data of its transaction. Throws when it breaks the contract. */
-export function serializeEvent(
+function serializeEvent(
   { event, payload }: NewEvent,
   sequence: number,
   { now, makeId, checkEvent }: Pick<StoreDependencies, 'now' | 'makeId' | 'checkEvent'>,

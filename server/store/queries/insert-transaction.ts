@@ -46,7 +46,7 @@ export interface NewestRefill {
   is_open: 0 | 1
 }
 
-export interface InsertAccount extends Account, ReservationSums {
+interface InsertAccount extends Account, ReservationSums {
   next_nonce: number
   isChanged: boolean
 }

@@ -125,7 +125,7 @@ const forget = sql('DELETE FROM former_relayers WHERE relayer_id = $id')
 const list: TableList<Row, RelayerRow> = { table: 'relayers', columns, read: readRow }
 
 /** Throws DomainError (503) for a row that another program has changed, as `relayerByRowId` does. */
-export async function relayerById(rights: Trust, session: Session, id: string): Promise<RelayerRow | undefined> {
+async function relayerById(rights: Trust, session: Session, id: string): Promise<RelayerRow | undefined> {
   const row = await rights.require('relayers', () => session.one(select, { id }), id)
   return row && readRow(row)
 }

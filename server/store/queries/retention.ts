@@ -4,7 +4,7 @@ import { type Database, greatest, indexedBy, type Statement, sql, type Transacti
 
 export type Prunable = 'transactions' | 'idempotency' | 'deliveries' | 'events'
 
-export interface Pruned {
+interface Pruned {
   removed: number
   /** The position at which the next call continues; undefined at the end. */
   next: number | undefined
@@ -12,14 +12,14 @@ export interface Pruned {
 
 /** The rows that one database transaction removes; fewer of those that have dependent rows. */
 export const maxRows = 500
-export const maxParents = 100
+const maxParents = 100
 
-export interface Aged {
+interface Aged {
   row_id: number
   at: string
 }
 
-export interface AgedTransaction extends Aged {
+interface AgedTransaction extends Aged {
   status: TransactionStatus
   chain_id: number
   from: string
@@ -27,13 +27,13 @@ export interface AgedTransaction extends Aged {
 }
 
 /** The rows before the first young one. `before`: RFC 3339, UTC, milliseconds. */
-export function oldOf<Row extends Aged>(rows: Row[], before: string): Row[] {
+function oldOf<Row extends Aged>(rows: Row[], before: string): Row[] {
   const young = rows.findIndex(({ at }) => at >= before)
   return young < 0 ? rows : rows.slice(0, young)
 }
 
 /** Where the next call continues, when `limit` rows were read; undefined at the end. */
-export const nextAfter = (old: Aged[], limit: number): number | undefined =>
+const nextAfter = (old: Aged[], limit: number): number | undefined =>
   old.length === limit ? old.at(-1)?.row_id : undefined
 
 type Prune = (transaction: Transaction, before: string, after: number) => Promise<Pruned>

@@ -63,7 +63,7 @@ export const sealedColumns = (engine: Engine, table: RightsTable): string =>
   `${table}.row_id, ${table}.rights_version, ${table}.rights_mac, ${contentOf(engine, table)} AS rights_content`
 
 /** A step takes some milliseconds. */
-export const maxStep = 250
+const maxStep = 250
 
 /** The rows that grant rights, with their MACs. */
 export const rows = byTable((table): Record<'one' | 'lock' | 'some', Statement<StoredRow>> => {
@@ -74,12 +74,12 @@ export const rows = byTable((table): Record<'one' | 'lock' | 'some', Statement<S
     some: sql((engine) => `${select(engine)} WHERE row_id > $after ORDER BY row_id LIMIT ${maxStep}`),
   }
 })
-export const setSeal = byTable((table) =>
+const setSeal = byTable((table) =>
   sql(`UPDATE ${table} SET rights_version = $rights_version, rights_mac = $rights_mac WHERE row_id = $row_id`),
 )
 export const readManifest = sql<{ sealed: Uint8Array }>('SELECT sealed FROM rights_manifest')
 export const lockManifest = sql<{ sealed: Uint8Array }>('SELECT sealed FROM rights_manifest FOR UPDATE')
-export const setManifest = sql(`
+const setManifest = sql(`
   INSERT INTO rights_manifest (id, sealed) VALUES (1, $sealed) ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed`)
 
 /** The rows of a table in steps. */

@@ -4,7 +4,7 @@ import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type Database, type Engine, type Session, type Statement, sql, type Truth, type Values } from './database.ts'
 
 /** What the caller of a search may see. */
-export interface SearchSight {
+interface SearchSight {
   relayer_ids: ReadonlySet<string> | undefined
   signers: boolean
   notifications: 'all' | 'none' | { created_by: string }
@@ -132,7 +132,7 @@ const listRows = 50_000
 export const few = 50
 const many = 1_000
 /** Prefixes of transactions and addresses that are shorter find too much. */
-export const minPrefix = 4
+const minPrefix = 4
 /** Transactions of all relayers that a prefix is looked up for, before those that the caller may not see are left out. */
 const maxOfPrefix = 1_000
 const prefix = '_prefix'
@@ -154,7 +154,7 @@ interface Row extends Pick<SearchResult, 'nonce' | 'reference' | 'value' | 'crea
 }
 
 /** A transaction that a text finds. `is_whole`: the text is the whole of what it was found by. */
-export interface FoundTransaction extends Row, Pick<SearchResult, 'found_by' | 'matched'> {
+interface FoundTransaction extends Row, Pick<SearchResult, 'found_by' | 'matched'> {
   is_whole: boolean
 }
 
@@ -300,7 +300,7 @@ const matchedIn = (
 }
 
 /** The transactions that the text finds: by the whole of a value first, the newest first. `limit`: of each. `total`: how many at least. */
-export async function findTransactions(
+async function findTransactions(
   read: Session,
   limit: number,
   text: string,

@@ -70,7 +70,7 @@ async function checkedVersion(transaction: Transaction, guard: RightsGuard): Pro
   return version
 }
 
-export interface SecretsDatabase extends Pick<Database, 'read' | 'writeCached'> {
+interface SecretsDatabase extends Pick<Database, 'read' | 'writeCached'> {
   /** Statements that see the same state. */
   snapshot(work: (session: Session) => Promise<RightsState>): Promise<RightsState>
   /** Throws StoreError when another server uses the database. */
@@ -118,13 +118,13 @@ export const secrets = ({
 export const secretTables = [...new Set(columns.map(({ table }) => table))]
 
 /** The row of `vault_check`. */
-export interface MasterKeyRow {
+interface MasterKeyRow {
   sealed: Uint8Array
   wrapped_by: string | null
   wrapped_key: Uint8Array | null
 }
 
-export const masterKeyCheckOf = ({ sealed, wrapped_by, wrapped_key }: MasterKeyRow): MasterKeyCheck => ({
+const masterKeyCheckOf = ({ sealed, wrapped_by, wrapped_key }: MasterKeyRow): MasterKeyCheck => ({
   sealed,
   wrapped: wrapped_by === null || wrapped_key === null ? null : { by: wrapped_by, bytes: wrapped_key },
 })
@@ -138,12 +138,12 @@ const upsert = sql(`
 /** The sealed proof of the master key, and the encrypted master key if a key service decrypts it; undefined: the database is new. */
 export const masterKeyCheck = ({ read }: Database): Promise<MasterKeyCheck | undefined> => readMasterKeyCheck(read)
 
-export async function readMasterKeyCheck(session: Session): Promise<MasterKeyCheck | undefined> {
+async function readMasterKeyCheck(session: Session): Promise<MasterKeyCheck | undefined> {
   const row = await session.one(select)
   return row && masterKeyCheckOf(row)
 }
 
-export async function writeMasterKeyCheck(session: Session, { sealed, wrapped }: MasterKeyCheck): Promise<void> {
+async function writeMasterKeyCheck(session: Session, { sealed, wrapped }: MasterKeyCheck): Promise<void> {
   await session.run(upsert, { sealed, by: wrapped?.by ?? null, bytes: wrapped?.bytes ?? null })
 }
 

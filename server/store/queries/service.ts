@@ -4,13 +4,13 @@ import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type Database, indexedBy, least, sql } from './database.ts'
 import { unfinishedOfAll } from './transaction-reads.ts'
 
-export interface DatabaseFacts {
+interface DatabaseFacts {
   engine: 'sqlite' | 'postgres'
   version: string
   bytes: number
 }
 
-export interface ServerRow {
+interface ServerRow {
   /** The host and the process. */
   name: string
   state: 'idle' | 'running' | 'leaving'
@@ -181,11 +181,11 @@ export const deleteAcknowledgement = (
   database.write(async (transaction) => (await transaction.run(remove, { problem_id: problemId })) === 1, auditEntry)
 
 /** Counts stop here, so that reading the gauges never delays a request for long. */
-export const maxCounted = 20_000
-export const maxRelayers = 100
-export const maxPools = 100
+const maxCounted = 20_000
+const maxRelayers = 100
+const maxPools = 100
 /** Gaps are searched in this many nonces: no more transactions are ever broadcast at once. */
-export const maxNonces = 1_000
+const maxNonces = 1_000
 
 // Row ids follow the order of creation, so the lowest is the oldest.
 const groups = (

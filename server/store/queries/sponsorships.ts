@@ -17,7 +17,7 @@ export interface SponsorshipRow extends Omit<Sponsorship, 'usage'> {
   pool_row_id: number | null
 }
 
-export interface NewSponsorship extends SponsorshipRules {
+interface NewSponsorship extends SponsorshipRules {
   id: string
   paused: boolean
   created_at: string

@@ -234,13 +234,10 @@ export const maxDepth = 10_000
 
 type Counted = (typeof finalStatuses)[number]
 /** The counts of a block of transactions. */
-export type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
+type BlockRow = { block: number; oldest: string; newest: string; unfinished: number } & Record<Counted, number>
 
 /** How many transactions of a block match the filter; undefined when the counts are not sufficient. */
-export function countIn(
-  row: BlockRow,
-  { status, created_after, created_before }: TransactionFilter,
-): number | undefined {
+function countIn(row: BlockRow, { status, created_after, created_before }: TransactionFilter): number | undefined {
   const isNone =
     (created_after !== undefined && row.newest <= created_after) ||
     (created_before !== undefined && row.oldest >= created_before)
@@ -261,7 +258,7 @@ export function countIn(
 export type Search = 'hash' | 'nonce' | 'reference' | 'metadata' | 'to' | 'reference_alone' | 'to_alone'
 
 /** The index that answers a part of the filter: the most selective one that applies. Undefined: none does. */
-export function searchFor(filter: TransactionFilter): Search | undefined {
+function searchFor(filter: TransactionFilter): Search | undefined {
   const { hash, nonce_from, nonce_to, reference, metadata, to, status, created_after, created_before, pool_row_id } =
     filter
   if (hash !== undefined) return 'hash'
@@ -399,7 +396,7 @@ const selectFiltered = sql<Place & { row_id: number }>(`
   WHERE row_id = ANY ($row_ids::bigint[]) AND ${fits} AND ${isInRange}`)
 
 /** The places of those of these transactions that match the filter, the newest first. */
-export async function filterRows(session: Session, rowIds: number[], filter: TransactionFilter): Promise<Place[]> {
+async function filterRows(session: Session, rowIds: number[], filter: TransactionFilter): Promise<Place[]> {
   const rows = await session.all(selectFiltered, { row_ids: rowIds, ...valuesOf(filter) })
   return rows.sort((a, b) => b.row_id - a.row_id)
 }

@@ -32,7 +32,7 @@ export type TransactionState = Pick<TransactionRow, 'status' | 'resign'>
 const turnRows = 500
 
 /** Reads at most `limit` rows in steps, between which other work runs. `next` reads the rows after one, or the first ones. */
-export async function inSteps<Row>(
+async function inSteps<Row>(
   limit: number,
   next: (after: Row | undefined, limit: number) => Promise<Row[]>,
 ): Promise<Row[]> {

@@ -192,7 +192,7 @@ function encoded(copy: Record<string, unknown>): Record<string, unknown> {
 export const encode = (row: TransactionRow): Row => encoded({ ...row }) as unknown as Row
 
 type InitialName = NamesWith<{ initial: unknown }>
-export type NewRow = Omit<Columns, InitialName> & Partial<Pick<Columns, InitialName>>
+type NewRow = Omit<Columns, InitialName> & Partial<Pick<Columns, InitialName>>
 
 const initialRow: Record<string, unknown> = Object.fromEntries(
   columnNames.map((name) => [name, anyColumn[name].initial ?? null]),

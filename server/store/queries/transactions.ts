@@ -138,14 +138,14 @@ const newest = sql<{ purpose: 'send' | 'cancel' }>(
 )
 
 /** Of the attempt that is broadcast; undefined: nothing is signed. */
-export const newestPurpose = async (transaction: Transaction, rowId: number) =>
+const newestPurpose = async (transaction: Transaction, rowId: number) =>
   (await transaction.one(newest, { row_id: rowId }))?.purpose
 
 export const transactionById = (transaction: Transaction, relayerRowId: number, id: string) =>
   transaction.one(byId, { id, relayer_row_id: relayerRowId })
 
 /** A withdrawal of a transaction. `error`: of one that fails. `isReleased`: its cancellation goes to the public nodes. */
-export interface Withdrawal extends Pick<TransactionRow, 'status_reason'> {
+interface Withdrawal extends Pick<TransactionRow, 'status_reason'> {
   intent: Exclude<Intent, 'send'>
   error?: TransactionError | undefined
   isReleased?: boolean
@@ -292,16 +292,6 @@ export const restartAccount = (
     await transaction.run(forgetUnknown, account)
     return true
   }, auditEntry)
-
-export const transactionQueries = {
-  renumber,
-  replaceTransaction,
-  withdraw,
-  withdrawBatch,
-  release,
-  forgetNonces,
-  restartAccount,
-}
 
 /** As the contract says. */
 const maxReasonLength = 1_000

@@ -10,7 +10,7 @@ export interface Content {
 }
 
 /** A transaction of an account that this database does not know. Null: no node has shown it yet; `to`: also for a new contract. */
-export interface UnknownRow {
+interface UnknownRow {
   nonce: number
   noticed_at: string
   hash: string | null

@@ -210,13 +210,13 @@ export async function move(database: Database, moves: TransactionUpdate[]): Prom
 }
 
 /** The most bytes that the moves of one database transaction write: some milliseconds. */
-export const maxMoveBytes = 1_000_000
+const maxMoveBytes = 1_000_000
 
-export const bytesOfMove = ({ set, attempt }: TransactionUpdate): number =>
+const bytesOfMove = ({ set, attempt }: TransactionUpdate): number =>
   bytesOf(set.data ?? null) + (attempt?.raw.length ?? 0)
 
 /** Moves in batches for one database transaction each, in their order. A batch ends with the move that reaches `max_move_bytes`. */
-export function batchesOfMoves(moves: TransactionUpdate[]): TransactionUpdate[][] {
+function batchesOfMoves(moves: TransactionUpdate[]): TransactionUpdate[][] {
   const batches: TransactionUpdate[][] = []
   let bytes = maxMoveBytes
   for (const move of moves) {
@@ -231,7 +231,7 @@ export function batchesOfMoves(moves: TransactionUpdate[]): TransactionUpdate[][
 }
 
 /** The row after a move, except for its data and the amount that is reserved for it. `now`: milliseconds since the Unix epoch. */
-export function movedRow(
+function movedRow(
   before: TransactionRow,
   { set, end }: Pick<TransactionUpdate, 'set' | 'end'>,
   now: number,
@@ -302,7 +302,7 @@ const updates = columnSets.map((names) => ({
 type Update = (typeof updates)[number]
 
 /** How a row differs from the stored one, the statement that changes it, and its values. */
-export function changeOf(before: Row, row: TransactionRow) {
+function changeOf(before: Row, row: TransactionRow) {
   const after = encode(row)
   const changed = changingNames.filter((name) => after[name] !== before[name])
   const update = updates.find(({ names }) => changed.every((name) => names.includes(name))) as Update
@@ -311,7 +311,7 @@ export function changeOf(before: Row, row: TransactionRow) {
 }
 
 /** Resolves to how many rows were changed: those that still have the known revision. */
-export async function writeChanges(transaction: Transaction, changes: ReturnType<typeof changeOf>[]): Promise<number> {
+async function writeChanges(transaction: Transaction, changes: ReturnType<typeof changeOf>[]): Promise<number> {
   const counts = await Promise.all(
     [...Map.groupBy(changes, ({ update }) => update)].map(([{ statement }, its]) =>
       transaction.runOf(

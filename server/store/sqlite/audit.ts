@@ -42,7 +42,7 @@ export class Trail {
   }
 }
 
-export interface AuditVerdict {
+interface AuditVerdict {
   /** The number of the last entry that is intact. */
   head: AuditHead
   /** In place of the entries that were removed by their age; undefined: none was. */
@@ -79,7 +79,7 @@ export function checkAudit(db: Database.Database, told: ToldHead[] = []): AuditV
 }
 
 /** Reads what stands in place of the entries that were removed by their age. */
-export function checkpointOf(db: Database.Database): () => AuditHead | undefined {
+function checkpointOf(db: Database.Database): () => AuditHead | undefined {
   const select = db.prepare<[], AuditHead>('SELECT up_to, hash FROM audit_checkpoints')
   return () => select.get()
 }

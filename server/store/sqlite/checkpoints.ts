@@ -10,7 +10,7 @@ export interface CheckpointOrder {
   state: Int32Array
 }
 
-export interface Checkpoints {
+interface Checkpoints {
   /** A database transaction of this connection was committed. Never throws: the caller must hear of the commit. */
   committed(): void
   /** Returns when the thread has closed its connection, so that the last connection to close is another one. */

@@ -50,7 +50,7 @@ export function schemaCheck(db: Database.Database): () => void {
  * API key includes the list of its relayers, so it is built once per database transaction and not for each relayer in the list:
  * `rights_is_recorded` tells whether the key's change is known already.
  */
-export function rightsTriggers(): string {
+function rightsTriggers(): string {
   const call = (table: RightsTable, kind: string, row: string) =>
     `SELECT rights_change('${table}', '${kind}', ${row}.row_id, ${row}.rights_version, ${row}.rights_mac, ${contentOf('sqlite', table, row)})`
   const columnsOf = (table: RightsTable) => ['row_id', ...rightsColumns[table]]

@@ -91,7 +91,7 @@ function isAlive(owner: string): boolean {
 }
 
 /** What a lease is taken in: the database, and its clock. */
-export type LeaseContext = Pick<Connection, 'read' | 'write' | 'effects'>
+type LeaseContext = Pick<Connection, 'read' | 'write' | 'effects'>
 
 interface Lease {
   owner: string

@@ -8,7 +8,7 @@ const maxRows = 1_000
 const maxBytes = 4_000_000
 
 /** The audit trail of a SQLite database is a chain of its own. The chains of servers have the numbers of these, from 1. */
-export const movedChain = 0
+const movedChain = 0
 
 type Cell = string | number | Uint8Array | null
 type Row = Record<string, Cell>
@@ -126,7 +126,7 @@ export interface MovedTable {
 }
 
 /** A column of a table, in the order of the table. */
-export interface SchemaColumn {
+interface SchemaColumn {
   table_name: string
   name: string
   type: string

@@ -11,7 +11,7 @@ import { sealedColumns } from '../queries/secrets.ts'
 import { rowMac } from '../row-mac.ts'
 import { copyRows, type MovedTable, movedTables, seeded } from './copy.ts'
 
-export interface MovedRows {
+interface MovedRows {
   tables: number
   rows: number
   audit_entries: number
@@ -128,7 +128,7 @@ const counters = 'SELECT chain_id, address, next_nonce, used_below FROM accounts
 const selectCounters = sql<Counter>(counters)
 
 /** Checks the copy before its commit. Throws StoreError. */
-export async function checkCopy(
+async function checkCopy(
   source: Database.Database,
   target: Session,
   tables: MovedTable[],
