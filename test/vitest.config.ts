@@ -5,14 +5,21 @@ import { alsoOnPostgres, onSqliteOnly } from './databases.ts'
 
 /** Files that take long though they are short, the longest first. The others run in the order of their size. */
 const long = [
+  'pricing',
+  'withdrawals',
+  'unsigned-limits',
   'crash',
+  'rpc-faults',
+  'after-commit',
+  'ways-out',
+  'postgres-service',
+  'sponsorships',
   'server-processes',
   'cluster',
   'webhook-crash',
   'rotate-master-key',
   'lying-nodes',
   'burst',
-  'rpc-faults',
   'web3-adapters',
   'samples',
   'client-package',
@@ -73,7 +80,7 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongFilesFirst },
     // Two cores are the least that is expected; much of a test is waiting for a chain or for a process to start.
-    maxWorkers: 5,
+    maxWorkers: 6,
     // A timeout for hanging tests, far above the time that a busy machine needs.
     testTimeout: 600_000,
     expect: { poll: { timeout: 120_000 } },

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
-/** The service serves the result at /console (server/http/console.ts). Nothing is inlined, for the Content-Security-Policy. */
+/** The service serves the result at /console (server/api/http/console.ts). Nothing is inlined, for the Content-Security-Policy. */
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',

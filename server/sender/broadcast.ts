@@ -46,7 +46,7 @@ export async function signAll(context: SendingContext, tick: Tick, decided: Deci
   return signed
 }
 
-/** A transaction that is not signed stops the batch, so that no later nonce is sent before an earlier one. */
+/** A key that fails, and a pause, stop the batch: what was signed before is stored and sent. One that waits for a reason of its own does not. */
 async function signBatch(
   context: SendingContext,
   tick: Tick,
@@ -111,9 +111,9 @@ async function* oneByOne(
       const held = await holderOf(context, tick)
       allowed = held && { ...tick, held }
     }
-    const value = allowed ? await make(context, allowed, one) : 'paused'
-    made.push({ status: 'fulfilled', value })
-    if (value === 'paused') break
+    const [result] = await Promise.allSettled([allowed ? make(context, allowed, one) : ('paused' as const)])
+    made.push(result)
+    if (result.status === 'rejected' || result.value === 'paused') break
   }
   yield made
 }

@@ -79,7 +79,7 @@ export interface SignRequest {
   signal?: AbortSignal | undefined
 }
 
-/** What is signed apart from the prices, and the highest price that the policies allow for its gas limit. */
+/** What is signed apart from the nonce and the prices. */
 interface Content {
   to: string | null
   value: bigint

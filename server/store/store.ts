@@ -9,7 +9,7 @@ import type { WorkKind, WorkShare } from './worker.ts'
  * - attempt: one signed version of a transaction (its bytes, hash and prices). A transaction has several after repricing.
  * - lane: the sequence of background work of one relayer or webhook target. Lanes run concurrently.
  * - poll: one read of the chain (newest block and transaction counts) for the lanes of a network. scan: a check of all protected rows.
- * - batch: rows or entries that are changed in one database transaction, one of several. In sending/: transactions of one request.
+ * - batch: rows or entries that are changed in one database transaction, one of several. In services/transactions/: transactions of one request.
  * - account: an address on a chain. nonce counter: the nonce that the account's next transaction gets (`next_nonce`).
  * - gap: a nonce between the account's count on chain and its nonce counter that no transaction holds.
  * - withdrawal: the end of a transaction before it is mined, by cancellation, expiry or failure (`intent`).

@@ -12,6 +12,8 @@ const maxInFlight = 10
 const maxAhead = 100
 const maxSleepMs = 60_000
 const graceMs = 2_000
+/** From a delivery whose outcome cannot be stored until its next attempt. */
+const notStoredMs = 5_000
 
 export interface DelivererContext {
   store: Store
@@ -116,6 +118,8 @@ export class Deliverer {
       this.#context.observer.delivered?.(outcome.status, attempt.duration_ms)
     } catch (error) {
       this.#context.logger.error({ err: error, delivery: delivery.row_id }, 'delivery outcome not stored')
+      // It is still due. While the database cannot be written, the target does not get it again and again.
+      await new Promise((resolve) => setTimeout(resolve, notStoredMs * scale).unref())
     }
   }
 

@@ -302,7 +302,7 @@ const endings: { rounds: number; ms: number }[] = [
   { rounds: 40, ms: 300_000 },
 ]
 
-/** What failed because a node denied its receipt is looked up again at growing intervals, of an hour at most (lane/given-up.ts). */
+/** What failed because a node denied its receipt is looked up again at growing intervals, of an hour at most (`FailedUnmined`). */
 const lookAgainMs = 80 * 60_000
 
 async function finish(world: World, history: History, act: (step: Step) => Promise<void>): Promise<void> {

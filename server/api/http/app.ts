@@ -124,11 +124,19 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
   const readRequest: RequestHandler = async (request, response, next) => {
     checkMediaType(request, operation)
     request.query = readQuery(searchOf(request.url)) as Request['query']
+    const caller = contextOf(response).caller as Caller
+    let read = 0
     request.body = await readBody(request, operation, () => {
-      const held = bodyBytes.hold(contextOf(response).caller as Caller, 0)
+      const held = bodyBytes.hold(caller, 0)
       onClose(response, held.release)
-      return held
+      const add = (bytes: number) => {
+        held.add(bytes)
+        read += bytes
+      }
+      return { add, release: () => held.release() }
     })
+    // A length that was not declared is known only now.
+    if (operation.limited && request.headers['content-length'] === undefined) rateLimit.weigh(caller, read)
     await operation.compile()
     next()
   }

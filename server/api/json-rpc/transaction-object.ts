@@ -5,7 +5,7 @@ import { codes, invalidParams, JsonRpcError } from './errors.ts'
 export interface TransactionObject {
   /** As the caller gave it. */
   from: unknown
-  /** In the contract's form; its schema checks the members (checked.ts). */
+  /** In the contract's form; the contract's schema checks the members. */
   body: unknown
   nonce: number | undefined
 }

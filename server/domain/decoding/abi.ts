@@ -73,7 +73,7 @@ function decodeValue(reader: Reader, type: ParamType, at: number): unknown {
   if (arrayChildren) {
     const hasLength = arrayLength === -1
     const length = hasLength ? readLength(reader, at) : (arrayLength as number)
-    // Every member takes a word or more (abi-text.ts).
+    // Every member takes a word or more.
     if (length * wordDigits > reader.left) throw malformed()
     return decodeTuple(reader, Array(length).fill(arrayChildren), hasLength ? at + wordDigits : at)
   }

@@ -46,7 +46,7 @@ export interface TransactionQuote {
   /** The value, what a call spends, the gas limit at the highest price, and the data fee. */
   max_cost: bigint
   balance: bigint
-  /** The most that it and all unfinished transactions may cost together (funds.ts). */
+  /** The most that it and all unfinished transactions may cost together (`AccountFunds`). */
   funds: bigint
   /** The most that the account's other unfinished transactions can still cost. */
   reserved: bigint

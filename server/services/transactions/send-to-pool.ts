@@ -263,4 +263,7 @@ const isOfRequest = (error: unknown): boolean =>
 
 const ofRelayer = ['insufficient_funds', 'policy_violation', 'rate_limited', 'not_found']
 /** Another relayer may still take it. */
-export const isOfRelayer = (error: unknown): boolean => error instanceof DomainError && ofRelayer.includes(error.code)
+export const isOfRelayer = (error: unknown): boolean =>
+  error instanceof DomainError &&
+  ofRelayer.includes(error.code) &&
+  !error.faults.some(({ of }) => of === 'pool_policies')

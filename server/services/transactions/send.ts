@@ -94,8 +94,9 @@ export async function send(
     auditEntry,
   )
   if (creation.outcome === 'too_little') throw tooLittle(relayer, quote, BigInt(creation.reserved))
+  const accepted = unwrapInsert(creation, relayer.id, auditEntry)
   context.wake(relayer.row_id)
-  return unwrapInsert(creation, relayer.id, auditEntry)
+  return accepted
 }
 
 /**

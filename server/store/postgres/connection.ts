@@ -33,7 +33,7 @@ export interface ConnectionSettings extends PoolSettings {
 
 /**
  * Locks. A database transaction takes its locks in this order, each kind by ascending row id, so that two of them never wait for each
- * other: its leases (fence.ts), the row of `generation` (changes of configuration, by `writeCached`), rows of
+ * other: its leases (`Fences`), the row of `generation` (changes of configuration, by `writeCached`), rows of
  * `relayers` (for a relayer's transactions, events, nonces, spending and reservations), names (`RelayersToLock`), rows of
  * `notifications` (FOR SHARE to add deliveries, FOR NO KEY UPDATE to change them together), the manifest of the rights, the head of the
  * audit chain (last). It reads the rows that it decides on after it has the lock: with READ COMMITTED, each statement sees everything that

@@ -112,7 +112,7 @@ const accounts: KeyedReads<Account, string, AccountRow> = {
 /**
  * `reserved`: the most wei that its unfinished transactions can still cost. `released`: the sum of all amounts that ever left
  * `reserved`, because transactions were mined or withdrawn. `used_below`: every lower nonce is proven to be used. `compared_count`:
- * the count on chain when it was last compared with this database (unknown-store.ts); null: never.
+ * the count on chain when it was last compared with this database (unknown-transactions.ts); null: never.
  */
 export async function getAccount(database: Database, chainId: number, address: string): Promise<AccountState> {
   return readAccount(await database.readTogether(accounts, { chain_id: chainId, address }))

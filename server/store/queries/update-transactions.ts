@@ -215,7 +215,7 @@ const maxMoveBytes = 1_000_000
 const bytesOfMove = ({ set, attempt }: TransactionUpdate): number =>
   bytesOf(set.data ?? null) + (attempt?.raw.length ?? 0)
 
-/** Moves in batches for one database transaction each, in their order. A batch ends with the move that reaches `max_move_bytes`. */
+/** Moves in batches for one database transaction each, in their order. A batch ends with the move that reaches `maxMoveBytes`. */
 function batchesOfMoves(moves: TransactionUpdate[]): TransactionUpdate[][] {
   const batches: TransactionUpdate[][] = []
   let bytes = maxMoveBytes
@@ -240,7 +240,7 @@ function movedRow(
   const status = end?.status ?? set.status ?? before.status
   const after: TransactionRow = { ...before, ...waitOf(set), ...others, status, revision: before.revision + 1 }
   if (isFinal(after.status)) Object.assign(after, { waiting_for: null, wait_text: null })
-  // Until it ends, it counts however old it is (spending-book.ts); what it paid counts for a day from its end.
+  // Until it ends, it counts however old it is (daily-limits.ts); what it paid counts for a day from its end.
   const isEnded = isFinal(after.status) && !isFinal(before.status)
   if (isEnded && after.sponsored) after.sponsored = { ...after.sponsored, bucket: bucketAt(now) }
   const isChanged = after.status !== before.status || after.waiting_for !== before.waiting_for

@@ -117,3 +117,23 @@ test('counts a large response once more for each 64 KiB, whichever operation giv
   expect(sizes[0]).toBeGreaterThan(64 * 1024)
   expect(sizes.length).toBeLessThanOrEqual(5)
 })
+
+test.each(['declared', 'chunked'])('counts a large body once more for each 64 KiB: its length is %s', async (how) => {
+  const { client, url } = await startTestService({}, { elapsed: () => 5_000 })
+  const { id } = await createRelayer(client)
+  const { data } = await client.post('/api/v1/api-keys', {
+    body: { name: 'signer', scopes: ['sign'], relayer_ids: [id], rate_limit: { per_second: 1, burst: 20 } },
+  })
+  const text = JSON.stringify({ message: 'x'.repeat(256 * 1024) })
+  const statuses: number[] = []
+  for (let count = 0; count < 20; count += 1) {
+    const body = how === 'declared' ? text : new Blob([text]).stream()
+    const answer = await fetch(`${url}/api/v1/relayers/${id}/sign`, {
+      ...{ method: 'POST', body, duplex: 'half' },
+      headers: { Authorization: `Bearer ${data.token}`, 'Content-Type': 'application/json' },
+    })
+    await answer.arrayBuffer()
+    statuses.push(answer.status)
+  }
+  expect(statuses.filter((status) => status !== 429)).toHaveLength(4)
+})
