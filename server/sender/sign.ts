@@ -209,7 +209,8 @@ async function selfTransfer(
     if (last?.purpose === 'cancel' && last.gas_limit !== null && last.taken_at !== null)
       return { ...transfer, gas_limit: last.gas_limit }
     const text = `the gas of the transfer that uses its nonce cannot be estimated: ${(error as Error).message}`
-    return { waiting_for: 'unreachable', text }
+    // Other calls are answered, so that it is not `unreachable`: the first in line loses that reason with the next answer.
+    return { waiting_for: 'node', text }
   }
 }
 
