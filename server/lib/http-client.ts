@@ -95,7 +95,7 @@ export function callHttp(request: HttpRequest): Promise<HttpAnswer> {
       outgoing.destroy()
       reject(error)
     }
-    outgoing.once('error', fail)
+    outgoing.on('error', fail)
     outgoing.once('response', (response) => {
       const answer = {
         status: response.statusCode ?? 0,
@@ -137,7 +137,7 @@ function read(
       fail(error as Error)
     }
   })
-  response.once('error', fail)
+  response.on('error', fail)
   response.once('close', () => response.complete || fail(new Error('The answer ended early')))
   response.once('end', () => done(true))
 }

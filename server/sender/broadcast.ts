@@ -15,7 +15,7 @@ import { mapInOrder } from '../lib/map-in-order.ts'
 import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
 import { commit, recordWait } from './context.ts'
 import { noteForeign } from './nonces/unknown.ts'
-import type { Decided, SendingContext, Tick } from './relayer-state.ts'
+import type { Decided, Tick, TickContext } from './relayer-state.ts'
 import { type Broadcast, broadcast } from './send-raw-transaction.ts'
 import { type Hopeless, type Signed, sign } from './sign.ts'
 
@@ -36,7 +36,7 @@ interface AllowedSignature extends Signed {
 }
 
 /** Signs transactions, stores the bytes, and broadcasts them, in that order. Resolves to the number that were signed and stored. */
-export async function signAll(context: SendingContext, tick: Tick, decided: Decided[]): Promise<number> {
+export async function signAll(context: TickContext, tick: Tick, decided: Decided[]): Promise<number> {
   let signed = 0
   for (const batch of batchesOf(decided, ({ row }) => row.data_bytes)) {
     const done = await signBatch(context, tick, batch)
@@ -48,7 +48,7 @@ export async function signAll(context: SendingContext, tick: Tick, decided: Deci
 
 /** A key that fails, and a pause, stop the batch: what was signed before is stored and sent. One that waits for a reason of its own does not. */
 async function signBatch(
-  context: SendingContext,
+  context: TickContext,
   tick: Tick,
   decided: Decided[],
 ): Promise<{ signed: number; isStopped: boolean }> {
@@ -75,11 +75,7 @@ async function signBatch(
 }
 
 /** One group for a key in this process. For a key service: groups of signatures that are ready, while others are being made. */
-function signatures(
-  context: SendingContext,
-  tick: Tick,
-  decided: Decided[],
-): AsyncIterable<PromiseSettledResult<Made>[]> {
+function signatures(context: TickContext, tick: Tick, decided: Decided[]): AsyncIterable<PromiseSettledResult<Made>[]> {
   const { signer } = tick.held
   if (signer.at_once === 1) return oneByOne(context, tick, decided)
   return mapInOrder(
@@ -97,7 +93,7 @@ function signatures(
  * those of a few milliseconds together. Before they are stored, a pause and the fence of the commit discard them.
  */
 async function* oneByOne(
-  context: SendingContext,
+  context: TickContext,
   tick: Tick,
   decided: Decided[],
 ): AsyncGenerator<PromiseSettledResult<Made>[]> {
@@ -119,25 +115,25 @@ async function* oneByOne(
 }
 
 /** Undefined: after the response to a pause nothing more is signed, not even the rest of a tick. */
-async function holderOf(context: SendingContext, tick: Tick): Promise<RelayerSigner | undefined> {
+async function holderOf(context: TickContext, tick: Tick): Promise<RelayerSigner | undefined> {
   const held = await signerOf(context, tick)
   return held && (await context.mayWork(held.relayer.row_id)) ? held : undefined
 }
 
 /** A pause, or other policies, that were answered meanwhile discard signatures. */
-async function areStillAllowed(context: SendingContext, tick: Tick, made: AllowedSignature[]): Promise<boolean> {
+async function areStillAllowed(context: TickContext, tick: Tick, made: AllowedSignature[]): Promise<boolean> {
   const held = await signerOf(context, tick)
   return held !== undefined && made.every(({ policies }) => isDeepStrictEqual(policies, held.relayer.policies))
 }
 
 /** Undefined: the relayer is paused, or gone. Whether another server has taken it over, the fence of a commit knows. */
-async function signerOf({ findSigner }: SendingContext, { held }: Tick): Promise<RelayerSigner | undefined> {
+async function signerOf({ findSigner }: TickContext, { held }: Tick): Promise<RelayerSigner | undefined> {
   const current = await findSigner(held.relayer.id)
   return current && !current.relayer.paused ? current : undefined
 }
 
 async function make(
-  context: SendingContext,
+  context: TickContext,
   { held, networkClient }: Tick,
   { row, step }: Decided,
   signal?: AbortSignal,
@@ -149,7 +145,7 @@ async function make(
 }
 
 /** Records that a transaction waits for its key service. A node that has an attempt makes progress without it. */
-async function waitForKey(context: SendingContext, row: TransactionRow | undefined, error: unknown): Promise<void> {
+async function waitForKey(context: TickContext, row: TransactionRow | undefined, error: unknown): Promise<void> {
   if (!row || !(error instanceof KeyServiceUnavailable || error instanceof CannotSign)) throw error
   if (row.status === 'submitted' && !row.resign) return
   await recordWait(context, row, {
@@ -159,7 +155,7 @@ async function waitForKey(context: SendingContext, row: TransactionRow | undefin
 }
 
 /** Stores the bytes, broadcasts them, and resolves to the number of new ones. */
-async function storeAndBroadcast(context: SendingContext, tick: Tick, signed: Signed[]): Promise<number> {
+async function storeAndBroadcast(context: TickContext, tick: Tick, signed: Signed[]): Promise<number> {
   const rows = await commit(
     context,
     signed.map(({ update }) => update),
@@ -177,7 +173,7 @@ async function storeAndBroadcast(context: SendingContext, tick: Tick, signed: Si
 
 /** Broadcasts the newest stored bytes of transactions. */
 async function broadcastAgain(
-  context: SendingContext,
+  context: TickContext,
   tick: Tick,
   rows: TransactionRow[],
   everywhere: boolean,
@@ -195,12 +191,7 @@ async function broadcastAgain(
   }
 }
 
-async function broadcastAll(
-  context: SendingContext,
-  tick: Tick,
-  wanted: Broadcast[],
-  everywhere: boolean,
-): Promise<void> {
+async function broadcastAll(context: TickContext, tick: Tick, wanted: Broadcast[], everywhere: boolean): Promise<void> {
   if (wanted.length === 0) return
   const again: number[] = []
   for (const [mempool, some] of Map.groupBy(wanted, ({ row }) => tick.networkClient.mempoolOf(row)))
@@ -210,7 +201,7 @@ async function broadcastAll(
 
 /** Resolves to the rows whose bytes no node accepted. */
 async function broadcastTo(
-  context: SendingContext,
+  context: TickContext,
   { held, state, networkClient }: Tick,
   mempool: Mempool,
   { wanted, everywhere }: { wanted: Broadcast[]; everywhere: boolean },
@@ -237,7 +228,7 @@ async function broadcastTo(
 }
 
 /** Each uses its nonce with a zero-value transfer, so their number per hour is bounded. Resolves to how many were ended. */
-async function endHopeless(context: SendingContext, relayer: RelayerRow, hopeless: Hopeless[]): Promise<number> {
+async function endHopeless(context: TickContext, relayer: RelayerRow, hopeless: Hopeless[]): Promise<number> {
   let ended = 0
   for (const { row, reason, error, isConfirmed } of hopeless) {
     if (isConfirmed || (await context.nonces.gaps.takeFill(relayer))) {
@@ -271,7 +262,7 @@ function batchesOf<T>(items: T[], bytesOf: (item: T) => number): T[][] {
 
 /** Broadcasts again what nodes or relays no longer have, or have not accepted; `everything`: all that is signed, at all nodes. */
 export async function broadcastLost(
-  context: SendingContext,
+  context: TickContext,
   tick: Tick,
   decided: Decided[],
   everything: boolean,
@@ -282,13 +273,13 @@ export async function broadcastLost(
 }
 
 /** All that nodes may hold. Read again, because transactions that just lost their block are in flight now. */
-async function signedOf({ store }: SendingContext, { held, state }: Tick): Promise<TransactionRow[]> {
+async function signedOf({ store }: TickContext, { held, state }: Tick): Promise<TransactionRow[]> {
   const { latest, window } = state
   const inFlight = await store.inFlight(held.relayer.row_id, maxRows)
   return inFlight.filter(({ nonce }) => nonce !== null && nonce >= latest && nonce < latest + window.heldByNodes)
 }
 
-async function lostOf(context: SendingContext, tick: Tick, decided: Decided[]): Promise<TransactionRow[]> {
+async function lostOf(context: TickContext, tick: Tick, decided: Decided[]): Promise<TransactionRow[]> {
   const { state } = tick
   const forgotten = [...(await forgottenOf(tick, decided)), ...(await droppedOf(context, tick, decided))]
   if (!state.isRetryDue) return forgotten
@@ -311,7 +302,7 @@ async function forgottenOf({ networkClient, state }: Tick, decided: Decided[]): 
  * and leaves this one.
  */
 async function droppedOf(
-  context: SendingContext,
+  context: TickContext,
   { networkClient, state }: Tick,
   decided: Decided[],
 ): Promise<TransactionRow[]> {
@@ -348,7 +339,7 @@ function isNotTaken({ state }: Tick, { row, step }: Decided): boolean {
  * the same steps, for the rows as they are then. The tick broadcasts what was released.
  */
 export async function releasePrivate(
-  context: SendingContext,
+  context: TickContext,
   { networkClient, state }: Tick,
   decided: Decided[],
 ): Promise<Decided[]> {

@@ -16,8 +16,8 @@ import {
   type Decided,
   type Polled,
   pollIntervalMs,
-  type SendingContext,
   type Tick,
+  type TickContext,
   transactionState,
 } from './relayer-state.ts'
 
@@ -31,7 +31,7 @@ const plausibleLead = 64
 type Facts = Pick<ChainObservation, 'receipt' | 'replaced' | 'proof'> & { effect: Effect | undefined }
 
 /** Reads the newest block and the account's count. Undefined when the nodes' answer must not be used. */
-export async function poll(context: SendingContext, tick: Tick): Promise<Polled | undefined> {
+export async function poll(context: TickContext, tick: Tick): Promise<Polled | undefined> {
   const { nonces } = context
   const { networkClient, state } = tick
   const { relayer } = tick.held
@@ -72,7 +72,7 @@ type Answer = Awaited<ReturnType<typeof answerOf>>
  * keeps falling behind an earlier answer, and when a survey has shown a false answer recently. Then most endpoints decide. When no majority
  * answers, the node's answer is used: it signs nothing and only delays.
  */
-async function viewAccount(context: SendingContext, tick: Tick, shown: Pick<View, 'head' | 'latest'>): Promise<View> {
+async function viewAccount(context: TickContext, tick: Tick, shown: Pick<View, 'head' | 'latest'>): Promise<View> {
   const { elapsed } = context
   const { held, networkClient, state } = tick
   if (networkClient.each.length < minWitnesses || !(await isContradicted(context, tick, shown))) {
@@ -92,7 +92,7 @@ async function viewAccount(context: SendingContext, tick: Tick, shown: Pick<View
 }
 
 async function isContradicted(
-  { store }: SendingContext,
+  { store }: TickContext,
   { held, state }: Tick,
   { head, latest }: Pick<View, 'head' | 'latest'>,
 ): Promise<boolean> {
@@ -128,7 +128,7 @@ const isFalse = ({ head, latest }: Answer, most: Answer): boolean =>
  * Looks at the pool before a nonce is signed for the first time: another sender's transaction may wait there. A count above the lowest
  * unsigned nonce is one node's word: with several endpoints, most of them must confirm it.
  */
-export async function lookAtPool({ store }: SendingContext, { held, networkClient, state }: Tick): Promise<void> {
+export async function lookAtPool({ store }: TickContext, { held, networkClient, state }: Tick): Promise<void> {
   if (!state.isPooledOlderThan(pollIntervalMs(networkClient))) return
   const { address, row_id } = held.relayer
   const pooled = await networkClient.chain.pendingNonce(address)
@@ -142,7 +142,7 @@ export async function lookAtPool({ store }: SendingContext, { held, networkClien
 
 /** Records why the first in line waits, unless an answer to its own bytes has given the reason. */
 export async function recordRelayerWait(
-  context: SendingContext,
+  context: TickContext,
   { held }: Pick<Tick, 'held'>,
   known: Partial<WaitFacts>,
 ): Promise<void> {
@@ -170,7 +170,7 @@ export async function recordRelayerWait(
 
 /** The next step of every transaction that is not final, after all questions that `decide` has. */
 export async function observe(
-  context: SendingContext,
+  context: TickContext,
   tick: Tick,
   { isNewBlock }: Polled,
 ): Promise<{ decided: Decided[]; market: Market | undefined }> {
@@ -204,7 +204,7 @@ const questions = { ask: askReceipts, verify: askFates, prove: askProofs }
 
 /** Each question is asked for all transactions that have it, at most once per tick. */
 async function answerAll(
-  context: SendingContext,
+  context: TickContext,
   tick: Tick,
   decided: Decided[],
   stepOf: (row: TransactionRow, facts: Partial<Facts>) => Step,
@@ -224,12 +224,12 @@ async function answerAll(
   return decided
 }
 
-const attemptsOf = ({ store }: SendingContext, rows: TransactionRow[]) =>
+const attemptsOf = ({ store }: TickContext, rows: TransactionRow[]) =>
   Promise.all(rows.map(({ row_id }) => store.attempts(row_id)))
 
 /** The receipts of the asked node, of any attempt, in few requests. */
 async function askReceipts(
-  context: SendingContext,
+  context: TickContext,
   { networkClient, state }: Tick,
   rows: TransactionRow[],
 ): Promise<Partial<Facts>[]> {
@@ -257,7 +257,7 @@ async function askReceipts(
 
 /** The effect of the attempt that is in a block: a replaced transaction may be there with its former content. */
 async function effectIn(
-  { store }: SendingContext,
+  { store }: TickContext,
   row: TransactionRow,
   mined: ReceiptView | undefined,
 ): Promise<Effect | undefined> {
@@ -269,12 +269,12 @@ async function effectIn(
 }
 
 /** Whether the blocks of transactions without a receipt were replaced: a lagging node has no receipt either. */
-function askFates(context: SendingContext, { networkClient }: Tick, rows: TransactionRow[]) {
+function askFates(context: TickContext, { networkClient }: Tick, rows: TransactionRow[]) {
   return fatesOf(context, networkClient, rows)
 }
 
 async function askProofs(
-  context: SendingContext,
+  context: TickContext,
   { networkClient, state }: Tick,
   rows: TransactionRow[],
   facts: Map<number, Partial<Facts>>,

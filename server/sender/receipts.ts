@@ -15,7 +15,7 @@ import { unprovenWait, waitColumns } from '../domain/wait-reason.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
 import { given, majorityOf } from '../lib/majority.ts'
 import { commit, type NetworkClient, type SenderContext } from './context.ts'
-import { type SendingContext, type Tick, transactionState } from './relayer-state.ts'
+import { type Tick, type TickContext, transactionState } from './relayer-state.ts'
 
 /** For how many blocks after its confirmation a transaction is watched. */
 export const watchedBlocks = 32
@@ -244,12 +244,12 @@ interface Case {
  * receipt of an attempt with enough confirmations.
  */
 export class FailedUnmined {
-  readonly #context: SendingContext
+  readonly #context: TickContext
   readonly #cases = new BoundedMap<number, Case>(maxRemembered)
   /** By relayer: when its rows are read again. */
   readonly #readAt = new BoundedMap<number, number>(maxRemembered)
 
-  constructor(context: SendingContext) {
+  constructor(context: TickContext) {
     this.#context = context
   }
 

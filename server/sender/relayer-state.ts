@@ -7,7 +7,7 @@ import { type NetworkClient, type SenderContext, tierOf } from './context.ts'
 import type { Nonces } from './nonces/nonces.ts'
 
 /** The effects of the background work. */
-export interface SendingContext extends SenderContext {
+export interface TickContext extends SenderContext {
   nonces: Nonces
   /** Whether this process may send for the relayer: asked before each signature. */
   mayWork(relayerRowId: number): Promise<boolean>

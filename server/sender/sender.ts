@@ -12,8 +12,8 @@ import {
   type Decided,
   RelayerState,
   restIntervalMs,
-  type SendingContext,
   type Tick,
+  type TickContext,
   transactionState,
   watchLimitMs,
 } from './relayer-state.ts'
@@ -28,11 +28,11 @@ const signRemotelyAtOnce = 400
  * (domain/decide.ts) says.
  */
 export class Sender {
-  readonly #context: SendingContext
+  readonly #context: TickContext
   readonly #states = new Map<number, RelayerState>()
   readonly #failed: FailedUnmined
 
-  constructor(context: SendingContext) {
+  constructor(context: TickContext) {
     this.#context = context
     this.#failed = new FailedUnmined(context)
   }
@@ -105,7 +105,7 @@ export class Sender {
 }
 
 /** For a relayer without unfinished transactions: whether a reorganization may still remove its last confirmed one. */
-async function isWatched({ store }: SendingContext, { held, networkClient, state }: Tick): Promise<boolean> {
+async function isWatched({ store }: TickContext, { held, networkClient, state }: Tick): Promise<boolean> {
   if ((state.restedMs ?? 0) > watchLimitMs(networkClient, watchedBlocks)) return false
   const newest = await store.newestEnded(held.relayer.row_id)
   if (!newest) return false
@@ -114,7 +114,7 @@ async function isWatched({ store }: SendingContext, { held, networkClient, state
 }
 
 /** A cheap tick: two calls, and one more when a block was replaced. */
-async function watch(context: SendingContext, tick: Tick): Promise<void> {
+async function watch(context: TickContext, tick: Tick): Promise<void> {
   const { networkClient, state } = tick
   if (!state.isPollDue) return
   const polled = await poll(context, tick)
@@ -127,7 +127,7 @@ async function watch(context: SendingContext, tick: Tick): Promise<void> {
 }
 
 /** One tick of a relayer: observe the chain, decide the step of each transaction, commit what it shows, and act. */
-async function runTick(context: SendingContext, tick: Tick): Promise<void> {
+async function runTick(context: TickContext, tick: Tick): Promise<void> {
   const { held, state } = tick
   state.beginTick()
   // New transactions are sent before the chain is read.
@@ -148,7 +148,7 @@ async function runTick(context: SendingContext, tick: Tick): Promise<void> {
 }
 
 /** Signs `pending` transactions in the order of their nonces, stores the bytes, and broadcasts them. */
-async function sendNew(context: SendingContext, tick: Tick): Promise<void> {
+async function sendNew(context: TickContext, tick: Tick): Promise<void> {
   const { store, nonces, now } = context
   const { held, state } = tick
   const { row_id, paused } = held.relayer
@@ -182,12 +182,12 @@ async function sendNew(context: SendingContext, tick: Tick): Promise<void> {
 }
 
 /** Closes the gaps of a relayer's nonces, and notes how many stay open. */
-async function fillNonceGaps({ nonces }: SendingContext, { held, networkClient, state }: Tick): Promise<void> {
+async function fillNonceGaps({ nonces }: TickContext, { held, networkClient, state }: Tick): Promise<void> {
   state.noteGaps(await nonces.gaps.close(held.relayer, networkClient, state.latest))
 }
 
 /** Commits what the chain showed: transactions that are in a block, and those that are final. */
-async function commitShown(context: SendingContext, tick: Tick, decided: Decided[]): Promise<void> {
+async function commitShown(context: TickContext, tick: Tick, decided: Decided[]): Promise<void> {
   const isSettling = (one: Decided): one is { row: TransactionRow; step: Settling } =>
     one.step.do === 'note' || one.step.do === 'end'
   const settling = decided.filter(isSettling)
@@ -195,7 +195,7 @@ async function commitShown(context: SendingContext, tick: Tick, decided: Decided
   await commit(context, updates.flat())
 }
 
-async function act(context: SendingContext, tick: Tick, decided: Decided[], market: Market | undefined): Promise<void> {
+async function act(context: TickContext, tick: Tick, decided: Decided[], market: Market | undefined): Promise<void> {
   const { held, state } = tick
   for (const { row, step } of decided) await carryOut(context, tick, row, step)
   const toSign = decided.filter(({ step }) => step.do === 'sign')
@@ -212,7 +212,7 @@ async function act(context: SendingContext, tick: Tick, decided: Decided[], mark
 }
 
 /** The steps that neither sign nor ask the chain. */
-async function carryOut(context: SendingContext, tick: Tick, row: TransactionRow, step: Decided['step']) {
+async function carryOut(context: TickContext, tick: Tick, row: TransactionRow, step: Decided['step']) {
   const { store, nonces, changed } = context
   const { held, networkClient, state } = tick
   const { row_id, revision } = row
@@ -244,11 +244,7 @@ async function carryOut(context: SendingContext, tick: Tick, row: TransactionRow
 }
 
 /** Another sender's transaction with this nonce is in the pool. It is not replaced unless the caller asks for that. */
-async function waitForForeign(
-  context: SendingContext,
-  { held, networkClient }: Tick,
-  row: TransactionRow,
-): Promise<void> {
+async function waitForForeign(context: TickContext, { held, networkClient }: Tick, row: TransactionRow): Promise<void> {
   const nonce = row.nonce as number
   if (row.waiting_for === 'contested_nonce') return
   const hash = (await networkClient.chain.pooledHash(held.relayer.address, nonce)) ?? null
@@ -261,7 +257,7 @@ async function waitForForeign(
 }
 
 /** Reports low balances after a new block. Only this check sees a recovery, because POST may use a cached balance. */
-async function noteBalance({ store }: SendingContext, { held, networkClient }: Tick): Promise<void> {
+async function noteBalance({ store }: TickContext, { held, networkClient }: Tick): Promise<void> {
   const { row_id, address, policies } = held.relayer
   if (policies.min_balance === undefined) return
   const balance = await networkClient.chain.balance(address).catch(orUnknown)

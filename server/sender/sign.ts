@@ -39,7 +39,7 @@ import { isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reaso
 import type { RelayerSigner } from '../keys/keyring.ts'
 import { LeaseLost } from '../store/worker.ts'
 import { ceilingOf, type NetworkClient, tierOf } from './context.ts'
-import type { SendingContext } from './relayer-state.ts'
+import type { TickContext } from './relayer-state.ts'
 
 /** A cancellation is urgent, because the original may be mined at any moment. */
 const withdrawalTier = 'fast'
@@ -67,7 +67,7 @@ export interface Hopeless {
   isConfirmed: boolean
 }
 
-type SignContext = Pick<SendingContext, 'store' | 'now' | 'observer' | 'holds'>
+type SignContext = Pick<TickContext, 'store' | 'now' | 'observer' | 'holds'>
 type Client = Pick<NetworkClient, 'gas' | 'market' | 'mempoolOf'>
 type Purpose = 'send' | 'cancel'
 

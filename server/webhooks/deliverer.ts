@@ -5,7 +5,7 @@ import type { Observer } from '../domain/observer.ts'
 import type { DueDelivery, Target } from '../domain/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { SendAttempt } from './attempt.ts'
-import { judge, type Verdict } from './schedule.ts'
+import { type Verdict, verdictOf } from './schedule.ts'
 import { signatureHeaders } from './signature.ts'
 
 const maxInFlight = 10
@@ -105,7 +105,8 @@ export class Deliverer {
       const { attempt, result } = await this.#perform(target, delivery.event_id, body, delivery.attempts + 1)
       const { failing_since, url } = (await store.getTarget(target.row_id)) ?? target
       const since = failing_since === null ? undefined : Date.parse(failing_since)
-      const verdict = judge(result, delivery.failures, since, now(), Math.random(), scale)
+      const circumstances = { failing_since: since, now: now(), random: Math.random(), scale }
+      const verdict = verdictOf(result, { failures: delivery.failures, ...circumstances })
       // The URL was changed during the attempt: a 410 of the old URL does not disable the new one, which is tried at once.
       const isOld = verdict.disable !== undefined && url !== target.url
       const outcome: Verdict = isOld ? { status: 'pending', failures: 0, next_at: now() } : verdict

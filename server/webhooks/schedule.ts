@@ -32,21 +32,27 @@ export interface Verdict {
   recovered?: boolean
 }
 
-/**
- * Decides what follows from an attempt. Pure. `failures`: failed attempts so far. `failing_since`: the start of the target's
- * unbroken failures. `now`: milliseconds since the epoch. `random`: from 0 to 1. `scale`: the multiplier of the schedule (1, less
- * in tests).
- */
-export function judge(
+/** The time and the history that a verdict depends on. */
+export interface Circumstances {
+  /** Failed attempts so far. */
+  failures: number
+  /** The start of the target's unbroken failures. Undefined: the last attempt succeeded. */
+  failing_since: number | undefined
+  /** Milliseconds since the epoch. */
+  now: number
+  /** From 0 to 1. */
+  random: number
+  /** The multiplier of the schedule: 1, less in tests. */
+  scale: number
+}
+
+/** Decides what follows from an attempt. Pure. */
+export function verdictOf(
   { status, error, retry_after_s }: AttemptResult,
-  failures: number,
-  failingSince: number | undefined,
-  now: number,
-  random: number,
-  scale: number,
+  { failures, failing_since, now, random, scale }: Circumstances,
 ): Verdict {
   if (status !== null && status >= 200 && status < 300) {
-    const recovered = failingSince !== undefined && now - failingSince >= outageMs * scale
+    const recovered = failing_since !== undefined && now - failing_since >= outageMs * scale
     return { status: 'delivered', failures, next_at: now, recovered }
   }
   const failed = failures + 1
@@ -58,7 +64,7 @@ export function judge(
       disable: 'The target responded 410 Gone; update the url or signing_key to enable the notification',
     }
   }
-  if (failingSince !== undefined && now - failingSince >= disableAfterMs * scale) {
+  if (failing_since !== undefined && now - failing_since >= disableAfterMs * scale) {
     const disable = `Every attempt has failed for ${disableAfterMs / hours} hours; the last failure: ${error}`
     return { status: 'failed', failures: failed, next_at: now, disable: disable.slice(0, 1_000) }
   }

@@ -6,8 +6,8 @@ export const seededFaults = {
   /** The delivery is done as soon as it is begun: a kill, or a fault of the target, loses it. */
   'settled-before-answer': {
     file: 'server/webhooks/deliverer.ts',
-    text: 'judge(result, delivery.failures,',
-    instead: 'judge({ ...result, status: 200 }, delivery.failures,',
+    text: 'verdictOf(result, {',
+    instead: 'verdictOf({ ...result, status: 200 }, {',
     caught_by: ['undelivered'],
   },
   /** Each attempt makes the body anew. */

@@ -10,7 +10,7 @@ import { checkNewTransactions } from './transaction-policies.ts'
 type Policed = Pick<RelayerRow, 'policies' | 'chain_id'>
 
 /** A policy that refuses a signature. */
-export interface Fault {
+export interface PolicyFault {
   policy: keyof RelayerPolicies
   message: string
 }
@@ -28,7 +28,7 @@ export interface OnAddress {
 export function checkAddress(
   { relayer, on_address }: OnAddress,
   caller: Caller,
-  faultOf: (relayer: RelayerRow) => Fault | undefined,
+  faultOf: (relayer: RelayerRow) => PolicyFault | undefined,
 ): void {
   const own = faultOf(relayer)
   if (own) throw refused(own)
@@ -39,7 +39,7 @@ export function checkAddress(
   }
 }
 
-export function messageFault({ policies }: Pick<Policed, 'policies'>): Fault | undefined {
+export function messageFault({ policies }: Pick<Policed, 'policies'>): PolicyFault | undefined {
   return policies.allow_messages === false
     ? { policy: 'allow_messages', message: 'This relayer does not sign messages' }
     : undefined
@@ -54,7 +54,7 @@ export interface AskedTypedData {
 export function typedDataFault(
   { policies, chain_id }: Policed,
   { domain_separator, document }: AskedTypedData,
-): Fault | undefined {
+): PolicyFault | undefined {
   const { allowed_domain_separators, allow_blind_typed_data, token_limits } = policies
   if (!document && allow_blind_typed_data === false) return blindFault
   const isAllowed = isAllowedDomain(policies, domain_separator)
@@ -112,7 +112,7 @@ const limits = ['max_value', 'max_value_per_day', 'token_limits', 'allowed_funct
 export const isAllowedDomain = ({ allowed_domain_separators }: RelayerPolicies, separator: Uint8Array): boolean =>
   allowed_domain_separators?.includes(toHex(separator)) === true
 
-const blindFault: Fault = {
+const blindFault: PolicyFault = {
   policy: 'allow_blind_typed_data',
   message: 'Typed data must be given in full; hashes alone are not signed',
 }
@@ -141,8 +141,8 @@ export function addressWarnings({ relayer, on_address }: OnAddress, caller: Call
 }
 
 /** The policies that refuse signatures which the other relayer's policies allow. */
-function stricterRules(strict: RelayerPolicies, lax: RelayerPolicies): Fault[] {
-  const faults: Fault[] = []
+function stricterRules(strict: RelayerPolicies, lax: RelayerPolicies): PolicyFault[] {
+  const faults: PolicyFault[] = []
   const message = messageFault({ policies: strict })
   if (message && !messageFault({ policies: lax })) faults.push(message)
   if (strict.allow_blind_typed_data === false && lax.allow_blind_typed_data !== false) faults.push(blindFault)
@@ -164,4 +164,4 @@ const domainsOf = ({ allowed_domain_separators, token_limits }: RelayerPolicies)
 const nameOf = ({ id }: RelayerRow, { relayer_ids }: Caller): string =>
   relayer_ids === undefined || relayer_ids.has(id) ? `the relayer ${id}` : 'another relayer'
 
-const refused = ({ policy, message }: Fault) => refusedBy([{ of: 'policies', field: [policy], message }])
+const refused = ({ policy, message }: PolicyFault) => refusedBy([{ of: 'policies', field: [policy], message }])

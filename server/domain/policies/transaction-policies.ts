@@ -153,16 +153,13 @@ function valueSpending({ policies, coin_token: coin }: Limited, moving: Moving):
 export function overLimit({ spend, left }: OverLimit): DomainError {
   const { policy, asset, amount, limit, holder } = spend
   const unit = asset === 'wei' || asset === 'fee' ? ' wei' : ''
+  const words: Record<string, string> = {
+    wei: `${amount} wei`,
+    fee: `A fee of up to ${amount} wei`,
+    calls: 'One more call',
+  }
   const spent =
-    policy === 'funding'
-      ? `A refill of up to ${amount}`
-      : asset === 'wei'
-        ? `${amount} wei`
-        : asset === 'fee'
-          ? `A fee of up to ${amount} wei`
-          : asset === 'calls'
-            ? 'One more call'
-            : `${amount} of the token ${asset}`
+    policy === 'funding' ? `A refill of up to ${amount}` : (words[asset] ?? `${amount} of the token ${asset}`)
   return refusedBy([
     {
       of: holder === undefined ? 'policies' : holder.startsWith('sponsorship') ? 'sponsorship' : 'pool_policies',

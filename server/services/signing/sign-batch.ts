@@ -9,7 +9,7 @@ import {
   type Signable,
   type SignatureAsker,
   type SignatureContext,
-  type SigningContext,
+  type SigningRights,
   sign,
 } from './sign-with-policy.ts'
 
@@ -32,9 +32,9 @@ export async function signBatch(
 ): Promise<SignatureResult[]> {
   const rest = pauses()
   const ready: Signable[] = []
-  let rights: SigningContext | undefined
+  let rights: SigningRights | undefined
   for (const [index, item] of items.entries()) {
-    const valid: SigningContext = rights ?? (await ofItem(index, () => rightsTo(context, { relayer_id, authorize })))
+    const valid: SigningRights = rights ?? (await ofItem(index, () => rightsTo(context, { relayer_id, authorize })))
     await ofItem(index, () => {
       const signable = 'domain_separator' in item ? readTypedData(item) : readMessage(item)
       signable.check(valid)
@@ -45,7 +45,7 @@ export async function signBatch(
   const signatures: SignatureResult[] = []
   rights = undefined
   for (const [index, signable] of ready.entries()) {
-    const valid: SigningContext = rights ?? (await ofItem(index, () => rightsTo(context, { relayer_id, authorize })))
+    const valid: SigningRights = rights ?? (await ofItem(index, () => rightsTo(context, { relayer_id, authorize })))
     const { auditEntry, end } = beginAudit(signable.kind === 'message' ? 'signMessage' : 'signTypedData')
     auditEntry.subject = toHex(signable.content.digest)
     const asker = { relayer_id, authorize, auditEntry }

@@ -24,7 +24,7 @@ export interface SignatureAsker {
 }
 
 /** The rights of a caller to a key, as they are now. Valid until the process does other work. */
-export interface SigningContext {
+export interface SigningRights {
   caller: Caller
   held: RelayerSigner
 }
@@ -39,7 +39,7 @@ export interface Content {
 export interface Signable {
   kind: SignatureKind
   content: Content
-  check(rights: SigningContext): void
+  check(rights: SigningRights): void
 }
 
 /** The amounts that daily limits count for a signature, and the account whose limits they are. */
@@ -56,7 +56,7 @@ export async function rightsTo(
   { keyring }: Pick<SignatureContext, 'keyring'>,
   { relayer_id, authorize }: Pick<SignatureAsker, 'relayer_id' | 'authorize'>,
   missing: (relayerId: string) => DomainError = relayerNotFound,
-): Promise<SigningContext> {
+): Promise<SigningRights> {
   const [caller, held] = await Promise.all([authorize(), keyring.find(relayer_id)])
   if (!held) throw missing(relayer_id)
   if (held.relayer.paused) throw relayerPaused()
@@ -70,7 +70,7 @@ export async function rightsTo(
 export function sign(
   context: SignatureContext,
   asker: SignatureAsker,
-  rights: SigningContext,
+  rights: SigningRights,
   { kind, content, check }: Signable,
 ): Signature | Promise<Signature> {
   const { auditEntry } = asker
@@ -98,7 +98,7 @@ export function sign(
 export async function signCounted(
   context: SignatureContext,
   asker: SignatureAsker,
-  rights: SigningContext,
+  rights: SigningRights,
   { charge, ...signable }: Signable & { charge: Charge | undefined },
 ): Promise<Signature> {
   if (!charge || charge.spending.length === 0) return sign(context, asker, rights, signable)

@@ -35,7 +35,7 @@ import {
   type Signable,
   type SignatureAsker,
   type SignatureContext,
-  type SigningContext,
+  type SigningRights,
   sign,
   signCounted,
 } from './sign-with-policy.ts'
@@ -68,7 +68,7 @@ export async function signTypedDataFull(
   const document = hashTypedData(body)
   const { domain_separator, struct_hash, chain_id } = document
   const unbound = typedData(domain_separator, struct_hash, { domain_separator, document })
-  const check = (rights: SigningContext) => {
+  const check = (rights: SigningRights) => {
     unbound.check(rights)
     const { relayer } = rights.held
     if (chain_id === undefined || chain_id === BigInt(relayer.chain_id)) return
@@ -120,13 +120,13 @@ export async function signTransaction(
     )
   }
   asker.auditEntry.subject = toHex(transaction.digest)
-  const { judged, fee } = judge(relayer, transaction)
+  const { judged, fee } = judgeTransaction(relayer, transaction)
   const signature = await signCounted(context, asker, rights, {
     kind: 'transaction',
     content: transaction,
     check: ({ held }) => {
       checkSignTransaction(held.relayer.policies)
-      judge(held.relayer, transaction)
+      judgeTransaction(held.relayer, transaction)
     },
     charge: { account: relayer, spending: spendingOf(relayer, judged, fee) },
   })
@@ -156,7 +156,7 @@ function typedData(separator: Uint8Array, structHash: Uint8Array, asked: AskedTy
     digest: typedDataDigest(separator, structHash),
     preimage: () => typedDataPreimage(separator, structHash),
   }
-  const check = ({ held, caller }: SigningContext) =>
+  const check = ({ held, caller }: SigningRights) =>
     checkAddress(held, caller, (relayer) => typedDataFault(relayer, asked))
   return { kind: 'typed_data', content, check }
 }
@@ -177,13 +177,13 @@ export function signatureResult({ rs, recovery }: Signature): SignatureResult {
 }
 
 /** A document that moves tokens counts against the limits of the relayer on the chain where it does. */
-function signatureCharge({ held }: SigningContext, document: HashedTypedData): Charge | undefined {
+function signatureCharge({ held }: SigningRights, document: HashedTypedData): Charge | undefined {
   const account = held.on_address.find(({ chain_id }) => BigInt(chain_id) === document.chain_id)
   return account && { account, spending: signatureSpending(account.policies, document) }
 }
 
 /** The amounts and the highest possible fee of a transaction that the policies permit. Throws DomainError (403). */
-function judge(
+function judgeTransaction(
   relayer: RelayerRow,
   { to, value, data, gas_price, gas_limit }: UnsignedTransaction,
 ): { judged: Judged; fee: bigint } {

@@ -254,10 +254,6 @@ const waitOf = ({
 }: TransactionUpdate['set']): Pick<TransactionUpdate['set'], 'waiting_for' | 'wait_text'> =>
   status_reason === undefined ? {} : { waiting_for: null, wait_text: null }
 
-/**
- * What the steps of a transaction change: it waits, a node takes it, it is signed, it is in a block, it is signed again; and anything
- * else. A list, because a caller chooses what a replacement changes, and each statement is kept.
- */
 const finalColumns = [
   'status',
   'confirmed_at',
@@ -268,6 +264,10 @@ const finalColumns = [
   'changed_at',
   'revision',
 ] as const
+/**
+ * What the steps of a transaction change: it waits, a node takes it, it is signed, it is in a block, it is signed again; and anything
+ * else. A list, because a caller chooses what a replacement changes, and each statement is kept.
+ */
 const columnSets: readonly (readonly ChangingName[])[] = [
   ['waiting_for', 'wait_text', 'changed_at', 'reprice_at', 'revision'],
   ['status', 'sent_at', 'changed_at', 'revision'],
