@@ -40,6 +40,14 @@ test('stores, shows and finds a reference; a replacement keeps it or sets anothe
   expect(await found({ hash: old.toUpperCase().replace('0X', '0x') })).toEqual([first?.id])
   expect(await found({ hash: now })).toEqual([first?.id])
   expect(await found({ to: `0x${'77'.repeat(20)}` })).toEqual([first?.id])
+  // Before a node has it, the same content would be the same bytes.
+  await until('a node has it', async () => {
+    const attempt = { ...path, transaction_id: first?.id as string }
+    const { data } = await client().get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts', {
+      path: attempt,
+    })
+    return data.every(({ accepted_at }) => accepted_at !== null)
+  })
   expect((await replace({ reference: 'another' })).data.reference).toBe('another')
   expect([await found({ reference }), await found({ reference: 'another' })]).toEqual([[], [first?.id]])
   await account.finished(chain.mine)
