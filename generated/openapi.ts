@@ -2756,6 +2756,18 @@ export interface components {
             /** @description Required with `private_then_public`, and not permitted otherwise. */
             after_blocks?: number | null;
         };
+        /**
+         * @description Which nodes get the signed bytes. `public`: those of the network's `rpc_urls`. `private`: only those of its `private_rpc_urls`, also the bytes of its repricing and of its cancellation; before a block has the transaction's nonce, no other node gets the bytes, is asked for the hash, or estimates the gas. `private_then_public`: `private`, until more than half of all nodes have counted `after_blocks` blocks without it; then public.
+         * @example {
+         *       "mode": "private_then_public",
+         *       "after_blocks": 25
+         *     }
+         */
+        SubmissionInput: {
+            mode: components["schemas"]["SubmissionMode"];
+            /** @description Required with `private_then_public`, and not permitted otherwise. */
+            after_blocks?: number | null;
+        };
         /** @enum {string} */
         SubmissionMode: "public" | "private" | "private_then_public";
         TransactionSubmission: {
@@ -2779,9 +2791,26 @@ export interface components {
             address: components["schemas"]["AddressInput"];
             storage_keys: string[];
         }[];
+        /** @description Addresses and their storage keys, at most 200 keys in all. */
+        AccessListInput: {
+            address: components["schemas"]["AddressInput"];
+            storage_keys: string[];
+        }[];
         AuthorizationList: components["schemas"]["Authorization"][];
+        AuthorizationListInput: components["schemas"]["AuthorizationInput"][];
         /** @description A permission, signed with the key of an account, for the account to run the code of `address` (EIP-7702). */
         Authorization: {
+            /** @description The chain on which it is valid. 0 means every chain. */
+            chain_id: number;
+            address: components["schemas"]["AddressInput"];
+            /** @description The nonce of the account at the time when the authorization is applied. */
+            nonce: number;
+            r: string;
+            s: string;
+            y_parity: number;
+        };
+        /** @description A permission, signed with the key of an account, for the account to run the code of `address` (EIP-7702). */
+        AuthorizationInput: {
             /** @description The chain on which it is valid. 0 means every chain. */
             chain_id: number;
             address: components["schemas"]["AddressInput"];
@@ -2976,11 +3005,11 @@ export interface components {
             /** @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the key. */
             ordering_key?: string | null;
             /** @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction stays public. */
-            submission?: components["schemas"]["Submission"] | null;
+            submission?: components["schemas"]["SubmissionInput"] | null;
             /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
-            access_list?: components["schemas"]["AccessList"] | null;
+            access_list?: components["schemas"]["AccessListInput"] | null;
             /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
-            authorization_list?: components["schemas"]["AuthorizationList"] | null;
+            authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
             /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
             blob_versioned_hashes?: string[] | null;
         };
@@ -3412,6 +3441,26 @@ export interface components {
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
             statuses?: components["schemas"]["TransactionStatus"][];
         };
+        /**
+         * @description The events that the notification receives. An absent member allows every value. A test event is always delivered.
+         * @example {
+         *       "events": [
+         *         "transaction_update"
+         *       ],
+         *       "statuses": [
+         *         "confirmed",
+         *         "failed",
+         *         "canceled",
+         *         "expired"
+         *       ]
+         *     }
+         */
+        NotificationFilterInput: {
+            /** @description Only events of these names. */
+            events?: ("transaction_update" | "transaction_waiting" | "relayer_state_update")[];
+            /** @description Of the events of transactions, only those whose transaction has one of these states. */
+            statuses?: components["schemas"]["TransactionStatus"][];
+        };
         CreateNotificationRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -3419,7 +3468,7 @@ export interface components {
             url: components["schemas"]["HttpUrl"];
             /** @description The secret that signs deliveries. If absent or empty, deliveries are not signed. */
             signing_key?: components["schemas"]["SigningKeyInput"];
-            filter?: components["schemas"]["NotificationFilter"];
+            filter?: components["schemas"]["NotificationFilterInput"];
         };
         /** @description Any text, or `whsec_` and a key in base64 with padding (Standard Webhooks), which the libraries of that standard take as it is. They cannot decode another text after `whsec_`, so it is refused. */
         SigningKeyInput: string;
@@ -3429,7 +3478,7 @@ export interface components {
             /** @description Absent or null: unchanged. The empty string removes the key. */
             signing_key?: components["schemas"]["SigningKeyInput"] | null;
             /** @description Null: every event. */
-            filter?: components["schemas"]["NotificationFilter"] | null;
+            filter?: components["schemas"]["NotificationFilterInput"] | null;
         };
         NotificationHealth: {
             /** @enum {string} */
@@ -3565,6 +3614,11 @@ export interface components {
             per_second: number;
             burst: number;
         };
+        /** @description The rate limit of this key, in place of the limit of the service. */
+        KeyRateLimitInput: {
+            per_second: number;
+            burst: number;
+        };
         ApiKeyName: string;
         ApiKey: {
             id: components["schemas"]["Id"];
@@ -3601,7 +3655,7 @@ export interface components {
             /** @description The client addresses from which the key is accepted. Absent or null: any. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Absent or null: the limit of the service applies. */
-            rate_limit?: components["schemas"]["KeyRateLimit"] | null;
+            rate_limit?: components["schemas"]["KeyRateLimitInput"] | null;
             /**
              * Format: date-time
              * @description The end of validity. Absent or null: no end.
@@ -3618,7 +3672,7 @@ export interface components {
             /** @description The client addresses from which the key is accepted. Absent or null: any. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Absent or null: the limit of the service applies. */
-            rate_limit?: components["schemas"]["KeyRateLimit"] | null;
+            rate_limit?: components["schemas"]["KeyRateLimitInput"] | null;
             /**
              * Format: date-time
              * @description The end of validity. Absent or null: no end.
@@ -3816,7 +3870,7 @@ export interface components {
             to: components["schemas"]["AddressInput"];
             data: components["schemas"]["CallDataInput"];
             /** @description The user's authorization (EIP-7702), if `to` is an account that does not run the code yet. */
-            authorization_list?: components["schemas"]["Authorization"][];
+            authorization_list?: components["schemas"]["AuthorizationInput"][];
             /**
              * @description Whose plain call it is, in the words of your server. Only with an API key that has the scope `send`; the user of a
              *     forward request or of an account is known by its signature.
@@ -4029,7 +4083,7 @@ export interface components {
             /** @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked whether they have them and for estimates of their gas. */
             private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][];
             /** @description The default of the transactions on this network. */
-            submission?: components["schemas"]["Submission"];
+            submission?: components["schemas"]["SubmissionInput"];
             min_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             min_gas_price?: components["schemas"]["AmountInput"] | null;
             coin_token?: components["schemas"]["CoinTokenInputOrNull"];
@@ -4056,7 +4110,7 @@ export interface components {
             features?: components["schemas"]["Word"][] | null;
             tags?: components["schemas"]["Word"][] | null;
             private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][] | null;
-            submission?: components["schemas"]["Submission"] | null;
+            submission?: components["schemas"]["SubmissionInput"] | null;
             min_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             min_gas_price?: components["schemas"]["AmountInput"] | null;
             coin_token?: components["schemas"]["CoinTokenInputOrNull"];
@@ -5700,12 +5754,16 @@ export type Speed = components['schemas']['Speed'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type TransactionFields = components['schemas']['TransactionFields'];
 export type Submission = components['schemas']['Submission'];
+export type SubmissionInput = components['schemas']['SubmissionInput'];
 export type SubmissionMode = components['schemas']['SubmissionMode'];
 export type TransactionSubmission = components['schemas']['TransactionSubmission'];
 export type Metadata = components['schemas']['Metadata'];
 export type AccessList = components['schemas']['AccessList'];
+export type AccessListInput = components['schemas']['AccessListInput'];
 export type AuthorizationList = components['schemas']['AuthorizationList'];
+export type AuthorizationListInput = components['schemas']['AuthorizationListInput'];
 export type Authorization = components['schemas']['Authorization'];
+export type AuthorizationInput = components['schemas']['AuthorizationInput'];
 export type TransactionReceipt = components['schemas']['TransactionReceipt'];
 export type TransactionError = components['schemas']['TransactionError'];
 export type Transaction = components['schemas']['Transaction'];
@@ -5752,6 +5810,7 @@ export type Blocking = components['schemas']['Blocking'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
 export type NotificationFilter = components['schemas']['NotificationFilter'];
+export type NotificationFilterInput = components['schemas']['NotificationFilterInput'];
 export type CreateNotificationRequest = components['schemas']['CreateNotificationRequest'];
 export type SigningKeyInput = components['schemas']['SigningKeyInput'];
 export type UpdateNotificationRequest = components['schemas']['UpdateNotificationRequest'];
@@ -5776,6 +5835,7 @@ export type GrantedScopes = components['schemas']['GrantedScopes'];
 export type Scopes = components['schemas']['Scopes'];
 export type Cidr = components['schemas']['Cidr'];
 export type KeyRateLimit = components['schemas']['KeyRateLimit'];
+export type KeyRateLimitInput = components['schemas']['KeyRateLimitInput'];
 export type ApiKeyName = components['schemas']['ApiKeyName'];
 export type ApiKey = components['schemas']['ApiKey'];
 export type NewApiKey = components['schemas']['NewApiKey'];
@@ -9023,6 +9083,7 @@ export const fundingStatusValues: ReadonlyArray<FlattenedDeepRequired<components
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
 export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilter"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_state_update"];
+export const notificationFilterInputEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilterInput"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_state_update"];
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];

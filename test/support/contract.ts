@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { closeObjects } from '../../server/api/http/validator-document.ts'
 
 /** A JSON schema, as far as the tests read one. */
 export type Schema = Record<string, unknown>
@@ -135,10 +136,10 @@ const routes = operations
   })
   .sort((a, b) => parameterCount(a.operation) - parameterCount(b.operation))
 
-/** Validates against the published contract by Ajv (draft 2020), independently of the server's code. */
+/** Validates by Ajv (draft 2020), independently of the server's code. An answer may have only the members that the contract declares. */
 const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true })
 addFormats.default(ajv)
-ajv.addSchema(contract as never, 'contract')
+ajv.addSchema(closeObjects(contract), 'contract')
 const checks = new Map<string, ValidateFunction>()
 
 function check(pointer: string, value: unknown): string | undefined {

@@ -8,7 +8,7 @@ import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import { type ContractDocument, describeOperations, namesIn, type OperationFacts } from './document.ts'
 import type { Detail } from './errors.ts'
 import { isTime } from './schema-check.ts'
-import { SharedKeys, validatorDocument } from './validator-document.ts'
+import { closeObjects, SharedKeys, validatorDocument } from './validator-document.ts'
 import { BodyViolations, isViolation, requestViolation } from './violation.ts'
 
 /** An operation of the contract, with its checks. */
@@ -45,8 +45,8 @@ const knownSteps = [
   'responseMiddleware',
 ]
 
-/** Throws ENOENT when `generated/` lacks the contract. */
-export const readContract = (): ContractDocument => JSON.parse(readFileSync(contractFile, 'utf8'))
+/** The contract as the server checks it: closed. Throws ENOENT when `generated/` lacks it. */
+export const readContract = (): ContractDocument => closeObjects(JSON.parse(readFileSync(contractFile, 'utf8')))
 
 /**
  * Mounts the contract on express-openapi-validator, through its public entry. As a whole, its middleware searches all paths for

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { mountContract, readContract } from '../../../server/api/http/contract.ts'
+import { compiledCheck } from '../../../server/api/http/schema-check.ts'
+import { closeObjects } from '../../../server/api/http/validator-document.ts'
+import { contract } from '../../support/contract.ts'
+import { startTestService } from '../../support/service.ts'
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+const object = { type: 'object', properties: { a: { type: 'string' } } }
+
+test.each([
+  ['an object', object, { additionalProperties: false, ...object }],
+  [
+    'an object that permits others',
+    { ...object, additionalProperties: true },
+    { ...object, additionalProperties: true },
+  ],
+  ['a value of any form', { description: 'any' }, { description: 'any' }],
+  [
+    'an object in an object',
+    { properties: { properties: object } },
+    { additionalProperties: false, properties: { properties: { additionalProperties: false, ...object } } },
+  ],
+  [
+    'an object of several parts',
+    { allOf: [ref('Part'), object] },
+    { unevaluatedProperties: false, allOf: [ref('Part'), object] },
+  ],
+  [
+    'an object of a part',
+    { allOf: [{ properties: { a: object } }] },
+    { unevaluatedProperties: false, allOf: [{ properties: { a: { additionalProperties: false, ...object } } }] },
+  ],
+  ['an example', { example: object }, { example: object }],
+])('closes %s', (_, schema, closed) => {
+  const document = (Whole: object) => ({
+    components: { schemas: { Whole, User: { allOf: [ref('Part')] }, Part: object } },
+  })
+  const { schemas } = closeObjects(document(schema)).components
+  expect(schemas).toMatchObject({ Part: object })
+  expect(schemas.Whole).toEqual(closed)
+})
+
+test('refuses a part of other schemas that is also used alone', () => {
+  const schemas = { Whole: { allOf: [ref('Part')] }, Alone: { anyOf: [ref('Part')] }, Part: object }
+  expect(() => closeObjects({ components: { schemas } })).toThrow('Part in the contract is a part of other schemas')
+})
+
+test('sends no member that the contract does not declare, at any depth', async () => {
+  const { url, api_key } = await startTestService()
+  const { operations, document } = await mountContract(readContract(), { warn() {} })
+  const check = operations.find(({ id }) => id === 'getRelayer')?.checkResponse as (body: unknown) => void
+  const response = await fetch(`${url}/api/v1/relayers/demo`, { headers: { Authorization: `Bearer ${api_key}` } })
+  const body = await response.json()
+  check(body)
+  const leaks: [string, (body: never) => object][] = [
+    ['the envelope', (its) => its],
+    ['data', ({ data }) => data],
+    ['policies', ({ data }: { data: { policies: object } }) => data.policies],
+  ]
+  for (const [place, at] of leaks) {
+    const leaking = structuredClone(body)
+    Object.assign(at(leaking as never), { private_key: '0x1' })
+    expect(() => check(leaking), place).toThrow('must NOT have additional properties')
+  }
+  const failure = {
+    success: false,
+    data: null,
+    code: 'internal',
+    message: 'Internal Server Error',
+    doc_url: '/docs#/section/errors/internal',
+  }
+  const checkFailure = compiledCheck(document, 'Failure')
+  expect(checkFailure(failure)).toBeUndefined()
+  expect(checkFailure({ ...failure, stack: 'Error' })).toContain('must NOT have additional properties')
+  const payload = { payload_type: 'test', notification_id: 'ops' }
+  const event = { id: 'a', event: 'relayer_state_update', payload, timestamp: '2026-11-26T00:00:00.000Z', sequence: 0 }
+  const checkEvent = compiledCheck(document, 'Event')
+  expect(checkEvent(event)).toBeUndefined()
+  expect(checkEvent({ ...event, signing_key: 'b' })).toContain('must NOT have additional properties')
+  expect(checkEvent({ ...event, payload: { ...payload, signing_key: 'b' } })).toContain('must NOT have additional')
+})
+
+/** The schemas with keywords of objects below a part of the contract, by pointer. */
+function objectsBelow(part: unknown, pointer: string, found = new Map<string, Record<string, unknown>>()) {
+  if (typeof part !== 'object' || part === null || found.has(pointer)) return found
+  const { $ref, ...others } = part as { $ref?: string }
+  if ($ref !== undefined) {
+    const names = $ref.split('/').slice(1)
+    objectsBelow(
+      names.reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], contract),
+      $ref,
+      found,
+    )
+  }
+  const { additionalProperties, unevaluatedProperties, properties } = others as Record<string, unknown>
+  const isOpen = additionalProperties === undefined && unevaluatedProperties === undefined
+  if (!isOpen || (typeof properties === 'object' && !pointer.endsWith('/properties'))) found.set(pointer, others)
+  for (const [key, child] of Object.entries(others))
+    if (key !== 'example' && key !== 'examples') objectsBelow(child, `${pointer}/${key}`, found)
+  return found
+}
+
+test('publishes open schemas of answers and events, and closed ones of requests', () => {
+  const items = Object.entries(contract.paths).flatMap(([path, item]) =>
+    Object.entries<object>(item).map(([method, its]) => ({
+      at: `${path}/${method}`,
+      operation: its as { requestBody?: unknown; responses?: unknown },
+    })),
+  )
+  const asked = new Map(
+    items.flatMap(({ at, operation }) => [...objectsBelow(operation.requestBody, `${at}/requestBody`)]),
+  )
+  const answered = new Map(
+    items.flatMap(({ at, operation }) => [...objectsBelow(operation.responses, `${at}/responses`)]),
+  )
+  const events = objectsBelow(contract.webhooks, '/webhooks')
+  expect(asked.size).toBeGreaterThan(50)
+  expect(answered.size).toBeGreaterThan(150)
+  const isClosed = (schema: Record<string, unknown>) =>
+    schema.additionalProperties === false || schema.unevaluatedProperties === false
+  expect([...answered, ...events].filter(([, schema]) => isClosed(schema)).map(([pointer]) => pointer)).toEqual([])
+  expect([...asked].filter(([, { additionalProperties }]) => additionalProperties === undefined)).toEqual([])
+})
